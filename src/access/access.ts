@@ -1,0 +1,58 @@
+/**
+ * What the proxy asks of the state: who holds this key, and may this caller have one more call.
+ * SQLite (one machine) and Redis (several) keep the same promises, checked by one contract suite.
+ *
+ * Answers are values; only the commands see exceptions. Where an answer is known without waiting
+ * it is returned directly, not as a promise: most requests never wait.
+ */
+import type { KeyTierName } from "../market/tier.ts";
+
+/** What a presented key is worth. The closed list of outcomes; the proxy maps each to HTTP once. */
+export type KeyVerdict =
+  | { readonly ok: true; readonly account: string; readonly tier: KeyTierName }
+  | {
+      readonly ok: false;
+      readonly code: "key_suspended" | "trial_lapsed";
+      readonly account: string;
+      readonly tier: KeyTierName;
+    }
+  | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
+
+/**
+ * Whom a call is counted for: an account (all its keys together), or a client address, known only
+ * by a keyed hash.
+ */
+export type Subject = `account:${string}` | `address:${string}`;
+
+export interface TakeResult {
+  /** Whether the call was granted (and counted). */
+  readonly granted: boolean;
+  /** Calls counted for the subject in the month, this one included if it was granted. */
+  readonly used: number;
+}
+
+export type MaybePromise<T> = T | Promise<T>;
+
+/** The view of the state that a serving proxy holds. */
+export interface Gatekeeper {
+  /** Judges a key as it was presented (any text). Never throws. */
+  authenticate(key: string): MaybePromise<KeyVerdict>;
+
+  /** The subject for a normalised client address (IPv4, or an IPv6 /64). */
+  addressSubject(address: string, atMs: number): Subject;
+
+  /**
+   * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
+   * no limit); one atomic step, so that exactly `limit` succeed however many arrive at once.
+   */
+  take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult>;
+
+  /** Calls counted so far in the month of `atMs`. */
+  used(subject: Subject, atMs: number): MaybePromise<number>;
+
+  /** Whether the state answers at the moment (for /readyz and metrics). */
+  readonly healthy: boolean;
+
+  /** Writes what is counted and not yet written, and lets go of the state. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,26 @@
+/**
+ * The only place that asks for the time. `CHIPBOARD_NOW` sets where the clock starts; it runs on
+ * from there at the speed of the real one, so that rehearsals and tests can live on any day.
+ */
+import { InputError } from "./errors.ts";
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+/**
+ * The clock of this process. `startAt` is an ISO 8601 instant with a zone, or undefined for the
+ * real time. Throws InputError where it is neither.
+ */
+export function createClock(startAt: string | undefined): Clock {
+  if (startAt === undefined || startAt === "") return { now: () => Date.now() };
+  const start = Date.parse(startAt);
+  if (Number.isNaN(start) || !/(Z|[+-]\d\d:\d\d)$/.test(startAt)) {
+    throw new InputError(
+      `CHIPBOARD_NOW ${JSON.stringify(startAt)}: expected an instant such as 2026-11-21T00:05:00Z`,
+    );
+  }
+  const offset = start - Date.now();
+  return { now: () => Date.now() + offset };
+}

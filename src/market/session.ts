@@ -1,0 +1,63 @@
+/**
+ * The 12-hour session clock, and calendar days, as plain integers.
+ *
+ * A session is counted in ticks of 12 hours since 1970-01-01T00:00Z: even ticks are 00:00 UTC,
+ * odd ticks 12:00 UTC. A day is counted since 1970-01-01. Nothing here asks for the time.
+ */
+export type Session = number;
+export type Day = number;
+
+export const SESSION_MS = 12 * 3_600_000;
+export const SESSIONS_PER_DAY = 2;
+const DAY_MS = 24 * 3_600_000;
+
+/** The session that the instant `ms` (epoch milliseconds) falls into. */
+export const sessionAt = (ms: number): Session => Math.floor(ms / SESSION_MS);
+
+export const sessionStartMs = (session: Session): number => session * SESSION_MS;
+
+export const dayOf = (session: Session): Day => Math.floor(session / SESSIONS_PER_DAY);
+
+/** The session at which a daily close counts: 12:00 UTC of its day. */
+export const closeSessionOf = (day: Day): Session => day * SESSIONS_PER_DAY + 1;
+
+/** `2026-11-21T00:00:00.000Z`, the form of payloads. */
+export const sessionUtc = (session: Session): string =>
+  new Date(sessionStartMs(session)).toISOString();
+
+/** `2026-11-21T00Z`, the form of paths and of the command line. */
+export const sessionKey = (session: Session): string =>
+  `${dateText(dayOf(session))}T${session % SESSIONS_PER_DAY === 0 ? "00" : "12"}Z`;
+
+/** `2026-11-21`. */
+export const dateText = (day: Day): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+/** Reads `YYYY-MM-DD`; null where it is no date of the years 1970 to 9999. */
+export function parseDate(text: string): Day | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const ms = Date.parse(`${text}T00:00:00.000Z`);
+  if (Number.isNaN(ms) || ms < 0) return null;
+  // Date.parse accepts 2026-02-30 in some engines; only a round trip proves the day exists.
+  return dateText(ms / DAY_MS) === text ? ms / DAY_MS : null;
+}
+
+/** Reads `2026-11-21T00Z` or `2026-11-21T00:00:00.000Z` (hour 00 or 12); null for anything else. */
+export function parseSession(text: string): Session | null {
+  const parts = /^(\d{4}-\d{2}-\d{2})T(00|12)(?::00:00\.000)?Z$/.exec(text);
+  if (parts === null) return null;
+  const day = parseDate(parts[1] as string);
+  return day === null ? null : day * SESSIONS_PER_DAY + (parts[2] === "12" ? 1 : 0);
+}
+
+/** The same calendar day `years` earlier; 29 February becomes 28 February. */
+export function yearsBefore(day: Day, years: number): Day {
+  const date = new Date(day * DAY_MS);
+  const year = date.getUTCFullYear() - years;
+  const month = date.getUTCMonth();
+  const lastOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastOfMonth)) / DAY_MS;
+}
+
+/** The session one calendar year earlier, at the same hour. */
+export const sessionYearBefore = (session: Session): Session =>
+  yearsBefore(dayOf(session), 1) * SESSIONS_PER_DAY + (session % SESSIONS_PER_DAY);

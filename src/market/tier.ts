@@ -1,0 +1,93 @@
+/**
+ * The one table of tiers: what a caller gets, how late, how deep, how often and under which
+ * licence. Nothing else in the code asks which tier it is dealing with; it asks this table.
+ */
+import { dayOf, yearsBefore, type Day, type Session } from "./session.ts";
+
+export const TIER_NAMES = ["free", "starter", "pro"] as const;
+export type TierName = (typeof TIER_NAMES)[number];
+
+/** The tiers a key can belong to. */
+export const KEY_TIER_NAMES = ["starter", "pro"] as const;
+export type KeyTierName = (typeof KEY_TIER_NAMES)[number];
+
+export interface Tier {
+  readonly name: TierName;
+  /** Sessions of 12 hours the data is behind the head. */
+  readonly delaySessions: number;
+  /** Whether the board holds the whole catalog or only its free slice. */
+  readonly coverage: "all" | "free-slice";
+  /** History reaches back over dates after (day − depth); null: no history. */
+  readonly history: { readonly days: number } | { readonly years: number } | null;
+  readonly index: boolean;
+  readonly baskets: boolean;
+  readonly exports: readonly ("csv" | "xlsx")[];
+  /** Calls per calendar month UTC; null: unlimited (still counted). */
+  readonly callsPerMonth: number | null;
+  /** Keys an account may hold. */
+  readonly keysPerAccount: number;
+  readonly monthlyPriceUsd: number;
+  readonly annualPriceUsd: number;
+  readonly license: string;
+}
+
+const ENTERPRISE = "Redistribution beyond this requires a separate enterprise licence.";
+const INTERNAL_USE = `Internal use only. ${ENTERPRISE}`;
+
+export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = {
+  free: {
+    name: "free",
+    delaySessions: 1,
+    coverage: "free-slice",
+    history: null,
+    index: false,
+    baskets: false,
+    exports: [],
+    callsPerMonth: 1_000,
+    keysPerAccount: 0,
+    monthlyPriceUsd: 0,
+    annualPriceUsd: 0,
+    license: INTERNAL_USE,
+  },
+  starter: {
+    name: "starter",
+    delaySessions: 1,
+    coverage: "all",
+    history: { days: 90 },
+    index: true,
+    baskets: false,
+    exports: ["csv"],
+    callsPerMonth: 25_000,
+    keysPerAccount: 2,
+    monthlyPriceUsd: 9,
+    annualPriceUsd: 90,
+    license: INTERNAL_USE,
+  },
+  pro: {
+    name: "pro",
+    delaySessions: 0,
+    coverage: "all",
+    history: { years: 5 },
+    index: true,
+    baskets: true,
+    exports: ["csv", "xlsx"],
+    callsPerMonth: null,
+    keysPerAccount: 10,
+    monthlyPriceUsd: 19,
+    annualPriceUsd: 190,
+    license: `Internal use and internal redistribution permitted. ${ENTERPRISE}`,
+  },
+};
+
+/** The session a tier sees when `head` is the newest one published. */
+export const tierSession = (tier: Tier, head: Session): Session => head - tier.delaySessions;
+
+/**
+ * The last day that is too old for the tier's history when its payload belongs to `session`:
+ * entries dated after it are shown. Null where the tier has no history.
+ */
+export function historyFloor(tier: Tier, session: Session): Day | null {
+  if (tier.history === null) return null;
+  const day = dayOf(session);
+  return "days" in tier.history ? day - tier.history.days : yearsBefore(day, tier.history.years);
+}

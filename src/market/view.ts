@@ -1,0 +1,136 @@
+/** What one tier sees of the market at its session: the boards, and who is missing from them. */
+import { HORIZONS, changePct, comparableLevel } from "./change.ts";
+import type { Constituent } from "./composite.ts";
+import { BOARDS, carryLimitSessions, type Board, type Contract } from "./contract.ts";
+import { parseMicros, ratio, roundRatio, type Decimal } from "./decimal.ts";
+import type { Break, Level, LevelSeries } from "./level-series.ts";
+import type { Session } from "./session.ts";
+import { tierSession, type Tier } from "./tier.ts";
+
+const USD_PER_GB_DECIMALS = 6;
+
+/** The catalog and the levels behind it. */
+export interface Market {
+  readonly catalog: readonly Contract[];
+  /** How long a level may be carried, in days, for contracts that do not say so themselves. */
+  readonly maxCarryDays: number;
+  seriesOf(id: string): LevelSeries | undefined;
+}
+
+/** A contract on the board, with the level in force. */
+export interface BoardRecord {
+  readonly contract: Contract;
+  readonly series: LevelSeries;
+  readonly level: Level;
+  /** The level's place in the series. */
+  readonly index: number;
+  /** Whether the level was given for an earlier session than the view's. */
+  readonly carried: boolean;
+  readonly chg24hPct: Decimal | null;
+  readonly chg30dPct: Decimal | null;
+  readonly chgYoyPct: Decimal | null;
+  readonly usdPerGb: Decimal | null;
+  readonly break: Break | null;
+}
+
+export interface TierView {
+  readonly tier: Tier;
+  readonly session: Session;
+  readonly boards: { readonly [B in Board]: readonly BoardRecord[] };
+  /** In catalog order; the last level where there was one, now over its carry limit. */
+  readonly offBoard: readonly { readonly contract: Contract; readonly lastLevel: Level | null }[];
+}
+
+/** All records in board order: memory, then semiconductor, each in the catalog's order. */
+export const recordsOf = (view: TierView): BoardRecord[] =>
+  BOARDS.flatMap((board) => view.boards[board]);
+
+/**
+ * The view of `tier` when `head` is the newest session: only levels and breaks of sessions at or
+ * before the tier's own count.
+ */
+export function tierView(market: Market, tier: Tier, head: Session): TierView {
+  const session = tierSession(tier, head);
+  const boards: Record<Board, BoardRecord[]> = { memory: [], semiconductor: [] };
+  const offBoard: { contract: Contract; lastLevel: Level | null }[] = [];
+  for (const contract of market.catalog) {
+    if (tier.coverage === "free-slice" && !contract.free) continue;
+    const series = market.seriesOf(contract.id);
+    const index = series?.indexAt(session) ?? -1;
+    if (series === undefined || index < 0) {
+      offBoard.push({ contract, lastLevel: null });
+      continue;
+    }
+    const limit = carryLimitSessions(contract, market.maxCarryDays);
+    if (session - (series.sessions[index] as number) > limit) {
+      offBoard.push({ contract, lastLevel: series.level(index) });
+    } else {
+      boards[contract.board].push(recordOf(contract, series, index, session, limit));
+    }
+  }
+  return { tier, session, boards, offBoard };
+}
+
+function recordOf(
+  contract: Contract,
+  series: LevelSeries,
+  index: number,
+  session: Session,
+  limit: number,
+): BoardRecord {
+  const level = series.level(index);
+  const change = (horizon: keyof typeof HORIZONS): Decimal | null => {
+    const then = comparableLevel(series, index, HORIZONS[horizon](session), limit);
+    return "index" in then ? changePct(level.usd, series.usd[then.index] as number) : null;
+  };
+  return {
+    contract,
+    series,
+    level,
+    index,
+    carried: level.session < session,
+    chg24hPct: change("24h"),
+    chg30dPct: change("30d"),
+    chgYoyPct: change("yoy"),
+    usdPerGb: usdPerGb(level, contract.capacityGb),
+    break: series.latestBreak(session),
+  };
+}
+
+function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
+  if (capacityGb === null) return null;
+  const capacity = parseMicros(capacityGb, Number.MAX_SAFE_INTEGER) as number;
+  return roundRatio(ratio(BigInt(level.usd), BigInt(capacity)), USD_PER_GB_DECIMALS);
+}
+
+export type ExclusionReason = "no_base_level" | "break";
+
+/** A contract's part in the index, or why it has none. */
+export type Membership =
+  | { readonly record: BoardRecord; readonly constituent: Constituent }
+  | { readonly record: BoardRecord; readonly excluded: ExclusionReason };
+
+/** For every record of the view, in board order, whether it is a constituent of the index. */
+export function memberships(market: Market, view: TierView): Membership[] {
+  return recordsOf(view).map((record) => {
+    const { contract, series, index, level } = record;
+    const limit = carryLimitSessions(contract, market.maxCarryDays);
+    const base = comparableLevel(series, index, HORIZONS.yoy(view.session), limit);
+    if ("reason" in base) return { record, excluded: base.reason };
+    // A level stood a year ago, so one stood 24 hours and 30 days ago too, whatever its age.
+    const usdAt = (instant: Session): number => series.usd[series.indexAt(instant)] as number;
+    const { id, ticker, segment } = contract;
+    return {
+      record,
+      constituent: {
+        id,
+        ticker,
+        segment,
+        now: level.usd,
+        base: series.usd[base.index] as number,
+        then24h: usdAt(HORIZONS["24h"](view.session)),
+        then30d: usdAt(HORIZONS["30d"](view.session)),
+      },
+    };
+  });
+}

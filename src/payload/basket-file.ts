@@ -1,0 +1,111 @@
+/**
+ * `pro/basket.json`: all that a custom basket of this session needs, so that the proxy can price
+ * one without the ledger. Written by the publisher, read by the proxy, in this one place.
+ */
+import { z } from "zod";
+import { composite, type Constituent } from "../market/composite.ts";
+import { formatMicros } from "../market/decimal.ts";
+import { parseSession, type Session } from "../market/session.ts";
+import type { ExclusionReason, Membership } from "../market/view.ts";
+import { envelopeHead, type Envelope } from "./envelope.ts";
+import { indexBody, lines } from "./index-body.ts";
+
+const basketFileSchema = z.object({
+  session_utc: z.string(),
+  delayed_sessions: z.int().nonnegative(),
+  license: z.string(),
+  attribution: z.string(),
+  contracts: z.array(
+    z.union([
+      z.object({
+        id: z.string(),
+        ticker: z.string(),
+        segment: z.string(),
+        spot_usd: z.number().positive(),
+        base_usd: z.number().positive(),
+        then_24h_usd: z.number().positive(),
+        then_30d_usd: z.number().positive(),
+      }),
+      z.object({ id: z.string(), excluded: z.enum(["no_base_level", "break"]) }),
+    ]),
+  ),
+});
+
+/** A contract's levels, or why it cannot be in a basket. */
+export type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
+
+export interface BasketFile {
+  readonly envelope: Envelope;
+  /** Every contract on the board, by id. */
+  readonly contracts: ReadonlyMap<string, BasketEntry>;
+}
+
+/** The file's text. */
+export function renderBasketFile(envelope: Envelope, members: readonly Membership[]): string {
+  const contracts = members.map((member) => {
+    if ("excluded" in member) {
+      return JSON.stringify({ id: member.record.contract.id, excluded: member.excluded });
+    }
+    const { id, ticker, segment, now, base, then24h, then30d } = member.constituent;
+    return (
+      `${JSON.stringify({ id, ticker, segment }).slice(0, -1)},` +
+      `"spot_usd":${formatMicros(now)},"base_usd":${formatMicros(base)},` +
+      `"then_24h_usd":${formatMicros(then24h)},"then_30d_usd":${formatMicros(then30d)}}`
+    );
+  });
+  return `${envelopeHead(envelope)},"contracts":${lines(contracts)}}\n`;
+}
+
+/** Reads the file. Throws (ZodError, SyntaxError) where it is none. */
+export function parseBasketFile(bytes: Uint8Array): BasketFile {
+  const file = basketFileSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
+  return {
+    envelope: {
+      session: parseSession(file.session_utc) as Session,
+      delayedSessions: file.delayed_sessions,
+      license: file.license,
+      attribution: file.attribution,
+    },
+    contracts: new Map(
+      file.contracts.map((item): [string, BasketEntry] => {
+        if ("excluded" in item) return [item.id, { excluded: item.excluded }];
+        const { id, ticker, segment } = item;
+        return [
+          id,
+          {
+            id,
+            ticker,
+            segment,
+            now: micros(item.spot_usd),
+            base: micros(item.base_usd),
+            then24h: micros(item.then_24h_usd),
+            then30d: micros(item.then_30d_usd),
+          },
+        ];
+      }),
+    ),
+  };
+}
+
+/**
+ * The body for a custom basket. `weights[i]`, a positive integer in any common scale, belongs to
+ * `constituents[i]`. `overdueSessions` is added to the delay the file was rendered with.
+ */
+export function basketBody(
+  file: BasketFile,
+  constituents: readonly Constituent[],
+  weights: readonly bigint[],
+  weighting: "equal" | "custom",
+  overdueSessions: number,
+): string {
+  const delayedSessions = file.envelope.delayedSessions + overdueSessions;
+  return indexBody(
+    { ...file.envelope, delayedSessions },
+    { name: "basket", weighting },
+    composite(constituents, weights),
+    [],
+  );
+}
+
+/** Exact: a level has at most 15 digits, which a double keeps. */
+const micros = (usd: number): number => Math.round(usd * 1e6);

@@ -1,0 +1,96 @@
+/**
+ * A snapshot's manifest: what the folder holds, byte for byte, and where it came from. It is
+ * written last, and holds nothing that depends on when or where it was made.
+ */
+import { z } from "zod";
+import { DamageError } from "../errors.ts";
+import { sha256Hex } from "./digest.ts";
+import { TIER_NAMES } from "../market/tier.ts";
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const sessionUtc = z.iso.datetime({ precision: 3 });
+
+/** A file of the snapshot's own folder. `tier` is null for files that belong to no tier. */
+export const fileEntry = z.object({
+  path: z.string(),
+  bytes: z.int().nonnegative(),
+  sha256,
+  media_type: z.string(),
+  tier: z.enum(TIER_NAMES).nullable(),
+});
+export type FileEntry = z.infer<typeof fileEntry>;
+
+/** A part of the ledger, by its key in the store; snapshots share parts. */
+const ledgerEntry = z.object({ key: z.string(), bytes: z.int().nonnegative(), sha256 });
+export type LedgerEntry = z.infer<typeof ledgerEntry>;
+
+/** A level that stands in, or no longer stands: the contract, and when its last level was given. */
+const pastLevel = z.object({ id: z.string(), session_utc: sessionUtc, as_of: z.iso.date() });
+
+const tierSummary = z.object({
+  session_utc: sessionUtc,
+  delayed_sessions: z.int().nonnegative(),
+  memory: z.int().nonnegative(),
+  semiconductor: z.int().nonnegative(),
+  /** Contracts of the tier's slice that are not on its board; as_of null: no level so far. */
+  off_board: z.array(z.object({ id: z.string(), as_of: z.iso.date().nullable() })),
+});
+
+export const manifestSchema = z.object({
+  format: z.literal(1),
+  session_utc: sessionUtc,
+  revision: z.int().positive(),
+  /** SHA-256 over the sorted lines `path SP sha256 LF` of `files` and `ledger`. */
+  identity: sha256,
+  program: z.object({ name: z.string(), version: z.string() }),
+  parent: z
+    .object({ session_utc: sessionUtc, revision: z.int().positive(), identity: sha256 })
+    .nullable(),
+  reason: z.string().nullable(),
+  attribution: z.string(),
+  options: z.record(z.string(), z.union([z.number(), z.string(), z.boolean(), z.null()])),
+  /** What was read, each digest over the parsed rows: independent of format and row order. */
+  inputs: z.array(
+    z.object({ kind: z.enum(["catalog", "quotes", "closes"]), rows: z.int(), sha256 }),
+  ),
+  counts: z.record(z.string(), z.int().nonnegative()),
+  carried: z.array(pastLevel),
+  dropped: z.array(pastLevel),
+  /** What this snapshot changed in the past; corrections.json holds all of them. */
+  corrected: z.array(
+    z.object({
+      contract: z.string(),
+      session_utc: sessionUtc,
+      old_usd: z.string().nullable(),
+      new_usd: z.string().nullable(),
+    }),
+  ),
+  tiers: z.object({ free: tierSummary, starter: tierSummary, pro: tierSummary }),
+  files: z.array(fileEntry),
+  ledger: z.array(ledgerEntry),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/**
+ * The snapshot's identity: SHA-256 (hex) over the sorted list of (path, sha256) of everything the
+ * manifest names, ledger parts included by their key.
+ */
+export function identityOf(
+  files: readonly { path: string; sha256: string }[],
+  ledger: readonly { key: string; sha256: string }[],
+): string {
+  const lines = [
+    ...files.map((file) => `${file.path} ${file.sha256}\n`),
+    ...ledger.map((part) => `${part.key} ${part.sha256}\n`),
+  ];
+  return sha256Hex(lines.sort().join(""));
+}
+
+/** Reads a manifest's bytes. Throws DamageError, naming `where`, if they are none. */
+export function parseManifest(bytes: Uint8Array, where: string): Manifest {
+  try {
+    return manifestSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
+  } catch (cause) {
+    throw new DamageError(`${where} is not a manifest this version can read`, [], { cause });
+  }
+}

@@ -1,0 +1,42 @@
+/** A published snapshot as it lies in a store: found through the log, checked before it is used. */
+import { DamageError } from "../errors.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES, snapshotFileKey, type SnapshotName } from "../store/paths.ts";
+import { sha256Hex } from "./digest.ts";
+import { parseManifest, type Manifest } from "./manifest.ts";
+
+/**
+ * The manifest of a snapshot. Throws DamageError where it is missing, or is not the one whose
+ * digest (`manifestSha256`, from the publication) is given.
+ */
+export async function readManifest(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifestSha256: string | null,
+): Promise<Manifest> {
+  const key = snapshotFileKey(name, FILES.manifest);
+  const bytes = await store.get(key);
+  const where = `${store.location}/${key}`;
+  if (bytes === null) throw new DamageError(`${where} is missing`);
+  if (manifestSha256 !== null) requireDigest(bytes, manifestSha256, where);
+  return parseManifest(bytes, where);
+}
+
+/** An object's bytes, proven to have the digest expected. Throws DamageError otherwise. */
+export async function readVerified(
+  store: ObjectStore,
+  key: string,
+  sha256: string,
+): Promise<Buffer> {
+  const bytes = await store.get(key);
+  const where = `${store.location}/${key}`;
+  if (bytes === null) throw new DamageError(`${where} is missing`);
+  requireDigest(bytes, sha256, where);
+  return bytes;
+}
+
+function requireDigest(bytes: Uint8Array, expected: string, where: string): void {
+  const actual = sha256Hex(bytes);
+  if (actual === expected) return;
+  throw new DamageError(`${where} is damaged: its SHA-256 is ${actual}, expected ${expected}`);
+}

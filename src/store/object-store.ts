@@ -1,0 +1,46 @@
+/**
+ * Where snapshots live: a flat map from key to immutable bytes. A folder, S3 and (for tests) memory
+ * keep the same promises, checked by one contract suite.
+ *
+ * Nothing is ever overwritten. Keys are relative, `/`-separated, made of `[A-Za-z0-9._-]` segments
+ * none of which is `.` or `..` (see paths.ts, which makes them all).
+ */
+export interface StoredObject {
+  readonly key: string;
+  readonly sizeBytes: number;
+  readonly modifiedAtMs: number;
+}
+
+export interface ObjectStore {
+  /** For messages: `./snapshots`, `s3://bucket/prefix`. */
+  readonly location: string;
+
+  /** The bytes, or null where there is no such key. Never part of an object. */
+  get(key: string): Promise<Buffer | null>;
+
+  /** The same as a stream, for objects that shall not be held whole. */
+  open(key: string): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null>;
+
+  /**
+   * Creates the key if it is absent: of any number of racers exactly one gets "created". On return
+   * the bytes are durable and visible to every reader, whole. "taken": something is there already,
+   * and it is unchanged. (After a retried request "taken" may be the caller's own earlier attempt.)
+   */
+  create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken">;
+
+  /** Every object whose key starts with `prefix`, in ascending order of the key. */
+  list(prefix: string): AsyncIterable<StoredObject>;
+
+  /** Removes the key; no error where it is absent. */
+  delete(key: string): Promise<void>;
+
+  /**
+   * Proves that `create` keeps its promise here and that writing is allowed; call it once before a
+   * publish. Leaves nothing behind.
+   */
+  prove(): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+/* Every method throws UnreachableError where the store cannot be reached, read or written. */

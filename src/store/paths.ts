@@ -1,0 +1,79 @@
+/**
+ * Every key of a store, formatted and parsed here and nowhere else:
+ *
+ *   publications/0000000042.json
+ *   sessions/2026-11-21T00Z/r1/manifest.json
+ *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
+ *   ledger/2026-11-3f…e9.ndjson
+ */
+import { parseSession, sessionKey, type Session } from "../market/session.ts";
+
+export const PUBLICATIONS = "publications/";
+export const SESSIONS = "sessions/";
+export const LEDGER = "ledger/";
+
+/** A snapshot's name: one session, one revision. */
+export interface SnapshotName {
+  readonly session: Session;
+  readonly revision: number;
+}
+
+export const publicationKey = (number: number): string =>
+  `${PUBLICATIONS}${String(number).padStart(10, "0")}.json`;
+
+export function parsePublicationKey(key: string): number | null {
+  const parts = /^publications\/(\d{10})\.json$/.exec(key);
+  return parts === null ? null : Number(parts[1]);
+}
+
+/** `2026-11-21T00Z/r1`, as in x-snapshot and on the command line. */
+export const snapshotText = ({ session, revision }: SnapshotName): string =>
+  `${sessionKey(session)}/r${revision}`;
+
+/** Reads `2026-11-21T00Z/r1`, or a session alone (revision null). Null for anything else. */
+export function parseSnapshotText(
+  text: string,
+): { session: Session; revision: number | null } | null {
+  const parts = /^([^/]+?)(?:\/r([1-9]\d{0,8}))?$/.exec(text);
+  const session = parts === null ? null : parseSession(parts[1] as string);
+  if (parts === null || session === null) return null;
+  return { session, revision: parts[2] === undefined ? null : Number(parts[2]) };
+}
+
+export const sessionFolder = (session: Session): string => `${SESSIONS}${sessionKey(session)}/`;
+
+export const snapshotFolder = (name: SnapshotName): string => `${SESSIONS}${snapshotText(name)}/`;
+
+export const snapshotFileKey = (name: SnapshotName, path: string): string =>
+  `${snapshotFolder(name)}${path}`;
+
+/** The snapshot and the path inside it that a key names; null where it is no file of a snapshot. */
+export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: string } | null {
+  const parts = /^sessions\/([^/]+)\/r([1-9]\d{0,8})\/(.+)$/.exec(key);
+  const session = parts === null ? null : parseSession(parts[1] as string);
+  if (parts === null || session === null) return null;
+  return { name: { session, revision: Number(parts[2]) }, path: parts[3] as string };
+}
+
+/** A ledger part: the month (`2026-11`) it covers and the SHA-256 (hex) of its bytes. */
+export const ledgerPartKey = (month: string, sha256: string): string =>
+  `${LEDGER}${month}-${sha256}.ndjson`;
+
+export function parseLedgerPartKey(key: string): { month: string; sha256: string } | null {
+  const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})\.ndjson$/.exec(key);
+  return parts === null ? null : { month: parts[1] as string, sha256: parts[2] as string };
+}
+
+/** Paths inside a snapshot's folder. */
+export const FILES = {
+  manifest: "manifest.json",
+  catalog: "catalog.json",
+  corrections: "corrections.json",
+  report: "report.html",
+  board: (tier: string) => `${tier}/board.json`,
+  index: (tier: string) => `${tier}/index.json`,
+  contract: (tier: string, id: string) => `${tier}/contracts/${id}.json`,
+  csv: (tier: string) => `${tier}/export.csv`,
+  xlsx: (tier: string) => `${tier}/export.xlsx`,
+  basket: (tier: string) => `${tier}/basket.json`,
+} as const;
