@@ -15,13 +15,12 @@ export interface Ratio {
 
 const MICRO_DECIMALS = 6;
 
-/** `12.5` for 12,500,000 micro-units. */
-export function formatMicros(micros: Micros): Decimal {
-  const whole = Math.floor(micros / 1e6);
-  const rest = micros - whole * 1e6;
-  if (rest === 0) return String(whole);
-  return `${whole}.${String(rest).padStart(MICRO_DECIMALS, "0").replace(/0+$/, "")}`;
-}
+/**
+ * `12.5` for 12,500,000 micro-units. A quotient of at most 15 significant digits is the double
+ * nearest to that decimal, so its shortest form is the decimal itself; from 10⁻⁶ on, without
+ * exponent.
+ */
+export const formatMicros = (micros: Micros): Decimal => String(micros / 1e6);
 
 const PLAIN_DECIMAL = /^(\d{1,10})(?:\.(\d{1,6}))?$/;
 

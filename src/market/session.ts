@@ -29,8 +29,17 @@ export const sessionUtc = (session: Session): string =>
 export const sessionKey = (session: Session): string =>
   `${dateText(dayOf(session))}T${session % SESSIONS_PER_DAY === 0 ? "00" : "12"}Z`;
 
-/** `2026-11-21`. */
-export const dateText = (day: Day): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+const dateTexts = new Map<Day, string>();
+
+/** `2026-11-21`. Kept once made: a history repeats the same few thousand days for every contract. */
+export function dateText(day: Day): string {
+  let text = dateTexts.get(day);
+  if (text === undefined) {
+    text = new Date(day * DAY_MS).toISOString().slice(0, 10);
+    dateTexts.set(day, text);
+  }
+  return text;
+}
 
 /** Reads `YYYY-MM-DD`; null where it is no date of the years 1970 to 9999. */
 export function parseDate(text: string): Day | null {

@@ -35,6 +35,20 @@ export async function readVerified(
   return bytes;
 }
 
+/** A file of the snapshot, proven, with its place for messages. */
+export async function fileOf(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifest: Manifest,
+  path: string,
+): Promise<{ bytes: Buffer; where: string }> {
+  const key = snapshotFileKey(name, path);
+  const entry = manifest.files.find((file) => file.path === path);
+  const where = `${store.location}/${key}`;
+  if (entry === undefined) throw new DamageError(`${where} is not named by its manifest`);
+  return { bytes: await readVerified(store, key, entry.sha256), where };
+}
+
 function requireDigest(bytes: Uint8Array, expected: string, where: string): void {
   const actual = sha256Hex(bytes);
   if (actual === expected) return;

@@ -1,0 +1,49 @@
+/** Accounts, keys and usage as the commands print them in JSON: snake_case, instants in ISO 8601. */
+import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./records.ts";
+import type { AccountUsage, NewKey } from "./registry.ts";
+
+/** The state of a key: the first that applies, in this order. */
+export type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
+
+export function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
+  if (key.revoked_at !== null) return "revoked";
+  if (nowMs >= voidAtMs(key)) return "rotated_out";
+  if (key.suspended) return "suspended";
+  return key.expires_at === null ? "active" : "rotating";
+}
+
+export function accountView(account: AccountRecord, nowMs: number) {
+  const { name, tier, trial, suspended, created_at } = account;
+  const lapsesAtMs = trialLapsesAtMs(account);
+  return {
+    name,
+    tier,
+    trial:
+      trial === null
+        ? null
+        : { ...trial, lapses_at: isoText(lapsesAtMs), lapsed: nowMs >= lapsesAtMs },
+    suspended,
+    created_at,
+  };
+}
+
+/** Without the hash: what is listed needs no more than the KEYID. */
+export function keyView({ sha256: _hash, ...key }: KeyRecord, nowMs: number) {
+  return { ...key, status: keyStatus({ ...key, sha256: _hash }, nowMs) };
+}
+
+/** A new key, whole. */
+export const newKeyView = ({ key, record }: NewKey) => ({
+  key,
+  key_id: record.key_id,
+  account: record.account,
+  label: record.label,
+  created_at: record.created_at,
+});
+
+export const usageView = ({ resetsAtMs, ...usage }: AccountUsage) => ({
+  ...usage,
+  resets_at: isoText(resetsAtMs),
+});
+
+const isoText = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,36 @@
+/**
+ * A bounded map that forgets what has not been asked for lately: two generations, each of up to
+ * half the capacity. When the younger is full it becomes the elder, and the former elder goes.
+ * Every entry read or written within the last half capacity of insertions is kept.
+ */
+export class GenerationCache<V> {
+  readonly #half: number;
+  #younger = new Map<string, V>();
+  #elder = new Map<string, V>();
+
+  /** `capacity` is in entries. */
+  constructor(capacity: number) {
+    this.#half = Math.ceil(capacity / 2);
+  }
+
+  get(key: string): V | undefined {
+    const value = this.#younger.get(key);
+    if (value !== undefined) return value;
+    const old = this.#elder.get(key);
+    if (old !== undefined) this.set(key, old);
+    return old;
+  }
+
+  set(key: string, value: V): void {
+    if (this.#younger.size >= this.#half && !this.#younger.has(key)) {
+      this.#elder = this.#younger;
+      this.#younger = new Map();
+    }
+    this.#younger.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.#younger.delete(key);
+    this.#elder.delete(key);
+  }
+}

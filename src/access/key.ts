@@ -1,0 +1,51 @@
+/**
+ * API keys: `cbk_`, 43 base62 characters (256 random bits), 6 base62 characters (CRC-32 of what
+ * precedes). The check makes a mistyped or guessed key recognisable without asking the state. The
+ * state holds a key's SHA-256 and its first 12 characters, the KEYID; never the key.
+ */
+import { hash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+const PREFIX = "cbk_";
+const SECRET_CHARACTERS = 43;
+const CHECK_CHARACTERS = 6;
+const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
+const KEY_ID_CHARACTERS = 12;
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const KEY = /^cbk_[0-9A-Za-z]{49}$/;
+const KEY_ID = /^cbk_[0-9A-Za-z]{8}$/;
+
+/** A new key. `secret` (32 bytes) is random unless a test gives it. */
+export function createKey(secret: Uint8Array = randomBytes(32)): string {
+  const number = BigInt(`0x${Buffer.from(secret).toString("hex")}`);
+  const body = PREFIX + toBase62(number, SECRET_CHARACTERS);
+  return body + checkOf(body);
+}
+
+/** Whether a text of any length has the form of a key and its check is right. */
+export function looksLikeKey(text: string): boolean {
+  if (text.length !== KEY_CHARACTERS || !KEY.test(text)) return false;
+  const body = text.slice(0, -CHECK_CHARACTERS);
+  return text.endsWith(checkOf(body));
+}
+
+/** The part of a key that may be shown. */
+export const keyIdOf = (key: string): string => key.slice(0, KEY_ID_CHARACTERS);
+
+export const isKeyId = (text: string): boolean => KEY_ID.test(text);
+
+/** SHA-256 (FIPS 180-4) of a key in lower-case hex, the form it is stored and found by. */
+export const keySha256 = (key: string): string => hash("sha256", key);
+
+/** Base 62 in a fixed width, most significant digit first; digits 0-9, A-Z, a-z. */
+export function toBase62(value: bigint, width: number): string {
+  let rest = value;
+  let text = "";
+  for (let place = 0; place < width; place++) {
+    text = (DIGITS[Number(rest % 62n)] as string) + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+const checkOf = (body: string): string => toBase62(BigInt(crc32(body)), CHECK_CHARACTERS);

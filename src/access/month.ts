@@ -1,0 +1,35 @@
+/** Calendar months UTC, in which calls are counted: `2026-11`. */
+import type { Subject } from "./access.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long counts outlive their month. Addresses go with it; the hour is for clocks that differ. */
+const ADDRESS_RETENTION_MS = HOUR_MS;
+const ACCOUNT_RETENTION_MS = 400 * DAY_MS;
+
+let lastMonth = { startMs: 0, endMs: 0, text: "" };
+
+/** The month that the instant `atMs` (epoch milliseconds) falls into. */
+export function monthOf(atMs: number): string {
+  if (atMs < lastMonth.startMs || atMs >= lastMonth.endMs) {
+    const text = new Date(atMs).toISOString().slice(0, 7);
+    lastMonth = { startMs: Date.parse(`${text}-01T00:00:00Z`), endMs: monthEndMs(text), text };
+  }
+  return lastMonth.text;
+}
+
+/** The first instant of the following month, at which a month's quota resets. */
+export const monthEndMs = (month: string): number =>
+  Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
+
+/** The instant at which the count of `subject` in `month` may be forgotten. */
+export const forgetAtMs = (subject: Subject, month: string): number =>
+  monthEndMs(month) +
+  (subject.startsWith("address:") ? ADDRESS_RETENTION_MS : ACCOUNT_RETENTION_MS);
+
+/** The first month that must be kept at `nowMs`, for addresses and for accounts. */
+export const keptMonths = (nowMs: number): { address: string; account: string } => ({
+  address: monthOf(nowMs - ADDRESS_RETENTION_MS),
+  account: monthOf(nowMs - ACCOUNT_RETENTION_MS),
+});

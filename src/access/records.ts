@@ -1,0 +1,92 @@
+/**
+ * What the registry keeps, as stored, and what it means for a key that is presented.
+ *
+ *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
+ *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
+ *   key-ids:<KEYID>      {"sha256":"…"}
+ *
+ * A key is found by its SHA-256 in one look-up, its account in a second, however many there are.
+ */
+import { z } from "zod";
+import { DamageError } from "../errors.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
+import type { KeyVerdict } from "./access.ts";
+
+const instant = z.iso.datetime({ precision: 3 });
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const accountRecord = z.object({
+  name: z.string(),
+  tier: z.enum(KEY_TIER_NAMES),
+  /** Lapses `days` × 24 hours after it began. */
+  trial: z.object({ started_at: instant, days: z.int().positive() }).nullable(),
+  suspended: z.boolean(),
+  created_at: instant,
+  /** SHA-256 of every key the account ever had, oldest first. */
+  keys: z.array(sha256),
+});
+export type AccountRecord = z.infer<typeof accountRecord>;
+
+export const keyRecord = z.object({
+  key_id: z.string(),
+  sha256,
+  account: z.string(),
+  label: z.string().nullable(),
+  created_at: instant,
+  suspended: z.boolean(),
+  revoked_at: instant.nullable(),
+  /** The end of a rotation's overlap, and the KEYID that took over; null while not rotated. */
+  expires_at: instant.nullable(),
+  replaced_by: z.string().nullable(),
+});
+export type KeyRecord = z.infer<typeof keyRecord>;
+
+export const keyIdRecord = z.object({ sha256 });
+
+export const accountItem = (name: string): string => `accounts:${name}`;
+export const keyItem = (hash: string): string => `keys:${hash}`;
+export const keyIdItem = (keyId: string): string => `key-ids:${keyId}`;
+
+/** A stored value by its schema, null where there is none. Throws DamageError for anything else. */
+export function readRecord<T>(schema: z.ZodType<T>, item: string, value: unknown): T | null {
+  if (value === null || value === undefined) return null;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new DamageError(`State record "${item}" is damaged: ${z.prettifyError(result.error)}`);
+}
+
+/** When the account's trial lapses (epoch milliseconds); infinity without one. */
+export const trialLapsesAtMs = ({ trial }: AccountRecord): number =>
+  trial === null ? Infinity : Date.parse(trial.started_at) + trial.days * 24 * 3_600_000;
+
+/** What a stored key is worth, prepared so that judging it costs nothing. */
+export interface Holding {
+  readonly account: string;
+  readonly tier: KeyTierName;
+  /** From this instant on the key is void: revoked, or rotated out. */
+  readonly voidAtMs: number;
+  readonly suspended: boolean;
+  readonly lapsesAtMs: number;
+}
+
+export const holdingOf = (key: KeyRecord, account: AccountRecord): Holding => ({
+  account: account.name,
+  tier: account.tier,
+  voidAtMs: voidAtMs(key),
+  suspended: key.suspended || account.suspended,
+  lapsesAtMs: trialLapsesAtMs(account),
+});
+
+/** From when on the key is void (epoch milliseconds); infinity for a key that stands. */
+export function voidAtMs(key: KeyRecord): number {
+  if (key.revoked_at !== null) return -Infinity;
+  return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
+}
+
+/** The verdict on a key at an instant, in the order in which refusals come. */
+export function judge({ account, tier, ...holding }: Holding, nowMs: number): KeyVerdict {
+  if (nowMs >= holding.voidAtMs) return { ok: false, code: "invalid_key" };
+  if (holding.suspended) return { ok: false, code: "key_suspended", account, tier };
+  if (nowMs >= holding.lapsesAtMs) return { ok: false, code: "trial_lapsed", account, tier };
+  return { ok: true, account, tier };
+}

@@ -1,0 +1,76 @@
+/**
+ * The connection of a serving proxy to its state file. It survives the file: where the file is gone,
+ * replaced or damaged the connection is dropped, `check` says so, and opens it again when it can.
+ */
+import { statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { reopenStateFile, stateFilePath } from "./sqlite-file.ts";
+
+/** What a look at the file showed. "changed": by another connection, or it is another file. */
+export type CheckResult = "same" | "changed";
+
+export class SqliteConnection {
+  readonly #folder: string;
+  #database: DatabaseSync | null;
+  #fileId = "";
+  #dataVersion: unknown;
+
+  /** Takes over an open database of the folder. */
+  constructor(folder: string, database: DatabaseSync) {
+    this.#folder = folder;
+    this.#database = database;
+    this.#adopt(database);
+  }
+
+  get isOpen(): boolean {
+    return this.#database !== null;
+  }
+
+  /** The open database. Throws where there is none at the moment. */
+  get database(): DatabaseSync {
+    if (this.#database === null) throw new Error("the state file is not open");
+    return this.#database;
+  }
+
+  /** Looks at the file, and opens it where it is not open. Throws while it cannot be used. */
+  check(): CheckResult {
+    if (this.#database === null) {
+      const database = reopenStateFile(this.#folder);
+      this.#database = database;
+      this.#adopt(database);
+      return "changed";
+    }
+    // An open file that was deleted or replaced goes on working, unseen by everybody else.
+    if (this.#currentFileId() !== this.#fileId) throw new Error("the state file was replaced");
+    const dataVersion = dataVersionOf(this.#database);
+    if (dataVersion === this.#dataVersion) return "same";
+    this.#dataVersion = dataVersion;
+    return "changed";
+  }
+
+  /** Lets go of the file, whatever state it is in. */
+  drop(): void {
+    const database = this.#database;
+    this.#database = null;
+    try {
+      database?.close();
+    } catch {
+      // What cannot be closed cannot be used either; nothing is lost that was committed.
+    }
+  }
+
+  #adopt(database: DatabaseSync): void {
+    database.exec("PRAGMA synchronous = NORMAL");
+    this.#fileId = this.#currentFileId();
+    this.#dataVersion = dataVersionOf(database);
+  }
+
+  /** Which file it is; an emptied one is another. */
+  #currentFileId(): string {
+    const { dev, ino, size } = statSync(stateFilePath(this.#folder));
+    return `${dev} ${ino} ${size === 0 ? "empty" : ""}`;
+  }
+}
+
+const dataVersionOf = (database: DatabaseSync): unknown =>
+  database.prepare("PRAGMA data_version").get()?.["data_version"];

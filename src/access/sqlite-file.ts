@@ -1,0 +1,136 @@
+/**
+ * The one SQLite file of a state folder, `chipboard.sqlite`, readable by its owner only:
+ *
+ *   items(key, value)              the registry, as unstorage items
+ *   calls(month, subject, used)    calls counted
+ *   facts(name, value)             the secret for addresses; who serves
+ *
+ * Write-ahead logging lets commands read and write beside a running proxy.
+ */
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { UnreachableError } from "../errors.ts";
+
+const APPLICATION_ID = 0x63686970;
+const FORMAT = 1;
+/** SQLite waits this long by itself, and stalls the process; longer waits are ours. */
+const BUSY_TIMEOUT_MS = 50;
+const RETRY_MS = 10;
+const PATIENCE_MS = 5_000;
+const SQLITE_BUSY = 5;
+
+const SCHEMA = `
+  CREATE TABLE items (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE calls (
+    month TEXT NOT NULL, subject TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (month, subject)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${FORMAT};
+`;
+
+export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
+
+/** Creates a file that only its owner reads, if it is absent; its folder too. */
+export function createPrivateFile(folder: string, path: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    // Never opened when it exists: closing it here would drop SQLite's locks of this process.
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if (!isErrno(error, "EEXIST")) throw error;
+    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  }
+}
+
+/**
+ * Opens the state of `folder`, and creates it where there is none. Throws UnreachableError where
+ * that is impossible, or where the file is something else.
+ */
+export async function createStateFile(folder: string): Promise<DatabaseSync> {
+  const path = stateFilePath(folder);
+  let database: DatabaseSync | undefined;
+  try {
+    createPrivateFile(folder, path);
+    const opened = openExisting(path);
+    database = opened;
+    await whenNotBusy(() => opened.exec("PRAGMA journal_mode = WAL"));
+    await whenNotBusy(() => opened.exec("BEGIN IMMEDIATE"));
+    if (isBlank(opened)) opened.exec(SCHEMA);
+    opened.exec("COMMIT");
+    requireFormat(opened);
+    return opened;
+  } catch (error) {
+    database?.close();
+    throw unfit(folder, error);
+  }
+}
+
+/** Opens the state of `folder` as it is; never creates anything. Throws what SQLite throws. */
+export function reopenStateFile(folder: string): DatabaseSync {
+  const database = openExisting(stateFilePath(folder));
+  try {
+    requireFormat(database);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** A state that holds nothing and is not on disk, for readers of a folder without one. */
+export function emptyState(): DatabaseSync {
+  const database = new DatabaseSync(":memory:");
+  database.exec(SCHEMA);
+  return database;
+}
+
+/** Runs a step that another process's lock may hold up, for up to five seconds. */
+export async function whenNotBusy(step: () => void): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      step();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+/** Whether SQLite failed because another connection holds a lock. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+
+/** The failure of an SQLite state in one line, as a command reports it. */
+export function unfit(folder: string, cause: unknown): UnreachableError {
+  if (cause instanceof UnreachableError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reason}`;
+  return new UnreachableError(message, [], { cause });
+}
+
+export const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
+
+function openExisting(path: string): DatabaseSync {
+  const url = pathToFileURL(path);
+  url.searchParams.set("mode", "rw");
+  return new DatabaseSync(url, { timeout: BUSY_TIMEOUT_MS });
+}
+
+const isBlank = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"] === 0;
+
+function requireFormat(database: DatabaseSync): void {
+  const id = database.prepare("PRAGMA application_id").get()?.["application_id"];
+  const format = database.prepare("PRAGMA user_version").get()?.["user_version"];
+  if (id !== APPLICATION_ID) throw new Error("chipboard.sqlite belongs to another application");
+  if (format !== FORMAT) {
+    throw new Error(`chipboard.sqlite has format ${String(format)}, expected ${FORMAT}`);
+  }
+}

@@ -1,0 +1,75 @@
+/** The registry and the counts of a state folder, as commands use them beside a running proxy. */
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import type { Storage } from "unstorage";
+import type { Subject } from "./access.ts";
+import {
+  createStateFile,
+  emptyState,
+  isErrno,
+  stateFilePath,
+  unfit,
+  whenNotBusy,
+} from "./sqlite-file.ts";
+import { sqliteStorage } from "./sqlite-storage.ts";
+import type { Change, RegistryState } from "./state.ts";
+
+/**
+ * Opens the state of `folder`. Where there is none, "change" creates it and "read" sees an empty
+ * one. Throws UnreachableError.
+ */
+export async function openSqliteRegistry(
+  folder: string,
+  purpose: "read" | "change",
+): Promise<RegistryState> {
+  const isAbsent = purpose === "read" && !existsSync(stateFilePath(folder));
+  return new SqliteRegistry(folder, isAbsent ? emptyState() : await createStateFile(folder));
+}
+
+class SqliteRegistry implements RegistryState {
+  readonly location: string;
+  readonly storage: Storage;
+  readonly #database: DatabaseSync;
+  /** Changes of this connection, one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string, database: DatabaseSync) {
+    this.location = folder;
+    this.#database = database;
+    this.storage = sqliteStorage(() => database);
+    database.exec("PRAGMA synchronous = FULL");
+  }
+
+  async change<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    const change = this.#last.then(() => this.#changeAlone(plan));
+    this.#last = change.catch(() => undefined);
+    return change;
+  }
+
+  async counts(subjects: readonly Subject[], month: string): Promise<number[]> {
+    const count = this.#database.prepare("SELECT used FROM calls WHERE month = ? AND subject = ?");
+    return subjects.map((subject) => Number(count.get(month, subject)?.["used"] ?? 0));
+  }
+
+  explain(error: unknown): unknown {
+    return isErrno(error, "ERR_SQLITE_ERROR") ? unfit(this.location, error) : error;
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    this.#database.close();
+  }
+
+  async #changeAlone<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    try {
+      await whenNotBusy(() => this.#database.exec("BEGIN IMMEDIATE"));
+      const { writes, result } = await plan();
+      await this.storage.setItems([...writes].map(([key, value]) => ({ key, value })));
+      this.#database.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw this.explain(error);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The verdicts a serving proxy remembers, so that a key costs the state one look-up, not one a
+ * request. Remembered is what the registry holds; the verdict is made at the instant of the request,
+ * so that trials and overlaps end on time.
+ *
+ * A change of the registry makes everything remembered stale (`invalidate`), to be looked up again.
+ * While the state does not answer, keys that were presented within the hour before go on with what
+ * was last known; all others are `state_unavailable`.
+ */
+import type { Storage } from "unstorage";
+import type { Clock } from "../clock.ts";
+import { DamageError } from "../errors.ts";
+import type { KeyVerdict, MaybePromise } from "./access.ts";
+import { GenerationCache } from "./generation-cache.ts";
+import { keySha256, looksLikeKey } from "./key.ts";
+import {
+  accountItem,
+  accountRecord,
+  holdingOf,
+  judge,
+  keyItem,
+  keyRecord,
+  readRecord,
+  type Holding,
+} from "./records.ts";
+
+const REMEMBERED_KEYS = 100_000;
+/** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
+const REMEMBERED_MISSES = 10_000;
+const GRACE_MS = 3_600_000;
+
+const INVALID: KeyVerdict = { ok: false, code: "invalid_key" };
+const UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
+
+interface Remembered {
+  readonly holding: Holding;
+  readonly epoch: number;
+  /** When the key was last presented while the state answered. */
+  seenAtMs: number;
+}
+
+/** How the driver's state is doing, as the verdicts need to know and to tell. */
+export interface Reachability {
+  readonly healthy: boolean;
+  /** A look-up failed with `error`. */
+  failed(error: unknown): void;
+}
+
+export class Verdicts {
+  readonly #storage: Storage;
+  readonly #clock: Clock;
+  readonly #state: Reachability;
+  readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
+  readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
+  readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
+  #epoch = 1;
+
+  constructor(storage: Storage, clock: Clock, state: Reachability) {
+    this.#storage = storage;
+    this.#clock = clock;
+    this.#state = state;
+  }
+
+  /** Judges a key as presented; waits only where the state must be asked. Never throws. */
+  authenticate(key: string): MaybePromise<KeyVerdict> {
+    if (!looksLikeKey(key)) return INVALID;
+    const sha256 = keySha256(key);
+    const nowMs = this.#clock.now();
+    if (!this.#state.healthy) return this.#lastKnown(sha256, nowMs);
+    const known = this.#known.get(sha256);
+    if (known?.epoch === this.#epoch) {
+      known.seenAtMs = nowMs;
+      return judge(known.holding, nowMs);
+    }
+    if (this.#unknown.get(sha256) === this.#epoch) return INVALID;
+    return this.#lookUpOnce(sha256);
+  }
+
+  /** Accounts or keys may have changed. */
+  invalidate(): void {
+    this.#epoch += 1;
+    this.#lookUps.clear();
+  }
+
+  #lookUpOnce(sha256: string): Promise<KeyVerdict> {
+    const running = this.#lookUps.get(sha256);
+    if (running !== undefined) return running;
+    const lookUp = this.#lookUp(sha256).finally(() => {
+      if (this.#lookUps.get(sha256) === lookUp) this.#lookUps.delete(sha256);
+    });
+    this.#lookUps.set(sha256, lookUp);
+    return lookUp;
+  }
+
+  async #lookUp(sha256: string): Promise<KeyVerdict> {
+    // A change that arrives while the state is being asked makes the answer stale, too.
+    const epoch = this.#epoch;
+    try {
+      const holding = await this.#holding(sha256);
+      const nowMs = this.#clock.now();
+      if (holding === null) {
+        this.#unknown.set(sha256, epoch);
+        this.#known.delete(sha256);
+        return INVALID;
+      }
+      this.#known.set(sha256, { holding, epoch, seenAtMs: nowMs });
+      return judge(holding, nowMs);
+    } catch (error) {
+      // One damaged record is no reason to distrust the whole state.
+      if (!(error instanceof DamageError)) this.#state.failed(error);
+      return this.#lastKnown(sha256, this.#clock.now());
+    }
+  }
+
+  async #holding(sha256: string): Promise<Holding | null> {
+    const keyName = keyItem(sha256);
+    const key = readRecord(keyRecord, keyName, await this.#storage.getItem(keyName));
+    if (key === null) return null;
+    const accountName = accountItem(key.account);
+    const account = readRecord(
+      accountRecord,
+      accountName,
+      await this.#storage.getItem(accountName),
+    );
+    if (account !== null) return holdingOf(key, account);
+    throw new DamageError(`State record "${keyName}" names an account that is not there`);
+  }
+
+  #lastKnown(sha256: string, nowMs: number): KeyVerdict {
+    const known = this.#known.get(sha256);
+    if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return UNAVAILABLE;
+    return judge(known.holding, nowMs);
+  }
+}

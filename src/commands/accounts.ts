@@ -1,0 +1,167 @@
+import { Argument, Command, Option } from "commander";
+import { z } from "zod";
+import { clockFromEnvironment, setting } from "../config.ts";
+import { InputError } from "../errors.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
+import { examples, jsonOption, stateOption } from "./state-options.ts";
+
+interface StateOptions {
+  readonly state: string;
+  readonly json?: true;
+}
+
+interface AddOptions extends StateOptions {
+  readonly tier: KeyTierName;
+  readonly trialDays?: number;
+}
+
+interface SetOptions extends StateOptions {
+  readonly tier?: KeyTierName;
+  readonly trialDays?: number;
+  readonly suspend?: true;
+  readonly resume?: true;
+}
+
+/** `accounts add|ls|show|set`: who may call, and on which tier. */
+export function accountsCommand(): Command {
+  const accounts = new Command("accounts").description("add, list and change accounts");
+  accounts
+    .command("add")
+    .description("add an account")
+    .addArgument(nameArgument())
+    .addOption(tierOption().makeOptionMandatory())
+    .addOption(trialDaysOption())
+    .addOption(stateOption())
+    .addOption(jsonOption())
+    .addHelpText("after", examples("accounts add acme --tier starter --trial-days 14"))
+    .action(add);
+  accounts
+    .command("ls")
+    .description("list the accounts")
+    .addOption(stateOption())
+    .addOption(jsonOption())
+    .addHelpText("after", examples("accounts ls --json"))
+    .action(list);
+  accounts
+    .command("show")
+    .description("show an account with its keys")
+    .addArgument(nameArgument())
+    .addOption(stateOption())
+    .addOption(jsonOption())
+    .addHelpText("after", examples("accounts show acme"))
+    .action(show);
+  accounts
+    .command("set")
+    .description("change an account's tier (which ends a trial) or trial, suspend or resume it")
+    .addArgument(nameArgument())
+    .addOption(tierOption())
+    .addOption(trialDaysOption())
+    .addOption(new Option("--suspend", "refuse all its keys").conflicts("resume"))
+    .addOption(new Option("--resume", "accept its keys again"))
+    .addOption(stateOption())
+    .addOption(jsonOption())
+    .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))
+    .action(change);
+  return accounts;
+}
+
+async function add(name: string, options: AddOptions): Promise<void> {
+  const { withRegistry } = await import("../access/open-state.ts");
+  const { accountView } = await import("../access/account-view.ts");
+  const { printJson, printLine } = await import("../terminal.ts");
+  const clock = clockFromEnvironment();
+  const account = await withRegistry(options.state, clock, "change", (registry) =>
+    registry.addAccount(name, options.tier, options.trialDays ?? null),
+  );
+  const view = accountView(account, clock.now());
+  if (options.json) return printJson(view);
+  const trial = view.trial === null ? "" : `, on trial until ${view.trial.lapses_at}`;
+  printLine(`Added account ${name} (${account.tier}${trial}).`);
+}
+
+async function list(options: StateOptions): Promise<void> {
+  const { withRegistry } = await import("../access/open-state.ts");
+  const { accountView } = await import("../access/account-view.ts");
+  const { redactedUrl } = await import("../access/redact.ts");
+  const { printJson, printLine, printTable } = await import("../terminal.ts");
+  const clock = clockFromEnvironment();
+  const accounts = await withRegistry(options.state, clock, "read", (registry) =>
+    registry.accounts(),
+  );
+  const views = accounts.map((account) => accountView(account, clock.now()));
+  if (options.json) return printJson(views);
+  if (views.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
+  printTable(
+    ["account", "tier", "trial until", "suspended", "created"],
+    views.map(({ name, tier, trial, suspended, created_at }) => [
+      name,
+      tier,
+      trial === null ? null : `${trial.lapses_at}${trial.lapsed ? " (lapsed)" : ""}`,
+      suspended ? "yes" : "no",
+      created_at,
+    ]),
+  );
+}
+
+async function show(name: string, options: StateOptions): Promise<void> {
+  const { withRegistry } = await import("../access/open-state.ts");
+  const { accountView, keyView } = await import("../access/account-view.ts");
+  const { printJson, printLine } = await import("../terminal.ts");
+  const { printKeys } = await import("./keys.ts");
+  const clock = clockFromEnvironment();
+  const { account, keys } = await withRegistry(options.state, clock, "read", async (registry) => ({
+    account: await registry.account(name),
+    keys: await registry.keys(name),
+  }));
+  const view = accountView(account, clock.now());
+  const keyViews = keys.map((key) => keyView(key, clock.now()));
+  if (options.json) return printJson({ ...view, keys: keyViews });
+  printLine(`account    ${view.name}`);
+  printLine(`tier       ${view.tier}`);
+  printLine(`suspended  ${view.suspended ? "yes" : "no"}`);
+  printLine(`created    ${view.created_at}`);
+  if (view.trial !== null) {
+    const { days, lapses_at, lapsed } = view.trial;
+    printLine(`trial      ${days} days, ${lapsed ? "lapsed" : "until"} ${lapses_at}`);
+  }
+  printLine("");
+  await printKeys(keyViews);
+}
+
+async function change(name: string, options: SetOptions): Promise<void> {
+  const { tier, trialDays, suspend, resume } = options;
+  if (tier === undefined && trialDays === undefined && !suspend && !resume) {
+    throw new InputError("Nothing to change: expected --tier, --trial-days, --suspend or --resume");
+  }
+  const { withRegistry } = await import("../access/open-state.ts");
+  const { accountView } = await import("../access/account-view.ts");
+  const { printJson, printLine } = await import("../terminal.ts");
+  const clock = clockFromEnvironment();
+  const suspended = suspend ? true : resume ? false : undefined;
+  const account = await withRegistry(options.state, clock, "change", (registry) =>
+    registry.setAccount(name, { tier, trialDays, suspended }),
+  );
+  const view = accountView(account, clock.now());
+  if (options.json) return printJson(view);
+  const trial = view.trial === null ? "" : `, on trial until ${view.trial.lapses_at}`;
+  printLine(`Account ${name}: ${account.tier}${trial}${account.suspended ? ", suspended" : ""}.`);
+}
+
+const nameArgument = (): Argument =>
+  new Argument("<name>", "1 to 63 of a-z, 0-9, '.', '_' and '-'");
+
+const tierOption = (): Option =>
+  setting("--tier <tier>", "what its keys may do").choices(KEY_TIER_NAMES);
+
+const trialDaysOption = (): Option =>
+  setting(
+    "--trial-days <days>",
+    "a trial that begins now and lapses after this many times 24 hours",
+    z
+      .string()
+      .regex(/^\d+$/, "expected whole days from 1 to 3650")
+      .transform(Number)
+      .refine((days) => days >= 1 && days <= 3650, {
+        message: "expected whole days from 1 to 3650",
+      }),
+  );

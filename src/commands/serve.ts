@@ -1,0 +1,177 @@
+import { readFile } from "node:fs/promises";
+import { Command } from "commander";
+import { z } from "zod";
+import { clockFromEnvironment, setting } from "../config.ts";
+import { InputError } from "../errors.ts";
+import { LOG_LEVELS, type LogLevel } from "../proxy/log.ts";
+import { durationMs } from "./durations.ts";
+import { examples, jsonOption, stateOption } from "./state-options.ts";
+import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
+
+const HOUR_MS = 3_600_000;
+const MEGABYTE = 1_000_000;
+
+interface ServeOptions extends StoreOptions {
+  readonly state: string;
+  readonly host: string;
+  readonly port: number;
+  readonly metricsPort: number | "off";
+  readonly poll: number;
+  readonly grace: number;
+  readonly trustProxy: number;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly cacheMb: number;
+  readonly logLevel: LogLevel;
+  readonly json?: true;
+}
+
+/** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
+export function serveCommand(): Command {
+  const command = new Command("serve").description("serve the published snapshots over HTTP");
+  return withStoreOptions(command)
+    .addOption(stateOption())
+    .addOption(setting("--host <address>", "address to listen on").default("127.0.0.1"))
+    .addOption(setting("--port <port>", "port to listen on; 0: any free one", port).default(8080))
+    .addOption(
+      setting(
+        "--metrics-port <port>",
+        "port of /metrics; 0: any free one; off: none",
+        metricsPort,
+      ).default(9464),
+    )
+    .addOption(
+      setting(
+        "--poll <duration>",
+        "how often to look for a new publication",
+        durationMs("s", 10, HOUR_MS),
+      ).default(2_000, "2s"),
+    )
+    .addOption(
+      setting(
+        "--grace <duration>",
+        "how late a session may be before it counts as missing",
+        durationMs("m", 0, 12 * HOUR_MS),
+      ).default(HOUR_MS, "60m"),
+    )
+    .addOption(
+      setting(
+        "--trust-proxy <hops>",
+        "proxies of your own in front, whose X-Forwarded-For counts",
+        hops,
+      ).default(0),
+    )
+    .addOption(setting("--tls-cert <file>", "certificate (PEM), with its chain: serve HTTPS"))
+    .addOption(setting("--tls-key <file>", "private key (PEM) of the certificate"))
+    .addOption(
+      setting(
+        "--cache-mb <megabytes>",
+        "memory for files; the rest is streamed from the store",
+        megabytes,
+      ).default(256),
+    )
+    .addOption(
+      setting(
+        "--log-level <level>",
+        "what to log on standard error",
+        z.enum(LOG_LEVELS, {
+          error: `expected one of ${LOG_LEVELS.join(", ")}`,
+        }),
+      ).default("info"),
+    )
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      examples(
+        "serve",
+        "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
+        "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
+      ),
+    )
+    .action(serve);
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const { openGatekeeper } = await import("../access/open-state.ts");
+  const { createLogger } = await import("../proxy/log.ts");
+  const { startProxy } = await import("../proxy/server.ts");
+  const { printLine } = await import("../terminal.ts");
+  const clock = clockFromEnvironment();
+  const tls = await readTls(options);
+  const store = await storeFromOptions(options);
+  const ended = nextSignal();
+  try {
+    const gatekeeper = await openGatekeeper(options.state, clock);
+    try {
+      const proxy = await startProxy({
+        store,
+        gatekeeper,
+        clock,
+        log: createLogger(options.logLevel, clock),
+        host: options.host,
+        port: options.port,
+        metricsPort: options.metricsPort === "off" ? null : options.metricsPort,
+        pollMs: options.poll,
+        graceMs: options.grace,
+        trustedHops: options.trustProxy,
+        tls,
+        cacheBytes: options.cacheMb * MEGABYTE,
+      });
+      const { url, metricsUrl } = proxy;
+      printLine(
+        options.json ? JSON.stringify({ url, metrics_url: metricsUrl }) : `listening on ${url}`,
+      );
+      await ended;
+      await proxy.close();
+    } finally {
+      await gatekeeper.close();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** Resolves with the first SIGTERM or SIGINT; a second one ends the process as it does by default. */
+const nextSignal = (): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      process.off("SIGTERM", end).off("SIGINT", end);
+      resolve();
+    };
+    process.on("SIGTERM", end).on("SIGINT", end);
+  });
+
+async function readTls({
+  tlsCert,
+  tlsKey,
+}: ServeOptions): Promise<{ cert: Buffer; key: Buffer } | null> {
+  if (tlsCert === undefined && tlsKey === undefined) return null;
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw new InputError("--tls-cert and --tls-key belong together: give both, or none");
+  }
+  const read = async (option: string, file: string): Promise<Buffer> => {
+    try {
+      return await readFile(file);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new InputError(`${option} ${JSON.stringify(file)}: cannot be read: ${reason}`, [], {
+        cause,
+      });
+    }
+  };
+  return { cert: await read("--tls-cert", tlsCert), key: await read("--tls-key", tlsKey) };
+}
+
+const whole = (expected: string, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/, { error: expected })
+    .transform(Number)
+    .refine((number) => number <= max, { error: expected });
+
+const port = whole("expected a port, 0 to 65535", 65_535);
+const metricsPort = z.union([z.literal("off"), port], {
+  error: "expected a port, 0 to 65535, or off",
+});
+const hops = whole("expected a number of proxies, 0 to 100", 100);
+const megabytes = whole("expected a number of megabytes, 0 to 999999", 999_999);

@@ -1,0 +1,35 @@
+/** The options that say where snapshots live; the same for every command that reads or writes them. */
+import type { Command } from "commander";
+import { z } from "zod";
+import { setting } from "../config.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { openStore } from "../store/open-store.ts";
+
+export interface StoreOptions {
+  readonly store: string;
+  readonly s3Endpoint?: string;
+  readonly s3Region?: string;
+  readonly s3PathStyle?: boolean;
+}
+
+const endpoint = z.url({ protocol: /^https?$/, error: "expected an http(s) URL" });
+
+/** Adds `--store` and the `--s3-…` options. */
+export const withStoreOptions = (command: Command): Command =>
+  command
+    .addOption(
+      setting("--store <location>", "folder, or s3://bucket/prefix, of the snapshots").default(
+        "./snapshots",
+      ),
+    )
+    .addOption(setting("--s3-endpoint <url>", "S3 server, where it is not AWS's own", endpoint))
+    .addOption(setting("--s3-region <region>", "region of the bucket"))
+    .addOption(setting("--s3-path-style", "put the bucket's name in the path, not in the host"));
+
+/** Opens the store that the options name. Throws InputError where they name none. */
+export const storeFromOptions = (options: StoreOptions): Promise<ObjectStore> =>
+  openStore(options.store, {
+    endpoint: options.s3Endpoint,
+    region: options.s3Region,
+    pathStyle: options.s3PathStyle,
+  });

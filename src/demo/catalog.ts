@@ -1,0 +1,78 @@
+/**
+ * The demonstration's contracts: `catalog.csv`, as `publish` reads it, and `anchors.csv`, which
+ * says around which level and on which schedule the generator prices each of them.
+ */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parse } from "csv-parse/sync";
+import { BASES, type Basis } from "../market/level-series.ts";
+import { parseMicros, type Micros } from "../market/decimal.ts";
+import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
+
+/** The catalog file, in the format of `publish --catalog`. */
+export const demoCatalogPath = fileURLToPath(new URL("./catalog.csv", import.meta.url));
+const anchorsPath = fileURLToPath(new URL("./anchors.csv", import.meta.url));
+
+/**
+ * When a contract is priced.
+ * `every-session`: at 00:00 and 12:00.
+ * `overnight`: the same, but the level of 00:00 is the assessment of the day before.
+ * `daily`: at 12:00 only.
+ * `weekdays`: not on Saturdays and Sundays.
+ * `irregular`: every session but for one in eight, now and then.
+ */
+export const SCHEDULES = ["every-session", "overnight", "daily", "weekdays", "irregular"] as const;
+export type Schedule = (typeof SCHEDULES)[number];
+
+/** What the generator knows of a contract. */
+export interface DemoContract {
+  readonly id: string;
+  readonly segment: string;
+  /** A level once published, and its day: where only a year or a month is known, its middle. */
+  readonly anchor: Micros;
+  readonly anchorDay: Day;
+  readonly basis: Basis;
+  readonly schedule: Schedule;
+  /** The first session it is priced for; null: the market's first. */
+  readonly listed: Session | null;
+  /** The last session it is priced for; null: it still is. */
+  readonly ended: Session | null;
+}
+
+/** The contracts in catalog order. Throws where the two files do not belong together. */
+export function readDemoContracts(): DemoContract[] {
+  const anchors = new Map(readRows(anchorsPath).map((row) => [row["id"], row]));
+  const catalog = readRows(demoCatalogPath);
+  if (anchors.size !== catalog.length) {
+    throw new Error(`anchors.csv has ${anchors.size} contracts, catalog.csv ${catalog.length}`);
+  }
+  return catalog.map((row) => demoContract({ ...row, ...anchors.get(row["id"]) }));
+}
+
+type Row = Partial<Record<string, string>>;
+
+const readRows = (path: string): Row[] => parse(readFileSync(path), { columns: true });
+
+function demoContract(row: Row): DemoContract {
+  const { id = "", segment = "", level = "", date = "", listed = "", ended = "" } = row;
+  const expect = <T>(value: T | null | undefined, column: string): T => {
+    if (value !== null && value !== undefined) return value;
+    throw new Error(`anchors.csv ${id} ${column} ${JSON.stringify(row[column])}: not valid`);
+  };
+  return {
+    id,
+    segment,
+    anchor: expect(parseMicros(level, 1e9), "level"),
+    anchorDay: expect(parseDate(date), "date"),
+    basis: expect(
+      BASES.find((basis) => basis === row["basis"]),
+      "basis",
+    ),
+    schedule: expect(
+      SCHEDULES.find((schedule) => schedule === row["schedule"]),
+      "schedule",
+    ),
+    listed: listed === "" ? null : expect(parseSession(listed), "listed"),
+    ended: ended === "" ? null : expect(parseSession(ended), "ended"),
+  };
+}

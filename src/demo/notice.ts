@@ -1,0 +1,8 @@
+/**
+ * The one sentence that says what the demonstration's numbers are: its attribution, and what the
+ * README and the documentation page say of it.
+ */
+export const DEMO_NOTICE =
+  "Demonstration data, not market data: the contracts are real products with tickers of our own " +
+  "coinage, but every price series is illustrative, generated from a fixed seed around a level " +
+  "once published.";

@@ -1,0 +1,43 @@
+/**
+ * Random numbers that are the same on every platform. Only 32-bit integer operations and IEEE 754
+ * addition, subtraction, multiplication and division are used, whose results ECMA-262 fixes to the
+ * last bit; Math.exp, Math.log and the like are left to the engine and therefore not used.
+ */
+const DEMO_SEED = 0x43_48_49_50;
+/** Brings the sum of four uniforms less 2, whose variance is 1/3, to variance 1: √3. */
+const UNIT_VARIANCE = 1.7320508;
+
+/** The largest magnitude `createNoise` draws. */
+export const NOISE_LIMIT = 2 * UNIT_VARIANCE;
+
+/** A seed of 32 bits from a name: FNV-1a over its UTF-16 code units, begun at the fixed seed. */
+export function seedOf(name: string): number {
+  let hash = DEMO_SEED ^ 0x811c9dc5;
+  for (let at = 0; at < name.length; at += 1) {
+    hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** A number in [0, 1) for a seed and a place, whatever was drawn before. */
+export const uniformAt = (seed: number, place: number): number =>
+  mix((seed + Math.imul(place, WEYL_STEP)) | 0);
+
+/** Draws bell-shaped noise of mean 0 and variance 1, never beyond ±NOISE_LIMIT. */
+export function createNoise(seed: number): () => number {
+  let state = seed | 0;
+  const uniform = (): number => {
+    state = (state + WEYL_STEP) | 0;
+    return mix(state);
+  };
+  return () => (uniform() + uniform() + uniform() + uniform() - 2) * UNIT_VARIANCE;
+}
+
+/** The step and the mixing function of the mulberry32 generator (public domain). */
+const WEYL_STEP = 0x6d2b79f5;
+
+function mix(state: number): number {
+  let word = Math.imul(state ^ (state >>> 15), state | 1);
+  word ^= word + Math.imul(word ^ (word >>> 7), word | 61);
+  return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
+}

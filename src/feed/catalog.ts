@@ -1,0 +1,139 @@
+/** Reads the catalog: one row a contract, in board order. */
+import { BOARDS, type Contract } from "../market/contract.ts";
+import { formatMicros } from "../market/decimal.ts";
+import { quoted, type Complaints } from "./complaints.ts";
+import {
+  decimalField,
+  idField,
+  oneOf,
+  textField,
+  urlField,
+  wholeNumberField,
+  type Field,
+} from "./fields.ts";
+import type { Source } from "./source.ts";
+import { readTable, type TableShape } from "./table.ts";
+
+/** So many contracts can be read without a key. */
+export const FREE_SLICE_SIZE = 10;
+export const MAX_CARRY_DAYS = 36_500;
+
+const SHAPE: TableShape = {
+  columns: [
+    "id",
+    "ticker",
+    "name",
+    "board",
+    "segment",
+    "unit",
+    "ai_exposure_pct",
+    "source",
+    "source_url",
+    "capacity_gb",
+    "max_carry_days",
+    "free",
+  ],
+  required: [
+    "id",
+    "ticker",
+    "name",
+    "board",
+    "segment",
+    "unit",
+    "ai_exposure_pct",
+    "source",
+    "source_url",
+  ],
+};
+
+const boardField = oneOf(BOARDS);
+const exposureField = decimalField(0, 100);
+/** In gigabytes of 10⁹ bytes. */
+const capacityField = decimalField(1_000, 1_000_000);
+const carryField = wholeNumberField(MAX_CARRY_DAYS);
+const flagField = oneOf(["true", "false"]);
+
+/**
+ * The catalog's contracts. Rows with complaints are left out, so the result counts only when there
+ * are none. `ids` holds every id met, faulty rows included, so that no quote of theirs is called
+ * unknown on top.
+ */
+export async function readCatalog(
+  source: Source,
+  complaints: Complaints,
+): Promise<{ contracts: Contract[]; ids: ReadonlySet<string> }> {
+  const before = complaints.count;
+  const contracts: Contract[] = [];
+  const firstRowOf = new Map<string, string>();
+  await readTable(source, SHAPE, complaints, (where) => (cells, position) => {
+    const [id = "", ...rest] = cells;
+    const row = where(position);
+    const first = firstRowOf.get(id);
+    if (first !== undefined) {
+      complaints.at(row, `id ${quoted(id)} stands twice, first at ${first}`);
+      return;
+    }
+    firstRowOf.set(id, row);
+    const contract = contractOf([id, ...rest], row, complaints);
+    if (contract !== null) contracts.push(contract);
+  });
+  if (complaints.count === before && contracts.length === 0) {
+    complaints.at(source.name, "no rows, expected at least one contract");
+  }
+  return { contracts: withFreeSlice(contracts, source.name, complaints, before), ids: new Set(firstRowOf.keys()) };
+}
+
+function contractOf(
+  cells: readonly string[],
+  row: string,
+  complaints: Complaints,
+): Contract | null {
+  const before = complaints.count;
+  const cell = (name: string): string => cells[SHAPE.columns.indexOf(name)] ?? "";
+  const read = <T>(name: string, field: Field<T>): T => {
+    const value = field.parse(cell(name));
+    if (value === undefined) complaints.cell(row, name, cell(name), field.expected);
+    // With a complaint the contract is dropped below, so the missing value is never seen.
+    return value as T;
+  };
+  const optional = <T>(name: string, field: Field<T>): T | null =>
+    cell(name) === "" ? null : read(name, field);
+
+  const capacity = optional("capacity_gb", capacityField);
+  const contract: Contract = {
+    id: read("id", idField),
+    ticker: read("ticker", textField),
+    name: read("name", textField),
+    board: read("board", boardField),
+    segment: read("segment", textField),
+    unit: read("unit", textField),
+    aiExposurePct: formatMicros(read("ai_exposure_pct", exposureField)),
+    source: read("source", textField),
+    sourceUrl: read("source_url", urlField),
+    capacityGb: capacity === null ? null : formatMicros(capacity),
+    maxCarryDays: optional("max_carry_days", carryField),
+    free: optional("free", flagField) === "true",
+  };
+  return complaints.count === before ? contract : null;
+}
+
+/** Settles which rows callers without a key see: the marked ten, the first ten, or all. */
+function withFreeSlice(
+  contracts: readonly Contract[],
+  source: string,
+  complaints: Complaints,
+  complaintsBefore: number,
+): Contract[] {
+  if (contracts.length < FREE_SLICE_SIZE) {
+    return contracts.map((contract) => ({ ...contract, free: true }));
+  }
+  const marked = contracts.filter((contract) => contract.free).length;
+  if (marked === 0) return contracts.map((contract, at) => ({ ...contract, free: at < FREE_SLICE_SIZE }));
+  if (marked !== FREE_SLICE_SIZE && complaints.count === complaintsBefore) {
+    complaints.at(
+      source,
+      `free is true on ${marked} rows, expected exactly ${FREE_SLICE_SIZE}, or none for the first ${FREE_SLICE_SIZE}`,
+    );
+  }
+  return [...contracts];
+}

@@ -1,0 +1,97 @@
+/** What a cell may hold: how it is read, and how the expectation is put into words. */
+import { BASES, type Basis } from "../market/level-series.ts";
+import { parseMicros, type Micros } from "../market/decimal.ts";
+import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
+
+/** `parse` returns undefined where the text is not what is expected. */
+export interface Field<T> {
+  readonly expected: string;
+  parse(text: string): T | undefined;
+}
+
+const MAX_LEVEL_USD = 1e9;
+const MAX_TEXT_CHARACTERS = 1_000;
+const MAX_ID_CHARACTERS = 100;
+
+/** C0 and C1 controls but tab and line breaks, unpaired surrogates, and what XML cannot hold. */
+const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
+
+export const levelField: Field<Micros> = {
+  expected: "a number above 0, at most 1000000000, with at most 6 decimals",
+  parse(text) {
+    const micros = parseMicros(text, MAX_LEVEL_USD);
+    return micros === null || micros === 0 ? undefined : micros;
+  },
+};
+
+export const basisField: Field<Basis | "withdrawn"> = {
+  expected: `${BASES.join(", ")} or withdrawn`,
+  parse: (text) =>
+    text === "withdrawn" ? "withdrawn" : BASES.find((basis) => basis === text),
+};
+
+export const dateField: Field<Day> = {
+  expected: "a date such as 2026-11-21",
+  parse: memoized((text) => parseDate(text) ?? undefined),
+};
+
+export const sessionField: Field<Session> = {
+  expected: "a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z",
+  parse: memoized((text) => parseSession(text) ?? undefined),
+};
+
+export const idField: Field<string> = {
+  expected: `a lowercase slug such as ddr5-16gb-spot, at most ${MAX_ID_CHARACTERS} characters`,
+  parse: (text) =>
+    text.length <= MAX_ID_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(text) ? text : undefined,
+};
+
+export const textField: Field<string> = {
+  expected: `text of 1 to ${MAX_TEXT_CHARACTERS} characters without control characters`,
+  parse: (text) =>
+    text.trim() !== "" && text.length <= MAX_TEXT_CHARACTERS && !UNPRINTABLE.test(text)
+      ? text
+      : undefined,
+};
+
+export const urlField: Field<string> = {
+  expected: "an http or https address",
+  parse: (text) =>
+    text.length <= MAX_TEXT_CHARACTERS &&
+    /^https?:\/\/[^\s/]/i.test(text) &&
+    !/[\s\u0000-\u001f\u007f]/.test(text) &&
+    URL.canParse(text)
+      ? text
+      : undefined,
+};
+
+export const oneOf = <T extends string>(values: readonly T[]): Field<T> => ({
+  expected: values.join(" or "),
+  parse: (text) => values.find((value) => value === text),
+});
+
+/** A decimal from `minMicros` to `maxUnits` with at most 6 decimals, in micro-units. */
+export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros> => ({
+  expected: `a number from ${minMicros / 1e6} to ${maxUnits} with at most 6 decimals`,
+  parse(text) {
+    const micros = parseMicros(text, maxUnits);
+    return micros === null || micros < minMicros ? undefined : micros;
+  },
+});
+
+export const wholeNumberField = (max: number): Field<number> => ({
+  expected: `a whole number from 0 to ${max}`,
+  parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined),
+});
+
+/** Histories repeat a few thousand dates a hundred times over. */
+function memoized<T>(parse: (text: string) => T | undefined): (text: string) => T | undefined {
+  const known = new Map<string, T>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const value = parse(text);
+    if (value !== undefined && known.size < 100_000) known.set(text, value);
+    return value;
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * The gates: data that is well-formed and may still be wrong. Each refusal names the contracts and
+ * says how to go on. `findings` also tells by how much the gates were passed.
+ */
+import { carryLimitSessions, type Contract } from "../market/contract.ts";
+import { formatMicros, ratio, roundRatio, type Micros } from "../market/decimal.ts";
+import type { LevelSeries } from "../market/level-series.ts";
+import { sessionKey, type Session } from "../market/session.ts";
+import type { LevelTable } from "./levels.ts";
+
+export interface GateOptions {
+  /** Percent, in millionths: 50 % is 50,000,000. */
+  readonly maxMoveMicros: Micros;
+  readonly minCoverageMicros: Micros;
+  readonly maxCarryDays: number;
+  readonly acceptMoves: boolean;
+  readonly allowSparse: boolean;
+}
+
+export interface GateInput {
+  readonly session: Session;
+  readonly catalog: readonly Contract[];
+  /** The catalog of the head; null where there is none. */
+  readonly catalogBefore: readonly Contract[] | null;
+  readonly before: ReadonlyMap<string, LevelSeries>;
+  readonly after: ReadonlyMap<string, LevelSeries>;
+  readonly touched: readonly string[];
+  readonly tables: readonly LevelTable[];
+}
+
+export interface GateFindings {
+  /** One line a contract that a gate holds back; empty where all are passed. */
+  readonly refusals: readonly string[];
+  /** What to do about them, one line a gate. */
+  readonly waysOn: readonly string[];
+  /** Contracts of the catalog with a level for the session. */
+  readonly covered: number;
+}
+
+const MOVE_SHOWN_DECIMALS = 2;
+
+/** Judges the ledger as it would be. Never throws. */
+export function judge(input: GateInput, options: GateOptions): GateFindings {
+  const missing = input.catalog.filter(
+    ({ id }) => input.after.get(id)?.given(input.session) == null,
+  );
+  const covered = input.catalog.length - missing.length;
+  const moves = options.acceptMoves ? [] : movesAbove(input, options);
+  const sparse =
+    !options.allowSparse &&
+    BigInt(covered) * 100_000_000n < BigInt(input.catalog.length) * BigInt(options.minCoverageMicros);
+  const respecified = changedSpecifications(input);
+  const refusals = [...moves, ...respecified];
+  const waysOn: string[] = [];
+  if (moves.length > 0) {
+    waysOn.push("If the moves are right, publish with --accept-moves, or mark a change of what is priced with a break.");
+  }
+  if (respecified.length > 0) {
+    waysOn.push("Levels across a change of unit or capacity do not compare: give the contract's level with a break in the same run.");
+  }
+  if (sparse) {
+    refusals.push(
+      `${covered} of ${input.catalog.length} contracts have a level for ${sessionKey(input.session)}, ` +
+        `expected at least ${formatMicros(options.minCoverageMicros)} percent; without one: ` +
+        missing.map(({ id }) => id).join(", "),
+    );
+    waysOn.push("If the feed is complete, publish with --allow-sparse.");
+  }
+  return { refusals, waysOn, covered };
+}
+
+/** Pairs of successive levels, new in this run, that move by more than the limit. */
+function movesAbove(input: GateInput, options: GateOptions): string[] {
+  const contracts = new Map(input.catalog.map((contract) => [contract.id, contract]));
+  const found: string[] = [];
+  for (const id of input.touched) {
+    const contract = contracts.get(id);
+    const after = input.after.get(id);
+    if (contract === undefined || after === undefined) continue;
+    const before = input.before.get(id);
+    const limit = carryLimitSessions(contract, options.maxCarryDays);
+    for (let index = 1; index < after.length; index += 1) {
+      const then = after.usd[index - 1] as number;
+      const now = after.usd[index] as number;
+      if (!exceeds(then, now, options.maxMoveMicros)) continue;
+      const session = after.sessions[index] as number;
+      const previous = after.sessions[index - 1] as number;
+      if (session - previous > limit) continue;
+      if (after.notes.get(session)?.breakReason != null) continue;
+      if (before !== undefined && holdsPair(before, previous, then, session, now)) continue;
+      const move = ratio((BigInt(now) - BigInt(then)) * 100n, BigInt(then));
+      found.push(
+        `${id} moves by ${roundRatio(move, MOVE_SHOWN_DECIMALS)} percent, ` +
+          `from ${formatMicros(then)} (${sessionKey(previous)}) to ${formatMicros(now)} (${sessionKey(session)}), ` +
+          `expected at most ${formatMicros(options.maxMoveMicros)}`,
+      );
+    }
+  }
+  return found;
+}
+
+/** |now / then − 1| × 100 > limit, exactly; floating point only sorts out the clear cases. */
+function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
+  const percent = (Math.abs(now - then) / then) * 100;
+  if (percent < (limitMicros / 1e6) * 0.999_999) return false;
+  const distance = BigInt(Math.abs(now - then));
+  return distance * 100_000_000n > BigInt(then) * BigInt(limitMicros);
+}
+
+/** Whether these two levels already followed each other in the ledger before. */
+function holdsPair(
+  before: LevelSeries,
+  previous: Session,
+  then: Micros,
+  session: Session,
+  now: Micros,
+): boolean {
+  const at = before.indexAt(session);
+  return (
+    at > 0 &&
+    before.sessions[at] === session &&
+    before.usd[at] === now &&
+    before.sessions[at - 1] === previous &&
+    before.usd[at - 1] === then
+  );
+}
+
+function changedSpecifications(input: GateInput): string[] {
+  if (input.catalogBefore === null) return [];
+  const before = new Map(input.catalogBefore.map((contract) => [contract.id, contract]));
+  return input.catalog.flatMap((contract) => {
+    const old = before.get(contract.id);
+    if (old === undefined || !input.after.has(contract.id)) return [];
+    const changes = [
+      ...(old.unit === contract.unit ? [] : [`unit from ${JSON.stringify(old.unit)} to ${JSON.stringify(contract.unit)}`]),
+      ...(old.capacityGb === contract.capacityGb
+        ? []
+        : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),
+    ];
+    if (changes.length === 0 || namesBreak(input.tables, contract.id)) return [];
+    return [`${contract.id} changes its ${changes.join(" and its ")} without a break`];
+  });
+}
+
+function namesBreak(tables: readonly LevelTable[], id: string): boolean {
+  return tables.some(({ byContract }) => {
+    const levels = byContract.get(id);
+    if (levels === undefined) return false;
+    for (let place = 0; place < levels.length; place += 1) {
+      if (levels.at(place).extras.breakReason !== undefined) return true;
+    }
+    return false;
+  });
+}

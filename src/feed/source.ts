@@ -1,0 +1,73 @@
+/** Where input comes from: a file, standard input (`-`), an http(s) address. */
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { InputError } from "../errors.ts";
+
+export type Format = "csv" | "json" | "ndjson";
+
+/** Input under a name for messages. `format` is null where only the content can tell. */
+export interface Source {
+  readonly name: string;
+  readonly format: Format | null;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+const FETCH_TIMEOUT_MS = 60_000;
+
+const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
+  csv: "csv",
+  json: "json",
+  ndjson: "ndjson",
+  jsonl: "ndjson",
+};
+
+/** The source that a command-line word names. Nothing is opened yet. */
+export function sourceOf(location: string): Source {
+  if (location === "-") {
+    return { name: "standard input", format: null, open: () => named("standard input", process.stdin) };
+  }
+  if (/^https?:\/\//i.test(location)) {
+    return { name: location, format: formatOf(location), open: () => download(location) };
+  }
+  return {
+    name: location,
+    format: formatOf(location),
+    open: () => named(location, createReadStream(location)),
+  };
+}
+
+function formatOf(location: string): Format | null {
+  const extension = /\.([a-z]+)(?:[?#].*)?$/i.exec(location)?.[1]?.toLowerCase();
+  return (extension !== undefined && FORMAT_OF_EXTENSION[extension]) || null;
+}
+
+async function* named(name: string, stream: Readable): AsyncIterable<Uint8Array> {
+  try {
+    yield* stream;
+  } catch (cause) {
+    throw new InputError(`Cannot read ${name}: ${reasonOf(cause)}`, [], { cause });
+  }
+}
+
+async function* download(address: string): AsyncIterable<Uint8Array> {
+  let response: Response;
+  try {
+    response = await fetch(address, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+  } catch (cause) {
+    throw new InputError(`Cannot fetch ${address}: ${reasonOf(cause)}`, [], { cause });
+  }
+  if (!response.ok || response.body === null) {
+    throw new InputError(`Cannot fetch ${address}: the server answered ${response.status}`);
+  }
+  yield* named(address, Readable.fromWeb(response.body));
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = "code" in cause ? cause.code : undefined;
+  if (code === "ENOENT") return "no such file";
+  if (code === "EACCES") return "permission denied";
+  if (code === "EISDIR") return "it is a folder";
+  const inner = cause.cause;
+  return inner instanceof Error && inner.message !== "" ? inner.message : cause.message;
+}

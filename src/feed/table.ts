@@ -1,0 +1,69 @@
+/**
+ * Rows of text cells out of CSV, JSON or NDJSON. Whatever the format, a row arrives as its cells in
+ * the order of the table's columns, `""` for what is empty, null or not there, with its position.
+ */
+import { readCsv } from "./csv-table.ts";
+import type { Complaints } from "./complaints.ts";
+import { readJson, readNdjson } from "./json-table.ts";
+import type { Format, Source } from "./source.ts";
+import { readText, sniffed } from "./text.ts";
+
+/** The columns a table may have. */
+export interface TableShape {
+  readonly columns: readonly string[];
+  readonly required: readonly string[];
+}
+
+/**
+ * Takes one row. `position` is the line (CSV, NDJSON; from 1) or the index (JSON; from 0); give it
+ * to the table's `where` for messages.
+ */
+export type TakeRow = (cells: readonly string[], position: number) => void;
+
+/** How messages name a row: `quotes.csv:17`, `quotes.json[16]`. */
+export type Where = (position: number) => string;
+
+/**
+ * Reads all rows of a source. `begin` is called once, before the first row. What does not have the
+ * table's shape is added to `complaints`. Throws InputError where the source cannot be read.
+ */
+export async function readTable(
+  source: Source,
+  shape: TableShape,
+  complaints: Complaints,
+  begin: (where: Where) => TakeRow,
+): Promise<void> {
+  const before = complaints.count;
+  const text = readText(source, complaints);
+  const { format, chunks } = await formatOf(source, text);
+  if (format === null) {
+    if (complaints.count === before) complaints.at(source.name, "the file is empty");
+    return;
+  }
+  const where: Where =
+    format === "json"
+      ? (position) => `${source.name}[${position}]`
+      : (position) => `${source.name}:${position}`;
+  const read = { csv: readCsv, json: readJson, ndjson: readNdjson }[format];
+  await read({ chunks, source: source.name, shape, complaints, where, take: begin(where) });
+}
+
+/** What a reader of one format is given. */
+export interface TableInput {
+  readonly chunks: AsyncIterable<string>;
+  readonly source: string;
+  readonly shape: TableShape;
+  readonly complaints: Complaints;
+  readonly where: Where;
+  readonly take: TakeRow;
+}
+
+async function formatOf(
+  source: Source,
+  text: AsyncIterable<string>,
+): Promise<{ format: Format | null; chunks: AsyncIterable<string> }> {
+  const { first, chunks } = await sniffed(text);
+  if (first === null) return { format: null, chunks };
+  if (source.format !== null) return { format: source.format, chunks };
+  return { format: first === "[" ? "json" : first === "{" ? "ndjson" : "csv", chunks };
+}

@@ -1,0 +1,56 @@
+/** What was changed in published levels, cumulative: `corrections.json` of every snapshot. */
+import { z } from "zod";
+import { DamageError } from "../errors.ts";
+import { parseSession, sessionUtc, type Session } from "../market/session.ts";
+import type { Decimal } from "../market/decimal.ts";
+import { lines } from "../payload/index-body.ts";
+
+/** A level that was restated: added late (`oldUsd` null), changed, or taken back (`newUsd` null). */
+export interface Correction {
+  readonly contract: string;
+  readonly session: Session;
+  readonly oldUsd: Decimal | null;
+  readonly newUsd: Decimal | null;
+  readonly reason: string;
+  /** The snapshot that brought it, `2026-11-21T00Z/r2`. */
+  readonly correctedIn: string;
+}
+
+const fileSchema = z.array(
+  z.object({
+    contract: z.string(),
+    session_utc: z.string().transform((text) => parseSession(text) ?? Number.NaN).pipe(z.int()),
+    old_usd: z.number().positive().nullable(),
+    new_usd: z.number().positive().nullable(),
+    reason: z.string(),
+    corrected_in: z.string(),
+  }),
+);
+
+/** One correction as JSON text, without the contract: as contract payloads list them. */
+export const correctionFields = (item: Correction): string =>
+  `"session_utc":"${sessionUtc(item.session)}","old_usd":${item.oldUsd},"new_usd":${item.newUsd},` +
+  `"reason":${JSON.stringify(item.reason)},"corrected_in":${JSON.stringify(item.correctedIn)}`;
+
+export const renderCorrections = (corrections: readonly Correction[]): string =>
+  `${lines(
+    corrections.map(
+      (item) => `{"contract":${JSON.stringify(item.contract)},${correctionFields(item)}}`,
+    ),
+  )}\n`;
+
+/** Reads the file. Throws DamageError, naming `where`, where it is none. */
+export function parseCorrections(bytes: Buffer, where: string): Correction[] {
+  try {
+    return fileSchema.parse(JSON.parse(bytes.toString("utf8"))).map((item) => ({
+      contract: item.contract,
+      session: item.session_utc,
+      oldUsd: item.old_usd === null ? null : String(item.old_usd),
+      newUsd: item.new_usd === null ? null : String(item.new_usd),
+      reason: item.reason,
+      correctedIn: item.corrected_in,
+    }));
+  } catch (cause) {
+    throw new DamageError(`${where} is no list of corrections`, [], { cause });
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The JSON that callers get, as zod schemas: the OpenAPI document is generated from them, and tests
+ * check every answer against that document. Fields of records come from the one table of columns.
+ */
+import { z } from "zod";
+import { KEY_TIER_NAMES, TIER_NAMES } from "../market/tier.ts";
+import { RECORD_COLUMNS, type Column } from "./columns.ts";
+
+const instant = z.iso.datetime({ precision: 3 });
+const date = z.iso.date();
+const count = z.int().nonnegative();
+const percent = (what: string) => z.number().nullable().describe(`${what}, percent; null: none.`);
+
+const envelope = {
+  session_utc: instant.describe("The 12-hour session the payload belongs to (UTC)."),
+  delayed_sessions: count.describe(
+    "Sessions the data is behind the clock: the tier's delay and sessions that are overdue.",
+  ),
+  license: z.string().describe("What the data may be used for."),
+  attribution: z.string().describe("Credit line to display when using the data."),
+};
+
+const breakSchema = z
+  .object({ session_utc: instant, reason: z.string() })
+  .describe("From this session on, levels are not comparable with earlier ones.");
+
+const recordFields = {
+  ...Object.fromEntries(RECORD_COLUMNS.map((column) => [fieldOf(column), valueOf(column)])),
+  break: breakSchema.nullable().describe("The latest break; null: none."),
+};
+
+export const contractRecord = z.object(recordFields);
+
+export const board = z.object({
+  ...envelope,
+  counts: z.object({ memory: count, semiconductor: count }).describe("Lengths of the arrays."),
+  next_session_utc: instant.describe("The session after the newest one published."),
+  memory: z.array(contractRecord),
+  semiconductor: z.array(contractRecord),
+});
+
+export const contract = z.object({
+  ...envelope,
+  ...recordFields,
+  history: z
+    .array(z.object({ date, close_usd: z.number().positive() }))
+    .describe("Daily closes, ascending, as deep as the tier; the last is the current level."),
+  breaks: z.array(breakSchema),
+  corrections: z
+    .array(
+      z.object({
+        session_utc: instant,
+        old_usd: z.number().positive().nullable(),
+        new_usd: z.number().positive().nullable(),
+        reason: z.string(),
+        corrected_in: z.string().describe("The snapshot that brought the correction."),
+      }),
+    )
+    .describe("Published levels that were changed later; null: no level."),
+});
+
+export const index = z.object({
+  ...envelope,
+  name: z.enum(["composite", "basket"]),
+  weighting: z.enum(["equal", "custom"]),
+  base: z
+    .object({ date, level: z.literal(100) })
+    .describe("The base rolls: it is one calendar year before the session."),
+  level: z
+    .number()
+    .nullable()
+    .describe(
+      "100 × the weighted mean of price relatives. As the base rolls, levels of different sessions are not one series. Null: no constituent.",
+    ),
+  chg_24h_pct: percent("Change against 24 hours earlier, same constituents, weights and base"),
+  chg_30d_pct: percent("Change against 30 days earlier, same constituents, weights and base"),
+  constituents: count,
+  contributions: z.array(
+    z.object({
+      id: z.string(),
+      ticker: z.string(),
+      segment: z.string(),
+      weight_pct: z.number().nonnegative(),
+      base_usd: z.number().positive(),
+      spot_usd: z.number().positive(),
+      relative: z.number().nonnegative().describe("spot_usd / base_usd."),
+      contribution: z.number().describe("Points of the level; they sum to level − 100."),
+      contribution_24h_pct: z.number().describe("Percentage points of chg_24h_pct."),
+    }),
+  ),
+  excluded: z
+    .array(z.object({ id: z.string(), reason: z.enum(["no_base_level", "break"]) }))
+    .describe("Contracts on the board that are no constituents."),
+});
+
+export const usage = z.object({
+  account: z.string().nullable().describe("Null without a key: the client address is counted."),
+  tier: z.enum(TIER_NAMES),
+  limit: count.nullable().describe("Calls a calendar month (UTC); null: no limit."),
+  used: count,
+  remaining: count.nullable(),
+  resets_at: instant,
+});
+
+export const health = z.object({ status: z.literal("ok") });
+
+export const readiness = z.object({
+  status: z.literal("ready"),
+  snapshot: z.string(),
+  session_utc: instant,
+  publication: z.int().positive(),
+  attribution: z.string(),
+  overdue: count.describe("Sessions that should have been published and are not."),
+  state: z.enum(["ok", "unavailable"]).describe("Accounts, keys and counts."),
+  store: z
+    .enum(["ok", "damaged", "unreachable"])
+    .describe("Whether the newest publication could be loaded; if not, the one before is served."),
+});
+
+/** A problem document (RFC 9457). The codes are listed in src/proxy/problem.ts. */
+export const problem = (codes: readonly [string, ...string[]]) =>
+  z.object({
+    type: z.string().describe("The problem's entry on the documentation page."),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string(),
+    code: z.enum(codes),
+    required_tier: z.enum(KEY_TIER_NAMES).optional().describe("With tier_required."),
+    as_of: date.nullable().optional().describe("With not_on_board: date of the last level."),
+    errors: z
+      .array(z.object({ parameter: z.string(), value: z.string(), detail: z.string() }))
+      .optional()
+      .describe("Faults of parameters, all of them."),
+  });
+
+function fieldOf({ field, name }: Column): string {
+  return field ?? name;
+}
+
+function valueOf(column: Column): z.ZodType {
+  const plain = {
+    text: z.string(),
+    url: z.url({ protocol: /^https?$/ }),
+    decimal: z.number(),
+    date,
+    instant,
+  }[column.kind];
+  return (column.nullable === true ? plain.nullable() : plain).describe(column.meaning);
+}

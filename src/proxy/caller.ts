@@ -1,0 +1,82 @@
+/** Who sent a request: which header fields count as a key, and what the key is worth. */
+import type { IncomingMessage } from "node:http";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/access.ts";
+import { TIERS, type Tier } from "../market/tier.ts";
+import { chain } from "./chain.ts";
+import { clientAddress, type AddressGroup } from "./client-address.ts";
+
+/** A caller whose calls are counted, or whose key is refused. */
+export interface Caller {
+  /** Null without a key. */
+  readonly account: string | null;
+  /** Null where a refused key tells of no tier. */
+  readonly tier: Tier | null;
+  /** Whom calls are counted for; null where the key names no account. */
+  readonly subject: Subject | null;
+  readonly refusal: Refusal | null;
+}
+
+export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
+
+/** A caller let in. */
+export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: Subject };
+
+export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
+
+const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
+const NO_KEY_AT_ALL = "";
+
+/**
+ * The key as presented, or null where none is. Authorization: Bearer (RFC 6750, 2.1; RFC 9110,
+ * 11.4: the scheme in any case) goes before x-api-key; another scheme is ignored. A key without a
+ * scheme, or two Authorization fields, are a key that is not valid rather than none: the caller
+ * meant to send one and must not silently get the free slice.
+ */
+export function presentedKey(request: IncomingMessage): string | null {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    if (isRepeated(request.rawHeaders, "authorization")) return NO_KEY_AT_ALL;
+    const bearer = BEARER.exec(authorization);
+    if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
+    if (authorization.startsWith("cbk_")) return NO_KEY_AT_ALL;
+  }
+  // Repeated x-api-key fields arrive joined by commas, which is no key.
+  return (request.headers["x-api-key"] as string | undefined) ?? null;
+}
+
+/** Finds out who the caller is; waits only where the state must be asked. */
+export function identify(
+  key: string | null,
+  address: () => AddressGroup,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+): MaybePromise<Caller> {
+  if (key !== null) return chain(gatekeeper.authenticate(key), callerOf);
+  const subject = gatekeeper.addressSubject(address(), nowMs);
+  return { account: null, tier: TIERS.free, subject, refusal: null };
+}
+
+function callerOf(verdict: KeyVerdict): Caller {
+  const refusal = verdict.ok ? null : verdict.code;
+  if (!("account" in verdict)) return { account: null, tier: null, subject: null, refusal };
+  const { account, tier } = verdict;
+  return { account, tier: TIERS[tier], subject: `account:${account}`, refusal };
+}
+
+/** The address group a request is counted for when it carries no key. */
+export const addressOf = (request: IncomingMessage, trustedHops: number): AddressGroup =>
+  clientAddress(
+    request.socket.remoteAddress,
+    request.headers["x-forwarded-for"] as string | undefined,
+    trustedHops,
+  );
+
+/** Node keeps the first of repeated Authorization fields; only the raw ones tell. */
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const field = rawHeaders[at] as string;
+    if (field.length === name.length && field.toLowerCase() === name) count += 1;
+  }
+  return count > 1;
+}

@@ -1,0 +1,39 @@
+/** Preconditions of GET and HEAD (RFC 9110, 13). */
+
+/** The header fields that matter. */
+export interface Preconditions {
+  readonly ifNoneMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
+}
+
+const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/y;
+
+/**
+ * Whether the caller has the representation already, so that 304 is the answer. If-None-Match
+ * decides where it is sent (weak comparison, lists, `*`); otherwise If-Modified-Since, in whole
+ * seconds as HTTP dates are.
+ */
+export function isNotModified(
+  { ifNoneMatch, ifModifiedSince }: Preconditions,
+  etag: string,
+  modifiedMs: number,
+): boolean {
+  if (ifNoneMatch !== undefined) return matchesAny(ifNoneMatch, etag);
+  if (ifModifiedSince === undefined) return false;
+  const since = Date.parse(ifModifiedSince);
+  return !Number.isNaN(since) && Math.floor(modifiedMs / 1000) * 1000 <= since;
+}
+
+function matchesAny(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === "*") return true;
+  ENTITY_TAG.lastIndex = 0;
+  for (
+    let item = ENTITY_TAG.exec(ifNoneMatch);
+    item !== null;
+    item = ENTITY_TAG.exec(ifNoneMatch)
+  ) {
+    if (item[1] === etag) return true;
+    if (ENTITY_TAG.lastIndex >= ifNoneMatch.length) break;
+  }
+  return false;
+}

@@ -1,0 +1,83 @@
+/**
+ * Content codings (RFC 9110, 8.4 and 12.5.3). Bodies are coded once, when a snapshot is loaded, on
+ * the thread pool of the runtime, so that answers go on meanwhile.
+ */
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { Limiter } from "../store/limiter.ts";
+
+export type Coding = "br" | "gzip" | "identity";
+
+/** What the proxy makes, best first. */
+const MADE = ["br", "gzip"] as const;
+
+/** One for each core of a small machine, so that the pool keeps threads for reading files. */
+const limiter = new Limiter(2);
+
+/** Quality of the small files that are asked for most, and of large ones, where it costs time. */
+const BROTLI_QUALITY = { small: 9, large: 5 };
+const LARGE_BYTES = 64 * 1024;
+
+const brotli = promisify(brotliCompress);
+const deflate = promisify(gzip);
+
+/** The coded forms of `plain` that are smaller than it. */
+export async function codedForms(plain: Buffer): Promise<Map<Coding, Buffer>> {
+  const forms = new Map<Coding, Buffer>();
+  const quality = plain.length < LARGE_BYTES ? BROTLI_QUALITY.small : BROTLI_QUALITY.large;
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: quality,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
+  };
+  const [br, gz] = await Promise.all([
+    limiter.run(() => brotli(plain, { params })),
+    limiter.run(() => deflate(plain)),
+  ]);
+  if (br.length < plain.length) forms.set("br", br);
+  if (gz.length < plain.length) forms.set("gzip", gz);
+  return forms;
+}
+
+/**
+ * The coding to answer with, of those there are (identity always is). The highest weight wins; of
+ * equal weights br, then gzip, then identity. No header: identity. Where nothing there is would be
+ * acceptable, identity: RFC 9110 lets a server ignore the field rather than fail.
+ */
+export function chooseCoding(
+  acceptEncoding: string | undefined,
+  isThere: (coding: Coding) => boolean,
+): Coding {
+  if (acceptEncoding === undefined || acceptEncoding === "") return "identity";
+  const weights = parseWeights(acceptEncoding);
+  let chosen: Coding = "identity";
+  // Identity not mentioned is acceptable, but anything asked for by name is preferred to it.
+  let best = weights.get("identity") ?? (weights.get("*") === 0 ? 0 : Number.MIN_VALUE);
+  for (const coding of MADE.toReversed()) {
+    const weight = weightOf(coding, weights);
+    if (weight > 0 && weight >= best && isThere(coding)) {
+      chosen = coding;
+      best = weight;
+    }
+  }
+  return chosen;
+}
+
+function weightOf(coding: Coding, weights: ReadonlyMap<string, number>): number {
+  const named = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined);
+  return named ?? weights.get("*") ?? 0;
+}
+
+const ITEM = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*[qQ]=([01](?:\.\d{0,3})?)\s*)?$/;
+
+/** Items that are none (RFC 9110, 12.4.2) are left out; a weight above 1 counts as 1. */
+function parseWeights(header: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const item of header.split(",")) {
+    const parts = ITEM.exec(item);
+    if (parts === null) continue;
+    const weight = parts[2] === undefined ? 1 : Math.min(1, Number(parts[2]));
+    weights.set((parts[1] as string).toLowerCase(), weight);
+  }
+  return weights;
+}

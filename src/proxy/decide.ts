@@ -1,0 +1,192 @@
+/**
+ * The answer to a request. The order of the checks is the contract's: the first that applies is
+ * the answer. Denials are values; what is thrown is a defect.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Gatekeeper, MaybePromise } from "../access/access.ts";
+import { isAdmitted, type AdmittedCaller, type Caller, type Refusal } from "./caller.ts";
+import { chain } from "./chain.ts";
+import { isNotModified } from "./conditional.ts";
+import { nextChangeMs } from "./freshness.ts";
+import type { LiveSnapshot } from "./live-snapshot.ts";
+import type { LoadedSnapshot } from "./load-snapshot.ts";
+import { quotaExceeded, remainingAfter, usageReply } from "./meter.ts";
+import type { Pages } from "./pages.ts";
+import { holdsKey, refuseParameters, type Query } from "./parameters.ts";
+import type { Representation } from "./prepared-file.ts";
+import { healthReply, readinessReply } from "./readiness.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, type Reply } from "./reply.ts";
+import { findResource, isReply } from "./resource.ts";
+import { requiredTier, type DataRoute, type Match, type OpenRoute } from "./routes.ts";
+
+const STATE_RETRY_SECONDS = 5;
+const MAX_AGE_SECONDS_MAX = 60;
+
+/** What answers are made from. */
+export interface Sources {
+  readonly live: LiveSnapshot;
+  readonly gatekeeper: Gatekeeper;
+  readonly pages: Pages;
+  /** How often a new publication is looked for: when to come back where there is none. */
+  readonly pollMs: number;
+}
+
+/** A request, read as far as every check needs it. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly match: Match | null;
+  readonly query: Query;
+  readonly caller: Caller;
+  readonly nowMs: number;
+}
+
+/** `remaining` where a call was counted for the reply. */
+export interface Outcome {
+  readonly reply: Reply;
+  readonly remaining?: number;
+}
+
+/** Waits only where the state must be asked or a body must be made first. */
+export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outcome> {
+  const { request, match, query, caller, nowMs } = exchange;
+  if (lacksHost(request)) {
+    return { reply: problemReply("bad_request", "An HTTP/1.1 request must have a Host field.") };
+  }
+  if (match === null) {
+    return { reply: problemReply("not_found", "There is nothing at this path.") };
+  }
+  if (request.method === "OPTIONS") return { reply: OPTIONS_REPLY };
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    const detail = `Method ${request.method}: expected ${ALLOWED_METHODS}.`;
+    return { reply: problemReply("method_not_allowed", detail) };
+  }
+  if (holdsKey(query)) {
+    const detail = "The query holds what looks like an API key; send it in a header field.";
+    return { reply: problemReply("key_in_query", detail) };
+  }
+  const { route, id } = match;
+  if (route.kind !== "data" && route.kind !== "usage") {
+    return { reply: openReply(sources, route, exchange) };
+  }
+  if (!isAdmitted(caller)) return { reply: refusalReply(caller.refusal) };
+  if (route.kind === "usage") {
+    const refused = refuseBody(request) ?? refuseParameters(query, false);
+    if (refused !== null) return { reply: refused };
+    return chain(sources.gatekeeper.used(caller.subject, nowMs), (used) => ({
+      reply: usageReply(caller, used, nowMs),
+    }));
+  }
+  if (!route.isOffered(caller.tier, query)) return { reply: notOffered(route, query, caller) };
+  const snapshot = sources.live.current;
+  if (snapshot === null) {
+    const retryAfterSeconds = retrySeconds(sources);
+    const detail = "No session is published yet.";
+    return { reply: problemReply("no_session", detail, { retryAfterSeconds }) };
+  }
+  const refused = refuseBody(request);
+  if (refused !== null) return { reply: refused };
+  const acceptEncoding = request.headers["accept-encoding"] as string | undefined;
+  const { tier } = caller;
+  const asked = { snapshot, tier, route, id, query, acceptEncoding, nowMs };
+  return chain(findResource(asked), (found) =>
+    isReply(found)
+      ? { reply: found }
+      : meteredReply(sources.gatekeeper, exchange, caller, snapshot, found),
+  );
+}
+
+/** Quota, preconditions, and the call counted last, so that only a 200 costs one. */
+function meteredReply(
+  gatekeeper: Gatekeeper,
+  { request, nowMs }: Exchange,
+  caller: AdmittedCaller,
+  snapshot: LoadedSnapshot,
+  found: Representation,
+): MaybePromise<Outcome> {
+  const { subject, tier } = caller;
+  const limit = tier.callsPerMonth;
+  const conditions = {
+    ifNoneMatch: request.headers["if-none-match"],
+    ifModifiedSince: request.headers["if-modified-since"],
+  };
+  const refused = (): Outcome => ({ reply: quotaExceeded(caller, nowMs), remaining: 0 });
+  if (isNotModified(conditions, found.etag, found.modifiedMs)) {
+    const headers = fresh(found.notModifiedHeaders, snapshot, nowMs);
+    const reply = { status: 304, headers, body: null };
+    if (limit === null) return { reply };
+    return chain(gatekeeper.used(subject, nowMs), (used) =>
+      used >= limit ? refused() : { reply },
+    );
+  }
+  const send = (body: Reply["body"]): MaybePromise<Outcome> =>
+    chain(gatekeeper.take(subject, limit, nowMs), ({ granted, used }) => {
+      if (granted) {
+        const headers = fresh(found.headers, snapshot, nowMs);
+        return { reply: { status: 200, headers, body }, remaining: remainingAfter(limit, used) };
+      }
+      // Nobody will read it; whether it ends well no longer matters.
+      if (body instanceof ReadableStream) body.cancel().catch(() => {});
+      return refused();
+    });
+  if (request.method === "HEAD") return send(null);
+  // A stream that cannot be opened is an error, and errors cost nothing: open before counting.
+  return Buffer.isBuffer(found.body) ? send(found.body) : found.body().then(send);
+}
+
+/** Fresh for a minute at most, and never past the moment at which the answer may change. */
+function fresh(
+  headers: Reply["headers"],
+  { stamp }: LoadedSnapshot,
+  nowMs: number,
+): Reply["headers"] {
+  const seconds = Math.floor((nextChangeMs(stamp.head, stamp.graceMs, nowMs) - nowMs) / 1000);
+  const maxAge = Math.min(MAX_AGE_SECONDS_MAX, Math.max(0, seconds));
+  return { ...headers, "cache-control": `private, max-age=${maxAge}` };
+}
+
+function openReply(
+  { live, gatekeeper, pages, pollMs }: Sources,
+  route: OpenRoute,
+  { request, nowMs }: Exchange,
+): Reply {
+  if (route.kind === "healthz") return healthReply();
+  if (route.kind === "page") return pages.reply(route.path, request.headers);
+  return readinessReply(live, gatekeeper, nowMs, retrySeconds({ pollMs }));
+}
+
+const REFUSALS: { readonly [R in Refusal]: string } = {
+  invalid_key: "The key sent is not valid.",
+  key_suspended: "The key, or its account, is suspended.",
+  trial_lapsed: "The trial of the key's account has ended.",
+  state_unavailable: "Keys cannot be checked at the moment.",
+};
+
+function refusalReply(refusal: Refusal | null): Reply {
+  if (refusal === null) throw new Error("A caller without refusal is let in");
+  return refusal === "state_unavailable"
+    ? problemReply(refusal, REFUSALS[refusal], { retryAfterSeconds: STATE_RETRY_SECONDS })
+    : problemReply(refusal, REFUSALS[refusal]);
+}
+
+function notOffered(route: DataRoute, query: Query, caller: AdmittedCaller): Reply {
+  if (caller.account === null) {
+    return problemReply("key_required", "This address needs an API key.");
+  }
+  const required = requiredTier(route, query);
+  const detail = `This needs the tier ${required}; the key's tier is ${caller.tier.name}.`;
+  return problemReply("tier_required", detail, { required_tier: required });
+}
+
+/** A body on GET has no meaning (RFC 9110, 9.3.1), and may be an attempt to smuggle a request. */
+function refuseBody(request: IncomingMessage): Reply | null {
+  const { "content-length": length, "transfer-encoding": coding } = request.headers;
+  if (coding === undefined && (length === undefined || Number(length) === 0)) return null;
+  return problemReply("bad_request", `A ${request.method} request must have no body here.`);
+}
+
+/** RFC 9112, 3.2. */
+const lacksHost = (request: IncomingMessage): boolean =>
+  request.headers.host === undefined && request.httpVersion === "1.1";
+
+const retrySeconds = ({ pollMs }: Pick<Sources, "pollMs">): number =>
+  Math.max(1, Math.ceil(pollMs / 1000));

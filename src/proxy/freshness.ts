@@ -1,0 +1,26 @@
+/**
+ * How late the data is against the clock. A session is expected 12 hours after the one before; it
+ * counts as missing once it is late by more than the grace.
+ */
+import { SESSION_MS, sessionStartMs, type Session } from "../market/session.ts";
+
+/** Sessions that should have been published after `head` by `nowMs`: ⌊(now − head − grace) / 12 h⌋, at least 0. */
+export const overdueSessions = (head: Session, graceMs: number, nowMs: number): number =>
+  Math.max(0, Math.floor((nowMs - sessionStartMs(head) - graceMs) / SESSION_MS));
+
+/** When the `overdue`-th session was found missing (epoch milliseconds). */
+export const overdueSinceMs = (head: Session, graceMs: number, overdue: number): number =>
+  sessionStartMs(head) + graceMs + overdue * SESSION_MS;
+
+/**
+ * The next instant after `nowMs` at which an answer may change: a new session is due (12 hours
+ * after the head, and every 12 hours from then), or one more is found missing.
+ */
+export function nextChangeMs(head: Session, graceMs: number, nowMs: number): number {
+  const headMs = sessionStartMs(head);
+  return Math.min(nextTick(headMs, nowMs), nextTick(headMs + graceMs, nowMs));
+}
+
+/** The first instant `from + k × 12 h` with k ≥ 1 that is later than `nowMs`. */
+const nextTick = (fromMs: number, nowMs: number): number =>
+  fromMs + Math.max(1, Math.floor((nowMs - fromMs) / SESSION_MS) + 1) * SESSION_MS;

@@ -1,0 +1,161 @@
+/**
+ * The snapshot that answers come from. The log is polled for the next publication; a new snapshot
+ * is loaded and proven whole beside the old one, then takes its place in one step. Requests take
+ * `current` once, so each answer comes from one snapshot, and downloads finish on what they began.
+ *
+ * Where a publication cannot be loaded the old snapshot stays, and `trouble` says why until a
+ * publication loads. It is tried again, ever more rarely; a newer publication is tried at once.
+ */
+import type { Clock } from "../clock.ts";
+import { DamageError } from "../errors.ts";
+import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
+import type { Logger } from "./log.ts";
+
+const RETRY_MS_MAX = 60_000;
+
+export interface LiveSnapshotOptions {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly pollMs: number;
+  readonly graceMs: number;
+  /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
+  readonly cacheBytes: number;
+}
+
+/** Why the newest publication is not the one served. */
+export interface Trouble {
+  readonly kind: "damaged" | "unreachable";
+  readonly message: string;
+}
+
+export class LiveSnapshot {
+  readonly #options: LiveSnapshotOptions;
+  #current: LoadedSnapshot | null = null;
+  #trouble: Trouble | null = null;
+  #newestSeen: Publication | null = null;
+  #failures = 0;
+  #retryAt = 0;
+  #loads = { loaded: 0, failed: 0 };
+  #timer: NodeJS.Timeout | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: LiveSnapshotOptions) {
+    this.#options = options;
+  }
+
+  /** Null until something is published and loaded. */
+  get current(): LoadedSnapshot | null {
+    return this.#current;
+  }
+
+  get trouble(): Trouble | null {
+    return this.#trouble;
+  }
+
+  /** Snapshots loaded and failed since the start. */
+  get loads(): { readonly loaded: number; readonly failed: number } {
+    return this.#loads;
+  }
+
+  /**
+   * Loads the head and keeps following the log. Throws UnreachableError where the store cannot be
+   * read at all; a damaged head does not keep the proxy from starting.
+   */
+  async start(): Promise<void> {
+    const head = await this.#damageAside(() => readHead(this.#options.store));
+    if (head !== null) await this.#load(head);
+    this.#schedule();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#polling;
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#polling = this.#poll().finally(() => this.#schedule());
+    }, this.#options.pollMs);
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const newest = await this.#newest();
+      if (newest !== null && newest !== this.#newestSeen) {
+        this.#failures = 0;
+        await this.#load(newest);
+      } else if (this.#failures > 0 && performance.now() >= this.#retryAt) {
+        if (this.#newestSeen !== null) await this.#load(this.#newestSeen);
+      } else if (this.#failures === 0 && this.#trouble !== null) {
+        this.#trouble = null;
+        this.#options.log.info("store answers again");
+      }
+    } catch (error) {
+      this.#report(error, "publication log cannot be read");
+    }
+  }
+
+  /** Follows the log from the last entry seen. */
+  async #newest(): Promise<Publication | null> {
+    let newest = this.#newestSeen;
+    for (;;) {
+      const next = await readPublication(this.#options.store, (newest?.number ?? 0) + 1);
+      if (next === null) return newest;
+      newest = next;
+    }
+  }
+
+  async #load(publication: Publication): Promise<void> {
+    const { store, graceMs, cacheBytes, clock, log } = this.#options;
+    this.#newestSeen = publication;
+    const startedAt = performance.now();
+    try {
+      const loaded = await loadSnapshot(store, publication, {
+        graceMs,
+        budgetBytes: cacheBytes / 2,
+        nowMs: clock.now(),
+        onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
+      });
+      this.#current = loaded;
+      this.#trouble = null;
+      this.#failures = 0;
+      this.#loads.loaded += 1;
+      const ms = Math.round(performance.now() - startedAt);
+      const { text } = loaded.stamp;
+      log.info({ snapshot: text, publication: publication.number, ms }, "snapshot switched");
+    } catch (error) {
+      this.#loads.failed += 1;
+      this.#failures += 1;
+      const wait = Math.min(RETRY_MS_MAX, this.#options.pollMs * 2 ** this.#failures);
+      this.#retryAt = performance.now() + wait;
+      this.#report(error, `publication ${publication.number} cannot be loaded`);
+    }
+  }
+
+  #report(error: unknown, what: string): void {
+    const kind = error instanceof DamageError ? "damaged" : "unreachable";
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `${what}: ${reason}`;
+    if (this.#trouble?.message !== message) {
+      const kept = this.#current?.stamp.text ?? null;
+      this.#options.log.error({ err: error, serving: kept }, what);
+    }
+    this.#trouble = { kind, message };
+  }
+
+  async #damageAside<T>(read: () => Promise<T>): Promise<T | null> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      this.#report(error, "publication log cannot be read");
+      return null;
+    }
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Loads a published snapshot whole: every file is read and its SHA-256 compared with the manifest's
+ * before the first answer comes from it. Throws DamageError where anything is not as written, and
+ * UnreachableError where the store does not answer.
+ *
+ * Memory is bounded: files are held smallest first until the budget is used; the rest are proven
+ * now, and streamed from the store (and proven again) when they are asked for.
+ */
+import { createHash } from "node:crypto";
+import { DamageError } from "../errors.ts";
+import { parseSession, type Session } from "../market/session.ts";
+import type { TierName } from "../market/tier.ts";
+import { parseBasketFile, type BasketFile } from "../payload/basket-file.ts";
+import { parseCatalog } from "../snapshot/catalog-file.ts";
+import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
+import type { Publication } from "../snapshot/publication-log.ts";
+import { readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
+import { Limiter } from "../store/limiter.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
+import { overdueSessions } from "./freshness.ts";
+import { verified } from "./verified-stream.ts";
+import { PreparedFile, type FileSource } from "./prepared-file.ts";
+import type { SnapshotStamp } from "./snapshot-headers.ts";
+
+/** Reads from the store at once; enough to hide the latency of S3. */
+const READS_AT_ONCE = 16;
+
+/** Memory per byte held: the stored form, the form sent while sessions are overdue, br and gzip. */
+const HELD_COST = 3;
+
+export interface LoadedSnapshot {
+  readonly publication: Publication;
+  readonly stamp: SnapshotStamp;
+  readonly catalog: ReadonlySet<string>;
+  /** Contracts in the tier's slice without a current level, by id; the date of their last one. */
+  readonly offBoard: { readonly [T in TierName]: ReadonlyMap<string, string | null> };
+  /** By path in the snapshot's folder. */
+  readonly files: ReadonlyMap<string, PreparedFile>;
+  readonly baskets: BasketFile;
+  readonly heldBytes: number;
+}
+
+export interface LoadOptions {
+  readonly graceMs: number;
+  /** Memory for this snapshot's files. */
+  readonly budgetBytes: number;
+  readonly nowMs: number;
+  /** Told when a streamed file turns out damaged or gone. */
+  readonly onStreamFailure: (error: unknown) => void;
+}
+
+export async function loadSnapshot(
+  store: ObjectStore,
+  publication: Publication,
+  options: LoadOptions,
+): Promise<LoadedSnapshot> {
+  const manifest = await readManifest(store, publication, publication.manifest_sha256);
+  const stamp: SnapshotStamp = {
+    text: snapshotText(publication),
+    head: publication.session,
+    publishedAtMs: Date.parse(publication.at),
+    graceMs: options.graceMs,
+  };
+  const overdue = overdueSessions(stamp.head, stamp.graceMs, options.nowMs);
+  const held = chooseHeld(manifest.files, options.budgetBytes);
+  const files = new Map<string, PreparedFile>();
+  const inner = new Map<string, Buffer>();
+  const limiter = new Limiter(READS_AT_ONCE);
+
+  await Promise.all(
+    manifest.files.map((entry) =>
+      limiter.run(async () => {
+        const key = snapshotFileKey(publication, entry.path);
+        if (INNER.has(entry.path)) {
+          inner.set(entry.path, await readVerified(store, key, entry.sha256));
+        } else if (entry.tier === null) {
+          await verifyStreamed(store, key, entry);
+        } else {
+          const source = held.has(entry.path)
+            ? { plain: await readVerified(store, key, entry.sha256) }
+            : await streamedSource(store, key, entry, options.onStreamFailure);
+          const file = preparedFile(entry, entry.tier, manifest, stamp, source);
+          await file.variant(overdue);
+          files.set(entry.path, file);
+        }
+      }),
+    ),
+  );
+  const catalogBytes = innerFile(inner, FILES.catalog, stamp);
+  const catalog = parseCatalog(catalogBytes, `The catalog of snapshot ${stamp.text}`);
+  return {
+    publication,
+    stamp,
+    catalog: new Set(catalog.map(({ id }) => id)),
+    offBoard: offBoardOf(manifest),
+    files,
+    baskets: readBaskets(innerFile(inner, FILES.basket("pro"), stamp)),
+    heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+/** Files that are read, not sent. */
+const INNER: ReadonlySet<string> = new Set([FILES.catalog, FILES.basket("pro")]);
+
+/** The files to hold, and the stored size of each. */
+function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {
+  const held = new Map<string, number>();
+  let cost = 0;
+  for (const { path, bytes } of entries
+    .filter(({ tier, path }) => tier !== null && !INNER.has(path))
+    .sort((a, b) => a.bytes - b.bytes)) {
+    cost += bytes * HELD_COST;
+    if (cost > budgetBytes) break;
+    held.set(path, bytes);
+  }
+  return held;
+}
+
+function preparedFile(
+  entry: FileEntry,
+  tier: TierName,
+  manifest: Manifest,
+  stamp: SnapshotStamp,
+  source: FileSource,
+): PreparedFile {
+  const { session_utc, delayed_sessions } = manifest.tiers[tier];
+  const extension = /\.(csv|xlsx)$/.exec(entry.path)?.[1] as "csv" | "xlsx" | undefined;
+  const description = {
+    stamp,
+    tier,
+    position: {
+      session: parseSession(session_utc) as Session,
+      delayedSessions: delayed_sessions,
+    },
+    sizeBytes: entry.bytes,
+    sha256: entry.sha256,
+    mediaType: entry.media_type,
+    exportAs: extension ?? null,
+  };
+  return new PreparedFile(description, source);
+}
+
+async function streamedSource(
+  store: ObjectStore,
+  key: string,
+  entry: FileEntry,
+  onFailure: (error: unknown) => void,
+): Promise<FileSource> {
+  await verifyStreamed(store, key, entry);
+  const where = `${store.location}/${key}`;
+  const open = async (): Promise<ReadableStream<Uint8Array>> => {
+    try {
+      const object = await store.open(key);
+      if (object === null) throw new DamageError(`${where} is missing`);
+      return object.stream.pipeThrough(verified(entry.sha256, where, onFailure));
+    } catch (error) {
+      onFailure(error);
+      throw error;
+    }
+  };
+  return { open };
+}
+
+async function verifyStreamed(store: ObjectStore, key: string, entry: FileEntry): Promise<void> {
+  const where = `${store.location}/${key}`;
+  const object = await store.open(key);
+  if (object === null) throw new DamageError(`${where} is missing`);
+  const hash = createHash("sha256");
+  for await (const piece of object.stream) hash.update(piece);
+  if (hash.digest("hex") !== entry.sha256) {
+    throw new DamageError(`${where} is damaged: its SHA-256 is not ${entry.sha256}`);
+  }
+}
+
+function offBoardOf(manifest: Manifest): LoadedSnapshot["offBoard"] {
+  const of = (tier: TierName): ReadonlyMap<string, string | null> =>
+    new Map(manifest.tiers[tier].off_board.map(({ id, as_of }) => [id, as_of]));
+  return { free: of("free"), starter: of("starter"), pro: of("pro") };
+}
+
+function innerFile(inner: ReadonlyMap<string, Buffer>, path: string, stamp: SnapshotStamp): Buffer {
+  const bytes = inner.get(path);
+  if (bytes === undefined) throw new DamageError(`Snapshot ${stamp.text} has no ${path}`);
+  return bytes;
+}
+
+function readBaskets(bytes: Buffer): BasketFile {
+  try {
+    return parseBasketFile(bytes);
+  } catch (cause) {
+    throw new DamageError("The snapshot's basket.json cannot be read", [], { cause });
+  }
+}

@@ -1,0 +1,39 @@
+/** /healthz and /readyz. */
+import type { Gatekeeper } from "../access/access.ts";
+import { sessionUtc } from "../market/session.ts";
+import { overdueSessions } from "./freshness.ts";
+import type { LiveSnapshot } from "./live-snapshot.ts";
+import { jsonReply, problemReply, type Reply } from "./reply.ts";
+
+/** The process answers. */
+export const healthReply = (): Reply => jsonReply({ status: "ok" });
+
+/**
+ * Ready from the first snapshot on. What is wrong besides is said, not a reason to be taken out of
+ * service: late data that says so is better than none.
+ */
+export function readinessReply(
+  live: LiveSnapshot,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+  retryAfterSeconds: number,
+): Reply {
+  const snapshot = live.current;
+  const trouble = live.trouble;
+  if (snapshot === null) {
+    const detail =
+      trouble === null ? "Nothing is published yet." : `No snapshot is loaded (${trouble.kind}).`;
+    return problemReply("no_session", detail, { retryAfterSeconds });
+  }
+  const { text, head, graceMs } = snapshot.stamp;
+  return jsonReply({
+    status: "ready",
+    snapshot: text,
+    session_utc: sessionUtc(head),
+    publication: snapshot.publication.number,
+    attribution: snapshot.baskets.envelope.attribution,
+    overdue: overdueSessions(head, graceMs, nowMs),
+    state: gatekeeper.healthy ? "ok" : "unavailable",
+    store: trouble?.kind ?? "ok",
+  });
+}

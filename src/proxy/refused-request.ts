@@ -1,0 +1,83 @@
+/**
+ * Requests that never become one: what Node's HTTP parser refuses, and CONNECT. They too get a
+ * problem document and the quota field, written to the socket by hand.
+ */
+import { STATUS_CODES, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
+import type { Gatekeeper } from "../access/access.ts";
+import type { Clock } from "../clock.ts";
+import { TIERS } from "../market/tier.ts";
+import { clientAddress } from "./client-address.ts";
+import type { Connections } from "./connections.ts";
+import { remaining } from "./meter.ts";
+import type { ProblemCode } from "./problem.ts";
+import { problemReply } from "./reply.ts";
+
+/** How long, and for how much, a refused sender is listened to so that it gets to read the answer. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 4 * 1024 * 1024;
+
+/** Answers on every socket that `server` gives up. */
+export function answerRefusedRequests(
+  server: Server,
+  connections: Connections,
+  gatekeeper: Gatekeeper,
+  clock: Clock,
+): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // In the middle of another answer on the same connection nothing can be said.
+    const busy = connections.isBusy(socket as Socket);
+    if (!socket.writable || busy || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    refuse(socket, ...problemOf(error.code));
+  });
+  server.on("connect", (_request, socket: Duplex) => {
+    refuse(socket, "method_not_allowed", "Method CONNECT: expected GET, HEAD, OPTIONS.");
+  });
+
+  function refuse(socket: Duplex, code: ProblemCode, detail: string): void {
+    void (async () => {
+      const nowMs = clock.now();
+      const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
+      const subject = gatekeeper.addressSubject(address, nowMs);
+      const caller = { account: null, tier: TIERS.free, subject, refusal: null };
+      const left = await remaining(caller, gatekeeper, nowMs);
+      const { status, headers, body } = problemReply(code, detail);
+      const fields = { ...headers, "x-ratelimit-remaining": String(left), connection: "close" };
+      const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`;
+      socket.end(Buffer.concat([Buffer.from(head), body as Buffer]));
+      linger(socket);
+    })().catch(() => socket.destroy());
+  }
+}
+
+/**
+ * Reads on for a moment before the connection goes: closing it with bytes unread would make the
+ * sender's system discard the answer.
+ */
+function linger(socket: Duplex): void {
+  let bytes = 0;
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(timer));
+  socket.on("error", () => socket.destroy());
+  socket.removeAllListeners("data");
+  socket.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > LINGER_BYTES) socket.destroy();
+  });
+  socket.resume();
+}
+
+function problemOf(code: string | undefined): [ProblemCode, string] {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return ["headers_too_large", "The request line and header fields are too large."];
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return ["request_timeout", "The request did not arrive in time."];
+  }
+  return ["bad_request", "The request is not well-formed HTTP/1.1."];
+}

@@ -1,0 +1,98 @@
+/** An answer before it is sent, and the header fields that answers share. */
+import {
+  PROBLEM_MEDIA_TYPE,
+  PROBLEMS,
+  problemBody,
+  type ProblemCode,
+  type ProblemExtras,
+} from "./problem.ts";
+
+export type HeaderFields = Readonly<Record<string, string>>;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: HeaderFields;
+  /** Null where there is none, and for HEAD. */
+  readonly body: Buffer | string | ReadableStream<Uint8Array> | null;
+  /** For logs and metrics. */
+  readonly code?: ProblemCode;
+}
+
+export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
+
+/** On every answer (Fetch, 3.3): any page may read it, these fields included. */
+export const CORS_HEADERS = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "Content-Disposition, Content-Length, ETag, Last-Modified, Retry-After, Vary, WWW-Authenticate, " +
+    "X-Delayed-Sessions, X-RateLimit-Remaining, X-Session-UTC, X-Snapshot",
+} as const;
+
+/** What the answer depends on beside the address (RFC 9110, 12.5.5). */
+export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
+
+/** To a preflight (Fetch, 4.8), and to any other OPTIONS request. */
+export const OPTIONS_REPLY: Reply = {
+  status: 204,
+  headers: {
+    ...CORS_HEADERS,
+    allow: ALLOWED_METHODS,
+    "access-control-allow-methods": ALLOWED_METHODS,
+    "access-control-allow-headers":
+      "Authorization, X-Api-Key, Accept, Cache-Control, If-None-Match, If-Modified-Since, Pragma",
+    "access-control-max-age": "86400",
+    "cache-control": "no-store",
+  },
+  body: null,
+};
+
+/** Members and header fields of one problem that differ from case to case. */
+export interface ProblemOptions extends ProblemExtras {
+  /** Where faults of a parameter make a 404 code a 400. */
+  readonly status?: number;
+  readonly retryAfterSeconds?: number;
+}
+
+/** `detail` says, in a sentence, what is wrong with this request and what was expected. */
+export function problemReply(
+  code: ProblemCode,
+  detail: string,
+  { status = PROBLEMS[code].status, retryAfterSeconds, ...extras }: ProblemOptions = {},
+): Reply {
+  const body = Buffer.from(problemBody(code, detail, status, extras));
+  return {
+    status,
+    code,
+    body,
+    headers: {
+      ...CORS_HEADERS,
+      "content-type": PROBLEM_MEDIA_TYPE,
+      "content-length": String(body.length),
+      "cache-control": "no-store",
+      vary: VARY,
+      ...(status === 401 && { "www-authenticate": challenge(code) }),
+      ...(status === 405 && { allow: ALLOWED_METHODS }),
+      ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+    },
+  };
+}
+
+/** A small JSON document of the moment. */
+export function jsonReply(value: unknown): Reply {
+  const body = Buffer.from(`${JSON.stringify(value)}\n`);
+  return {
+    status: 200,
+    body,
+    headers: {
+      ...CORS_HEADERS,
+      "content-type": "application/json",
+      "content-length": String(body.length),
+      "cache-control": "no-store",
+      vary: VARY,
+    },
+  };
+}
+
+/** RFC 6750, 3: without credentials a bare challenge, otherwise what was wrong with them. */
+const challenge = (code: ProblemCode): string =>
+  code === "invalid_key" ? 'Bearer error="invalid_token"' : "Bearer";

@@ -1,0 +1,78 @@
+/** What a data route answers with for a caller: a prepared file, or a basket priced on the spot. */
+import type { MaybePromise } from "../access/access.ts";
+import type { Tier } from "../market/tier.ts";
+import { basketBody } from "../payload/basket-file.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import { chain } from "./chain.ts";
+import { chooseCoding } from "./content-coding.ts";
+import { overdueSessions } from "./freshness.ts";
+import type { LoadedSnapshot } from "./load-snapshot.ts";
+import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
+import type { Representation, Variant } from "./prepared-file.ts";
+import { problemReply, type Reply } from "./reply.ts";
+import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
+import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
+
+export interface ResourceRequest {
+  readonly snapshot: LoadedSnapshot;
+  readonly tier: Tier;
+  readonly route: DataRoute;
+  readonly id: string;
+  readonly query: Query;
+  readonly acceptEncoding: string | undefined;
+  readonly nowMs: number;
+}
+
+/** The resource, or why there is none. A promise only where something must be made first. */
+export function findResource(request: ResourceRequest): MaybePromise<Representation | Reply> {
+  const { snapshot, tier, route, id, query, acceptEncoding, nowMs } = request;
+  const overdue = overdueSessions(snapshot.stamp.head, snapshot.stamp.graceMs, nowMs);
+  if (route.takesBasket && namesBasket(query)) return basketResource(request, overdue);
+  const refused = refuseParameters(query, route.takesBasket);
+  if (refused !== null) return refused;
+  const file = snapshot.files.get(route.file(tier, id));
+  if (file === undefined) return missing(request);
+  return chain(file.variant(overdue), (variant) => inCoding(variant, acceptEncoding));
+}
+
+export const isReply = (found: Representation | Reply): found is Reply => "status" in found;
+
+function inCoding({ plain, coded }: Variant, acceptEncoding: string | undefined): Representation {
+  return coded.get(chooseCoding(acceptEncoding, (coding) => coded.has(coding))) ?? plain;
+}
+
+function missing({ snapshot, tier, route, id }: ResourceRequest): Reply {
+  if (route !== CONTRACT_ROUTE) {
+    throw new Error(`Snapshot ${snapshot.stamp.text} lacks ${route.file(tier, id)}`);
+  }
+  const lastAsOf = snapshot.offBoard[tier.name].get(id);
+  if (lastAsOf !== undefined) {
+    const last = lastAsOf === null ? "it never had one" : `its last one is of ${lastAsOf}`;
+    const detail = `Contract "${id}" has no current level; ${last}.`;
+    return problemReply("not_on_board", detail, { as_of: lastAsOf });
+  }
+  if (snapshot.catalog.has(id)) {
+    const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
+    return problemReply("key_required", detail);
+  }
+  return problemReply(
+    "unknown_contract",
+    "No contract has this id; /prices lists those there are.",
+  );
+}
+
+function basketResource(request: ResourceRequest, overdue: number): Representation | Reply {
+  const { stamp, baskets } = request.snapshot;
+  const basket = readBasket(request.query, baskets);
+  if ("status" in basket) return basket;
+  const { constituents, weights, weighting } = basket;
+  const body = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
+  const etag = `"${sha256Hex(body).slice(0, 32)}"`;
+  const notModifiedHeaders = { ...snapshotHeaders(stamp, baskets.envelope, overdue), etag };
+  const headers = {
+    ...notModifiedHeaders,
+    "content-type": "application/json",
+    "content-length": String(body.length),
+  };
+  return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
+}

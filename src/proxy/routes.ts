@@ -1,0 +1,151 @@
+/**
+ * The addresses of the service. The path is compared as it was sent: no decoding, no dot segments,
+ * no trailing slash, so that nothing but the exact path finds anything.
+ */
+import { KEY_TIER_NAMES, TIERS, type KeyTierName, type Tier } from "../market/tier.ts";
+import { FILES } from "../store/paths.ts";
+import { namesBasket, type Query } from "./parameters.ts";
+
+export const API = "/api/public/v1";
+
+/** A route of the data: a stored file of the caller's tier, counted against the quota. */
+export interface DataRoute {
+  readonly kind: "data";
+  /** With `{id}` for the contract. */
+  readonly path: string;
+  /** Whether the tier may ask this at all. */
+  readonly isOffered: (tier: Tier, query: Query) => boolean;
+  /** The file's path in the snapshot. */
+  readonly file: (tier: Tier, id: string) => string;
+  /** Whether the query may name a basket, priced instead of a file. */
+  readonly takesBasket: boolean;
+}
+
+/** Counts what the caller has used; asks for no quota itself, but refuses bad keys. */
+export interface UsageRoute {
+  readonly kind: "usage";
+  readonly path: string;
+}
+
+/** Open to everyone, whatever key is sent. `page` is a fixed file: documentation, OpenAPI. */
+export interface OpenRoute {
+  readonly kind: "page" | "healthz" | "readyz";
+  readonly path: string;
+}
+
+export type Route = DataRoute | UsageRoute | OpenRoute;
+
+const everyone = (): boolean => true;
+const exports_ = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
+
+export const BOARD_ROUTE: DataRoute = {
+  kind: "data",
+  path: `${API}/prices`,
+  isOffered: everyone,
+  file: (tier) => FILES.board(tier.name),
+  takesBasket: false,
+};
+
+export const CONTRACT_ROUTE: DataRoute = {
+  kind: "data",
+  path: `${API}/prices/{id}`,
+  isOffered: everyone,
+  file: (tier, id) => FILES.contract(tier.name, id),
+  takesBasket: false,
+};
+
+export const INDEX_ROUTE: DataRoute = {
+  kind: "data",
+  path: `${API}/index`,
+  isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
+  file: (tier) => FILES.index(tier.name),
+  takesBasket: true,
+};
+
+export const CSV_ROUTE: DataRoute = {
+  kind: "data",
+  path: `${API}/export.csv`,
+  isOffered: exports_("csv"),
+  file: (tier) => FILES.csv(tier.name),
+  takesBasket: false,
+};
+
+export const XLSX_ROUTE: DataRoute = {
+  kind: "data",
+  path: `${API}/export.xlsx`,
+  isOffered: exports_("xlsx"),
+  file: (tier) => FILES.xlsx(tier.name),
+  takesBasket: false,
+};
+
+export const OPENAPI_PATH = "/openapi.json";
+export const DOCS_PATH = "/";
+export const DOCS_ASSETS = [
+  "/docs/page.js",
+  "/docs/swagger-ui.css",
+  "/docs/swagger-ui-bundle.js",
+] as const;
+
+/** Fixed files, made when the proxy starts. */
+export const PAGE_PATHS = [DOCS_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
+
+export const USAGE_ROUTE: UsageRoute = { kind: "usage", path: `${API}/usage` };
+
+export const OPEN_ROUTES: readonly OpenRoute[] = [
+  ...PAGE_PATHS.map((path) => ({ kind: "page", path }) as const),
+  { kind: "healthz", path: "/healthz" },
+  { kind: "readyz", path: "/readyz" },
+];
+
+const EXACT = new Map<string, Route>(
+  [BOARD_ROUTE, INDEX_ROUTE, CSV_ROUTE, XLSX_ROUTE, USAGE_ROUTE, ...OPEN_ROUTES].map((route) => [
+    route.path,
+    route,
+  ]),
+);
+/** The paths of routes without `{id}`. */
+export const EXACT_PATHS: readonly string[] = [...EXACT.keys()];
+
+const CONTRACT_PREFIX = CONTRACT_ROUTE.path.slice(0, -"{id}".length);
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
+
+export interface Match {
+  readonly route: Route;
+  /** The contract asked for, decoded; empty on other routes. */
+  readonly id: string;
+}
+
+/** The route of a path as sent, or null. */
+export function findRoute(path: string): Match | null {
+  const route = EXACT.get(path);
+  if (route !== undefined) return { route, id: "" };
+  if (!path.startsWith(CONTRACT_PREFIX)) return null;
+  const segment = path.slice(CONTRACT_PREFIX.length);
+  if (segment === "" || segment.includes("/") || DOT_SEGMENT.test(segment)) return null;
+  return { route: CONTRACT_ROUTE, id: decoded(segment) };
+}
+
+/** The lowest tier with keys that is offered this. */
+export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>
+  KEY_TIER_NAMES.find((name) => route.isOffered(TIERS[name], query));
+
+/** Path and query of a request target in origin or absolute form (RFC 9112, 3.2). */
+export function splitTarget(target: string): { path: string; query: string } {
+  const isOriginForm = target.startsWith("/");
+  const origin = isOriginForm ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+  const mark = origin.indexOf("?");
+  const path = mark === -1 ? origin : origin.slice(0, mark);
+  const query = mark === -1 ? "" : origin.slice(mark + 1);
+  // Only the absolute form can lack a path, which then is "/" (RFC 9110, 4.2.3).
+  return { path: path === "" && origin !== target ? "/" : path, query };
+}
+
+/** Percent-decoded; what cannot be decoded names no contract and stays as it is. */
+function decoded(segment: string): string {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

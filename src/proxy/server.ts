@@ -1,0 +1,172 @@
+/** The proxy as a whole: snapshot, application, sockets, and an orderly end. */
+import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { toNodeHandler } from "h3/node";
+import type { Gatekeeper } from "../access/access.ts";
+import type { Clock } from "../clock.ts";
+import { InputError } from "../errors.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { createApp } from "./app.ts";
+import { Connections } from "./connections.ts";
+import { documentationPages } from "./docs-page.ts";
+import { LiveSnapshot } from "./live-snapshot.ts";
+import type { Logger } from "./log.ts";
+import { ProxyMetrics } from "./metrics.ts";
+import { Pages } from "./pages.ts";
+import { answerRefusedRequests } from "./refused-request.ts";
+
+/** What a connection may take, in milliseconds and bytes. */
+export interface ConnectionLimits {
+  /** Request line and header fields together. Room for a key or a basket of any sane size. */
+  readonly headerBytes: number;
+  /** From the first byte of a request to the end of its header. */
+  readonly headersMs: number;
+  /** To the end of the request. */
+  readonly requestMs: number;
+  /** Between requests. Longer than the usual load balancer's, so that it closes first. */
+  readonly keepAliveMs: number;
+  /** Without a byte either way while an answer is being sent. */
+  readonly stalledMs: number;
+  /** For answers in flight to finish when the proxy ends. */
+  readonly shutdownMs: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  headerBytes: 128 * 1024,
+  headersMs: 15_000,
+  requestMs: 30_000,
+  keepAliveMs: 65_000,
+  stalledMs: 60_000,
+  shutdownMs: 30_000,
+};
+
+export interface ProxyOptions {
+  readonly store: ObjectStore;
+  readonly gatekeeper: Gatekeeper;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** 0: any free one; null: no metrics. */
+  readonly metricsPort: number | null;
+  readonly pollMs: number;
+  readonly graceMs: number;
+  /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
+  readonly trustedHops: number;
+  /** PEM; null: plain HTTP. */
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  readonly cacheBytes: number;
+  readonly limits?: Partial<ConnectionLimits>;
+}
+
+export interface RunningProxy {
+  /** `http://127.0.0.1:8080`, with the real port. */
+  readonly url: string;
+  readonly metricsUrl: string | null;
+  /**
+   * Stops accepting, finishes what is in flight and stops following the store. The store and the
+   * gatekeeper stay open; they are the caller's.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a proxy; resolves when it listens and the head, if there is one, was loaded. Throws
+ * UnreachableError where the store cannot be read, InputError where the address cannot be listened
+ * on or certificate and key do not fit.
+ */
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const { store, gatekeeper, clock, log, host, tls, pollMs, graceMs } = options;
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const live = new LiveSnapshot({
+    store,
+    clock,
+    log,
+    pollMs,
+    graceMs,
+    cacheBytes: options.cacheBytes,
+  });
+  const metrics = new ProxyMetrics(live, gatekeeper, clock);
+  const opened: Connections[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all([live.close(), ...opened.map((item) => item.close(limits.shutdownMs))]);
+  };
+  try {
+    const pages = await Pages.prepare(await documentationPages(), clock.now());
+    await live.start();
+    const { trustedHops } = options;
+    const app = createApp({ live, gatekeeper, clock, log, metrics, pages, pollMs, trustedHops });
+    const server = createHttpServer(limits, tls);
+    const connections = new Connections(server);
+    answerRefusedRequests(server, connections, gatekeeper, clock);
+    serveApp(server, app, log);
+    const url = await listen(server, tls === null ? "http" : "https", host, options.port);
+    opened.push(connections);
+    if (options.metricsPort === null) return { url, metricsUrl: null, close };
+    const metricsServer = metrics.createServer();
+    const metricsConnections = new Connections(metricsServer);
+    const metricsUrl = `${await listen(metricsServer, "http", host, options.metricsPort)}/metrics`;
+    opened.push(metricsConnections);
+    return { url, metricsUrl, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): Server {
+  const settings = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+    // HTTP/1.1 without Host gets its problem document from the application.
+    requireHostHeader: false,
+  };
+  let server: Server;
+  if (tls === null) {
+    server = createServer(settings);
+  } else {
+    try {
+      server = createTlsServer({ ...settings, ...tls });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new InputError(`--tls-cert and --tls-key cannot be used: ${reason}`, [], { cause });
+    }
+  }
+  server.timeout = limits.stalledMs;
+  return server;
+}
+
+function serveApp(server: Server, app: ReturnType<typeof createApp>, log: Logger): void {
+  const handle = toNodeHandler(app);
+  server.on("request", (request, response) => {
+    // Host decides nothing here, and one that is no host would make h3 fail on its URL.
+    if (request.headers.host !== undefined || request.httpVersion !== "1.1") {
+      request.headers.host = "localhost";
+    }
+    try {
+      void handle(request, response);
+    } catch (error) {
+      log.error({ err: error }, "request cannot be handled");
+      response.destroy();
+    }
+  });
+  // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
+}
+
+async function listen(server: Server, scheme: string, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
+      reject(new InputError(`Cannot listen on ${host}:${port}: ${reason}`, [], { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+  const { address, family, port: bound } = server.address() as AddressInfo;
+  return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
+}

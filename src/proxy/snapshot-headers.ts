@@ -1,0 +1,38 @@
+/** What every answer says of the snapshot it comes from. */
+import { sessionUtc, type Session } from "../market/session.ts";
+import { overdueSinceMs } from "./freshness.ts";
+import { CORS_HEADERS, VARY, type HeaderFields } from "./reply.ts";
+
+/** What all files of a snapshot share. */
+export interface SnapshotStamp {
+  /** `2026-11-21T00Z/r1`. */
+  readonly text: string;
+  readonly head: Session;
+  readonly publishedAtMs: number;
+  readonly graceMs: number;
+}
+
+/** The session of a tier's payloads, and its delay when nothing is overdue. */
+export interface TierPosition {
+  readonly session: Session;
+  readonly delayedSessions: number;
+}
+
+/** When the answer last changed while `overdue` sessions are missing: published, or found missing. */
+export const modifiedMs = (stamp: SnapshotStamp, overdue: number): number =>
+  overdue === 0
+    ? stamp.publishedAtMs
+    : Math.max(stamp.publishedAtMs, overdueSinceMs(stamp.head, stamp.graceMs, overdue));
+
+export const snapshotHeaders = (
+  stamp: SnapshotStamp,
+  { session, delayedSessions }: TierPosition,
+  overdue: number,
+): HeaderFields => ({
+  ...CORS_HEADERS,
+  vary: VARY,
+  "last-modified": new Date(modifiedMs(stamp, overdue)).toUTCString(),
+  "x-session-utc": sessionUtc(session),
+  "x-delayed-sessions": String(delayedSessions + overdue),
+  "x-snapshot": stamp.text,
+});

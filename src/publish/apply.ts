@@ -1,0 +1,111 @@
+/**
+ * Writes a plan: claim the folder, objects, manifest, and last the publication. Until that last
+ * step readers see the old head, and a crash leaves at worst a folder that no publication names.
+ */
+import { DamageError } from "../errors.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import {
+  appendPublication,
+  readPublication,
+  type Publication,
+} from "../snapshot/publication-log.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotFolder, type SnapshotName } from "../store/paths.ts";
+import { JSON_TYPE } from "../render/tier-files.ts";
+import type { Plan, Planned } from "./plan.ts";
+import type { Progress } from "./request.ts";
+
+const WRITES_AT_ONCE = 16;
+const LEDGER_TYPE = "application/x-ndjson";
+
+export interface Commit {
+  readonly name: SnapshotName;
+  readonly plan: Plan;
+  readonly manifest: Manifest;
+  /** The entry to append, but for the manifest's digest. */
+  readonly publication: Omit<Publication, "manifest_sha256">;
+}
+
+/**
+ * "committed": the snapshot is the head. "claimed": somebody else has this revision, nothing was
+ * written. "superseded": another publication came first; what was written here is removed again.
+ */
+export type CommitOutcome = "committed" | "claimed" | "superseded";
+
+export async function commit(
+  store: ObjectStore,
+  { name, plan, manifest, publication }: Commit,
+  progress: Progress,
+): Promise<CommitOutcome> {
+  await store.prove();
+  if ((await claim(store, name, plan)) === "taken") return "claimed";
+
+  const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
+    ...plan.ledger
+      .filter(({ stored }) => !stored)
+      .map((part) => ({ key: part.entry.key, mediaType: LEDGER_TYPE, planned: part })),
+    ...plan.files
+      .filter(({ entry }) => entry.path !== FILES.catalog)
+      .map((file) => ({
+        key: snapshotFileKey(name, file.entry.path),
+        mediaType: file.entry.media_type,
+        planned: file,
+      })),
+  ];
+  let written = 0;
+  const queue = writes.values();
+  await Promise.all(
+    Array.from({ length: WRITES_AT_ONCE }, async () => {
+      for (const { key, mediaType, planned } of queue) {
+        await createProven(store, key, await planned.bytes(), planned.entry.sha256, mediaType);
+        progress("Writing", (written += 1), writes.length);
+      }
+    }),
+  );
+
+  const bytes = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
+  const sha256 = sha256Hex(bytes);
+  await createProven(store, snapshotFileKey(name, FILES.manifest), bytes, sha256, JSON_TYPE);
+  const entry: Publication = { ...publication, manifest_sha256: sha256 };
+  if ((await appendPublication(store, entry)) === "created") return "committed";
+  // A retried request may have met its own first attempt; only this run can have named this digest.
+  const winner = await readPublication(store, entry.number);
+  if (winner?.manifest_sha256 === sha256) return "committed";
+  await removeOwn(store, name);
+  return "superseded";
+}
+
+/** The catalog is the first file of a snapshot: who creates it owns the folder. */
+async function claim(
+  store: ObjectStore,
+  name: SnapshotName,
+  plan: Plan,
+): Promise<"created" | "taken"> {
+  const catalog = plan.files.find(({ entry }) => entry.path === FILES.catalog);
+  if (catalog === undefined) throw new Error("A plan holds a catalog");
+  return store.create(snapshotFileKey(name, FILES.catalog), await catalog.bytes(), JSON_TYPE);
+}
+
+/** Creates the object, or proves that what is there already has the very bytes. */
+async function createProven(
+  store: ObjectStore,
+  key: string,
+  bytes: Uint8Array,
+  sha256: string,
+  mediaType: string,
+): Promise<void> {
+  if ((await store.create(key, bytes, mediaType)) === "created") return;
+  const there = await store.get(key);
+  if (there !== null && sha256Hex(there) === sha256) return;
+  throw new DamageError(`${store.location}/${key} is there already and holds other bytes`);
+}
+
+async function removeOwn(store: ObjectStore, name: SnapshotName): Promise<void> {
+  const keys: string[] = [];
+  for await (const { key } of store.list(snapshotFolder(name))) keys.push(key);
+  // The claim goes last, so that the number stays taken until the folder is empty.
+  const claimKey = snapshotFileKey(name, FILES.catalog);
+  await Promise.all(keys.filter((key) => key !== claimKey).map((key) => store.delete(key)));
+  await store.delete(claimKey);
+}

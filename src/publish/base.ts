@@ -1,0 +1,39 @@
+/** What a publish goes on from: the head of the store, proven and loaded. */
+import { parseCorrections, type Correction } from "../ledger/corrections.ts";
+import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
+import { loadLedger } from "../ledger/stored-ledger.ts";
+import type { Contract } from "../market/contract.ts";
+import { parseCatalog } from "../snapshot/catalog-file.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import { readHead, type Publication } from "../snapshot/publication-log.ts";
+import { fileOf, readManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES } from "../store/paths.ts";
+
+/** `head` is null for an empty store, and then the rest is empty too. */
+export interface Base {
+  readonly head: { readonly publication: Publication; readonly manifest: Manifest } | null;
+  readonly catalog: readonly Contract[] | null;
+  readonly corrections: readonly Correction[];
+  readonly ledger: Ledger;
+}
+
+/** Throws DamageError where what the head names is missing or not what it was. */
+export async function loadBase(store: ObjectStore): Promise<Base> {
+  const publication = await readHead(store);
+  if (publication === null) {
+    return { head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
+  }
+  const manifest = await readManifest(store, publication, publication.manifest_sha256);
+  const [catalog, corrections, ledger] = await Promise.all([
+    fileOf(store, publication, manifest, FILES.catalog),
+    fileOf(store, publication, manifest, FILES.corrections),
+    loadLedger(store, manifest.ledger),
+  ]);
+  return {
+    head: { publication, manifest },
+    catalog: parseCatalog(catalog.bytes, catalog.where),
+    corrections: parseCorrections(corrections.bytes, corrections.where),
+    ledger,
+  };
+}

@@ -1,0 +1,269 @@
+/**
+ * Publishes a session: read the input, lay it over the head's ledger, plan the snapshot, pass the
+ * rules and gates, commit. Where another publisher commits first, it starts again from the new head.
+ */
+import type { Clock } from "../clock.ts";
+import { ConflictError, InputError, RefusedError } from "../errors.ts";
+import { judge, type GateFindings } from "../feed/gates.ts";
+import { requireKnownContracts } from "../feed/levels.ts";
+import { amend, levelText, type Amendment } from "../ledger/amend.ts";
+import type { Correction } from "../ledger/corrections.ts";
+import { formatMicros } from "../market/decimal.ts";
+import { sessionAt, sessionKey, sessionUtc, type Session } from "../market/session.ts";
+import type { Market } from "../market/view.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { snapshotText, type SnapshotName } from "../store/paths.ts";
+import { PROGRAM } from "../version.ts";
+import { commit } from "./apply.ts";
+import { loadBase, type Base } from "./base.ts";
+import { describeInputs, readInputs, type Inputs } from "./inputs.ts";
+import { manifestOf, plan } from "./plan.ts";
+import { nextRevision, withdrawnBy } from "./revisions.ts";
+import type { Progress, PublishRequest } from "./request.ts";
+
+const ATTEMPTS_MAX = 50;
+export const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
+
+export interface PublishResult {
+  /** "planned": a dry run that would have published. "unchanged": the head holds it already. */
+  readonly outcome: "published" | "planned" | "unchanged";
+  readonly snapshot: SnapshotName;
+  /** The publication's number; of the head where nothing was published; null for a dry run. */
+  readonly publication: number | null;
+  readonly manifest: Manifest;
+}
+
+/** Throws the error classes of errors.ts, with the exit codes of the contract. */
+export async function publish(
+  request: PublishRequest,
+  store: ObjectStore,
+  clock: Clock,
+  progress: Progress,
+): Promise<PublishResult> {
+  requireBegun(request.session, clock);
+  if (request.catalog === null && request.quotes.length + request.closes.length === 0) {
+    throw new InputError("Nothing to publish: give --catalog, --quotes or --closes");
+  }
+  const inputs = await readInputs(request, progress);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const result = await attemptPublish(request, inputs, store, clock, progress);
+    if (result !== "again") return result;
+  }
+  throw new ConflictError(`Gave up: ${ATTEMPTS_MAX} other publishers came first`);
+}
+
+async function attemptPublish(
+  request: PublishRequest,
+  inputs: Inputs,
+  store: ObjectStore,
+  clock: Clock,
+  progress: Progress,
+): Promise<PublishResult | "again"> {
+  const { session } = request;
+  const base = await loadBase(store);
+  requireNotOlder(session, base);
+  const market = layOver(base, inputs, store);
+  const { amendment } = market;
+  requireReason(request, amendment);
+
+  const name = { session, revision: await nextRevision(store, session) };
+  const fresh = correctionsOf(amendment, request.revise ?? "", name);
+  const corrections = [...base.corrections, ...fresh];
+  const view: Market = {
+    catalog: market.catalog,
+    maxCarryDays: request.gates.maxCarryDays,
+    seriesOf: (id) => amendment.ledger.get(id),
+  };
+  const attribution =
+    request.attribution ?? base.head?.manifest.attribution ?? DEFAULT_ATTRIBUTION;
+  const planned = await plan(
+    {
+      market: view,
+      head: session,
+      attribution,
+      corrections,
+      ledger: amendment.ledger,
+      parentLedger: base.head?.manifest.ledger ?? [],
+      touchedMonths: amendment.touchedMonths,
+    },
+    progress,
+  );
+  if (base.head?.manifest.identity === planned.identity) {
+    const { publication, manifest } = base.head;
+    const { number: headNumber, revision } = publication;
+    return {
+      outcome: "unchanged",
+      snapshot: { session: publication.session, revision },
+      publication: headNumber,
+      manifest,
+    };
+  }
+  await requireFree(request, base, store);
+  passGates(
+    judge(
+      {
+        session,
+        catalog: market.catalog,
+        catalogBefore: base.catalog,
+        before: base.ledger,
+        after: amendment.ledger,
+        touched: amendment.touched,
+        tables: inputs.tables,
+      },
+      request.gates,
+    ),
+  );
+
+  const manifest = manifestOf(planned, name, amendment.ledger, corrections, {
+    program: PROGRAM,
+    parent: parentOf(base),
+    reason: request.revise,
+    attribution,
+    options: optionsOf(request),
+    inputs: describeInputs(inputs),
+    corrected: fresh.map((item) => ({
+      contract: item.contract,
+      session_utc: sessionUtc(item.session),
+      old_usd: item.oldUsd,
+      new_usd: item.newUsd,
+    })),
+  });
+  if (request.dryRun) return { outcome: "planned", snapshot: name, publication: null, manifest };
+
+  const number = (base.head?.publication.number ?? 0) + 1;
+  const outcome = await commit(
+    store,
+    {
+      name,
+      plan: planned,
+      manifest,
+      publication: {
+        number,
+        action: "publish",
+        session,
+        revision: name.revision,
+        reason: request.revise,
+        at: new Date(clock.now()).toISOString(),
+      },
+    },
+    progress,
+  );
+  return outcome === "committed"
+    ? { outcome: "published", snapshot: name, publication: number, manifest }
+    : "again";
+}
+
+function requireBegun(session: Session, clock: Clock): void {
+  const current = sessionAt(clock.now());
+  if (session <= current) return;
+  throw new InputError(
+    `--session ${sessionKey(session)} has not begun: the clock is in ${sessionKey(current)}`,
+  );
+}
+
+function requireNotOlder(session: Session, base: Base): void {
+  const head = base.head?.publication;
+  if (head === undefined || session >= head.session) return;
+  throw new ConflictError(
+    `Session ${sessionKey(session)} is older than the head, ${snapshotText(head)}; ` +
+      `to change past levels, publish ${sessionKey(head.session)} or later with --revise "reason"`,
+  );
+}
+
+/** The catalog that counts, and the ledger with the input laid over it. Raises all complaints. */
+function layOver(
+  base: Base,
+  inputs: Inputs,
+  store: ObjectStore,
+): { catalog: NonNullable<Base["catalog"]>; amendment: Amendment } {
+  const { complaints, tables } = inputs;
+  const catalog = inputs.catalog?.contracts ?? base.catalog;
+  if (catalog === null) {
+    complaints.raise();
+    throw new InputError(`${store.location} holds no catalog yet: give --catalog`);
+  }
+  const known = inputs.catalog?.ids ?? new Set(catalog.map(({ id }) => id));
+  // Without a single readable row every quote would be called unknown: noise, not news.
+  if (known.size > 0) {
+    for (const table of tables) requireKnownContracts(table, (id) => known.has(id), complaints);
+  }
+  const withdrawn = new Map<string, boolean>();
+  for (const { contract, session, newUsd } of base.corrections) {
+    withdrawn.set(`${contract} ${session}`, newUsd === null);
+  }
+  const amendment = amend(
+    {
+      ledger: base.ledger,
+      head: base.head?.publication.session ?? null,
+      wasWithdrawn: (contract, session) => withdrawn.get(`${contract} ${session}`) === true,
+    },
+    tables,
+    complaints,
+  );
+  complaints.raise();
+  return { catalog, amendment };
+}
+
+function requireReason(request: PublishRequest, { restatements }: Amendment): void {
+  if (request.revise !== null || restatements.length === 0) return;
+  const levels = restatements.length === 1 ? "1 published level" : `${restatements.length} published levels`;
+  throw new ConflictError(
+    `The input changes ${levels}; if it is right, publish with --revise "reason"`,
+    restatements.map(
+      ({ where, contract, session, old, now }) =>
+        `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
+    ),
+  );
+}
+
+/** The session must not be published already with other content, unless the run revises it. */
+async function requireFree(request: PublishRequest, base: Base, store: ObjectStore): Promise<void> {
+  if (request.revise !== null) return;
+  const { session } = request;
+  const head = base.head?.publication;
+  const rollback = await withdrawnBy(store, session);
+  if (rollback !== null) {
+    throw new ConflictError(
+      `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +
+        `to publish it again, give --revise "reason"`,
+    );
+  }
+  if (head !== undefined && head.session === session) {
+    throw new ConflictError(
+      `Session ${sessionKey(session)} is published as ${snapshotText(head)} with other content; ` +
+        `to correct it, give --revise "reason"`,
+    );
+  }
+}
+
+function passGates({ refusals, waysOn }: GateFindings): void {
+  if (refusals.length === 0) return;
+  const held = refusals.length === 1 ? "1 finding" : `${refusals.length} findings`;
+  throw new RefusedError(`Refused: ${held}; nothing was written`, [...refusals, ...waysOn]);
+}
+
+function correctionsOf(amendment: Amendment, reason: string, name: SnapshotName): Correction[] {
+  return amendment.restatements.map(({ contract, session, old, now }) => ({
+    contract,
+    session,
+    oldUsd: old === null ? null : formatMicros(old.usd),
+    newUsd: now === null ? null : formatMicros(now.usd),
+    reason,
+    correctedIn: snapshotText(name),
+  }));
+}
+
+function parentOf(base: Base): Manifest["parent"] {
+  if (base.head === null) return null;
+  const { session_utc, revision, identity } = base.head.manifest;
+  return { session_utc, revision, identity };
+}
+
+const optionsOf = ({ gates }: PublishRequest): Manifest["options"] => ({
+  max_move_pct: formatMicros(gates.maxMoveMicros),
+  min_coverage_pct: formatMicros(gates.minCoverageMicros),
+  max_carry_days: gates.maxCarryDays,
+  accept_moves: gates.acceptMoves,
+  allow_sparse: gates.allowSparse,
+});

@@ -1,0 +1,32 @@
+/**
+ * A tier's boards as CSV: one row a contract, memory first, under the names of COLUMNS. RFC 4180:
+ * CRLF after every record, the last one too; UTF-8 without a byte order mark; null is empty.
+ */
+import { stringify } from "csv-stringify/sync";
+import { recordsOf, type TierView } from "../market/view.ts";
+import { COLUMNS, type Column } from "../payload/columns.ts";
+
+/** The file's bytes. Empty boards give the header alone. */
+export function renderCsv(view: TierView): Buffer {
+  const columns: readonly Column[] = COLUMNS;
+  const header = columns.map(({ name }) => name);
+  const rows = recordsOf(view).map((record) =>
+    columns.map((column) => {
+      const value = column.value(record, view.session);
+      return isFreeText(column) && value !== null ? harmless(value) : value;
+    }),
+  );
+  return Buffer.from(stringify([header, ...rows], { record_delimiter: "windows" }));
+}
+
+/** Numbers, dates and instants are made here and may start with a minus. */
+const isFreeText = ({ kind }: Column): boolean => kind === "text" || kind === "url";
+
+const FORMULA_START = /^[=+\-@\t\r]/;
+
+/**
+ * Spreadsheets run a cell that starts like a formula; a leading apostrophe makes it text (OWASP,
+ * CSV Injection). Not csv-stringify's `escape_formulas`: that covers negative numbers too, and
+ * full-width signs, which no spreadsheet takes for a formula.
+ */
+const harmless = (text: string): string => (FORMULA_START.test(text) ? `'${text}` : text);

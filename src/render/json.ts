@@ -1,0 +1,65 @@
+/** Boards and contracts as JSON text. Decimals are written as they are, digit by digit. */
+import { correctionFields, type Correction } from "../ledger/corrections.ts";
+import { formatMicros } from "../market/decimal.ts";
+import { closes } from "../market/history.ts";
+import type { Break } from "../market/level-series.ts";
+import { dateText, dayOf, sessionUtc, type Day, type Session } from "../market/session.ts";
+import { historyFloor } from "../market/tier.ts";
+import type { BoardRecord, TierView } from "../market/view.ts";
+import { RECORD_COLUMNS } from "../payload/columns.ts";
+import { envelopeHead, type Envelope } from "../payload/envelope.ts";
+import { lines } from "../payload/index-body.ts";
+
+export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {
+  const { memory, semiconductor } = view.boards;
+  const records = (board: readonly BoardRecord[]): string =>
+    lines(board.map((record) => `{${recordFields(record, view.session)}}`));
+  return (
+    `${envelopeHead(envelope)},` +
+    `"counts":{"memory":${memory.length},"semiconductor":${semiconductor.length}},` +
+    `"next_session_utc":"${sessionUtc(nextSession)}",` +
+    `"memory":${records(memory)},"semiconductor":${records(semiconductor)}}\n`
+  );
+}
+
+/** `corrections` are those of this contract; what lies outside the tier's view is left out. */
+export function contractBody(
+  envelope: Envelope,
+  view: TierView,
+  record: BoardRecord,
+  corrections: readonly Correction[],
+): string {
+  const floor = historyFloor(view.tier, view.session);
+  const isVisible = (session: Session): boolean =>
+    floor !== null && session <= view.session && dayOf(session) > floor;
+  const breaks = record.series.breaks.filter(({ session }) => isVisible(session));
+  const visible = corrections.filter(({ session }) => isVisible(session));
+  return (
+    `${envelopeHead(envelope)},${recordFields(record, view.session)},` +
+    `"history":${history(record, view.session, floor)},` +
+    `"breaks":${lines(breaks.map(breakObject))},` +
+    `"corrections":${lines(visible.map((item) => `{${correctionFields(item)}}`))}}\n`
+  );
+}
+
+/** The fields of a record, in the order of the contract, without braces. */
+function recordFields(record: BoardRecord, session: Session): string {
+  const fields = RECORD_COLUMNS.map((column) => {
+    const value = column.value(record, session);
+    const json = value === null || column.kind === "decimal" ? value : JSON.stringify(value);
+    return `"${column.field ?? column.name}":${json}`;
+  });
+  return `${fields.join(",")},"break":${record.break === null ? null : breakObject(record.break)}`;
+}
+
+const breakObject = ({ session, reason }: Break): string =>
+  JSON.stringify({ session_utc: sessionUtc(session), reason });
+
+function history(record: BoardRecord, session: Session, floor: Day | null): string {
+  if (floor === null) return "[]";
+  return lines(
+    closes(record.series, session, floor).map(
+      ({ date, usd }) => `{"date":"${dateText(date)}","close_usd":${formatMicros(usd)}}`,
+    ),
+  );
+}

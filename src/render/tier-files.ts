@@ -1,0 +1,93 @@
+/** All files of one tier: which there are, and how each is made. Nothing is made before it is asked for. */
+import type { Correction } from "../ledger/corrections.ts";
+import { composite, EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
+import type { Session } from "../market/session.ts";
+import type { TierName } from "../market/tier.ts";
+import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
+import { renderBasketFile } from "../payload/basket-file.ts";
+import type { Envelope } from "../payload/envelope.ts";
+import { indexBody } from "../payload/index-body.ts";
+import { FILES } from "../store/paths.ts";
+import { renderCsv } from "./csv.ts";
+import { boardBody, contractBody } from "./json.ts";
+import { renderWorkbook } from "./workbook.ts";
+
+/** A file of a snapshot before it is made. The same call gives the same bytes, any time. */
+export interface PlannedFile {
+  readonly path: string;
+  readonly mediaType: string;
+  readonly tier: TierName | null;
+  render(): Uint8Array | Promise<Uint8Array>;
+}
+
+export const JSON_TYPE = "application/json";
+const CSV_TYPE = "text/csv; charset=utf-8; header=present";
+const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+/** Everything that a snapshot is rendered from. */
+export interface RenderInput {
+  readonly market: Market;
+  /** The snapshot's session. */
+  readonly head: Session;
+  readonly attribution: string;
+  readonly corrections: readonly Correction[];
+}
+
+export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
+  const { market, head, attribution } = input;
+  const { tier } = view;
+  const envelope: Envelope = {
+    session: view.session,
+    delayedSessions: tier.delaySessions,
+    license: tier.license,
+    attribution,
+  };
+  const json = (path: string, text: () => string): PlannedFile => ({
+    path,
+    mediaType: JSON_TYPE,
+    tier: tier.name,
+    render: () => Buffer.from(text()),
+  });
+
+  const files = [
+    json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1)),
+    ...recordsOf(view).map((record) => {
+      const { id } = record.contract;
+      const corrections = input.corrections.filter(({ contract }) => contract === id);
+      return json(FILES.contract(tier.name, id), () =>
+        contractBody(envelope, view, record, corrections),
+      );
+    }),
+  ];
+  if (tier.index) {
+    files.push(json(FILES.index(tier.name), () => compositeBody(market, view, envelope)));
+  }
+  if (tier.baskets) {
+    const text = (): string => renderBasketFile(envelope, memberships(market, view));
+    files.push(json(FILES.basket(tier.name), text));
+  }
+  if (tier.exports.includes("csv")) {
+    const path = FILES.csv(tier.name);
+    files.push({ path, mediaType: CSV_TYPE, tier: tier.name, render: () => renderCsv(view) });
+  }
+  if (tier.exports.includes("xlsx")) {
+    const render = (): Promise<Uint8Array> => renderWorkbook(view, { attribution });
+    files.push({ path: FILES.xlsx(tier.name), mediaType: XLSX_TYPE, tier: tier.name, render });
+  }
+  return files;
+}
+
+function compositeBody(market: Market, view: TierView, envelope: Envelope): string {
+  const members = memberships(market, view);
+  const constituents: Constituent[] = members.flatMap((member) =>
+    "constituent" in member ? [member.constituent] : [],
+  );
+  const excluded = members.flatMap((member) =>
+    "excluded" in member ? [{ id: member.record.contract.id, reason: member.excluded }] : [],
+  );
+  const result = composite(
+    constituents,
+    constituents.map(() => EQUAL_WEIGHT),
+  );
+  return indexBody(envelope, { name: "composite", weighting: "equal" }, result, excluded);
+}

@@ -1,0 +1,46 @@
+/** The sheet `About`: what the workbook is, under which terms, and what its columns mean. */
+import type { Workbook } from "exceljs";
+import type { Basis } from "../market/level-series.ts";
+import { sessionUtc } from "../market/session.ts";
+import type { TierView } from "../market/view.ts";
+import { WORKBOOK_COLUMNS } from "../payload/columns.ts";
+import { HEADER_FONT } from "./workbook-font.ts";
+import { cellText } from "./workbook-text.ts";
+
+const BASIS_MEANINGS: { readonly [B in Basis | "carried"]: string } = {
+  reported: "The source reports the level for the session.",
+  assessed: "The source assesses the level from what it knows of the market.",
+  estimated: "The level is an estimate; the source neither reports nor assesses it.",
+  carried: "No level was given for the session. The last one stands; as_of is its date.",
+};
+
+const LABEL_WIDTH = 32;
+const TEXT_WIDTH = 100;
+
+export function addAboutSheet(workbook: Workbook, view: TierView, attribution: string): void {
+  const sheet = workbook.addWorksheet("About");
+  sheet.columns = [
+    { width: LABEL_WIDTH, style: { alignment: { vertical: "top" } } },
+    {
+      width: TEXT_WIDTH,
+      style: { alignment: { vertical: "top", horizontal: "left", wrapText: true } },
+    },
+  ];
+  const add = (label: string, value: string | number): void => {
+    const row = sheet.addRow([label, typeof value === "string" ? cellText(value) : value]);
+    row.getCell(1).font = HEADER_FONT;
+  };
+  const addHeading = (label: string): void => {
+    sheet.addRow([]);
+    sheet.addRow([label, "Meaning"]).font = HEADER_FONT;
+  };
+
+  add("Session (UTC)", sessionUtc(view.session));
+  add("Sessions behind when published", view.tier.delaySessions);
+  add("Licence", view.tier.license);
+  add("Attribution", attribution);
+  addHeading("Column");
+  for (const { name, meaning } of WORKBOOK_COLUMNS) sheet.addRow([name, meaning]);
+  addHeading("Basis");
+  for (const [basis, meaning] of Object.entries(BASIS_MEANINGS)) sheet.addRow([basis, meaning]);
+}

@@ -1,0 +1,170 @@
+/**
+ * A tier's boards as an Excel workbook (Office Open XML, ECMA-376): a sheet a board, and `About`.
+ * Plain features only, so that Excel and LibreOffice open it without a repair.
+ *
+ * The same view gives the same bytes at any time and in any time zone: the times inside are the
+ * session's, the dates of the archive's entries are fixed, and cells hold UTC serial numbers.
+ */
+import { createRequire } from "node:module";
+import type { Cell, Workbook } from "exceljs";
+import { BOARDS, type Board } from "../market/contract.ts";
+import { sessionStartMs, type Session } from "../market/session.ts";
+import type { BoardRecord, TierView } from "../market/view.ts";
+import { WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
+import { addAboutSheet } from "./workbook-about.ts";
+import { FONT, HEADER_FONT } from "./workbook-font.ts";
+import { cellText, linkTarget, shownWidth } from "./workbook-text.ts";
+
+const SHEET_NAMES: { readonly [B in Board]: string } = {
+  memory: "Memory",
+  semiconductor: "Semiconductor",
+};
+
+/** Excel's limit on links in one sheet; addresses beyond it stay plain text. */
+const MAX_LINKS_PER_SHEET = 65_530;
+
+const LINK_FONT = { ...FONT, underline: true, color: { argb: "FF0563C1" } } as const;
+
+/** Excel's widths are in characters; the rest is for the filter's button and the margin. */
+const WIDTH_MARGIN = 3;
+const MAX_TEXT_WIDTH = 50;
+
+/** The file's bytes. exceljs is loaded on the first call, so nothing else pays for it. */
+export async function renderWorkbook(
+  view: TierView,
+  about: { readonly attribution: string },
+): Promise<Buffer> {
+  const workbook = emptyWorkbook(view.session);
+  for (const board of BOARDS) {
+    addBoardSheet(workbook, SHEET_NAMES[board], view.boards[board], view.session);
+  }
+  addAboutSheet(workbook, view, about.attribution);
+  return Buffer.from(await workbook.xlsx.writeBuffer());
+}
+
+function emptyWorkbook(session: Session): Workbook {
+  const workbook = new (loadWorkbookClass())();
+  const time = new Date(sessionStartMs(session));
+  workbook.created = time;
+  workbook.modified = time;
+  workbook.creator = "chipboard";
+  workbook.lastModifiedBy = "chipboard";
+  // The sheets' views refer to the workbook's first one: without it Excel has to invent it.
+  workbook.views = [
+    {
+      x: 0,
+      y: 0,
+      width: 24_000,
+      height: 12_000,
+      firstSheet: 0,
+      activeTab: 0,
+      visibility: "visible",
+    },
+  ];
+  return workbook;
+}
+
+/**
+ * exceljs without its entry point, which loads its CSV and streaming parts too and takes three
+ * times as long.
+ *
+ * An archive's entries carry the time they were added, and exceljs offers no way to set it. Its
+ * jszip has a default for it, which holds for the whole process: hence a constant (the earliest
+ * date of the format), and hence here and nowhere else.
+ */
+function loadWorkbookClass(): new () => Workbook {
+  const requireOfExceljs = createRequire(createRequire(import.meta.url).resolve("exceljs"));
+  const jszip = requireOfExceljs("jszip") as { defaults: { date: Date | null } };
+  jszip.defaults.date = new Date(Date.UTC(1980, 0, 1));
+  return requireOfExceljs("./lib/doc/workbook.js") as new () => Workbook;
+}
+
+function addBoardSheet(
+  workbook: Workbook,
+  name: string,
+  records: readonly BoardRecord[],
+  session: Session,
+): void {
+  const rows = records.map((record) =>
+    WORKBOOK_COLUMNS.map((column) => column.value(record, session)),
+  );
+  const sheet = workbook.addWorksheet(name, { views: [{ state: "frozen", ySplit: 1 }] });
+  sheet.columns = WORKBOOK_COLUMNS.map((column, at) => ({
+    header: column.name,
+    width: columnWidth(
+      column,
+      rows.map((row) => row[at] ?? null),
+    ),
+    style: { numFmt: numberFormat(column) },
+  }));
+  sheet.getRow(1).font = HEADER_FONT;
+  // Of the header alone where there are no rows: a filter of no cells would not be valid.
+  sheet.autoFilter = {
+    from: { row: 1, column: 1 },
+    to: { row: rows.length + 1, column: WORKBOOK_COLUMNS.length },
+  };
+
+  let links = 0;
+  for (const [rowAt, row] of rows.entries()) {
+    const sheetRow = sheet.getRow(rowAt + 2);
+    for (const [at, column] of WORKBOOK_COLUMNS.entries()) {
+      const value = row[at] ?? null;
+      // A cell that is not there reads as empty; one that is there and empty costs its bytes.
+      if (value === null) continue;
+      const cell = sheetRow.getCell(at + 1);
+      if (column.kind !== "url") {
+        cell.value = cellValue(column, value);
+      } else if (setAddress(cell, value, links < MAX_LINKS_PER_SHEET)) {
+        links += 1;
+      }
+    }
+  }
+}
+
+function cellValue({ kind }: Column, value: string): number | Date | string {
+  if (kind === "decimal") return Number(value);
+  return kind === "date" || kind === "instant" ? new Date(value) : cellText(value);
+}
+
+/** Writes an address, as a link where one is allowed and possible; whether it became one. */
+function setAddress(cell: Cell, url: string, mayLink: boolean): boolean {
+  const target = mayLink ? linkTarget(url) : null;
+  const text = cellText(url);
+  if (target === null) {
+    cell.value = text;
+    return false;
+  }
+  cell.value = { text, hyperlink: target };
+  cell.font = LINK_FONT;
+  return true;
+}
+
+function numberFormat({ kind, shownDecimals = 0 }: Column): string {
+  if (kind === "date") return "yyyy-mm-dd";
+  if (kind === "instant") return "yyyy-mm-dd hh:mm";
+  if (kind !== "decimal") return "General";
+  return shownDecimals <= 2
+    ? `0.${"0".repeat(shownDecimals)}`
+    : `#,##0.00${"#".repeat(shownDecimals - 2)}`;
+}
+
+/** Numbers and dates get all the room they need (Excel shows `####` otherwise); text is bounded. */
+function columnWidth(column: Column, values: readonly (string | null)[]): number {
+  const format = numberFormat(column);
+  let width = column.name.length;
+  for (const value of values) {
+    if (value === null) continue;
+    width = Math.max(width, column.kind === "decimal" ? numberWidth(value) : shownWidth(value));
+  }
+  if (column.kind === "date" || column.kind === "instant") {
+    width = Math.max(column.name.length, format.length);
+  }
+  const isBounded = column.kind === "text" || column.kind === "url";
+  return (isBounded ? Math.min(width, MAX_TEXT_WIDTH) : width) + WIDTH_MARGIN;
+}
+
+/** Room for the two decimals that are always shown, and for the commas between thousands. */
+function numberWidth(decimal: string): number {
+  const [whole = "", fraction = ""] = decimal.split(".");
+  return whole.length + Math.floor(whole.length / 3) + 1 + Math.max(2, fraction.length);
+}

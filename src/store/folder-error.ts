@@ -1,0 +1,43 @@
+import { getSystemErrorMessage } from "node:util";
+import { UnreachableError } from "../errors.ts";
+
+/** The operating system's name of what went wrong (`ENOSPC`), or "" where it is something else. */
+export function errorCode(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/**
+ * An operating system's error as an UnreachableError of one line that names the store, the key and
+ * the cause. Anything else is returned as it is.
+ */
+export function folderError(
+  location: string,
+  verb: "read" | "write" | "list" | "remove",
+  key: string | null,
+  error: unknown,
+): unknown {
+  if (!(error instanceof Error) || !("errno" in error) || !("syscall" in error)) return error;
+  const code = errorCode(error);
+  const what = key === null || key === "" ? "to it" : JSON.stringify(key);
+  const object = verb === "list" && what === "to it" ? "it" : what;
+  const subject = `--store ${JSON.stringify(location)}: cannot ${verb} ${object}`;
+  if (error.syscall === "link" && code === "EXDEV") {
+    return new UnreachableError(
+      `${subject}: its folder is on another file system than the store (EXDEV); expected one for all`,
+      [],
+      { cause: error },
+    );
+  }
+  if (error.syscall === "link" && NO_LINKS.includes(code)) {
+    return new UnreachableError(
+      `${subject}: hard links do not work here (${code}); expected a file system that has them`,
+      [],
+      { cause: error },
+    );
+  }
+  const cause = getSystemErrorMessage(Number(error.errno));
+  return new UnreachableError(`${subject}: ${cause} (${code})`, [], { cause: error });
+}
+
+const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];

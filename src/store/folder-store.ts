@@ -1,0 +1,248 @@
+/**
+ * A store in a folder of a local (or properly shared) file system:
+ *
+ *   snapshots/publications/0000000042.json   an object; its key is the path below the folder
+ *   snapshots/.tmp-3f0c…                     one being written; no reader looks at hidden names
+ *
+ * An object is written under a hidden name, made durable, and given its name by link(2), which
+ * fails where the name is taken: so a name appears at once, with all its bytes, exactly one racer
+ * gives it, and a crash leaves at worst a hidden file. `prove` sweeps those older than an hour.
+ */
+import { randomUUID } from "node:crypto";
+import type { Dirent } from "node:fs";
+import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
+import { readFile, rmdir, stat, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { UnreachableError } from "../errors.ts";
+import { byteStream } from "./byte-stream.ts";
+import { DirectorySync } from "./directory-sync.ts";
+import { errorCode, folderError } from "./folder-error.ts";
+import { isKey, isSegment, requireKey } from "./keys.ts";
+import { Limiter } from "./limiter.ts";
+import type { ObjectStore, StoredObject } from "./object-store.ts";
+
+const TEMPORARY = ".tmp-";
+const STALE_MS = 3_600_000;
+const PIECE_BYTES = 65_536;
+/** Bounds open files; the thread pool sets the pace. */
+const MAX_AT_ONCE = 32;
+/** A folder can be removed by a prune between making it and using it, but not again and again. */
+const MAX_ATTEMPTS = 10;
+
+export class FolderStore implements ObjectStore {
+  readonly location: string;
+  readonly #root: string;
+  readonly #limiter = new Limiter(MAX_AT_ONCE);
+  readonly #sync = new DirectorySync();
+
+  /** `location` is the folder's path; a missing folder is an empty store, made by the first write. */
+  constructor(location: string) {
+    this.location = location;
+    this.#root = resolve(location);
+  }
+
+  async get(key: string): Promise<Buffer | null> {
+    if (!isKey(key)) return null;
+    const read = () => readFile(this.#path(key));
+    return this.#limiter.run(read).catch((error: unknown) => this.#absent("read", key, error));
+  }
+
+  /** Consume the stream or cancel it: it holds the file open. */
+  async open(
+    key: string,
+  ): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null> {
+    if (!isKey(key)) return null;
+    try {
+      const file = await open(this.#path(key), "r");
+      const status = await file.stat();
+      if (!status.isFile()) return await file.close().then(() => null);
+      const read = async () => {
+        const piece = Buffer.allocUnsafe(PIECE_BYTES);
+        const { bytesRead } = await file.read(piece, 0, PIECE_BYTES).catch((error: unknown) => {
+          throw folderError(this.location, "read", key, error);
+        });
+        return bytesRead === 0 ? null : piece.subarray(0, bytesRead);
+      };
+      return { sizeBytes: status.size, stream: byteStream({ read, close: () => file.close() }) };
+    } catch (error) {
+      return this.#absent("read", key, error);
+    }
+  }
+
+  async create(key: string, bytes: Uint8Array, _mediaType: string): Promise<"created" | "taken"> {
+    requireKey(key);
+    return this.#limiter.run(async () => {
+      try {
+        const temporary = await this.#writeTemporary(bytes);
+        try {
+          return await this.#name(temporary, key);
+        } finally {
+          // The outcome stands, whatever becomes of the hidden name: prove sweeps it one day.
+          await unlink(temporary).catch(() => {});
+        }
+      } catch (error) {
+        throw folderError(this.location, "write", key, error);
+      }
+    });
+  }
+
+  list(prefix: string): AsyncIterable<StoredObject> {
+    return this.#walk("", prefix);
+  }
+
+  /** Also removes the folders that this leaves empty. */
+  async delete(key: string): Promise<void> {
+    if (!isKey(key)) return;
+    try {
+      await unlink(this.#path(key));
+      for (let folder = dirname(key); folder !== "."; folder = dirname(folder)) {
+        await rmdir(this.#path(folder));
+      }
+    } catch (error) {
+      if (["ENOENT", "ENOTEMPTY", "EEXIST"].includes(errorCode(error))) return;
+      throw folderError(this.location, "remove", key, error);
+    }
+  }
+
+  /** Makes the folder, if it is missing, and leaves it. */
+  async prove(): Promise<void> {
+    const probe = join(this.#root, `.probe-${randomUUID()}`);
+    try {
+      const temporary = await this.#writeTemporary(Buffer.from("probe\n"));
+      try {
+        await this.#proveLink(temporary, probe);
+        await this.#sync.sync(this.#root);
+        await this.#sweep(temporary);
+      } finally {
+        await unlink(temporary);
+        await unlink(probe).catch(() => {});
+      }
+      for (const entry of await readdir(this.#root, { withFileTypes: true })) {
+        if (!entry.isDirectory() || !isSegment(entry.name)) continue;
+        await access(join(this.#root, entry.name), constants.W_OK | constants.X_OK);
+      }
+    } catch (error) {
+      throw folderError(this.location, "write", null, error);
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #path(key: string): string {
+    return join(this.#root, key);
+  }
+
+  /** Null where the error says that there is no such object, a thrown one otherwise. */
+  #absent(verb: "read", key: string, error: unknown): null {
+    if (["ENOENT", "EISDIR"].includes(errorCode(error))) return null;
+    throw folderError(this.location, verb, key, error);
+  }
+
+  /** Writes a hidden file, durable but for its name, and returns its path. Leaves none on failure. */
+  async #writeTemporary(bytes: Uint8Array): Promise<string> {
+    const path = join(this.#root, `${TEMPORARY}${randomUUID()}`);
+    const file = await this.#inFolder(this.#root, () => open(path, "wx"));
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } catch (error) {
+      await unlink(path).catch(() => {});
+      throw error;
+    } finally {
+      await file.close();
+    }
+    return path;
+  }
+
+  /** Gives the file its final name; on return the name is durable, whoever gave it. */
+  async #name(temporary: string, key: string): Promise<"created" | "taken"> {
+    const path = this.#path(key);
+    const outcome = await this.#inFolder(dirname(path), async () => {
+      try {
+        await link(temporary, path);
+        return "created";
+      } catch (error) {
+        if (errorCode(error) === "EEXIST") return "taken";
+        throw error;
+      }
+    });
+    await this.#sync.sync(...foldersOf(key).map((folder) => this.#path(folder)));
+    return outcome;
+  }
+
+  /** Runs an action that needs the folder, and makes the folder (durably) where it is missing. */
+  async #inFolder<T>(folder: string, action: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await action();
+      } catch (error) {
+        if (errorCode(error) !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
+      }
+      const first = await mkdir(folder, { recursive: true });
+      if (first === undefined) continue;
+      const made: string[] = [];
+      for (let path = folder; path.length >= first.length; path = dirname(path)) made.push(path);
+      await this.#sync.sync(...made, dirname(first));
+    }
+  }
+
+  async #proveLink(temporary: string, probe: string): Promise<void> {
+    await link(temporary, probe);
+    try {
+      await link(temporary, probe);
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") return;
+      throw error;
+    }
+    throw new UnreachableError(
+      `--store ${JSON.stringify(this.location)}: link(2) replaces a file that exists here, so publishing is unsafe; expected a local file system`,
+    );
+  }
+
+  /** Removes what crashed runs left. Ages are by the file system's own clock: that of `fresh`. */
+  async #sweep(fresh: string): Promise<void> {
+    const { mtimeMs: now } = await stat(fresh);
+    for (const name of await readdir(this.#root)) {
+      if (!name.startsWith(TEMPORARY) && !name.startsWith(".probe-")) continue;
+      const path = join(this.#root, name);
+      const status = await lstat(path).catch(() => null);
+      // Another run may sweep as well, or the file may be another user's: it does no harm there.
+      if (status !== null && status.mtimeMs < now - STALE_MS) await unlink(path).catch(() => {});
+    }
+  }
+
+  /** The objects below `folder` ("" or ending in "/") that start with `prefix`. */
+  async *#walk(folder: string, prefix: string): AsyncIterable<StoredObject> {
+    const entries = await this.#entries(folder);
+    const keys = entries.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
+    for (const key of keys.sort()) {
+      if (key.endsWith("/")) {
+        if (key.startsWith(prefix) || prefix.startsWith(key)) yield* this.#walk(key, prefix);
+        continue;
+      }
+      if (!key.startsWith(prefix)) continue;
+      const status = await stat(this.#path(key)).catch((error) => this.#absent("read", key, error));
+      if (status === null) continue;
+      yield { key, sizeBytes: status.size, modifiedAtMs: status.mtimeMs };
+    }
+  }
+
+  async #entries(folder: string): Promise<Dirent[]> {
+    try {
+      const entries = await readdir(this.#path(folder), { withFileTypes: true });
+      return entries.filter(
+        (entry) => isSegment(entry.name) && (entry.isFile() || entry.isDirectory()),
+      );
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return [];
+      throw folderError(this.location, "list", folder, error);
+    }
+  }
+}
+
+/** `a/b/c.json` → `a/b`, `a` and the store's own folder. */
+function foldersOf(key: string): string[] {
+  const folders: string[] = [];
+  for (let folder = dirname(key); folder !== "."; folder = dirname(folder)) folders.push(folder);
+  return [...folders, ""];
+}

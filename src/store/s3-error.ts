@@ -1,0 +1,95 @@
+import { ChipboardError, UnreachableError } from "../errors.ts";
+
+export type S3Verb = "read" | "write" | "list" | "remove";
+
+/** What is needed to name the setting to look at. */
+export interface S3Place {
+  readonly location: string;
+  /** As given by --s3-endpoint; undefined: Amazon's. */
+  readonly endpoint: string | undefined;
+}
+
+/** The answers of S3 that a person can act on (Amazon S3 API reference, "Error responses"). */
+const ANSWERS: Readonly<Record<string, string>> = {
+  NoSuchBucket: "there is no such bucket; check --store",
+  InvalidBucketName: "this is no name of a bucket; check --store",
+  InvalidAccessKeyId: "the server does not know the access key; check AWS_ACCESS_KEY_ID",
+  SignatureDoesNotMatch: "the secret key does not fit; check AWS_SECRET_ACCESS_KEY",
+  InvalidToken: "the session token is not valid; check AWS_SESSION_TOKEN",
+  ExpiredToken: "the session token has expired; renew AWS_SESSION_TOKEN",
+  RequestTimeTooSkewed: "this machine's clock and the server's differ too much; set the clock",
+  AccessDenied:
+    "access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket",
+  PermanentRedirect: "the bucket is in another region; check --s3-region",
+  AuthorizationHeaderMalformed: "the bucket is in another region; check --s3-region",
+  IllegalLocationConstraintException: "the bucket is in another region; check --s3-region",
+};
+
+const BROKEN = ["ECONNRESET", "EPIPE", "ETIMEDOUT", "ERR_STREAM_PREMATURE_CLOSE"];
+
+/** Whether an answer broke off, so that asking again may help. */
+export function isBrokenConnection(error: unknown): boolean {
+  const { code, message } = parts(error);
+  return BROKEN.includes(code) || message === "aborted";
+}
+
+/**
+ * What the SDK threw as an UnreachableError of one line that names the store, the key, the cause
+ * and the setting to look at. Our own errors are returned as they are.
+ */
+export function s3Error(place: S3Place, verb: S3Verb, key: string, error: unknown): unknown {
+  if (error instanceof ChipboardError) return error;
+  const what = key === "" ? "it" : JSON.stringify(key);
+  return new UnreachableError(
+    `--store ${JSON.stringify(place.location)}: cannot ${verb} ${what}: ${cause(place, error)}`,
+    [],
+    { cause: error },
+  );
+}
+
+function cause(place: S3Place, error: unknown): string {
+  const { name, code, message, status } = parts(error);
+  const answer = ANSWERS[name];
+  if (answer !== undefined) return answer;
+  const where = place.endpoint === undefined ? "the server" : JSON.stringify(place.endpoint);
+  const setting = place.endpoint === undefined ? "--s3-region" : "--s3-endpoint";
+  if (name === "CredentialsProviderError" || name === "CredentialsError") {
+    return "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+  }
+  if (message === "Region is missing") return "no region was found; set --s3-region or AWS_REGION";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return `the name of ${where} cannot be resolved (${code}); check ${setting}`;
+  }
+  if (code === "ECONNREFUSED") return `${where} refuses the connection; check ${setting}`;
+  if (name === "TimeoutError" && !BROKEN.slice(0, 2).includes(code)) {
+    return `${where} does not answer in time; check ${setting}`;
+  }
+  if (code !== "") return `the connection to ${where} failed (${code}); check ${setting}`;
+  if (status === 403) return ANSWERS["AccessDenied"] as string;
+  if (status !== null && status >= 500)
+    return `${where} answers ${status} ${name}; try again later`;
+  if (status !== null) return `${where} answers ${status} ${name}; check ${setting}`;
+  return `${oneLine(message)}; check ${setting}`;
+}
+
+function parts(error: unknown): {
+  name: string;
+  code: string;
+  message: string;
+  status: number | null;
+} {
+  if (!(error instanceof Error))
+    return { name: "", code: "", message: String(error), status: null };
+  const { code, $metadata } = error as {
+    code?: unknown;
+    $metadata?: { httpStatusCode?: number };
+  };
+  return {
+    name: error.name,
+    code: typeof code === "string" ? code : "",
+    message: error.message,
+    status: $metadata?.httpStatusCode ?? null,
+  };
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();

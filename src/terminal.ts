@@ -1,0 +1,46 @@
+/** What commands print: aligned tables for people, JSON for machines. */
+
+export type Cell = string | number | null;
+
+/** Writes text and a line end to standard output. */
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Writes a value as indented JSON to standard output. */
+export function printJson(value: unknown): void {
+  printLine(JSON.stringify(value, null, 2));
+}
+
+/**
+ * Writes a table: names, then rows, in columns two spaces apart. Numbers are aligned to the right,
+ * null prints as `-`. The names are underlined on a terminal, and plain elsewhere.
+ */
+export function printTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  const isTerminal = process.stdout.isTTY === true;
+  const lines = tableLines(columns, rows);
+  lines.forEach((line, index) => printLine(index === 0 && isTerminal ? underlined(line) : line));
+}
+
+/** The lines of such a table; the first holds the names. */
+export function tableLines(
+  columns: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): string[] {
+  const texts = rows.map((row) => row.map((cell) => (cell === null ? "-" : String(cell))));
+  const widths = columns.map((name, column) =>
+    Math.max(name.length, ...texts.map((row) => row[column]?.length ?? 0)),
+  );
+  const isNumeric = columns.map((_, column) => rows.some((row) => typeof row[column] === "number"));
+  return [columns, ...texts].map((row) =>
+    row
+      .map((text, column) => {
+        const width = widths[column] ?? 0;
+        return isNumeric[column] === true ? text.padStart(width) : text.padEnd(width);
+      })
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+const underlined = (line: string): string => `\u001b[4m${line}\u001b[24m`;

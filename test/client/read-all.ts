@@ -1,0 +1,76 @@
+/**
+ * Reads every endpoint through types generated from the running proxy's OpenAPI document
+ * (openapi.d.ts, made by the test). Prints what it read as JSON.
+ */
+import createClient from "openapi-fetch";
+import type { components, paths } from "./openapi.d.ts";
+
+declare const process: { readonly argv: readonly string[] };
+const [baseUrl = "", key = ""] = process.argv.slice(2);
+
+const client = createClient<paths>({ baseUrl, headers: { "x-api-key": key } });
+const keyless = createClient<paths>({ baseUrl });
+
+function required<T>(data: T | undefined, what: string): T {
+  if (data === undefined) throw new Error(`${what}: no data`);
+  return data;
+}
+
+const board = required((await client.GET("/api/public/v1/prices")).data, "board");
+const records: components["schemas"]["ContractRecord"][] = [
+  ...board.memory,
+  ...board.semiconductor,
+];
+const [first] = records;
+const id: string = required(first, "a record").id;
+const change: number | null = required(first, "a record").chg_24h_pct;
+
+const path = { id };
+const contract = required(
+  (await client.GET("/api/public/v1/prices/{id}", { params: { path } })).data,
+  id,
+);
+const lastClose: number | undefined = contract.history.at(-1)?.close_usd;
+
+const index = required((await client.GET("/api/public/v1/index")).data, "index");
+const query = {
+  ids: records
+    .slice(0, 2)
+    .map((record) => record.id)
+    .join(","),
+  weights: "2,1",
+};
+const basket = required(
+  (await client.GET("/api/public/v1/index", { params: { query } })).data,
+  "basket",
+);
+const csv: string = required(
+  (await client.GET("/api/public/v1/export.csv", { parseAs: "text" })).data,
+  "csv",
+);
+const workbook = await client.GET("/api/public/v1/export.xlsx", { parseAs: "arrayBuffer" });
+const xlsx = required(workbook.data, "xlsx") as unknown as ArrayBuffer;
+const usage = required((await client.GET("/api/public/v1/usage")).data, "usage");
+const health = required((await client.GET("/healthz")).data, "health");
+const readiness = required((await client.GET("/readyz")).data, "readiness");
+const document = required((await client.GET("/openapi.json")).data, "document");
+
+const refused = await keyless.GET("/api/public/v1/index");
+const code: components["schemas"]["Problem"]["code"] | undefined = refused.error?.code;
+
+console.log(
+  JSON.stringify({
+    records: records.length,
+    change,
+    lastIsSpot: lastClose === contract.spot_usd,
+    index: [index.name, index.weighting],
+    basket: [basket.name, basket.weighting, basket.constituents],
+    csvHeader: csv.split(",", 2),
+    xlsxBytes: xlsx.byteLength,
+    account: usage.account,
+    health: health.status,
+    overdue: readiness.overdue,
+    openapi: document["openapi"],
+    code,
+  }),
+);

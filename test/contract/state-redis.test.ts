@@ -1,0 +1,253 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openGatekeeper, openRegistry, withRegistry } from "../../src/access/open-state.ts";
+import type { StateGatekeeper } from "../../src/access/state.ts";
+import { InputError, UnreachableError } from "../../src/errors.ts";
+import { Forwarder } from "./forwarder.ts";
+import { RedisServer } from "./redis-server.ts";
+import { stateContract } from "./state.contract.ts";
+
+const now = Date.parse("2026-11-21T09:30:00.000Z");
+const clock = { now: () => now };
+const given = process.env["CHIPBOARD_TEST_REDIS_URL"];
+const own = given === undefined ? await RedisServer.start() : null;
+const base = given ?? (own === null ? null : `redis://127.0.0.1:${own.port}`);
+
+if (base === null) {
+  const missing = "NO REDIS: set CHIPBOARD_TEST_REDIS_URL, or install redis-server";
+  if (process.env["CI"] !== undefined) throw new Error(missing);
+  console.warn(`${missing}. The state is NOT tested on Redis.`);
+  test.skip(missing, () => undefined);
+} else {
+  redisTests(base);
+}
+
+function redisTests(baseUrl: string): void {
+  const url = new URL(baseUrl);
+  url.pathname = "/7";
+  const direct = url.href;
+  afterAll(async () => own?.remove());
+
+  const clean = async (): Promise<void> => {
+    const client = new Redis(direct);
+    const keys = await client.keys("chipboard:*");
+    if (keys.length > 0) await client.unlink(keys);
+    client.disconnect();
+  };
+  const forwarded = async (): Promise<{ forwarder: Forwarder; location: string }> => {
+    const forwarder = await Forwarder.start(url.hostname, Number(url.port || 6379));
+    const through = new URL(direct);
+    through.hostname = "127.0.0.1";
+    through.port = String(forwarder.port);
+    return { forwarder, location: through.href };
+  };
+
+  stateContract("Redis", async () => {
+    await clean();
+    const { forwarder, location } = await forwarded();
+    let isBroken = false;
+    return {
+      location,
+      breakDown: async () => {
+        isBroken = true;
+        await forwarder.stop();
+      },
+      restore: async () => {
+        isBroken = false;
+        await forwarder.resume();
+      },
+      remove: async () => {
+        if (!isBroken) await forwarder.stop();
+        await clean();
+      },
+    };
+  });
+
+  describe("a Redis state", () => {
+    const open: StateGatekeeper[] = [];
+    const serve = async (location: string): Promise<StateGatekeeper> => {
+      const gatekeeper = await openGatekeeper(location, clock);
+      open.push(gatekeeper);
+      return gatekeeper;
+    };
+    afterEach(async () => {
+      for (const gatekeeper of open.splice(0)) await gatekeeper.close();
+      await clean();
+    });
+
+    test("two gatekeepers together grant exactly the limit", async () => {
+      const both = [await serve(direct), await serve(direct)] as const;
+      const results = await Promise.all(
+        Array.from({ length: 400 }, async (_, index) => {
+          if (index % 50 === 0) await delay(1);
+          const gatekeeper = both[index % 2] as StateGatekeeper;
+          return gatekeeper.take("account:acme", 250, now);
+        }),
+      );
+      const granted = results.filter((result) => result.granted).map(({ used }) => used);
+      expect(granted.sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 250 }, (_, index) => index + 1),
+      );
+    });
+
+    test("a change by one is seen by all", async () => {
+      const both = [await serve(direct), await serve(direct)];
+      const registry = await openRegistry(direct, clock, "change");
+      await registry.addAccount("acme", "pro", null);
+      const { key, record } = await registry.createKey("acme", null);
+      const expectAll = (code: string): Promise<void> =>
+        vi.waitFor(
+          async () => {
+            for (const gatekeeper of both) {
+              const verdict = await gatekeeper.authenticate(key);
+              expect(verdict.ok ? "ok" : verdict.code).toBe(code);
+            }
+          },
+          { timeout: 5_000, interval: 20 },
+        );
+      await expectAll("ok");
+      await registry.suspendKey(record.key_id, true);
+      await expectAll("key_suspended");
+      await registry.close();
+    });
+
+    test("a call whose reply is lost is counted once", async () => {
+      const { forwarder, location } = await forwarded();
+      const gatekeeper = await serve(location);
+      for (let call = 1; call <= 20; call++) {
+        if (call % 5 === 0) {
+          await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 10_000 });
+          forwarder.loseNextReply();
+        }
+        const { granted, used } = await gatekeeper.take("account:acme", 100, now);
+        expect({ granted, used }).toEqual({ granted: true, used: call });
+      }
+      await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 10_000 });
+      expect(await gatekeeper.used("account:acme", now)).toBe(20);
+      open.splice(0);
+      await gatekeeper.close();
+      await forwarder.stop();
+    });
+
+    test("counts expire, and nothing else does but the writers", async () => {
+      const gatekeeper = await serve(direct);
+      await gatekeeper.take("account:acme", null, now);
+      await gatekeeper.take(gatekeeper.addressSubject("203.0.113.7", now), 1_000, now);
+      const client = new Redis(direct);
+      const toMonthEnd = (Date.parse("2026-12-01T00:00:00Z") - now) / 1_000;
+      for (const key of await client.keys("chipboard:calls:*")) {
+        const ttl = await client.ttl(key);
+        expect(ttl).toBeGreaterThan(toMonthEnd);
+        if (key.includes("address:")) expect(ttl).toBeLessThanOrEqual(toMonthEnd + 3_600);
+      }
+      expect(await client.keys("chipboard:calls:*")).toHaveLength(2);
+      expect(await client.ttl("chipboard:format")).toBe(-1);
+      client.disconnect();
+    });
+
+    test("that is another application's is refused, and left alone", async () => {
+      const client = new Redis(direct);
+      await client.set("chipboard:theirs", "1");
+      await expect(serve(direct)).rejects.toThrow(/another application/);
+      await expect(openRegistry(direct, clock, "read")).rejects.toThrow(UnreachableError);
+      expect(await client.keys("chipboard:*")).toEqual(["chipboard:theirs"]);
+      await client.set("chipboard:format", "99");
+      await expect(serve(direct)).rejects.toThrow(/"99", expected "1"/);
+      client.disconnect();
+    });
+
+    test("that is not there, or no address, is refused in one line without the password", async () => {
+      const { forwarder, location } = await forwarded();
+      await forwarder.stop();
+      const gone = new URL(location);
+      gone.password = "s3cret";
+      const attempt = serve(gone.href);
+      await expect(attempt).rejects.toThrow(UnreachableError);
+      await expect(attempt).rejects.toThrow(/\(--state\) cannot be used: .*ECONNREFUSED/);
+      await expect(attempt).rejects.not.toThrow("s3cret");
+      for (const bad of ["redis://:s3cret@", "redis://h/x/y", "redis://:s3cret@h:99999/0"]) {
+        await expect(serve(bad)).rejects.toThrow(InputError);
+        await expect(serve(bad)).rejects.not.toThrow("s3cret");
+      }
+    });
+  });
+
+  describe("a Redis of our own", () => {
+    test("that wants a password says so", async (context) => {
+      const server = await RedisServer.start("--requirepass", "open-sesame");
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      const at = (auth: string): string => `redis://${auth}127.0.0.1:${server.port}/0`;
+      const bare = openGatekeeper(at(""), clock);
+      await expect(bare).rejects.toThrow(UnreachableError);
+      await expect(bare).rejects.toThrow(/--state.*NOAUTH.*:password@/);
+      const wrong = openGatekeeper(at(":wrong-word@"), clock);
+      await expect(wrong).rejects.toThrow(/WRONGPASS/);
+      await expect(wrong).rejects.not.toThrow("wrong-word");
+      await (await openGatekeeper(at(":open-sesame@"), clock)).close();
+    });
+
+    test("stopped and started under load loses no call and counts each once", async (context) => {
+      const server = await RedisServer.start();
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      const location = `redis://127.0.0.1:${server.port}/0`;
+      const key = await withRegistry(location, clock, "change", async (registry) => {
+        await registry.addAccount("acme", "pro", null);
+        return (await registry.createKey("acme", null)).key;
+      });
+      const all = [await openGatekeeper(location, clock), await openGatekeeper(location, clock)];
+      let granted = 0;
+      let isRunning = true;
+      const callers = Array.from({ length: 20 }, async (_, index) => {
+        const gatekeeper = all[index % 2] as StateGatekeeper;
+        while (isRunning) {
+          expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true });
+          const result = await gatekeeper.take("account:acme", 1_000_000_000, now);
+          expect(result.granted).toBe(true);
+          granted += 1;
+          await delay(2);
+        }
+      });
+      for (let round = 0; round < 3; round++) {
+        await delay(300);
+        await server.stop();
+        await delay(300);
+        await server.resume();
+        await vi.waitFor(() => expect(all.map(({ healthy }) => healthy)).toEqual([true, true]), {
+          timeout: 20_000,
+        });
+      }
+      isRunning = false;
+      await Promise.all(callers);
+      for (const gatekeeper of all) await gatekeeper.close();
+      const [usage] = await withRegistry(location, clock, "read", (registry) => registry.usage());
+      expect(usage?.used).toBe(granted);
+    });
+
+    test("that hangs is left after a second, and taken up again", async (context) => {
+      const server = await RedisServer.start();
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      const gatekeeper = await openGatekeeper(`redis://127.0.0.1:${server.port}/0`, clock);
+      await gatekeeper.take("account:acme", 10, now);
+      process.kill(server.pid as number, "SIGSTOP");
+      const late = await Promise.all(
+        [1, 2, 3].map(async () => gatekeeper.take("account:acme", 10, now)),
+      );
+      expect(late.map(({ used }) => used)).toEqual([2, 3, 4]);
+      process.kill(server.pid as number, "SIGCONT");
+      await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 20_000 });
+      expect(await gatekeeper.used("account:acme", now)).toBe(4);
+      await gatekeeper.close();
+    });
+  });
+}
+
+function requireServer(skip: (note: string) => void): void {
+  const missing = "NO redis-server on this machine";
+  if (process.env["CI"] !== undefined) throw new Error(missing);
+  console.warn(missing);
+  skip(missing);
+}

@@ -1,0 +1,354 @@
+/**
+ * What the S3 store says where the server is not there, not willing or not fit. The server that
+ * misbehaves on purpose is a plain HTTP one of our own; the others are real.
+ */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  CreateBucketCommand,
+  PutBucketPolicyCommand,
+  PutBucketVersioningCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { EXIT, InputError, UnreachableError } from "../../src/errors.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { testService } from "../services/services.ts";
+import { keysOf } from "./store.contract.ts";
+
+const service = testService("s3");
+const env = service?.env ?? {};
+const endpoint = env["CHIPBOARD_TEST_S3_ENDPOINT"];
+const bucket = env["CHIPBOARD_TEST_S3_BUCKET"];
+const NO_FILE = "/nonexistent/aws";
+
+afterAll(() => service?.stop());
+beforeEach(() => {
+  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+  vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", NO_FILE);
+  vi.stubEnv("AWS_CONFIG_FILE", NO_FILE);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", env["AWS_ACCESS_KEY_ID"] ?? "key");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", env["AWS_SECRET_ACCESS_KEY"] ?? "secret");
+  vi.stubEnv("AWS_REGION", undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describe("a location or a setting that is none", () => {
+  test.for([
+    "s3://",
+    "s3:///prefix",
+    "s3://b",
+    "s3://bucket/a//b",
+    "s3://bucket/../x",
+    "s3://bu cket",
+  ])("%s", async (location) => {
+    await expect(openStore(location)).rejects.toThrow(InputError);
+    await expect(openStore(location)).rejects.toThrow(
+      `--store ${JSON.stringify(location)}: expected`,
+    );
+  });
+
+  test.for(["127.0.0.1:9000", "ftp://x", "nonsense"])("--s3-endpoint %s", async (text) => {
+    const open = openStore("s3://bucket/p", { endpoint: text });
+    await expect(open).rejects.toThrow(`--s3-endpoint "${text}": expected a URL`);
+  });
+});
+
+describe("a server that cannot be reached", () => {
+  test("no such host", async () => {
+    const store = await at("s3://bucket/p", { endpoint: "http://nowhere.invalid" });
+    await expectFailures(
+      store,
+      /: the name of "http:\/\/nowhere.invalid" cannot be resolved \((ENOTFOUND|EAI_AGAIN)\); check --s3-endpoint$/,
+    );
+  });
+
+  test("nobody listens", async () => {
+    const server = await serve(() => {});
+    await server.stop();
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expectFailures(
+      store,
+      new RegExp(`: "${server.url}" refuses the connection; check --s3-endpoint$`),
+    );
+  });
+
+  test("no credentials", async () => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", undefined);
+    const store = await at("s3://bucket/p", { endpoint: "http://127.0.0.1:9" });
+    await expectFailures(
+      store,
+      /: no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY$/,
+    );
+  });
+
+  test("no region, where no endpoint makes up for it", async () => {
+    const store = await at("s3://bucket/p", {});
+    await expectFailures(store, /: no region was found; set --s3-region or AWS_REGION$/);
+  });
+});
+
+describe("a server that misbehaves", () => {
+  test("prove refuses one that ignores If-None-Match, and removes its probe", async () => {
+    const objects = new Map<string, Buffer>();
+    const server = await serve(async (request, response) => {
+      const body = await bodyOf(request);
+      const path = pathOf(request);
+      if (request.method === "PUT") objects.set(path, body);
+      if (request.method === "DELETE") objects.delete(path);
+      response.end(request.method === "GET" ? objects.get(path) : "");
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expect(store.prove()).rejects.toThrow(UnreachableError);
+    await expect(store.prove()).rejects.toThrow(
+      /^--store "s3:\/\/bucket\/p": the server ignores If-None-Match on this bucket, so publishing is unsafe; [^\n]+$/,
+    );
+    expect([...objects.keys()]).toEqual([]);
+    await server.stop();
+  });
+
+  test("prove refuses one that does not return what was put", async () => {
+    let puts = 0;
+    const server = await serve(async (request, response) => {
+      await bodyOf(request);
+      if (request.method === "PUT" && puts++ > 0) response.statusCode = 412;
+      response.end("Welcome to our web site");
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expect(store.prove()).rejects.toThrow(/does not return the bytes that were put/);
+    await server.stop();
+  });
+
+  test.for([
+    ["throttling", 503, "SlowDown"],
+    ["an internal error", 500, "InternalError"],
+    ["a conflict", 409, "ConditionalRequestConflict"],
+  ] as const)("%s is tried again until it works", async ([, status, code]) => {
+    const answers = [status, status, 200];
+    const conditions: unknown[] = [];
+    const server = await serve(async (request, response) => {
+      await bodyOf(request);
+      conditions.push(request.headers["if-none-match"]);
+      response.statusCode = answers.shift() ?? 400;
+      response.end(response.statusCode === 200 ? "" : errorXml(code));
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    expect(await store.create("a", Buffer.from("a"), "text/plain")).toBe("created");
+    expect(conditions).toEqual(["*", "*", "*"]);
+    await server.stop();
+  });
+
+  test("throttling that does not end is an error that says so", async () => {
+    let requests = 0;
+    const server = await serve(async (request, response) => {
+      await bodyOf(request);
+      requests += 1;
+      response.writeHead(503).end(errorXml("SlowDown"));
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expect(store.create("a", Buffer.from("a"), "text/plain")).rejects.toThrow(
+      `--store "s3://bucket/p": cannot write "a": "${server.url}" answers 503 SlowDown; try again later`,
+    );
+    expect(requests).toBe(4);
+    await server.stop();
+  });
+
+  test("an answer that breaks off is asked for again, and never returned in part", async () => {
+    const whole = Buffer.alloc(200_000, "whole");
+    let requests = 0;
+    const server = await serve((_request, response) => {
+      requests += 1;
+      response.writeHead(200, { "content-length": whole.length });
+      if (requests % 3 === 0) response.end(whole);
+      else response.write(whole.subarray(0, 100_000), () => response.destroy());
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    expect((await store.get("a"))?.equals(whole)).toBe(true);
+    expect(requests).toBe(3);
+    const opened = await store.open("a");
+    await expect(new Response(opened?.stream ?? null).bytes()).rejects.toThrow(
+      /^--store "s3:\/\/bucket\/p": cannot read "a": /,
+    );
+    await server.stop();
+  });
+
+  test("objects carry their type, and private caching without end", async () => {
+    const headers: IncomingMessage["headers"][] = [];
+    const server = await serve(async (request, response) => {
+      await bodyOf(request);
+      headers.push(request.headers);
+      response.end();
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await store.create("a.csv", Buffer.from("a"), "text/csv; charset=utf-8; header=present");
+    expect(headers).toMatchObject([
+      {
+        "content-type": "text/csv; charset=utf-8; header=present",
+        "cache-control": "private, max-age=31536000, immutable",
+        "content-length": "1",
+      },
+    ]);
+    await server.stop();
+  });
+});
+
+describe.skipIf(service === null)("a real server that is not willing", () => {
+  const location = `s3://${bucket}/${randomUUID()}`;
+
+  test("no such bucket", async () => {
+    const store = await at(`s3://no-such-${randomUUID()}/p`, { endpoint });
+    await expectFailures(store, /: there is no such bucket; check --store$/);
+  });
+
+  test("an unknown access key", async () => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "UNKNOWN");
+    const store = await at(location, { endpoint });
+    await expectFailures(
+      store,
+      /: the server does not know the access key; check AWS_ACCESS_KEY_ID$/,
+    );
+  });
+
+  test("a wrong secret key", async () => {
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "wrong");
+    const store = await at(location, { endpoint });
+    await expectFailures(store, /: the secret key does not fit; check AWS_SECRET_ACCESS_KEY$/);
+  });
+
+  test("a bucket of which nothing is allowed", async () => {
+    asReader();
+    const store = await at(location, { endpoint });
+    await expectFailures(store, /: access denied; check the permissions of AWS_ACCESS_KEY_ID/);
+  });
+
+  test("a bucket that may be read and not written", async () => {
+    const readable = `readable-${randomUUID()}`;
+    await asOwner(async (owner) => {
+      await owner.send(new CreateBucketCommand({ Bucket: readable }));
+      await owner.send(
+        new PutBucketPolicyCommand({ Bucket: readable, Policy: readOnly(readable) }),
+      );
+    });
+    const mine = await at(`s3://${readable}/p`, { endpoint });
+    await mine.create("publications/1", Buffer.from("one"), "text/plain");
+    asReader();
+    const store = await at(`s3://${readable}/p`, { endpoint });
+    expect((await store.get("publications/1"))?.toString()).toBe("one");
+    expect(await keysOf(store, "")).toEqual(["publications/1"]);
+    const denied =
+      /: cannot (write|remove) "[^"]+": access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket$/;
+    await expect(store.prove()).rejects.toThrow(denied);
+    await expect(store.create("b", Buffer.from("b"), "text/plain")).rejects.toThrow(denied);
+    await expect(store.delete("publications/1")).rejects.toThrow(denied);
+    expect(await keysOf(mine, "")).toEqual(["publications/1"]);
+  });
+
+  test("prove refuses a bucket with versioning, where the server ignores the condition", async () => {
+    const versioned = `versioned-${randomUUID()}`;
+    await asOwner(async (owner) => {
+      await owner.send(new CreateBucketCommand({ Bucket: versioned }));
+      const VersioningConfiguration = { Status: "Enabled" } as const;
+      await owner.send(
+        new PutBucketVersioningCommand({ Bucket: versioned, VersioningConfiguration }),
+      );
+    });
+    const store = await at(`s3://${versioned}`, { endpoint });
+    await expect(store.prove()).rejects.toThrow(/ignores If-None-Match on this bucket/);
+    expect(await keysOf(store, "")).toEqual([]);
+  });
+
+  test("a probe under way is not listed", async () => {
+    const store = await at(location, { endpoint });
+    const seen: string[] = [];
+    const proving = store.prove();
+    for (let times = 0; times < 20; times++) seen.push(...(await keysOf(store, "")));
+    await proving;
+    expect(seen).toEqual([]);
+  });
+});
+
+const at = (location: string, settings: { endpoint?: string | undefined }): Promise<ObjectStore> =>
+  openStore(location, { ...settings, pathStyle: true });
+
+/** Every operation fails with one line that fits. */
+async function expectFailures(store: ObjectStore, expected: RegExp): Promise<void> {
+  const operations = [
+    () => store.prove(),
+    () => store.get("a"),
+    () => store.open("a"),
+    () => store.create("a", Buffer.from("a"), "text/plain"),
+    () => store.delete("a"),
+    () => keysOf(store, "a"),
+  ];
+  for (const operation of operations) {
+    const error = await operation().then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(UnreachableError);
+    const { message, exitCode, details } = error as UnreachableError;
+    expect(message).toMatch(expected);
+    expect(message).toMatch(/^--store "s3:\/\/[^"]+": cannot (read|write|list|remove) [^\n]+$/);
+    expect({ exitCode, details }).toEqual({ exitCode: EXIT.unreachable, details: [] });
+  }
+  await store.close();
+}
+
+function asReader(): void {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", env["CHIPBOARD_TEST_S3_READER_ACCESS_KEY_ID"]);
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", env["CHIPBOARD_TEST_S3_READER_SECRET_ACCESS_KEY"]);
+}
+
+async function asOwner(action: (owner: S3Client) => Promise<void>): Promise<void> {
+  const owner = new S3Client({
+    endpoint: endpoint ?? "",
+    region: "us-east-1",
+    forcePathStyle: true,
+  });
+  await action(owner);
+  owner.destroy();
+}
+
+const readOnly = (name: string): string =>
+  JSON.stringify({
+    Version: "2012-10-17",
+    Statement: [
+      {
+        Effect: "Allow",
+        Principal: { AWS: ["arn:aws:iam:::user/reader"] },
+        Action: ["s3:GetObject", "s3:ListBucket"],
+        Resource: [`arn:aws:s3:::${name}`, `arn:aws:s3:::${name}/*`],
+      },
+    ],
+  });
+
+const errorXml = (code: string): string =>
+  `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>No</Message></Error>`;
+
+const pathOf = (request: IncomingMessage): string => (request.url ?? "").replace(/\?.*/, "");
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}
+
+async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse) => unknown,
+): Promise<{ url: string; stop: () => Promise<void> }> {
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const stop = async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop };
+}

@@ -1,0 +1,75 @@
+/** An HTTP client that hides nothing: exact fields, bytes as sent, one new connection a call. */
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { checkAgainstOpenApi } from "./recorder.ts";
+
+export interface CallOptions {
+  readonly method?: string;
+  /** Sent as Authorization: Bearer. */
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string;
+  readonly ca?: string;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** As sent. */
+  readonly raw: Buffer;
+  /** After decoding. */
+  readonly body: Buffer;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are checked by the recorder
+  readonly json: any;
+}
+
+/** Every answer is checked against the OpenAPI document on the way. */
+export async function call(url: string, options: CallOptions = {}): Promise<Received> {
+  const { method = "GET", key, headers, body, ca } = options;
+  const received = await new Promise<Omit<Received, "text" | "json">>((resolve, reject) => {
+    const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const target = /^(https?:\/\/[^/]+)(.*)$/.exec(url) as RegExpExecArray;
+    const { hostname, port } = new URL(target[1] as string);
+    const request = send(
+      {
+        hostname,
+        port,
+        path: target[2] === "" ? "/" : (target[2] as string),
+        method,
+        agent: false,
+        ...(ca !== undefined && { ca }),
+        headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
+      },
+      (response) => {
+        const pieces: Buffer[] = [];
+        response.on("data", (piece: Buffer) => pieces.push(piece));
+        response.on("error", reject);
+        response.on("end", () => {
+          const raw = Buffer.concat(pieces);
+          const coding = raw.length === 0 ? undefined : response.headers["content-encoding"];
+          resolve({
+            status: response.statusCode as number,
+            headers: response.headers,
+            raw,
+            body: decoded(raw, coding),
+          });
+        });
+      },
+    );
+    request.on("error", reject);
+    request.end(body);
+  });
+  const text = received.body.toString("utf8");
+  const isJson = /json/.test(received.headers["content-type"] ?? "") && text !== "";
+  const whole = { ...received, text, json: isJson ? JSON.parse(text) : undefined };
+  checkAgainstOpenApi(method, url, whole);
+  return whole;
+}
+
+function decoded(raw: Buffer, coding: string | undefined): Buffer {
+  if (coding === "br") return brotliDecompressSync(raw);
+  if (coding === "gzip") return gunzipSync(raw);
+  return raw;
+}

@@ -1,0 +1,166 @@
+/** What people really call an API with: curl, wget, Python's urllib, a spreadsheet. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { testWith } from "./tools.ts";
+
+const API = "/api/public/v1";
+const run = promisify(execFile);
+
+let proxy: TestProxy;
+let folder: string;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+  folder = await mkdtemp(join(tmpdir(), "chipboard-clients-"));
+});
+afterAll(async () => {
+  await proxy.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const output = async (program: string, ...args: string[]): Promise<string> =>
+  (await run(program, args, { encoding: "utf8", cwd: folder, timeout: 60_000 })).stdout;
+
+describe("curl", () => {
+  testWith("curl")("reads a board, compressed, with either key field", async () => {
+    const bearer = ["-H", `Authorization: Bearer ${proxy.pro}`];
+    const board = JSON.parse(
+      await output("curl", "-sS", "--compressed", "--fail", ...bearer, `${proxy.url}${API}/prices`),
+    );
+    expect(board.counts).toEqual({ memory: 14, semiconductor: 1 });
+    const usage = JSON.parse(
+      await output("curl", "-sS", "-H", `x-api-key: ${proxy.starter}`, `${proxy.url}${API}/usage`),
+    );
+    expect(usage.account).toBe("small");
+  });
+
+  testWith("curl")(
+    "saves a download under its name, and asks again with the tag it got",
+    async () => {
+      const key = [
+        "-sS",
+        "-H",
+        `x-api-key: ${proxy.pro}`,
+        "--etag-save",
+        "etag",
+        "--etag-compare",
+        "etag",
+      ];
+      await output("curl", ...key, "-OJ", `${proxy.url}${API}/export.csv`);
+      const csv = await readFile(join(folder, "chipboard-2026-11-21T00Z-pro.csv"), "utf8");
+      expect(csv.split("\r\n")).toHaveLength(17);
+      const again = await output(
+        "curl",
+        ...key,
+        "-o",
+        "again",
+        "-w",
+        "%{http_code}",
+        `${proxy.url}${API}/export.csv`,
+      );
+      expect(again).toBe("304");
+    },
+  );
+
+  testWith("curl")("HEAD, and the status of a refusal", async () => {
+    const head = await output("curl", "-sSI", `${proxy.url}${API}/prices`);
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(head).toMatch(/x-ratelimit-remaining: \d+\r\n/);
+    await expect(output("curl", "-sS", "--fail", `${proxy.url}${API}/index`)).rejects.toThrow(
+      /401/,
+    );
+    const plain = await output("curl", "-sS", "--http1.0", `${proxy.url}${API}/prices/dram-0`);
+    expect(JSON.parse(plain).id).toBe("dram-0");
+  });
+});
+
+testWith("wget")(
+  "wget takes the server's name for the workbook, and does not fetch it twice",
+  async () => {
+    const args = ["-q", "--content-disposition", "--header", `Authorization: Bearer ${proxy.pro}`];
+    await output("wget", ...args, `${proxy.url}${API}/export.xlsx`);
+    const bytes = await readFile(join(folder, "chipboard-2026-11-21T00Z-pro.xlsx"));
+    expect(bytes.subarray(0, 2).toString()).toBe("PK");
+    const refused = run("wget", ["-S", "-O", "-", `${proxy.url}${API}/export.xlsx`], {
+      cwd: folder,
+    });
+    await expect(refused).rejects.toThrow(/401 Unauthorized/);
+  },
+);
+
+testWith("python3")("Python's urllib reads data, and refusals as errors with a body", async () => {
+  await writeFile(
+    join(folder, "read.py"),
+    `import json, sys, urllib.error, urllib.request
+url, key = sys.argv[1:]
+request = urllib.request.Request(url + "/index", headers={"x-api-key": key})
+with urllib.request.urlopen(request) as answer:
+    index, left = json.load(answer), answer.headers["x-ratelimit-remaining"]
+try:
+    urllib.request.urlopen(url + "/index")
+except urllib.error.HTTPError as error:
+    refusal = [error.code, json.load(error)["code"], error.headers["www-authenticate"]]
+print(json.dumps({"name": index["name"], "left": left, "refusal": refusal}))
+`,
+  );
+  const text = await output("python3", "read.py", proxy.url + API, proxy.starter);
+  expect(JSON.parse(text)).toEqual({
+    name: "composite",
+    left: "24999",
+    refusal: [401, "key_required", "Bearer"],
+  });
+});
+
+describe("LibreOffice", () => {
+  testWith("soffice")(
+    "opens the workbook and the CSV, and sees the same cells",
+    { timeout: 180_000 },
+    async () => {
+      const key = { key: proxy.pro };
+      const xlsx = await proxy.get(`${API}/export.xlsx`, key);
+      const csv = await proxy.get(`${API}/export.csv`, key);
+      const board = await proxy.get(`${API}/prices`, key);
+      await writeFile(join(folder, "board.xlsx"), xlsx.raw);
+      await writeFile(join(folder, "board-in.csv"), csv.raw);
+      // Token 12 = -1: every sheet into a file of its own. 76: UTF-8.
+      const toCsv = (token: string) =>
+        `csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,${token}`;
+      const profile = `-env:UserInstallation=file://${join(folder, "profile")}`;
+      const convert = (file: string, filter: string, out: string) =>
+        output("soffice", profile, "--headless", "--convert-to", filter, "--outdir", out, file);
+      await convert("board.xlsx", toCsv("-1"), "sheets");
+      const memory = rowsOf(await readFile(join(folder, "sheets", "board-Memory.csv"), "utf8"));
+      expect(memory).toHaveLength(1 + board.json.memory.length);
+      const at = (name: string): number => (memory[0] as string[]).indexOf(name);
+      for (const [row, record] of board.json.memory.entries()) {
+        const cells = memory[row + 1] as string[];
+        expect(cells[at("contract_id")]).toBe(record.id);
+        expect(Number(cells[at("spot_usd")])).toBe(record.spot_usd);
+        expect(cells[at("as_of")]).toContain("2026");
+      }
+      await readFile(join(folder, "sheets", "board-Semiconductor.csv"));
+      await readFile(join(folder, "sheets", "board-About.csv"));
+
+      await convert("board-in.csv", toCsv("0"), "again");
+      const again = rowsOf(await readFile(join(folder, "again", "board-in.csv"), "utf8"));
+      expect(again).toHaveLength(16);
+      expect(again[1]?.slice(1, 3)).toEqual(["dram-0", "T0"]);
+    },
+  );
+});
+
+/** Rows of a CSV without quoted line breaks. */
+function rowsOf(text: string): string[][] {
+  return text
+    .trimEnd()
+    .split(/\r?\n/)
+    .map((line) =>
+      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+        (cell) => cell[1] ?? cell[2] ?? "",
+      ),
+    );
+}

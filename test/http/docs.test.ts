@@ -1,0 +1,145 @@
+/** The documentation page: in a real browser with the network off, and as plain files. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openApiDocument } from "../../src/proxy/openapi.ts";
+import { PROBLEMS } from "../../src/proxy/problem.ts";
+import { launchBrowser } from "./browser.ts";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { testWith } from "./tools.ts";
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+});
+afterAll(() => proxy.close());
+
+test("the page, its assets and the document are served, named by type, and nothing else", async () => {
+  const types = {
+    "/": "text/html; charset=utf-8",
+    "/openapi.json": "application/json",
+    "/docs/page.js": "text/javascript; charset=utf-8",
+    "/docs/swagger-ui.css": "text/css; charset=utf-8",
+    "/docs/swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+  };
+  for (const [path, type] of Object.entries(types)) {
+    const { status, headers, raw } = await proxy.get(path, {
+      headers: { "accept-encoding": "br" },
+    });
+    expect([path, status, headers["content-type"]]).toEqual([path, 200, type]);
+    expect(headers["content-encoding"]).toBe("br");
+    expect(raw.length).toBeLessThan(600_000);
+  }
+  for (const path of [
+    "/docs",
+    "/docs/index.html",
+    "/docs/swagger-ui-bundle.js.map",
+    "/favicon.ico",
+  ]) {
+    expect((await proxy.get(path)).status).toBe(404);
+  }
+});
+
+test("every problem has its entry, where `type` points", async () => {
+  const { text } = await proxy.get("/");
+  for (const [code, { title }] of Object.entries(PROBLEMS)) {
+    expect(text).toContain(`<article id="${code}">`);
+    expect(text).toContain(title);
+  }
+});
+
+test("the document names every problem code, and no path twice", () => {
+  const document = JSON.stringify(openApiDocument());
+  for (const code of Object.keys(PROBLEMS)) expect(document).toContain(code);
+});
+
+describe("in Chromium", () => {
+  let browser: Browser;
+  let page: Page;
+  const errors: string[] = [];
+  const requested: string[] = [];
+
+  testWith("chromium")(
+    "all endpoints are listed, and one can be tried",
+    { timeout: 120_000 },
+    async () => {
+      browser = await launchBrowser();
+      page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+      page.on("pageerror", (error) => errors.push(String(error)));
+      page.on("request", (request) => requested.push(request.url()));
+      await page.goto(`${proxy.url}/`);
+      await page.waitForSelector(".opblock");
+      const listed = await page.$$eval(".opblock-summary-path", (nodes) =>
+        nodes.map((node) => node.getAttribute("data-path")),
+      );
+      const document = openApiDocument() as { paths: Record<string, unknown> };
+      expect(listed.toSorted()).toEqual(Object.keys(document.paths).toSorted());
+      expect(await page.textContent("#status")).toContain("Serving 2026-11-21T00Z/r1");
+      expect(await page.textContent("#status")).toContain("Test levels, not market data");
+
+      await page.click(".btn.authorize");
+      await page.fill(".auth-container input[aria-label='auth-bearer-value']", proxy.pro);
+      await page.click(".auth-btn-wrapper .authorize");
+      await page.click(".btn-done");
+      const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
+      await block.locator(".opblock-summary-control").click();
+      await block.locator("input[placeholder='id']").fill("dram-0");
+      await block.locator(".btn.execute").click();
+      await block.locator(".live-responses-table .response-col_status").first().waitFor();
+      expect(
+        await block
+          .locator(".live-responses-table tbody .response-col_status")
+          .first()
+          .textContent(),
+      ).toContain("200");
+      expect(await block.locator(".live-responses-table").textContent()).toContain(
+        '"id": "dram-0"',
+      );
+      if (process.env["CHIPBOARD_TEST_SCREENSHOT"] !== undefined) {
+        await page.screenshot({ path: process.env["CHIPBOARD_TEST_SCREENSHOT"] });
+      }
+      expect(errors).toEqual([]);
+      expect(
+        requested.filter((url) => !url.startsWith(proxy.url) && !url.startsWith("data:")),
+      ).toEqual([]);
+    },
+  );
+
+  testWith("chromium")("another origin may fetch with x-api-key, and read the fields", async () => {
+    const other = await startTestProxy();
+    try {
+      await page.goto(`${other.url}/healthz`);
+      const read = await page.evaluate(
+        async ([url, key]) => {
+          const response = await fetch(`${url}/api/public/v1/prices`, {
+            headers: { "x-api-key": key as string, "if-none-match": '"none"' },
+          });
+          const refused = await fetch(`${url}/api/public/v1/prices?x=1`);
+          return {
+            session: ((await response.json()) as { session_utc: string }).session_utc,
+            remaining: response.headers.get("x-ratelimit-remaining"),
+            snapshot: response.headers.get("x-snapshot"),
+            etag: response.headers.get("etag"),
+            refused: [refused.status, ((await refused.json()) as { code: string }).code],
+            left: refused.headers.get("x-ratelimit-remaining"),
+          };
+        },
+        [proxy.url, proxy.starter] as const,
+      );
+      expect(read).toMatchObject({
+        session: "2026-11-20T12:00:00.000Z",
+        remaining: "24999",
+        snapshot: "2026-11-21T00Z/r1",
+        refused: [400, "unknown_parameter"],
+        left: "1000",
+      });
+      expect(read.etag).toMatch(/^"/);
+    } finally {
+      await other.close();
+    }
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+});

@@ -1,0 +1,222 @@
+/** A small market, published by the real publisher, and a proxy on a real socket with real keys. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
+import type { Registry } from "../../src/access/registry.ts";
+import type { Clock } from "../../src/clock.ts";
+import { parseMicros } from "../../src/market/decimal.ts";
+import {
+  dateText,
+  dayOf,
+  parseSession,
+  SESSION_MS,
+  sessionStartMs,
+  sessionUtc,
+  type Session,
+} from "../../src/market/session.ts";
+import type { ProxyOptions, RunningProxy } from "../../src/proxy/server.ts";
+import { startProxy } from "../../src/proxy/server.ts";
+import { publish, type PublishResult } from "../../src/publish/publish.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { call, type CallOptions, type Received } from "./client.ts";
+
+export const SESSION = parseSession("2026-11-21T00Z") as Session;
+export const ATTRIBUTION = "Test levels, not market data";
+
+/** The first ten are the free slice. */
+export const FREE_IDS = Array.from({ length: 10 }, (_, at) => `dram-${at}`);
+/** Not in the free slice. `chip-0` is on the semiconductor board. */
+export const KEYED_IDS = ["nand-0", "nand-1", "chip-0"];
+/** Never had a level; had its last one long ago; has no level a year ago; has a break since. */
+export const NEVER = "never-priced";
+export const DROPPED = "long-gone";
+export const YOUNG = "just-listed";
+export const BROKEN = "new-unit";
+const PRICED = [...FREE_IDS, ...KEYED_IDS];
+const LISTED = [...PRICED, NEVER, DROPPED, YOUNG, BROKEN];
+export const DROPPED_AS_OF = dateText(dayOf(SESSION) - 200);
+
+/** A clock that stands still until it is set. */
+export class TestClock implements Clock {
+  ms: number;
+
+  constructor(ms: number = sessionStartMs(SESSION) + 5 * 60_000) {
+    this.ms = ms;
+  }
+
+  now(): number {
+    return this.ms;
+  }
+}
+
+const sourceOf = (name: string, text: string) => ({
+  name,
+  format: "csv" as const,
+  open: async function* () {
+    yield Buffer.from(text);
+  },
+});
+
+const GATES = {
+  maxMoveMicros: parseMicros("50", 1_000_000) as number,
+  minCoverageMicros: 0,
+  maxCarryDays: 45,
+  acceptMoves: true,
+  allowSparse: true,
+};
+
+function catalogCsv(): string {
+  const rows = LISTED.map((id, at) => {
+    const board = id.startsWith("chip") ? "semiconductor" : "memory";
+    const capacity = board === "memory" ? "2" : "";
+    return `${id},T${at},Contract ${id},${board},DRAM,USD per piece,45,Some source,https://example.com/${id},${capacity}`;
+  });
+  const columns = "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb";
+  return `${columns}\n${rows.join("\n")}\n`;
+}
+
+/** Two years of daily closes up to the day before `session`. */
+function closesCsv(session: Session): string {
+  const today = dayOf(session);
+  const lines = ["id,date,close_usd,break"];
+  for (let day = today - 730; day < today; day += 1) {
+    for (const [at, id] of PRICED.entries()) {
+      lines.push(`${id},${dateText(day)},${(10 + at + (day % 7) / 8).toFixed(3)},`);
+    }
+    if (day > today - 40) lines.push(`${YOUNG},${dateText(day)},3.5,`);
+    const reason = day === today - 30 ? "Sold by the tray from now on" : "";
+    lines.push(`${BROKEN},${dateText(day)},${day < today - 30 ? 2 : 20},${reason}`);
+  }
+  lines.push(`${DROPPED},${DROPPED_AS_OF},7.25,`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** Levels of one session; `usd` tells sessions apart. */
+function quotesCsv(session: Session, usd: number): string {
+  const rows = PRICED.map((id, at) => `${id},${sessionUtc(session)},${usd + at}`);
+  return `id,session_utc,spot_usd\n${rows.join("\n")}\n`;
+}
+
+/** Publishes a session; the first time with the catalog and two years of closes. */
+export async function publishSession(
+  store: ObjectStore,
+  clock: Clock,
+  session: Session,
+  { first = false, usd = 11, revise = null as string | null } = {},
+): Promise<PublishResult> {
+  return publish(
+    {
+      catalog: first ? sourceOf("catalog.csv", catalogCsv()) : null,
+      quotes: [sourceOf("quotes.csv", quotesCsv(session, usd))],
+      closes: first ? [sourceOf("closes.csv", closesCsv(session))] : [],
+      session,
+      attribution: ATTRIBUTION,
+      revise,
+      dryRun: false,
+      gates: GATES,
+    },
+    store,
+    clock,
+    () => {},
+  );
+}
+
+let published: Promise<MemoryStore> | undefined;
+
+/** A store with SESSION published; made once a file, copied for each caller. */
+export async function publishedStore(): Promise<MemoryStore> {
+  published ??= (async () => {
+    const store = new MemoryStore();
+    await publishSession(store, new TestClock(), SESSION, { first: true });
+    return store;
+  })();
+  return copyOf(await published);
+}
+
+export async function copyOf(store: ObjectStore): Promise<MemoryStore> {
+  const copy = new MemoryStore();
+  for await (const { key } of store.list("")) {
+    await copy.create(key, (await store.get(key)) as Buffer, "");
+  }
+  return copy;
+}
+
+export interface TestProxy {
+  readonly url: string;
+  readonly metricsUrl: string;
+  readonly clock: TestClock;
+  readonly store: ObjectStore;
+  readonly registry: Registry;
+  readonly starter: string;
+  readonly pro: string;
+  /** NDJSON lines of the log so far. */
+  readonly logged: string[];
+  get(path: string, options?: CallOptions): Promise<Received>;
+  close(): Promise<void>;
+}
+
+export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock">> {
+  readonly clock?: TestClock;
+}
+
+/** Starts a proxy over a fresh SQLite state with one account and key of each paid tier. */
+export async function startTestProxy(options: TestProxyOptions = {}): Promise<TestProxy> {
+  const clock = options.clock ?? new TestClock();
+  const store = options.store ?? (await publishedStore());
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-http-"));
+  const registry = await openRegistry(folder, clock, "change");
+  await registry.addAccount("small", "starter", null);
+  await registry.addAccount("large", "pro", null);
+  const starter = (await registry.createKey("small", null)).key;
+  const pro = (await registry.createKey("large", null)).key;
+  const gatekeeper = options.gatekeeper ?? (await openGatekeeper(folder, clock));
+  const logged: string[] = [];
+  const log = pino({ level: "info", base: null }, { write: (line: string) => logged.push(line) });
+  const proxy: RunningProxy = await startProxy({
+    log,
+    host: "127.0.0.1",
+    port: 0,
+    metricsPort: 0,
+    pollMs: 50,
+    graceMs: 3_600_000,
+    trustedHops: 0,
+    tls: null,
+    cacheBytes: 64_000_000,
+    ...options,
+    store,
+    gatekeeper,
+    clock,
+  });
+  return {
+    url: proxy.url,
+    metricsUrl: proxy.metricsUrl as string,
+    clock,
+    store,
+    registry,
+    starter,
+    pro,
+    logged,
+    get: (path, callOptions) => call(proxy.url + path, callOptions),
+    async close() {
+      await proxy.close();
+      await gatekeeper.close();
+      await registry.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Polls until `check` holds. */
+export async function eventually(check: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error("It did not come to pass within 15 s");
+}
+
+/** How far a session is from SESSION, in milliseconds. */
+export const sessionsMs = (sessions: number): number => sessions * SESSION_MS;

@@ -1,0 +1,302 @@
+/** The order of the checks: of all that applies, the first is the answer. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Gatekeeper } from "../../src/access/access.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { PROBLEMS, type ProblemCode } from "../../src/proxy/problem.ts";
+import {
+  BROKEN,
+  DROPPED,
+  DROPPED_AS_OF,
+  NEVER,
+  startTestProxy,
+  YOUNG,
+  type TestProxy,
+} from "./fixture.ts";
+
+const API = "/api/public/v1";
+const BAD_KEY = "cbk_0000000000000000000000000000000000000000000000000";
+
+let proxy: TestProxy;
+let empty: TestProxy;
+let suspendedKey: string;
+let lapsedKey: string;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+  empty = await startTestProxy({ store: new MemoryStore() });
+  for (const { registry } of [proxy]) {
+    await registry.addAccount("asleep", "pro", null);
+    suspendedKey = (await registry.createKey("asleep", null)).key;
+    await registry.setAccount("asleep", { suspended: true });
+    await registry.addAccount("tried", "pro", 1);
+    lapsedKey = (await registry.createKey("tried", null)).key;
+    proxy.clock.ms += 24 * 3_600_000;
+  }
+});
+afterAll(async () => {
+  await proxy.close();
+  await empty.close();
+});
+
+async function expectCode(
+  of: TestProxy,
+  path: string,
+  options: Parameters<TestProxy["get"]>[1],
+  code: ProblemCode,
+  status: number = PROBLEMS[code].status,
+) {
+  const received = await of.get(path, options);
+  expect([received.status, received.json?.code]).toEqual([status, code]);
+  expect(received.json.type).toBe(`/#${code}`);
+  expect(received.json.title).toBe(PROBLEMS[code].title);
+  return received;
+}
+
+describe("each line stands before those after it", () => {
+  test("404 not_found before 405, keys in the query and bad keys", async () => {
+    const options = { method: "POST", key: BAD_KEY };
+    await expectCode(proxy, `${API}/price?token=cbk_x`, options, "not_found");
+  });
+
+  test("405 method_not_allowed, with Allow, before keys in the query", async () => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"]) {
+      const options = { method, key: BAD_KEY };
+      const { headers } = await expectCode(
+        proxy,
+        `${API}/prices?key=x`,
+        options,
+        "method_not_allowed",
+      );
+      expect(headers.allow).toBe("GET, HEAD, OPTIONS");
+    }
+  });
+
+  test("OPTIONS is 204 with CORS fields, whatever else is wrong", async () => {
+    const { status, headers } = await proxy.get(`${API}/index?key=x`, {
+      method: "OPTIONS",
+      key: BAD_KEY,
+      headers: { origin: "https://example.com", "access-control-request-headers": "x-api-key" },
+    });
+    expect(status).toBe(204);
+    expect(headers["access-control-allow-headers"]).toMatch(/X-Api-Key/);
+    expect(headers["access-control-allow-methods"]).toBe("GET, HEAD, OPTIONS");
+  });
+
+  test("400 key_in_query before invalid_key", async () => {
+    await expectCode(proxy, `${API}/prices?api_key=x`, { key: BAD_KEY }, "key_in_query");
+  });
+
+  test("401 invalid_key before a route's own refusals", async () => {
+    const { headers } = await expectCode(
+      empty,
+      `${API}/index?x=1`,
+      { key: BAD_KEY },
+      "invalid_key",
+    );
+    expect(headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+    expect(headers["x-ratelimit-remaining"]).toBe("0");
+  });
+
+  test("403 key_suspended and trial_lapsed before parameters", async () => {
+    await expectCode(proxy, `${API}/prices?x=1`, { key: suspendedKey }, "key_suspended");
+    await expectCode(proxy, `${API}/prices?x=1`, { key: lapsedKey }, "trial_lapsed");
+  });
+
+  test("401 key_required and 403 tier_required before no_session and parameters", async () => {
+    await expectCode(empty, `${API}/index?x=1`, {}, "key_required");
+    await expectCode(empty, `${API}/export.xlsx?x=1`, { key: empty.starter }, "tier_required");
+    await expectCode(empty, `${API}/index?ids=`, { key: empty.starter }, "tier_required");
+  });
+
+  test("503 no_session before parameters and unknown contracts", async () => {
+    const { headers } = await expectCode(empty, `${API}/prices/no-such?x=1`, {}, "no_session");
+    expect(headers["retry-after"]).toBe("1");
+  });
+
+  test("400 parameters before unknown contracts", async () => {
+    await expectCode(proxy, `${API}/prices/no-such?x=1`, {}, "unknown_parameter");
+  });
+
+  test("404 unknown_contract and not_on_board before the quota", async () => {
+    await exhaust(proxy);
+    const unknown = await expectCode(proxy, `${API}/prices/no-such`, {}, "unknown_contract");
+    expect(unknown.headers["x-ratelimit-remaining"]).toBe("0");
+    await expectCode(proxy, `${API}/prices/nand-0`, {}, "key_required");
+    const never = await expectCode(
+      proxy,
+      `${API}/prices/${NEVER}`,
+      { key: proxy.pro },
+      "not_on_board",
+    );
+    expect(never.json.as_of).toBeNull();
+    const gone = await expectCode(
+      proxy,
+      `${API}/prices/${DROPPED}`,
+      { key: proxy.pro },
+      "not_on_board",
+    );
+    expect(gone.json.as_of).toBe(DROPPED_AS_OF);
+  });
+
+  test("429 before 304", async () => {
+    await exhaust(proxy);
+    const options = { headers: { "if-none-match": "*" } };
+    const { headers } = await expectCode(proxy, `${API}/prices`, options, "quota_exceeded");
+    // From 22 November, 00:05, to 1 December.
+    expect(headers["retry-after"]).toBe(String(9 * 86_400 - 300));
+    expect((await proxy.get(`${API}/usage`)).json).toMatchObject({ used: 1000, remaining: 0 });
+  });
+});
+
+describe("state that does not answer", () => {
+  /** What a gatekeeper answers for keys it does not know while its state is away. */
+  const away: Gatekeeper = {
+    authenticate: () => ({ ok: false, code: "state_unavailable" }),
+    addressSubject: () => "address:x",
+    take: () => ({ granted: true, used: 1 }),
+    used: () => 0,
+    healthy: false,
+    close: async () => {},
+  };
+
+  test("503 state_unavailable before a route's own refusals; the free slice goes on", async () => {
+    const cut = await startTestProxy({ gatekeeper: away });
+    try {
+      const { headers } = await expectCode(
+        cut,
+        `${API}/index?x=1`,
+        { key: cut.pro },
+        "state_unavailable",
+      );
+      expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+      expect((await cut.get(`${API}/prices`)).status).toBe(200);
+      expect((await cut.get("/readyz")).json).toMatchObject({ state: "unavailable" });
+    } finally {
+      await cut.close();
+    }
+  });
+});
+
+describe("parameters", () => {
+  const CASES: readonly (readonly [query: string, code: ProblemCode, faults: number])[] = [
+    ["foo=1", "unknown_parameter", 1],
+    ["IDS=dram-0", "unknown_parameter", 1],
+    ["ids=dram-0&foo=1", "unknown_parameter", 1],
+    ["ids=", "invalid_parameter", 1],
+    ["ids=dram-0,", "invalid_parameter", 1],
+    ["ids=dram-0,,dram-1", "invalid_parameter", 1],
+    ["ids=dram-0,dram-0", "invalid_parameter", 1],
+    ["ids=dram-0&ids=dram-1", "invalid_parameter", 1],
+    ["weights=1", "invalid_parameter", 1],
+    ["ids=dram-0,dram-1&weights=1", "invalid_parameter", 1],
+    ["ids=dram-0&weights=1&weights=1", "invalid_parameter", 1],
+    [`ids=${Array.from({ length: 101 }, (_, at) => `c${at}`).join(",")}`, "invalid_parameter", 1],
+    ["ids=no-such", "unknown_contract", 1],
+    [`ids=${NEVER}`, "unknown_contract", 1],
+    [`ids=${DROPPED}`, "unknown_contract", 1],
+    [`ids=${YOUNG}`, "no_base_level", 1],
+    [`ids=${BROKEN}`, "no_base_level", 1],
+    ["ids=DRAM-0", "unknown_contract", 1],
+    [`ids=,dram-0,dram-0,no-such,${YOUNG}&weights=x&a=1`, "unknown_parameter", 7],
+    [`ids=no-such,${YOUNG}`, "unknown_contract", 2],
+  ];
+  for (const [query, code, faults] of CASES) {
+    test(`/index?${query.slice(0, 60)}: ${code}`, async () => {
+      const { json } = await expectCode(
+        proxy,
+        `${API}/index?${query}`,
+        { key: proxy.pro },
+        code,
+        400,
+      );
+      expect(json.errors).toHaveLength(faults);
+      expect(Object.keys(json.errors[0])).toEqual(["parameter", "value", "detail"]);
+    });
+  }
+
+  const BAD_WEIGHTS = [
+    "NaN",
+    "1e309",
+    "-0",
+    "0x10",
+    "",
+    "0",
+    "0.0",
+    "-1",
+    "+1",
+    ".5",
+    "1.",
+    "1e1",
+    " 1",
+  ];
+  for (const weight of [...BAD_WEIGHTS, "1234567890", "1.1234567890", "Infinity", "1_0", "١"]) {
+    test(`a weight of "${weight}" is refused`, async () => {
+      const query = `ids=dram-0,dram-1&weights=1,${encodeURIComponent(weight)}`;
+      const { json } = await expectCode(
+        proxy,
+        `${API}/index?${query}`,
+        { key: proxy.pro },
+        "invalid_parameter",
+      );
+      expect(json.errors).toMatchObject([{ parameter: "weights", value: weight }]);
+    });
+  }
+
+  test("the bounds pass: 9 digits before and after the point", async () => {
+    const query = "ids=dram-0,dram-1&weights=999999999.999999999,0.000000001";
+    expect((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).status).toBe(200);
+  });
+
+  for (const path of ["/prices", "/prices/dram-0", "/export.csv", "/export.xlsx", "/usage"]) {
+    test(`${path} takes none`, async () => {
+      await expectCode(proxy, `${API}${path}?id=nand-0`, { key: proxy.pro }, "unknown_parameter");
+      expect((await proxy.get(`${API}${path}?`, { key: proxy.pro })).status).toBe(200);
+    });
+  }
+});
+
+describe("keys in the query", () => {
+  const NAMES = [
+    "key",
+    "api_key",
+    "apikey",
+    "token",
+    "access_token",
+    "x-api-key",
+    "API_Key",
+    "TOKEN",
+  ];
+  for (const query of [
+    ...NAMES.map((name) => `${name}=1`),
+    "q=cbk_abc",
+    "cbk_abc",
+    "%6bey=1",
+    "ids=cbk_a",
+  ]) {
+    test(`?${query}`, async () => {
+      const { text } = await expectCode(
+        proxy,
+        `${API}/index?${query}`,
+        { key: proxy.pro },
+        "key_in_query",
+      );
+      expect(text).not.toContain("cbk_");
+      expect(proxy.logged.join("")).not.toContain("cbk_");
+    });
+  }
+
+  test("no key is repeated to the caller from anywhere", async () => {
+    for (const path of [`/prices/${proxy.pro}`, `/index?ids=a,${proxy.pro}`, `/${proxy.pro}`]) {
+      const { status, text } = await proxy.get(API + path, { key: proxy.pro });
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(text).not.toContain(proxy.pro.slice(4));
+    }
+  });
+});
+
+/** Uses the free quota of this address up. */
+async function exhaust(of: TestProxy): Promise<void> {
+  const path = `${API}/prices/dram-0`;
+  while (Number((await of.get(`${API}/usage`)).headers["x-ratelimit-remaining"]) > 0) {
+    await Promise.all(Array.from({ length: 50 }, () => of.get(path)));
+  }
+}

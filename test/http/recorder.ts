@@ -1,0 +1,71 @@
+/**
+ * Checks every answer that a test receives against the OpenAPI document: its path and status are
+ * documented, its media type is the documented one, and its JSON is what the schema says. Also what
+ * holds for every answer whatsoever.
+ */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { expect } from "vitest";
+import { openApiDocument } from "../../src/proxy/openapi.ts";
+import type { Received } from "./client.ts";
+
+const document = JSON.parse(JSON.stringify(openApiDocument()));
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+formats.default(ajv);
+ajv.addVocabulary(["openapi", "info", "servers", "security", "tags", "paths", "components"]);
+ajv.addSchema(document, "openapi");
+
+/** Addresses that are documentation themselves, not part of the interface. */
+const PAGES = /^\/(docs\/.*)?$/;
+
+export function checkAgainstOpenApi(
+  method: string,
+  url: string,
+  { status, headers, json, raw }: Omit<Received, "raw"> & { raw: Buffer },
+): void {
+  const what = `${method} ${url.slice(0, 200)} -> ${status}`;
+  expect(headers["x-ratelimit-remaining"], what).toMatch(/^\d{1,10}$/);
+  expect(headers["access-control-allow-origin"], what).toBe("*");
+  expect(headers["access-control-expose-headers"], what).toMatch(/X-RateLimit-Remaining/);
+  if (method === "HEAD") {
+    expect(raw.length, what).toBe(0);
+    return;
+  }
+  if (status === 204 || status === 304) return;
+  if (status >= 400) {
+    expect(headers["content-type"], what).toBe("application/problem+json");
+    expect(headers["cache-control"], what).toBe("no-store");
+    validate("#/components/schemas/Problem", json, what);
+    expect(json.status, what).toBe(status);
+  }
+  const path = url.replace(/^https?:\/\/[^/?]+/, "").replace(/\?.*$/s, "");
+  const template = templateOf(path);
+  if (template === undefined) {
+    if (status < 400 && !PAGES.test(path)) throw new Error(`${what}: the path is not documented`);
+    return;
+  }
+  const documented = document.paths[template].get.responses[status];
+  if (method === "GET" && documented === undefined) {
+    throw new Error(`${what}: the status is not documented`);
+  }
+  if (status === 200) {
+    const [mediaType] = Object.keys(documented.content);
+    expect(headers["content-type"], what).toBe(mediaType);
+    const pointer = documented.content[mediaType as string].schema.$ref;
+    if (pointer !== undefined) validate(pointer, json, what);
+  }
+}
+
+function templateOf(path: string): string | undefined {
+  if (document.paths[path] !== undefined) return path;
+  return /^\/api\/public\/v1\/prices\/[^/]+$/.test(path) ? "/api/public/v1/prices/{id}" : undefined;
+}
+
+function validate(pointer: string, value: unknown, what: string): void {
+  const check = ajv.getSchema(`openapi${pointer}`);
+  if (check === undefined) throw new Error(`${what}: no schema at ${pointer}`);
+  if (check(value)) return;
+  throw new Error(
+    `${what}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value)?.slice(0, 500)}`,
+  );
+}

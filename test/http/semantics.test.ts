@@ -1,0 +1,243 @@
+/** Conditional requests, content codings, HEAD, cache and CORS fields. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sessionStartMs } from "../../src/market/session.ts";
+import { SESSION, startTestProxy, type TestProxy } from "./fixture.ts";
+
+const API = "/api/public/v1";
+const VARY = "Authorization, X-Api-Key, Accept-Encoding";
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+});
+afterAll(() => proxy.close());
+
+const ask = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+  proxy.get(API + path, { key: proxy.pro, headers, method });
+
+describe("conditional requests", () => {
+  test("a strong tag, another for each coding, and 304 with the fields a cache needs", async () => {
+    const tags = new Set<string>();
+    for (const coding of ["identity", "gzip", "br"]) {
+      const full = await ask("/prices", { "accept-encoding": coding });
+      const etag = full.headers.etag as string;
+      expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);
+      tags.add(etag);
+      const again = await ask("/prices", { "accept-encoding": coding, "if-none-match": etag });
+      expect([again.status, again.raw.length]).toEqual([304, 0]);
+      expect(again.headers).toMatchObject({
+        etag,
+        vary: VARY,
+        "cache-control": full.headers["cache-control"],
+        "last-modified": full.headers["last-modified"],
+        "x-snapshot": full.headers["x-snapshot"],
+      });
+      expect(again.headers["content-length"]).toBeUndefined();
+    }
+    expect(tags.size).toBe(3);
+    const [plain = ""] = tags;
+    expect((await ask("/prices", { "accept-encoding": "br", "if-none-match": plain })).status).toBe(
+      200,
+    );
+  });
+
+  test("lists, weak tags, * and HEAD", async () => {
+    const { headers } = await ask("/prices");
+    const etag = headers.etag as string;
+    const matching = [
+      etag,
+      `W/${etag}`,
+      `"a", ${etag}`,
+      `"a,b" , W/"c",${etag},"d"`,
+      "*",
+      ` ${etag} `,
+    ];
+    for (const value of matching) {
+      expect([value, (await ask("/prices", { "if-none-match": value })).status]).toEqual([
+        value,
+        304,
+      ]);
+      expect((await ask("/prices", { "if-none-match": value }, "HEAD")).status).toBe(304);
+    }
+    const others = [
+      '"other"',
+      etag.slice(1, -1),
+      `"${etag}"`,
+      "",
+      `x${etag}`,
+      '"*"',
+      `"unclosed, ${etag.slice(1)}`,
+    ];
+    for (const value of others) {
+      expect([value, (await ask("/prices", { "if-none-match": value })).status]).toEqual([
+        value,
+        200,
+      ]);
+    }
+  });
+
+  test("If-Modified-Since counts where there is no If-None-Match", async () => {
+    const { headers } = await ask("/prices");
+    const since = headers["last-modified"] as string;
+    const earlier = new Date(Date.parse(since) - 1_000).toUTCString();
+    expect((await ask("/prices", { "if-modified-since": since })).status).toBe(304);
+    expect((await ask("/prices", { "if-modified-since": earlier })).status).toBe(200);
+    expect((await ask("/prices", { "if-modified-since": "yesterday" })).status).toBe(200);
+    const both = { "if-modified-since": since, "if-none-match": '"other"' };
+    expect((await ask("/prices", both)).status).toBe(200);
+  });
+
+  test("every route of data, baskets and pages included", async () => {
+    const paths = [
+      "/prices",
+      "/prices/dram-0",
+      "/index",
+      "/index?ids=dram-0",
+      "/export.csv",
+      "/export.xlsx",
+    ];
+    for (const path of [...paths.map((item) => API + item), "/", "/openapi.json"]) {
+      const { headers } = await proxy.get(path, { key: proxy.pro });
+      const again = { key: proxy.pro, headers: { "if-none-match": headers.etag as string } };
+      expect([path, (await proxy.get(path, again)).status]).toEqual([path, 304]);
+    }
+  });
+});
+
+describe("content codings", () => {
+  const CASES: readonly (readonly [acceptEncoding: string, coding: string | undefined])[] = [
+    ["", undefined],
+    ["identity", undefined],
+    ["gzip", "gzip"],
+    ["x-gzip", "gzip"],
+    ["br", "br"],
+    ["BR", "br"],
+    ["gzip, deflate, br, zstd", "br"],
+    ["gzip;q=1.0, br;q=0.5", "gzip"],
+    ["gzip;q=0.5, br;q=0.500", "br"],
+    ["br;q=0, gzip", "gzip"],
+    ["gzip;q=0", undefined],
+    ["*", "br"],
+    ["*;q=0, gzip;q=0.1", "gzip"],
+    ["br;q=0, *;q=0.3", "gzip"],
+    ["identity;q=0", undefined],
+    ["identity;q=0, gzip", "gzip"],
+    ["identity;q=0, *;q=0", undefined],
+    ["identity;q=0.5, gzip;q=0.4", undefined],
+    ["identity;q=1, gzip;q=1", "gzip"],
+    ["deflate, zstd", undefined],
+    ["gzip;q=2", undefined],
+    ["gzip;q=abc, br;;", undefined],
+    [" gzip ; q=0.8 ", "gzip"],
+  ];
+  for (const [acceptEncoding, coding] of CASES) {
+    test(`Accept-Encoding: ${acceptEncoding} -> ${coding ?? "identity"}`, async () => {
+      const plain = await ask("/prices/dram-0");
+      const coded = await ask("/prices/dram-0", { "accept-encoding": acceptEncoding });
+      expect(coded.headers["content-encoding"]).toBe(coding);
+      expect(coded.headers["content-length"]).toBe(String(coded.raw.length));
+      expect(coded.headers.vary).toBe(VARY);
+      expect(coded.body.equals(plain.body)).toBe(true);
+      if (coding !== undefined) expect(coded.raw.length).toBeLessThan(plain.raw.length / 3);
+    });
+  }
+
+  test("a workbook, compressed by itself, is sent as it is", async () => {
+    const { headers, raw } = await ask("/export.xlsx", { "accept-encoding": "br, gzip" });
+    expect(headers["content-encoding"]).toBeUndefined();
+    expect(raw.subarray(0, 2).toString()).toBe("PK");
+  });
+});
+
+test("HEAD has the fields of GET and no body, everywhere", async () => {
+  const paths = [
+    "/prices",
+    "/prices/dram-0",
+    "/index",
+    "/index?ids=dram-0",
+    "/export.csv",
+    "/export.xlsx",
+    "/usage",
+  ];
+  const all = [
+    ...paths.map((path) => API + path),
+    "/",
+    "/openapi.json",
+    "/docs/page.js",
+    "/healthz",
+    "/readyz",
+    "/none",
+    `${API}/index?x=1`,
+  ];
+  for (const path of all) {
+    const headers = { "accept-encoding": "br" };
+    const get = await proxy.get(path, { key: proxy.pro, headers });
+    const head = await proxy.get(path, { key: proxy.pro, headers, method: "HEAD" });
+    const { date: _, ...ofGet } = get.headers;
+    const { date: __, ...ofHead } = head.headers;
+    expect([path, head.status, ofHead]).toEqual([path, get.status, ofGet]);
+    expect(head.headers["content-length"]).toBe(String(get.raw.length));
+  }
+});
+
+test("max-age is a minute, and never past the next session or the end of the grace", async () => {
+  const { clock } = proxy;
+  const start = sessionStartMs(SESSION);
+  const hours = 3_600_000;
+  const expected: [number, number][] = [
+    [start + 5 * 60_000, 60],
+    [start + 12 * hours - 60_000, 60],
+    [start + 12 * hours - 59_000, 59],
+    [start + 12 * hours - 1_500, 1],
+    [start + 12 * hours - 1, 0],
+    [start + 12 * hours, 60],
+    [start + 13 * hours - 30_000, 30],
+    [start + 13 * hours, 60],
+    [start + 24 * hours - 10_000, 10],
+  ];
+  const before = clock.ms;
+  for (const [ms, seconds] of expected) {
+    clock.ms = ms;
+    const { headers } = await ask("/prices");
+    expect([ms - start, headers["cache-control"]]).toEqual([
+      ms - start,
+      `private, max-age=${seconds}`,
+    ]);
+  }
+  clock.ms = before;
+});
+
+test("any page may read every answer, and its fields", async () => {
+  const origin = { origin: "https://example.com" };
+  for (const path of ["/prices", "/prices?x=1", "/none"]) {
+    const { headers } = await ask(path, origin);
+    expect(headers["access-control-allow-origin"]).toBe("*");
+    for (const name of [
+      "X-RateLimit-Remaining",
+      "X-Session-UTC",
+      "X-Delayed-Sessions",
+      "X-Snapshot",
+      "ETag",
+      "Retry-After",
+    ]) {
+      expect(headers["access-control-expose-headers"]?.split(", ")).toContain(name);
+    }
+  }
+});
+
+test("problems are not stored and vary like the data", async () => {
+  const { headers, text } = await ask("/prices?x=1");
+  expect(headers).toMatchObject({
+    "cache-control": "no-store",
+    "content-type": "application/problem+json",
+    vary: VARY,
+  });
+  expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+});
+
+test("the OpenAPI document is the one the tests check with", async () => {
+  const { openApiDocument } = await import("../../src/proxy/openapi.ts");
+  const { json, headers } = await proxy.get("/openapi.json");
+  expect(json).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+  expect(headers["content-type"]).toBe("application/json");
+});

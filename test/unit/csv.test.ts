@@ -1,0 +1,140 @@
+import { parse } from "csv-parse/sync";
+import { describe, expect, it } from "vitest";
+import { TIERS } from "../../src/market/tier.ts";
+import { recordsOf } from "../../src/market/view.ts";
+import { COLUMNS, type Column } from "../../src/payload/columns.ts";
+import { renderCsv } from "../../src/render/csv.ts";
+import { HEAD, VARIED, listing, viewOf, type Listing } from "./market-fixture.ts";
+
+const HEADER =
+  "session_utc,contract_id,ticker,name,segment,unit,spot_usd,chg_24h_pct,chg_30d_pct,chg_yoy_pct," +
+  "ai_exposure_pct,capacity_gb,usd_per_gb,board,break_session_utc,break_reason,basis,as_of," +
+  "source_url,source";
+
+const rowsOf = (bytes: Buffer): Record<string, string>[] =>
+  parse(bytes, { columns: true, record_delimiter: "\r\n" });
+
+const nameCell = (name: string): string | undefined =>
+  rowsOf(renderCsv(viewOf([listing({ name })])))[0]?.["name"];
+
+describe("renderCsv", () => {
+  it("writes a header, one row a contract, and CRLF after each", () => {
+    const text = renderCsv(viewOf([listing({ capacityGb: "2" }), listing({ name: "A, B" })]));
+    expect(text.toString("utf8")).toBe(
+      `${HEADER}\r\n` +
+        "2026-11-21T00:00:00.000Z,contract-0,T0,Contract 0,DRAM,USD per piece,12.5,,,,50,2,6.25," +
+        "memory,,,reported,2026-11-21,https://example.com/prices,Source\r\n" +
+        '2026-11-21T00:00:00.000Z,contract-1,T1,"A, B",DRAM,USD per piece,12.5,,,,50,,,' +
+        "memory,,,reported,2026-11-21,https://example.com/prices,Source\r\n",
+    );
+  });
+
+  it.each(["starter", "pro"] as const)("holds every value of every record (%s)", (tier) => {
+    const view = viewOf(VARIED, TIERS[tier]);
+    const expected = recordsOf(view).map((record) =>
+      Object.fromEntries(
+        (COLUMNS as readonly Column[]).map(({ name, value }) => [
+          name,
+          value(record, view.session) ?? "",
+        ]),
+      ),
+    );
+    expect(rowsOf(renderCsv(view))).toEqual(expected);
+  });
+
+  it("has nulls, negative changes, carried levels and breaks as they are", () => {
+    const rows = rowsOf(renderCsv(viewOf(VARIED)));
+    expect(rows.map((row) => row["contract_id"])).toEqual([
+      "contract-0",
+      "contract-1",
+      "contract-2",
+      "contract-3",
+      "chip-1",
+    ]);
+    expect(rows[0]).toMatchObject({
+      spot_usd: "12.5",
+      chg_24h_pct: "1.25",
+      chg_30d_pct: "-16.67",
+      chg_yoy_pct: "56.25",
+      ai_exposure_pct: "37.5",
+      usd_per_gb: "6.25",
+      break_session_utc: "",
+      break_reason: "",
+    });
+    expect(rows[1]).toMatchObject({ spot_usd: "1000000000", usd_per_gb: "1000000000000" });
+    expect(rows[2]).toMatchObject({
+      chg_24h_pct: "-50",
+      chg_30d_pct: "",
+      capacity_gb: "",
+      break_session_utc: "2026-11-14T12:00:00.000Z",
+      break_reason: 'New unit, "per tray"\nof ten',
+      basis: "estimated",
+      source: "Other, Ltd",
+      source_url: "https://example.org/a?b=1&c=2",
+    });
+    expect(rows[3]).toMatchObject({
+      spot_usd: "0.000002",
+      break_session_utc: "2026-11-19T00:00:00.000Z",
+      break_reason: "Second",
+      basis: "carried",
+      as_of: "2026-11-19",
+    });
+    expect(rows[4]).toMatchObject({ board: "semiconductor", spot_usd: "0.999999" });
+  });
+
+  it("is the header alone for empty boards", () => {
+    expect(renderCsv(viewOf([])).toString("utf8")).toBe(`${HEADER}\r\n`);
+  });
+
+  it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", '=HYPERLINK("http://a","b")', "-"])(
+    "makes %j harmless",
+    (name) => expect(nameCell(name)).toBe(`'${name}`),
+  );
+
+  it.each(["a=1", " =1", "'=1", "\nx", "1-2", "\uff1d1", "\u2212 1"])("leaves %j alone", (name) =>
+    expect(nameCell(name)).toBe(name),
+  );
+
+  it("makes every column of free text harmless, and no number", () => {
+    const free = {
+      ticker: "=t",
+      name: "=n",
+      segment: "=s",
+      unit: "=u",
+      source: "=o",
+      sourceUrl: "=r",
+    };
+    const fallen: Listing = {
+      contract: free,
+      levels: [
+        { session: HEAD - 3, usd: 2_000_000, breakReason: "=b" },
+        { session: HEAD, usd: 1_000_000 },
+      ],
+    };
+    const row = rowsOf(renderCsv(viewOf([fallen])))[0] ?? {};
+    expect(row).toMatchObject({
+      ticker: "'=t",
+      name: "'=n",
+      segment: "'=s",
+      unit: "'=u",
+      source: "'=o",
+      source_url: "'=r",
+      break_reason: "'=b",
+      chg_24h_pct: "-50",
+    });
+  });
+
+  it.each([
+    'quotes " and ""',
+    "a\r\nb\rc\nd",
+    " spaces around ",
+    "\u202eright to left\u202c, \u05d0\u05d1",
+    "\u{1f4c8} \u{1f468}\u200d\u{1f469}\u200d\u{1f467} 漢字 é e\u0301",
+    "x".repeat(1_000),
+    "\ufeffa mark at the start of a cell",
+  ])("gives %j back", (name) => expect(nameCell(name)).toBe(name));
+
+  it("starts with no byte order mark", () => {
+    expect(renderCsv(viewOf(VARIED)).subarray(0, 3).toString("latin1")).toBe("ses");
+  });
+});

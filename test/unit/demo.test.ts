@@ -1,0 +1,253 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { parse } from "csv-parse/sync";
+import { describe, expect, it } from "vitest";
+import { demoCatalogPath, readDemoContracts } from "../../src/demo/catalog.ts";
+import { demoCsv, demoHistory, demoQuotes, type DemoQuote } from "../../src/demo/feed.ts";
+import { DEMO_NOTICE } from "../../src/demo/notice.ts";
+import { NOISE_LIMIT, createNoise, seedOf, uniformAt } from "../../src/demo/random.ts";
+import { DEMO_BREAK, DEMO_FIRST_SESSION } from "../../src/demo/series.ts";
+import { readCatalog } from "../../src/feed/catalog.ts";
+import { Complaints } from "../../src/feed/complaints.ts";
+import { sourceOf } from "../../src/feed/source.ts";
+import { parseMicros } from "../../src/market/decimal.ts";
+import { BASES } from "../../src/market/level-series.ts";
+import { closeSessionOf, dayOf, parseDate, parseSession } from "../../src/market/session.ts";
+import type { Day, Session } from "../../src/market/session.ts";
+
+const session = (key: string): Session => parseSession(key) as Session;
+const LAST = session("2027-03-01T12Z");
+const DEMO_SESSION = session("2026-11-21T00Z");
+
+const GIGABYTES: Readonly<Record<string, number>> = { K: 1e-6, M: 1e-3, G: 1, T: 1e3 };
+
+const sha256 = (rows: Iterable<DemoQuote>): string => {
+  const hash = createHash("sha256");
+  for (const row of rows) hash.update(`${JSON.stringify(row)}\n`);
+  return hash.digest("hex");
+};
+
+describe("the demonstration catalog", () => {
+  const rows: Record<string, string>[] = parse(readFileSync(demoCatalogPath), { columns: true });
+
+  it("has the columns of a catalog, and at least 110 rows in board order", () => {
+    expect(Object.keys(rows[0] ?? {})).toEqual(
+      (
+        "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url," +
+        "capacity_gb,max_carry_days,free"
+      ).split(","),
+    );
+    expect(rows.length).toBeGreaterThanOrEqual(110);
+    expect(rows.map((row) => row["board"])).toEqual(rows.map((row) => row["board"]).toSorted());
+    expect(new Set(rows.map((row) => row["board"]))).toEqual(new Set(["memory", "semiconductor"]));
+  });
+
+  it("is read by publish without a complaint", async () => {
+    const complaints = new Complaints();
+    const { contracts } = await readCatalog(sourceOf(demoCatalogPath), complaints);
+    complaints.raise();
+    expect(contracts.map(({ id }) => id)).toEqual(rows.map((row) => row["id"]));
+  });
+
+  it("has every segment of the memory board and no other on it", () => {
+    const segments = rows.filter((row) => row["board"] === "memory").map((row) => row["segment"]);
+    expect([...new Set(segments)].toSorted()).toEqual(
+      ["DRAM", "HBM", "NAND", "LPDDR", "NOR", "eMMC", "SSD"].toSorted(),
+    );
+  });
+
+  it.each(["id", "ticker", "name"])("has each %s once", (column) => {
+    expect(new Set(rows.map((row) => row[column])).size).toBe(rows.length);
+  });
+
+  it.each(rows)("$id is valid", (row) => {
+    expect(row["id"]).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+    expect(row["ticker"]).toMatch(/^[A-Z0-9]+(-[A-Z0-9]+)*$/);
+    expect(row["unit"]).toMatch(/^USD per /);
+    expect(row["ai_exposure_pct"]).toMatch(/^(100|\d{1,2})$/);
+    expect(row["source"]).toMatch(/^Illustrative, anchored at /);
+    expect(["http:", "https:"]).toContain(new URL(row["source_url"] as string).protocol);
+    expect(row["free"]).toMatch(/^(true)?$/);
+    if (row["capacity_gb"] !== "") {
+      // A die of 256 Mbit is 32 MB: the capacity is the one the unit names.
+      const [, amount, prefix = "", kind] =
+        /\((\d+) ([KMGT])(bit|B)\)$/.exec(row["unit"] as string) ?? [];
+      const gigabytes = Number(amount) * (GIGABYTES[prefix] ?? Number.NaN);
+      expect(Number(row["capacity_gb"])).toBeCloseTo(kind === "bit" ? gigabytes / 8 : gigabytes, 9);
+    }
+  });
+
+  it("marks exactly ten contracts as free, over several segments, each priced every session", () => {
+    const free = rows.filter((row) => row["free"] === "true");
+    expect(free).toHaveLength(10);
+    expect(new Set(free.map((row) => row["segment"])).size).toBeGreaterThanOrEqual(6);
+    const schedules = new Map(readDemoContracts().map(({ id, schedule }) => [id, schedule]));
+    for (const row of free) expect(schedules.get(row["id"] as string)).toBe("every-session");
+  });
+});
+
+describe("the demonstration's levels", () => {
+  const contracts = readDemoContracts();
+  const rows = [...demoHistory(DEMO_FIRST_SESSION, LAST)];
+  const byContract = Map.groupBy(rows, (row) => row.id);
+  const bySession = Map.groupBy(rows, (row) => session(row.session_utc));
+
+  it("keep every rule for quotes, and move by less than 15 % from one to the next", () => {
+    const faults: unknown[] = [];
+    for (const [id, levels] of byContract) {
+      let previous: { at: Session; usd: number; asOf: Day } | null = null;
+      for (const row of levels) {
+        const at = parseSession(row.session_utc);
+        const usd = parseMicros(row.spot_usd, 1e9);
+        const asOf = row.as_of === undefined ? dayOf(at ?? Number.NaN) : parseDate(row.as_of);
+        const isSound =
+          at !== null &&
+          usd !== null &&
+          usd > 0 &&
+          asOf !== null &&
+          asOf <= dayOf(at) &&
+          BASES.some((basis) => basis === row.basis);
+        if (!isSound) {
+          faults.push(row);
+          continue;
+        }
+        if (previous !== null) {
+          const move = Math.abs(usd / previous.usd - 1);
+          if (at <= previous.at || asOf < previous.asOf || move > 0.15) faults.push(row);
+        }
+        previous = { at, usd, asOf };
+      }
+      expect(contracts.some((contract) => contract.id === id)).toBe(true);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it("move: each contract's daily volatility is 0.3 to 3 %", () => {
+    for (const [id, levels] of byContract) {
+      const usd = levels.map((row) => Number(row.spot_usd));
+      const squares = usd.slice(1).map((now, at) => (now / (usd[at] as number) - 1) ** 2);
+      const perDay = Math.sqrt((2 * squares.reduce((sum, square) => sum + square, 0)) / usd.length);
+      expect(perDay, id).toBeGreaterThan(0.003);
+      expect(perDay, id).toBeLessThan(0.03);
+    }
+  });
+
+  it("are the anchor's on its day, but for rounding to the tick", () => {
+    let compared = 0;
+    for (const { id, anchor, anchorDay } of contracts) {
+      const day = Math.max(closeSessionOf(anchorDay), DEMO_FIRST_SESSION);
+      const row = byContract.get(id)?.find((level) => session(level.session_utc) === day);
+      if (row === undefined) continue;
+      compared += 1;
+      expect(Math.abs(Number(row.spot_usd) / (anchor / 1e6) - 1), id).toBeLessThan(0.001);
+    }
+    expect(compared).toBeGreaterThan(100);
+  });
+
+  it("are given for at least 85 % of the catalog at 200 sessions", () => {
+    const step = (LAST - DEMO_FIRST_SESSION) / 199;
+    for (let sample = 0; sample < 200; sample += 1) {
+      const at = DEMO_FIRST_SESSION + Math.round(sample * step);
+      const given = bySession.get(at)?.length ?? 0;
+      expect(given / contracts.length, String(at)).toBeGreaterThanOrEqual(0.85);
+    }
+  });
+
+  it("begin late, are carried, dated back and ended, as the schedules say", () => {
+    const sessionsOf = (id: string): Session[] =>
+      (byContract.get(id) ?? []).map((row) => session(row.session_utc));
+    const late = contracts.filter(({ listed }) => listed !== null);
+    const ended = contracts.filter((contract) => contract.ended !== null);
+    expect(late.length).toBeGreaterThanOrEqual(3);
+    expect(ended).toHaveLength(1);
+    for (const { id, listed } of late) expect(sessionsOf(id)[0]).toBe(listed);
+    for (const contract of ended) {
+      expect(sessionsOf(contract.id).at(-1)).toBe(contract.ended);
+      expect(DEMO_SESSION - (contract.ended as Session)).toBeGreaterThan(45 * 2);
+    }
+    for (const { id, schedule } of contracts) {
+      const sessions = sessionsOf(id);
+      const hours = new Set(sessions.map((at) => at % 2));
+      const weekdays = new Set(sessions.map((at) => new Date(at * 43_200_000).getUTCDay()));
+      expect(hours.size, id).toBe(schedule === "daily" ? 1 : 2);
+      expect(weekdays.size, id).toBe(schedule === "weekdays" ? 5 : 7);
+      const span = (sessions.at(-1) as Session) - (sessions[0] as Session) + 1;
+      const share = sessions.length / span;
+      if (schedule === "irregular") expect(Math.abs(share - 7 / 8), id).toBeLessThan(0.02);
+      const dated = byContract.get(id)?.filter((row) => row.as_of !== undefined) ?? [];
+      expect(dated.length > 0, id).toBe(schedule === "overnight");
+    }
+    expect(new Set(contracts.map(({ schedule }) => schedule)).size).toBe(5);
+    expect(new Set(rows.map(({ basis }) => basis))).toEqual(new Set(BASES));
+  });
+
+  it("have one break", () => {
+    const breaks = rows.filter((row) => row.break !== undefined);
+    expect(breaks.map((row) => [row.id, session(row.session_utc), row.break])).toEqual([
+      [DEMO_BREAK.id, DEMO_BREAK.session, DEMO_BREAK.reason],
+    ]);
+  });
+
+  it("of a session do not depend on the range asked for", () => {
+    const whole = sha256(rows);
+    const middle = session("2026-06-01T00Z");
+    const parts = function* (): Generator<DemoQuote> {
+      yield* demoHistory(0, middle - 1);
+      yield* demoQuotes(middle);
+      yield* demoHistory(middle + 1, LAST);
+    };
+    expect(sha256(parts())).toBe(whole);
+    expect([...demoQuotes(DEMO_SESSION)]).toEqual(bySession.get(DEMO_SESSION));
+    expect([...demoQuotes(DEMO_FIRST_SESSION - 1)]).toEqual([]);
+  });
+
+  it("are the same on every platform", () => {
+    expect(sha256(rows.slice(0, 1_000))).toBe(
+      "b430a720e255b3e7c512d15f057c8811d64b7828fb8c1741e98e364720471fd0",
+    );
+    // Five years on, a difference in any last bit would have grown.
+    expect(sha256(bySession.get(DEMO_SESSION) ?? [])).toBe(
+      "0fecb67ac5677046984caebd9bbee3a887a6507107daf914044c2f73129a75ce",
+    );
+  });
+
+  it("are written as CSV that reads back equal", () => {
+    const near = rows.filter((row) => Math.abs(session(row.session_utc) - DEMO_BREAK.session) < 6);
+    const chunks = [...demoCsv(near)];
+    expect(chunks[0]).toBe("id,session_utc,spot_usd,basis,as_of,break\r\n");
+    expect(chunks).toHaveLength(1 + Math.ceil(near.length / 1_000));
+    const read: Record<string, string>[] = parse(chunks.join(""), { columns: true });
+    const filled = read.map((row) =>
+      Object.fromEntries(Object.entries(row).filter(([, text]) => text !== "")),
+    );
+    expect(filled).toEqual(near);
+  });
+});
+
+describe("the random numbers", () => {
+  it("have mean 0 and variance 1, within the limit", () => {
+    const noise = createNoise(seedOf("a test"));
+    const draws = Array.from({ length: 20_000 }, noise);
+    const mean = draws.reduce((sum, draw) => sum + draw, 0) / draws.length;
+    const variance = draws.reduce((sum, draw) => sum + draw * draw, 0) / draws.length;
+    expect(Math.abs(mean)).toBeLessThan(0.03);
+    expect(Math.abs(variance - 1)).toBeLessThan(0.05);
+    expect(Math.max(...draws.map(Math.abs))).toBeLessThanOrEqual(NOISE_LIMIT);
+  });
+
+  it("differ by name and by place", () => {
+    expect(seedOf("segment DRAM")).not.toBe(seedOf("segment NAND"));
+    const places = Array.from({ length: 1_000 }, (_, place) => uniformAt(seedOf("a"), place));
+    expect(new Set(places).size).toBe(1_000);
+    expect(Math.max(...places)).toBeLessThan(1);
+    expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe("the notice", () => {
+  it("is one sentence that says the series are generated and no market data", () => {
+    expect(DEMO_NOTICE).toMatch(/^[^.]*\.$/);
+    expect(DEMO_NOTICE).toContain("not market data");
+    expect(DEMO_NOTICE).toContain("generated");
+  });
+});

@@ -1,0 +1,109 @@
+/** Small markets for tests, made the way the program makes them. */
+import type { Contract } from "../../src/market/contract.ts";
+import { LevelSeriesBuilder, type Level } from "../../src/market/level-series.ts";
+import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
+import { TIERS, type Tier } from "../../src/market/tier.ts";
+import { tierView, type Market, type TierView } from "../../src/market/view.ts";
+
+/** The session the fixtures live in. */
+export const HEAD = parseSession("2026-11-21T00Z") as Session;
+
+/** A contract of the catalog and its levels, ascending; what is left out gets a plain value. */
+export interface Listing {
+  readonly contract?: Partial<Contract>;
+  readonly levels: readonly (Partial<Level> & Pick<Level, "session" | "usd">)[];
+}
+
+/** A contract with one level, of HEAD. `usd` is in micro-dollars. */
+export const listing = (contract: Partial<Contract> = {}, usd = 12_500_000): Listing => ({
+  contract,
+  levels: [{ session: HEAD, usd }],
+});
+
+export function marketOf(listings: readonly Listing[]): Market {
+  const catalog = listings.map(({ contract }, at): Contract => ({
+    id: `contract-${at}`,
+    ticker: `T${at}`,
+    name: `Contract ${at}`,
+    board: "memory",
+    segment: "DRAM",
+    unit: "USD per piece",
+    aiExposurePct: "50",
+    source: "Source",
+    sourceUrl: "https://example.com/prices",
+    capacityGb: null,
+    maxCarryDays: null,
+    free: at < 10,
+    ...contract,
+  }));
+  const series = new Map(
+    listings.map(({ levels }, at) => {
+      const builder = new LevelSeriesBuilder();
+      for (const level of levels) {
+        builder.pushLevel({
+          basis: "reported",
+          asOf: dayOf(level.session),
+          source: null,
+          sourceUrl: null,
+          breakReason: null,
+          ...level,
+        });
+      }
+      return [(catalog[at] as Contract).id, builder.build()];
+    }),
+  );
+  return { catalog, maxCarryDays: 45, seriesOf: (id) => series.get(id) };
+}
+
+export const viewOf = (
+  listings: readonly Listing[],
+  tier: Tier = TIERS.pro,
+  head: Session = HEAD,
+): TierView => tierView(marketOf(listings), tier, head);
+
+/** Both boards; nulls and numbers, carried levels, a break between older levels and none. */
+export const VARIED: readonly Listing[] = [
+  {
+    contract: { capacityGb: "2", aiExposurePct: "37.5" },
+    levels: [
+      { session: HEAD - 730, usd: 8_000_000 },
+      { session: HEAD - 60, usd: 15_000_000 },
+      { session: HEAD - 2, usd: 12_345_678 },
+      { session: HEAD, usd: 12_500_000 },
+    ],
+  },
+  { contract: { capacityGb: "0.001" }, levels: [{ session: HEAD, usd: 1_000_000_000_000_000 }] },
+  {
+    contract: { name: "Broken last week" },
+    levels: [
+      { session: HEAD - 60, usd: 3_000_000 },
+      { session: HEAD - 13, usd: 2_000_001, breakReason: 'New unit, "per tray"\nof ten' },
+      { session: HEAD - 2, usd: 2_000_000 },
+      {
+        session: HEAD,
+        usd: 1_000_000,
+        basis: "estimated",
+        source: "Other, Ltd",
+        sourceUrl: "https://example.org/a?b=1&c=2",
+      },
+    ],
+  },
+  {
+    contract: { name: "Broken twice, lately" },
+    levels: [
+      { session: HEAD - 9, usd: 1, breakReason: "First" },
+      { session: HEAD - 4, usd: 2, basis: "assessed", breakReason: "Second" },
+    ],
+  },
+  {
+    contract: { name: "No longer on the board" },
+    levels: [{ session: HEAD - 400, usd: 1_000_000 }],
+  },
+  {
+    contract: { board: "semiconductor", segment: "Analog", id: "chip-1" },
+    levels: [
+      { session: HEAD - 2, usd: 1_000_000 },
+      { session: HEAD, usd: 999_999 },
+    ],
+  },
+];
