@@ -12,7 +12,8 @@ import { createClock, type Clock } from "./clock.ts";
  */
 export function setting(flags: string, description: string, schema?: z.ZodType): Option {
   const option = new Option(flags, description);
-  option.env(`CHIPBOARD_${option.name().toUpperCase().replaceAll("-", "_")}`);
+  const variable = `CHIPBOARD_${option.name().toUpperCase().replaceAll("-", "_")}`;
+  if (!isSwitchedOff(option, process.env[variable])) option.env(variable);
   if (schema === undefined) return option;
   return option.argParser((text: string, _previous: unknown) => {
     const result = schema.safeParse(text);
@@ -20,6 +21,10 @@ export function setting(flags: string, description: string, schema?: z.ZodType):
     throw new InvalidArgumentError(result.error.issues.map((issue) => issue.message).join("; "));
   });
 }
+
+/** An empty variable is as good as none; a flag's may say no. */
+const isSwitchedOff = (option: Option, value: string | undefined): boolean =>
+  value === "" || (option.isBoolean() && /^(?:0|false|no|off)$/i.test(value ?? ""));
 
 /** The clock of this run: the real one, or the one that `CHIPBOARD_NOW` starts. */
 export const clockFromEnvironment = (): Clock => createClock(process.env["CHIPBOARD_NOW"]);

@@ -44,3 +44,36 @@ export function tableLines(
 }
 
 const underlined = (line: string): string => `\u001b[4m${line}\u001b[24m`;
+
+const PROGRESS_INTERVAL_MS = 80;
+
+/**
+ * Progress of long work on a stream: one line that is rewritten on a terminal, a line for each
+ * stage elsewhere. `end` removes the rewritten line; call it before printing anything else.
+ */
+export function progressTo(stream: NodeJS.WriteStream): {
+  tell(stage: string, done: number, total: number | null): void;
+  end(): void;
+} {
+  let stageShown = "";
+  let shownAtMs = 0;
+  const isTerminal = stream.isTTY === true;
+  return {
+    tell(stage, done, total) {
+      const isLast = done === total;
+      const counted = total === null ? String(done) : `${done}/${total}`;
+      if (!isTerminal) {
+        if (isLast) stream.write(`${stage} ${counted}\n`);
+        return;
+      }
+      const nowMs = performance.now();
+      if (stage === stageShown && !isLast && nowMs - shownAtMs < PROGRESS_INTERVAL_MS) return;
+      [stageShown, shownAtMs] = [stage, nowMs];
+      stream.write(`\r\u001b[K${stage} ${counted}`);
+    },
+    end() {
+      if (isTerminal && stageShown !== "") stream.write("\r\u001b[K");
+      stageShown = "";
+    },
+  };
+}

@@ -11,7 +11,7 @@ import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-o
 const HOUR_MS = 3_600_000;
 const MEGABYTE = 1_000_000;
 
-interface ServeOptions extends StoreOptions {
+export interface ServeOptions extends StoreOptions {
   readonly state: string;
   readonly host: string;
   readonly port: number;
@@ -29,7 +29,25 @@ interface ServeOptions extends StoreOptions {
 /** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
   const command = new Command("serve").description("serve the published snapshots over HTTP");
-  return withStoreOptions(command)
+  return withServeOptions(command)
+    .addHelpText(
+      "after",
+      examples(
+        "serve",
+        "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
+        "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
+      ),
+    )
+    .action((options: ServeOptions) =>
+      serve(options, ({ url, metricsUrl }) =>
+        options.json ? JSON.stringify({ url, metrics_url: metricsUrl }) : `listening on ${url}`,
+      ),
+    );
+}
+
+/** Adds every option of serving; a command that serves after doing something else has them too. */
+export const withServeOptions = (command: Command): Command =>
+  withStoreOptions(command)
     .addOption(stateOption())
     .addOption(setting("--host <address>", "address to listen on").default("127.0.0.1"))
     .addOption(setting("--port <port>", "port to listen on; 0: any free one", port).default(8080))
@@ -79,19 +97,15 @@ export function serveCommand(): Command {
         }),
       ).default("info"),
     )
-    .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples(
-        "serve",
-        "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
-        "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
-      ),
-    )
-    .action(serve);
-}
+    .addOption(jsonOption());
 
-async function serve(options: ServeOptions): Promise<void> {
+/**
+ * Serves until SIGTERM or SIGINT. `announce` gives the text to print once the proxy listens.
+ */
+export async function serve(
+  options: ServeOptions,
+  announce: (proxy: { url: string; metricsUrl: string | null }) => string,
+): Promise<void> {
   const { openGatekeeper } = await import("../access/open-state.ts");
   const { createLogger } = await import("../proxy/log.ts");
   const { startProxy } = await import("../proxy/server.ts");
@@ -117,10 +131,7 @@ async function serve(options: ServeOptions): Promise<void> {
         tls,
         cacheBytes: options.cacheMb * MEGABYTE,
       });
-      const { url, metricsUrl } = proxy;
-      printLine(
-        options.json ? JSON.stringify({ url, metrics_url: metricsUrl }) : `listening on ${url}`,
-      );
+      printLine(announce(proxy));
       await ended;
       await proxy.close();
     } finally {

@@ -80,7 +80,10 @@ export async function readCatalog(
   if (complaints.count === before && contracts.length === 0) {
     complaints.at(source.name, "no rows, expected at least one contract");
   }
-  return { contracts: withFreeSlice(contracts, source.name, complaints, before), ids: new Set(firstRowOf.keys()) };
+  return {
+    contracts: withFreeSlice(contracts, source.name, complaints, before),
+    ids: new Set(firstRowOf.keys()),
+  };
 }
 
 function contractOf(
@@ -128,7 +131,8 @@ function withFreeSlice(
     return contracts.map((contract) => ({ ...contract, free: true }));
   }
   const marked = contracts.filter((contract) => contract.free).length;
-  if (marked === 0) return contracts.map((contract, at) => ({ ...contract, free: at < FREE_SLICE_SIZE }));
+  if (marked === 0)
+    return contracts.map((contract, at) => ({ ...contract, free: at < FREE_SLICE_SIZE }));
   if (marked !== FREE_SLICE_SIZE && complaints.count === complaintsBefore) {
     complaints.at(
       source,

@@ -24,7 +24,10 @@ export async function readCsv(input: TableInput): Promise<void> {
       }
       const line = firstLine(context.lines, record);
       if (record.length === width) {
-        take(positions.map((position) => (position < 0 ? "" : (record[position] as string))), line);
+        take(
+          positions.map((position) => (position < 0 ? "" : (record[position] as string))),
+          line,
+        );
       } else {
         complaints.at(where(line), `${record.length} fields, expected ${width} as in the header`);
       }

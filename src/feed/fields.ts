@@ -14,7 +14,8 @@ const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_ID_CHARACTERS = 100;
 
 /** C0 and C1 controls but tab and line breaks, unpaired surrogates, and what XML cannot hold. */
-const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
+const UNPRINTABLE =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
 
 export const levelField: Field<Micros> = {
   expected: "a number above 0, at most 1000000000, with at most 6 decimals",
@@ -26,8 +27,7 @@ export const levelField: Field<Micros> = {
 
 export const basisField: Field<Basis | "withdrawn"> = {
   expected: `${BASES.join(", ")} or withdrawn`,
-  parse: (text) =>
-    text === "withdrawn" ? "withdrawn" : BASES.find((basis) => basis === text),
+  parse: (text) => (text === "withdrawn" ? "withdrawn" : BASES.find((basis) => basis === text)),
 };
 
 export const dateField: Field<Day> = {

@@ -48,15 +48,20 @@ export function judge(input: GateInput, options: GateOptions): GateFindings {
   const moves = options.acceptMoves ? [] : movesAbove(input, options);
   const sparse =
     !options.allowSparse &&
-    BigInt(covered) * 100_000_000n < BigInt(input.catalog.length) * BigInt(options.minCoverageMicros);
+    BigInt(covered) * 100_000_000n <
+      BigInt(input.catalog.length) * BigInt(options.minCoverageMicros);
   const respecified = changedSpecifications(input);
   const refusals = [...moves, ...respecified];
   const waysOn: string[] = [];
   if (moves.length > 0) {
-    waysOn.push("If the moves are right, publish with --accept-moves, or mark a change of what is priced with a break.");
+    waysOn.push(
+      "If the moves are right, publish with --accept-moves, or mark a change of what is priced with a break.",
+    );
   }
   if (respecified.length > 0) {
-    waysOn.push("Levels across a change of unit or capacity do not compare: give the contract's level with a break in the same run.");
+    waysOn.push(
+      "Levels across a change of unit or capacity do not compare: give the contract's level with a break in the same run.",
+    );
   }
   if (sparse) {
     refusals.push(
@@ -132,7 +137,9 @@ function changedSpecifications(input: GateInput): string[] {
     const old = before.get(contract.id);
     if (old === undefined || !input.after.has(contract.id)) return [];
     const changes = [
-      ...(old.unit === contract.unit ? [] : [`unit from ${JSON.stringify(old.unit)} to ${JSON.stringify(contract.unit)}`]),
+      ...(old.unit === contract.unit
+        ? []
+        : [`unit from ${JSON.stringify(old.unit)} to ${JSON.stringify(contract.unit)}`]),
       ...(old.capacityGb === contract.capacityGb
         ? []
         : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),

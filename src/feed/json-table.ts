@@ -58,7 +58,12 @@ function parseExactly(text: string): unknown {
 
 function takeObject(input: TableInput, value: unknown, position: number): void {
   const { shape, complaints, where } = input;
-  if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof NumberText) {
+  if (
+    typeof value !== "object" ||
+    value === null ||
+    Array.isArray(value) ||
+    value instanceof NumberText
+  ) {
     complaints.at(where(position), "expected an object");
     return;
   }
@@ -72,7 +77,8 @@ function takeObject(input: TableInput, value: unknown, position: number): void {
     );
   }
   for (const name of shape.required) {
-    if (!Object.hasOwn(fields, name)) complaints.at(where(position), `the field ${quoted(name)} is missing`);
+    if (!Object.hasOwn(fields, name))
+      complaints.at(where(position), `the field ${quoted(name)} is missing`);
   }
   const cells = shape.columns.map((name) => {
     const cell = Object.hasOwn(fields, name) ? cellText(fields[name]) : "";
@@ -97,7 +103,10 @@ function plainDigits(digits: string): string {
   if (parts === null) return digits;
   const [, sign, whole = "", fraction = "", exponent] = parts;
   const point = whole.length + Number(exponent);
-  const all = (whole + fraction).padStart(whole.length + fraction.length - Math.min(0, point - 1), "0");
+  const all = (whole + fraction).padStart(
+    whole.length + fraction.length - Math.min(0, point - 1),
+    "0",
+  );
   const at = Math.max(point, 1);
   const padded = all.padEnd(at, "0");
   const decimals = padded.slice(at).replace(/0+$/, "");

@@ -24,7 +24,11 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
 /** The source that a command-line word names. Nothing is opened yet. */
 export function sourceOf(location: string): Source {
   if (location === "-") {
-    return { name: "standard input", format: null, open: () => named("standard input", process.stdin) };
+    return {
+      name: "standard input",
+      format: null,
+      open: () => named("standard input", process.stdin),
+    };
   }
   if (/^https?:\/\//i.test(location)) {
     return { name: location, format: formatOf(location), open: () => download(location) };

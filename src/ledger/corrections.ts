@@ -19,7 +19,10 @@ export interface Correction {
 const fileSchema = z.array(
   z.object({
     contract: z.string(),
-    session_utc: z.string().transform((text) => parseSession(text) ?? Number.NaN).pipe(z.int()),
+    session_utc: z
+      .string()
+      .transform((text) => parseSession(text) ?? Number.NaN)
+      .pipe(z.int()),
     old_usd: z.number().positive().nullable(),
     new_usd: z.number().positive().nullable(),
     reason: z.string(),

@@ -28,7 +28,9 @@ export function* mergedBySession(
   if (current !== null) yield current;
 }
 
-function takeEarliest(queues: readonly { levels: GivenLevels; place: number }[]): GivenLevel | null {
+function takeEarliest(
+  queues: readonly { levels: GivenLevels; place: number }[],
+): GivenLevel | null {
   let earliest: { levels: GivenLevels; place: number } | null = null;
   let result: GivenLevel | null = null;
   for (const queue of queues) {

@@ -17,7 +17,9 @@ export const monthStart = (month: string): Session =>
 /** The first session of the month after. */
 export const monthEnd = (month: string): Session => {
   const first = new Date(`${month}-01T00:00:00.000Z`);
-  return (Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1) / 86_400_000) * SESSIONS_PER_DAY;
+  return (
+    (Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1) / 86_400_000) * SESSIONS_PER_DAY
+  );
 };
 
 /** The months that hold levels, ascending. */

@@ -82,7 +82,11 @@ export function decodePart(
 ): void {
   const month = parseLedgerPartKey(key)?.month;
   const [header, ...lines] = bytes.toString("utf8").split("\n");
-  if (month === undefined || header !== JSON.stringify({ ledger: 1, month }) || lines.pop() !== "") {
+  if (
+    month === undefined ||
+    header !== JSON.stringify({ ledger: 1, month }) ||
+    lines.pop() !== ""
+  ) {
     throw new DamageError(`${key} is not a ledger part this version can read`);
   }
   const first = monthStart(month);

@@ -68,10 +68,7 @@ export function composite(
   const then24h = meanOf((item) => item.then24h);
   const then30d = meanOf((item) => item.then30d);
   return {
-    level: roundRatio(
-      ratio(now.numerator * 100n, now.denominator * totalWeight),
-      INDEX_DECIMALS,
-    ),
+    level: roundRatio(ratio(now.numerator * 100n, now.denominator * totalWeight), INDEX_DECIMALS),
     chg24hPct: changeOfMeans(now, then24h),
     chg30dPct: changeOfMeans(now, then30d),
     contributions: weighted.map((item) => contributionOf(item, totalWeight, then24h)),

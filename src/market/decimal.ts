@@ -39,8 +39,7 @@ export function parseMicros(text: string, maxUnits: number): Micros | null {
 export function roundRatio({ numerator, denominator }: Ratio, decimals: number): Decimal {
   const negative = numerator < 0n;
   const magnitude = negative ? -numerator : numerator;
-  const scaled =
-    (magnitude * 10n ** BigInt(decimals) * 2n + denominator) / (denominator * 2n);
+  const scaled = (magnitude * 10n ** BigInt(decimals) * 2n + denominator) / (denominator * 2n);
   if (scaled === 0n) return "0";
   const digits = scaled.toString().padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals);
@@ -48,7 +47,10 @@ export function roundRatio({ numerator, denominator }: Ratio, decimals: number):
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({ numerator, denominator });
+export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({
+  numerator,
+  denominator,
+});
 
 /**
  * The exact sum, added pairwise so that the operands stay of equal size: with thousands of

@@ -146,7 +146,8 @@ export const COLUMNS = [
   {
     name: "basis",
     kind: "text",
-    meaning: "reported, assessed or estimated by the source; carried: none for this session, the last level stands.",
+    meaning:
+      "reported, assessed or estimated by the source; carried: none for this session, the last level stands.",
     value: ({ carried, level }) => (carried ? "carried" : level.basis),
   },
   {

@@ -31,8 +31,13 @@ export function createApp(options: AppOptions): H3 {
     if (request === undefined) throw new Error("The proxy runs on Node's HTTP server only");
     return answer(options, request as IncomingMessage);
   };
+  // What fails before there is a caller to tell about a quota.
+  const onError = (error: unknown): Response => {
+    options.log.error({ err: error }, "request failed");
+    return responseOf(internalProblem(), 0, undefined);
+  };
   // Malformed escapes shall reach the handler: to a caller they are addresses that do not exist.
-  const app = new H3({ allowMalformedURL: true, silent: true }).all("/**", handle);
+  const app = new H3({ allowMalformedURL: true, silent: true, onError }).all("/**", handle);
   // All go to the same handler; exact paths are just found faster.
   for (const path of EXACT_PATHS) app.all(path, handle);
   return app;
@@ -50,14 +55,24 @@ function answer(options: AppOptions, request: IncomingMessage): MaybePromise<Res
     const exchange = { request, match, query: parseQuery(query), caller, nowMs };
     return chain(replyTo(options, exchange), ({ reply, remaining: left }) => {
       record(options, exchange, reply, performance.now() - startedAt);
-      return new FastResponse(request.method === "HEAD" ? null : reply.body, {
-        status: reply.status,
-        statusText: STATUS_CODES[reply.status] ?? "",
-        headers: { ...reply.headers, "x-ratelimit-remaining": String(left) },
-      });
+      return responseOf(reply, left, request.method);
     });
   });
 }
+
+const responseOf = (
+  { status, headers, body }: Reply,
+  left: number,
+  method: string | undefined,
+): Response =>
+  new FastResponse(method === "HEAD" ? null : body, {
+    status,
+    statusText: STATUS_CODES[status] ?? "",
+    headers: { ...headers, "x-ratelimit-remaining": String(left) },
+  });
+
+const internalProblem = (): Reply =>
+  problemReply("internal", "The service failed to answer; this is logged.");
 
 type Answered = Required<Outcome>;
 
@@ -71,7 +86,7 @@ function replyTo(options: AppOptions, exchange: Exchange): MaybePromise<Answered
       : { reply: outcome.reply, remaining: outcome.remaining };
   const failed = async (error: unknown): Promise<Answered> => {
     log.error({ err: error, route: exchange.match?.route.path }, "request failed");
-    const reply = problemReply("internal", "The service failed to answer; this is logged.");
+    const reply = internalProblem();
     try {
       return { reply, remaining: await remaining(caller, gatekeeper, nowMs) };
     } catch {

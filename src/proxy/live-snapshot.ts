@@ -40,7 +40,6 @@ export class LiveSnapshot {
   #retryAt = 0;
   #loads = { loaded: 0, failed: 0 };
   #timer: NodeJS.Timeout | undefined;
-  #polling: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(options: LiveSnapshotOptions) {
@@ -71,16 +70,16 @@ export class LiveSnapshot {
     this.#schedule();
   }
 
-  async close(): Promise<void> {
+  /** Stops following. A load under way is not waited for; it comes to nothing. */
+  close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#polling;
   }
 
   #schedule(): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      this.#polling = this.#poll().finally(() => this.#schedule());
+      void this.#poll().finally(() => this.#schedule());
     }, this.#options.pollMs);
   }
 
@@ -122,6 +121,7 @@ export class LiveSnapshot {
         nowMs: clock.now(),
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });
+      if (this.#closed) return;
       this.#current = loaded;
       this.#trouble = null;
       this.#failures = 0;
@@ -139,6 +139,7 @@ export class LiveSnapshot {
   }
 
   #report(error: unknown, what: string): void {
+    if (this.#closed) return;
     const kind = error instanceof DamageError ? "damaged" : "unreachable";
     const reason = error instanceof Error ? error.message : String(error);
     const message = `${what}: ${reason}`;

@@ -91,7 +91,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const metrics = new ProxyMetrics(live, gatekeeper, clock);
   const opened: Connections[] = [];
   const close = async (): Promise<void> => {
-    await Promise.all([live.close(), ...opened.map((item) => item.close(limits.shutdownMs))]);
+    live.close();
+    await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
     const pages = await Pages.prepare(await documentationPages(), clock.now());

@@ -12,7 +12,12 @@ import { recordsOf, tierView, type TierView } from "../market/view.ts";
 import { JSON_TYPE, tierFiles, type PlannedFile, type RenderInput } from "../render/tier-files.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import { identityOf, type FileEntry, type LedgerEntry, type Manifest } from "../snapshot/manifest.ts";
+import {
+  identityOf,
+  type FileEntry,
+  type LedgerEntry,
+  type Manifest,
+} from "../snapshot/manifest.ts";
 import { FILES, ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
 import type { Progress } from "./request.ts";
 

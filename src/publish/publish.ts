@@ -75,8 +75,7 @@ async function attemptPublish(
     maxCarryDays: request.gates.maxCarryDays,
     seriesOf: (id) => amendment.ledger.get(id),
   };
-  const attribution =
-    request.attribution ?? base.head?.manifest.attribution ?? DEFAULT_ATTRIBUTION;
+  const attribution = request.attribution ?? base.head?.manifest.attribution ?? DEFAULT_ATTRIBUTION;
   const planned = await plan(
     {
       market: view,
@@ -207,7 +206,8 @@ function layOver(
 
 function requireReason(request: PublishRequest, { restatements }: Amendment): void {
   if (request.revise !== null || restatements.length === 0) return;
-  const levels = restatements.length === 1 ? "1 published level" : `${restatements.length} published levels`;
+  const levels =
+    restatements.length === 1 ? "1 published level" : `${restatements.length} published levels`;
   throw new ConflictError(
     `The input changes ${levels}; if it is right, publish with --revise "reason"`,
     restatements.map(

@@ -27,7 +27,8 @@ export async function withdrawnBy(
   for (const entry of await readLog(store)) {
     if (entry.session === session) {
       // A rollback within the session withdraws the revision that stood before.
-      rollback = entry.action === "rollback" && published?.revision !== entry.revision ? entry : null;
+      rollback =
+        entry.action === "rollback" && published?.revision !== entry.revision ? entry : null;
       published = entry;
     } else if (entry.action === "rollback" && published !== null && entry.session < session) {
       rollback ??= entry;

@@ -19,7 +19,9 @@ export async function openStore(location: string, s3: S3Settings = {}): Promise<
     return openS3Store(location, s3);
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
-    throw new InputError(`--store ${JSON.stringify(location)}: expected a folder or s3://bucket/prefix`);
+    throw new InputError(
+      `--store ${JSON.stringify(location)}: expected a folder or s3://bucket/prefix`,
+    );
   }
   const { FolderStore } = await import("./folder-store.ts");
   return new FolderStore(location);

@@ -1,9 +1,7 @@
 /** Debian's Chromium, headless, without any connection of its own. */
-import { existsSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
 
-export const CHROMIUM = "/usr/bin/chromium";
-export const hasChromium = existsSync(CHROMIUM);
+const CHROMIUM = "/usr/bin/chromium";
 
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({

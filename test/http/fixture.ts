@@ -158,8 +158,10 @@ export interface TestProxy {
   close(): Promise<void>;
 }
 
-export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock">> {
+export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "gatekeeper">> {
   readonly clock?: TestClock;
+  /** redis://…; without it a folder of its own. */
+  readonly state?: string;
 }
 
 /** Starts a proxy over a fresh SQLite state with one account and key of each paid tier. */
@@ -167,12 +169,13 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? (await publishedStore());
   const folder = await mkdtemp(join(tmpdir(), "chipboard-http-"));
-  const registry = await openRegistry(folder, clock, "change");
+  const state = options.state ?? folder;
+  const registry = await openRegistry(state, clock, "change");
   await registry.addAccount("small", "starter", null);
   await registry.addAccount("large", "pro", null);
   const starter = (await registry.createKey("small", null)).key;
   const pro = (await registry.createKey("large", null)).key;
-  const gatekeeper = options.gatekeeper ?? (await openGatekeeper(folder, clock));
+  const gatekeeper = await openGatekeeper(state, clock);
   const logged: string[] = [];
   const log = pino({ level: "info", base: null }, { write: (line: string) => logged.push(line) });
   const proxy: RunningProxy = await startProxy({

@@ -1,7 +1,8 @@
 /** Bad input: always the right 4xx with a problem document and the quota field, never another file. */
 import { connect } from "node:net";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 import { checkAgainstOpenApi } from "./recorder.ts";
 
 const API = "/api/public/v1";
@@ -128,6 +129,39 @@ describe("paths", () => {
       expect(status).toBeLessThan(500);
     }
   });
+});
+
+test("whatever the path: only the exact ones find anything, and nothing fails", async () => {
+  const known =
+    /^(\/(openapi\.json|healthz|readyz|docs\/(page\.js|swagger-ui(\.css|-bundle\.js)))?|\/api\/public\/v1\/(prices(\/(dram-\d|dram%2[dD]0))?|usage))$/;
+  const piece = fc.constantFrom(
+    ...[
+      "/",
+      "//",
+      ".",
+      "..",
+      "%2e",
+      "%2F",
+      "%5c",
+      "\\",
+      "%",
+      "%00",
+      ";",
+      "&",
+      "api",
+      "public",
+      "v1",
+    ],
+    ...["prices", "PRICES", "dram-0", "index", "usage", "export.csv", "readyz", "docs", "page.js"],
+    ...["/api/public/v1", "/prices", "openapi.json", "*", "@", "~", "%e9", "\xe9", "null"],
+  );
+  const target = fc.array(piece, { maxLength: 6 }).map((pieces) => `/${pieces.join("")}`);
+  const property = fc.asyncProperty(target, async (path) => {
+    const { status } = await get(path);
+    expect(status === 200 || (status >= 400 && status < 500)).toBe(true);
+    if (status === 200) expect(path).toMatch(known);
+  });
+  await fc.assert(property, { numRuns: 400 });
 });
 
 describe("targets and versions", () => {
@@ -298,6 +332,29 @@ describe("slow and idle clients", () => {
       });
     });
     expect([status, code]).toEqual([408, "request_timeout"]);
+  });
+
+  test("one who does not read is cut off", async () => {
+    const slow = await startTestProxy({ limits: { stalledMs: 400 } });
+    try {
+      const socket = connect(Number(new URL(slow.url).port), "127.0.0.1").pause();
+      const lines = `Host: x\r\nx-api-key: ${slow.pro}\r\n\r\n`;
+      socket.write(`GET ${API}/prices/dram-0 HTTP/1.1\r\n${lines}`.repeat(600));
+      await eventually(
+        async () => (await slow.get(`${API}/usage`, { key: slow.pro })).json.used > 0,
+      );
+      // Read again only when the server must have given up.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      let bytes = 0;
+      socket.on("data", (piece: Buffer) => (bytes += piece.length));
+      const ended = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+      socket.on("error", () => {});
+      socket.resume();
+      await ended;
+      expect(bytes).toBeLessThan(600 * 30_000);
+    } finally {
+      await slow.close();
+    }
   });
 
   test("an idle connection is closed", async () => {

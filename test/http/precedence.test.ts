@@ -1,17 +1,19 @@
 /** The order of the checks: of all that applies, the first is the answer. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Gatekeeper } from "../../src/access/access.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { PROBLEMS, type ProblemCode } from "../../src/proxy/problem.ts";
 import {
   BROKEN,
   DROPPED,
   DROPPED_AS_OF,
+  eventually,
   NEVER,
   startTestProxy,
   YOUNG,
   type TestProxy,
 } from "./fixture.ts";
+import { RedisServer } from "../contract/redis-server.ts";
+import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
 const BAD_KEY = "cbk_0000000000000000000000000000000000000000000000000";
@@ -23,14 +25,13 @@ let lapsedKey: string;
 beforeAll(async () => {
   proxy = await startTestProxy();
   empty = await startTestProxy({ store: new MemoryStore() });
-  for (const { registry } of [proxy]) {
-    await registry.addAccount("asleep", "pro", null);
-    suspendedKey = (await registry.createKey("asleep", null)).key;
-    await registry.setAccount("asleep", { suspended: true });
-    await registry.addAccount("tried", "pro", 1);
-    lapsedKey = (await registry.createKey("tried", null)).key;
-    proxy.clock.ms += 24 * 3_600_000;
-  }
+  const { registry, clock } = proxy;
+  await registry.addAccount("asleep", "pro", null);
+  suspendedKey = (await registry.createKey("asleep", null)).key;
+  await registry.setAccount("asleep", { suspended: true });
+  await registry.addAccount("tried", "pro", 1);
+  lapsedKey = (await registry.createKey("tried", null)).key;
+  clock.ms += 24 * 3_600_000;
 });
 afterAll(async () => {
   await proxy.close();
@@ -148,32 +149,33 @@ describe("each line stands before those after it", () => {
 });
 
 describe("state that does not answer", () => {
-  /** What a gatekeeper answers for keys it does not know while its state is away. */
-  const away: Gatekeeper = {
-    authenticate: () => ({ ok: false, code: "state_unavailable" }),
-    addressSubject: () => "address:x",
-    take: () => ({ granted: true, used: 1 }),
-    used: () => 0,
-    healthy: false,
-    close: async () => {},
-  };
-
-  test("503 state_unavailable before a route's own refusals; the free slice goes on", async () => {
-    const cut = await startTestProxy({ gatekeeper: away });
-    try {
-      const { headers } = await expectCode(
-        cut,
-        `${API}/index?x=1`,
-        { key: cut.pro },
-        "state_unavailable",
-      );
-      expect(Number(headers["retry-after"])).toBeGreaterThan(0);
-      expect((await cut.get(`${API}/prices`)).status).toBe(200);
-      expect((await cut.get("/readyz")).json).toMatchObject({ state: "unavailable" });
-    } finally {
-      await cut.close();
-    }
-  });
+  testWith("redis-server")(
+    "503 state_unavailable before a route's own refusals; known keys and the free slice go on",
+    async () => {
+      const redis = (await RedisServer.start()) as RedisServer;
+      const cut = await startTestProxy({ state: `redis://127.0.0.1:${redis.port}/0` });
+      try {
+        expect((await cut.get(`${API}/prices`, { key: cut.starter })).status).toBe(200);
+        await redis.stop();
+        await eventually(async () => (await cut.get("/readyz")).json.state === "unavailable");
+        const path = `${API}/index?x=1`;
+        const refused = await expectCode(cut, path, { key: cut.pro }, "state_unavailable");
+        expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+        const known = await cut.get(`${API}/prices`, { key: cut.starter });
+        expect([known.status, known.headers["x-ratelimit-remaining"]]).toEqual([200, "24998"]);
+        expect((await cut.get(`${API}/prices`)).status).toBe(200);
+        const metrics = await (await fetch(cut.metricsUrl)).text();
+        expect(metrics).toMatch(/^chipboard_state_up 0$/m);
+        await redis.resume();
+        await eventually(async () => (await cut.get("/readyz")).json.state === "ok");
+        expect((await cut.get(`${API}/prices`, { key: cut.pro })).status).toBe(200);
+        expect((await cut.get(`${API}/usage`, { key: cut.starter })).json.used).toBe(2);
+      } finally {
+        await cut.close();
+        await redis.remove();
+      }
+    },
+  );
 });
 
 describe("parameters", () => {

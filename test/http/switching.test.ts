@@ -1,11 +1,20 @@
 /** The live snapshot: one step from old to new, whole or not at all. */
 import { createHash } from "node:crypto";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { sessionUtc } from "../../src/market/session.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import {
+  appendPublication,
+  readHead,
+  readPublication,
+  type Publication,
+} from "../../src/snapshot/publication-log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import {
   FILES,
@@ -268,6 +277,29 @@ describe("damage", () => {
     await publishSession(store, proxy.clock, SESSION, { usd: 12, revise: "Repair" });
     await eventually(async () => (await snapshotOf()) === "2026-11-21T00Z/r2");
   });
+});
+
+test("a store that does not answer: what is loaded is served, and /readyz says so", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-store-"));
+  try {
+    const store = new FolderStore(folder);
+    const clock = new TestClock();
+    await publishSession(store, clock, SESSION, { first: true });
+    proxy = await startTestProxy({ store, clock });
+    // Where the log was there is now a file: reading it fails, as it does with a disk gone.
+    await rename(join(folder, "publications"), join(folder, "aside"));
+    await writeFile(join(folder, "publications"), "");
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "unreachable");
+    expect((await proxy.get(`${API}/prices`)).status).toBe(200);
+    const metrics = await (await fetch(proxy.metricsUrl)).text();
+    expect(metrics).toMatch(/^chipboard_store_up 0$/m);
+    expect(proxy.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
+    await rm(join(folder, "publications"));
+    await rename(join(folder, "aside"), join(folder, "publications"));
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 describe("memory is bounded: what does not fit is streamed", () => {

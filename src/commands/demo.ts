@@ -1,0 +1,41 @@
+import { Command } from "commander";
+import { clockFromEnvironment } from "../config.ts";
+import { serve, withServeOptions, type ServeOptions } from "./serve.ts";
+import { examples } from "./state-options.ts";
+import { storeFromOptions } from "./store-options.ts";
+
+/** `demo`: publish the demonstration market up to now, make keys, and serve it. */
+export function demoCommand(): Command {
+  return withServeOptions(
+    new Command("demo").description(
+      "publish a demonstration market (illustrative, not market data), make keys and serve it",
+    ),
+  )
+    .addHelpText(
+      "after",
+      examples("demo", "demo --port 8090 --store /tmp/demo --state /tmp/demo-state"),
+    )
+    .action(demo);
+}
+
+async function demo(options: ServeOptions): Promise<void> {
+  const { publishDemo } = await import("../demo/publish-demo.ts");
+  const { demoKeys } = await import("../demo/demo-keys.ts");
+  const { welcome } = await import("../demo/welcome.ts");
+  const { progressTo } = await import("../terminal.ts");
+  const clock = clockFromEnvironment();
+  const store = await storeFromOptions(options);
+  const progress = progressTo(process.stderr);
+  try {
+    await publishDemo(store, clock, progress.tell);
+  } finally {
+    progress.end();
+    await store.close();
+  }
+  const keys = await demoKeys(options.state, clock);
+  await serve(options, ({ url, metricsUrl }) =>
+    options.json
+      ? JSON.stringify({ url, metrics_url: metricsUrl, keys })
+      : welcome(url, keys, options.store),
+  );
+}

@@ -1,0 +1,167 @@
+import { Command } from "commander";
+import { z } from "zod";
+import { clockFromEnvironment, setting } from "../config.ts";
+import { InputError } from "../errors.ts";
+import { parseMicros, type Micros } from "../market/decimal.ts";
+import { parseSession, sessionAt, type Session } from "../market/session.ts";
+import { examples, jsonOption } from "./state-options.ts";
+import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
+
+const MAX_TEXT_CHARACTERS = 1_000;
+const MAX_CARRY_DAYS = 36_500;
+
+interface PublishOptions extends StoreOptions {
+  readonly catalog?: string;
+  readonly quotes?: readonly string[];
+  readonly closes?: readonly string[];
+  readonly session?: Session;
+  readonly attribution?: string;
+  readonly revise?: string;
+  readonly dryRun?: true;
+  readonly maxMove: Micros;
+  readonly minCoverage: Micros;
+  readonly maxCarryDays: number;
+  readonly acceptMoves?: true;
+  readonly allowSparse?: true;
+  readonly json?: true;
+}
+
+/** `publish`: make a session's snapshot out of feeds and put it at the head. */
+export function publishCommand(): Command {
+  const command = new Command("publish")
+    .description("publish a session from a catalog, quotes and closes (CSV, JSON or NDJSON)")
+    .addOption(
+      setting(
+        "--catalog <source>",
+        "contracts: a file, - or an http(s) address; without, the last published catalog stands",
+      ),
+    )
+    .addOption(setting("--quotes <sources...>", "levels for sessions"))
+    .addOption(setting("--closes <sources...>", "daily history"))
+    .addOption(
+      setting(
+        "--session <session>",
+        "session to publish, such as 2026-11-21T00Z (default: the one the clock is in)",
+        session,
+      ),
+    )
+    .addOption(
+      setting(
+        "--attribution <text>",
+        "credit line of all payloads (default: as in the last snapshot)",
+        text,
+      ),
+    )
+    .addOption(
+      setting("--revise <reason>", "allow changes of what is published, and say why", text),
+    )
+    .addOption(setting("--dry-run", "do everything but write"))
+    .addOption(
+      setting(
+        "--max-move <percent>",
+        "refuse larger moves from one level to the next",
+        percent(1e9),
+      ).default(50_000_000, "50"),
+    )
+    .addOption(setting("--accept-moves", "let such moves through"))
+    .addOption(
+      setting(
+        "--min-coverage <percent>",
+        "refuse when fewer contracts have a level for the session",
+        percent(100),
+      ).default(80_000_000, "80"),
+    )
+    .addOption(setting("--allow-sparse", "let such a session through"))
+    .addOption(
+      setting("--max-carry-days <days>", "how long a level stands without a new one", days).default(
+        45,
+      ),
+    )
+    .addOption(jsonOption());
+  return withStoreOptions(command)
+    .addHelpText(
+      "after",
+      examples(
+        "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
+        "publish --quotes https://feed.example/quotes.json --store s3://prices/chipboard",
+        'publish --quotes fix.csv --revise "source corrected DDR5"',
+        "publish --quotes - --session 2026-11-21T00Z --dry-run < quotes.ndjson",
+      ),
+    )
+    .action(publishFromOptions);
+}
+
+async function publishFromOptions(options: PublishOptions): Promise<void> {
+  const { sourceOf } = await import("../feed/source.ts");
+  const { publish } = await import("../publish/publish.ts");
+  const { resultView, summaryLines } = await import("../publish/summary.ts");
+  const { printJson, printLine, progressTo } = await import("../terminal.ts");
+  const words = [options.catalog, ...(options.quotes ?? []), ...(options.closes ?? [])];
+  if (words.filter((word) => word === "-").length > 1) {
+    throw new InputError("Standard input (-) is named twice; it can be read once");
+  }
+  const clock = clockFromEnvironment();
+  const store = await storeFromOptions(options);
+  const progress = progressTo(process.stderr);
+  try {
+    const result = await publish(
+      {
+        catalog: options.catalog === undefined ? null : sourceOf(options.catalog),
+        quotes: (options.quotes ?? []).map(sourceOf),
+        closes: (options.closes ?? []).map(sourceOf),
+        session: options.session ?? sessionAt(clock.now()),
+        attribution: options.attribution ?? null,
+        revise: options.revise ?? null,
+        dryRun: options.dryRun ?? false,
+        gates: {
+          maxMoveMicros: options.maxMove,
+          minCoverageMicros: options.minCoverage,
+          maxCarryDays: options.maxCarryDays,
+          acceptMoves: options.acceptMoves ?? false,
+          allowSparse: options.allowSparse ?? false,
+        },
+      },
+      store,
+      clock,
+      progress.tell,
+    );
+    progress.end();
+    if (options.json) printJson(resultView(result, store.location));
+    else summaryLines(result, store.location).forEach(printLine);
+  } finally {
+    progress.end();
+    await store.close();
+  }
+}
+
+const session = z.string().transform((value, context): Session => {
+  const parsed = parseSession(value);
+  if (parsed !== null) return parsed;
+  const message = "expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z";
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
+const text = z
+  .string()
+  .refine(
+    (value) =>
+      value.trim() !== "" &&
+      value.length <= MAX_TEXT_CHARACTERS &&
+      !/\p{Cc}|\p{Surrogate}/u.test(value),
+    { error: `expected text of 1 to ${MAX_TEXT_CHARACTERS} characters on one line` },
+  );
+
+const percent = (max: number) =>
+  z.string().transform((value, context): Micros => {
+    const micros = parseMicros(value, max);
+    if (micros !== null) return micros;
+    context.addIssue({ code: "custom", message: `expected a percentage from 0 to ${max}` });
+    return z.NEVER;
+  });
+
+const days = z
+  .string()
+  .regex(/^\d{1,5}$/, { error: "expected a whole number of days" })
+  .transform(Number)
+  .refine((value) => value <= MAX_CARRY_DAYS, { error: `expected at most ${MAX_CARRY_DAYS} days` });

@@ -1,0 +1,31 @@
+import { withRegistry } from "../access/open-state.ts";
+import type { Clock } from "../clock.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
+
+const OVERLAP_MS = 24 * 3_600_000;
+const LABEL = "demonstration";
+
+/**
+ * One fresh key for each paid tier, of the accounts `demo-starter` and `demo-pro`. A key cannot be
+ * shown twice, so every start makes new ones; those of the start before work for another day.
+ */
+export function demoKeys(state: string, clock: Clock): Promise<Record<KeyTierName, string>> {
+  return withRegistry(state, clock, "change", async (registry) => {
+    const keys: Partial<Record<KeyTierName, string>> = {};
+    const accounts = new Set((await registry.accounts()).map(({ name }) => name));
+    for (const tier of KEY_TIER_NAMES) {
+      const account = `demo-${tier}`;
+      if (!accounts.has(account)) await registry.addAccount(account, tier, null);
+      const current = (await registry.keys(account)).find(
+        (record) =>
+          record.label === LABEL && record.revoked_at === null && record.replaced_by === null,
+      );
+      const { key } =
+        current === undefined
+          ? await registry.createKey(account, LABEL)
+          : await registry.rotateKey(current.key_id, OVERLAP_MS);
+      keys[tier] = key;
+    }
+    return keys as Record<KeyTierName, string>;
+  });
+}

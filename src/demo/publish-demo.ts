@@ -1,0 +1,75 @@
+/** Publishes the demonstration market: five years of history, and the sessions up to now. */
+import type { Clock } from "../clock.ts";
+import { ConflictError } from "../errors.ts";
+import type { Source } from "../feed/source.ts";
+import { sourceOf } from "../feed/source.ts";
+import { sessionAt, sessionKey, type Session } from "../market/session.ts";
+import { publish } from "../publish/publish.ts";
+import type { Progress } from "../publish/request.ts";
+import { readHead } from "../snapshot/publication-log.ts";
+import { readManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { demoCatalogPath } from "./catalog.ts";
+import { demoCsv, demoHistory } from "./feed.ts";
+import { DEMO_NOTICE } from "./notice.ts";
+import { DEMO_FIRST_SESSION } from "./series.ts";
+
+/** So many sessions get a snapshot of their own; what lies before them comes as history. */
+const CONSECUTIVE_SESSIONS = 4;
+
+const GATES = {
+  maxMoveMicros: 50_000_000,
+  minCoverageMicros: 80_000_000,
+  maxCarryDays: 45,
+  acceptMoves: false,
+  allowSparse: false,
+} as const;
+
+/**
+ * Goes on from what the store holds, up to the session the clock is in. Throws ConflictError where
+ * the store holds something else than the demonstration.
+ */
+export async function publishDemo(
+  store: ObjectStore,
+  clock: Clock,
+  progress: Progress,
+): Promise<void> {
+  const head = await readHead(store);
+  if (head !== null) {
+    const { attribution } = await readManifest(store, head, head.manifest_sha256);
+    if (attribution !== DEMO_NOTICE) {
+      throw new ConflictError(
+        `${store.location} holds snapshots that are not the demonstration's; name another folder with --store`,
+      );
+    }
+  }
+  const current = sessionAt(clock.now());
+  let from = head === null ? DEMO_FIRST_SESSION : head.session + 1;
+  let session = Math.max(from, current - CONSECUTIVE_SESSIONS + 1);
+  for (; session <= current; session += 1) {
+    await publish(
+      {
+        catalog: sourceOf(demoCatalogPath),
+        quotes: [quotesOf(from, session)],
+        closes: [],
+        session,
+        attribution: DEMO_NOTICE,
+        revise: null,
+        dryRun: false,
+        gates: GATES,
+      },
+      store,
+      clock,
+      (stage, done, total) => progress(`${sessionKey(session)} ${stage}`, done, total),
+    );
+    from = session + 1;
+  }
+}
+
+const quotesOf = (from: Session, to: Session): Source => ({
+  name: "the demonstration",
+  format: "csv",
+  async *open() {
+    for (const text of demoCsv(demoHistory(from, to))) yield Buffer.from(text);
+  },
+});

@@ -1,0 +1,55 @@
+/** The reusable parts of the OpenAPI document: schemas and header fields. */
+import { z } from "zod";
+import * as payload from "../payload/schemas.ts";
+import { PROBLEMS, type ProblemCode } from "./problem.ts";
+
+export type Json = { readonly [name: string]: unknown };
+
+const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
+
+const SCHEMAS = {
+  Board: payload.board,
+  ContractRecord: payload.contractRecord,
+  Contract: payload.contract,
+  Index: payload.index,
+  Usage: payload.usage,
+  Health: payload.health,
+  Readiness: payload.readiness,
+  Problem: payload.problem(CODES),
+} as const;
+export type SchemaName = keyof typeof SCHEMAS;
+
+const header = (description: string, type: "string" | "integer"): Json => ({
+  description,
+  schema: { type },
+});
+
+export const HEADERS = {
+  "x-ratelimit-remaining": header("Calls left this month; 2147483647: no limit.", "integer"),
+  "x-session-utc": header("The payload's session.", "string"),
+  "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
+  "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
+  etag: header("Strong, and another for each content coding.", "string"),
+} as const;
+
+export function ref(kind: string, name: string): Json {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+const headerRefs = (names: readonly (keyof typeof HEADERS)[]): Json =>
+  Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
+
+/** On every answer. */
+export const REMAINING = headerRefs(["x-ratelimit-remaining"]);
+/** On answers with data. */
+export const DATA_HEADERS = headerRefs(Object.keys(HEADERS) as (keyof typeof HEADERS)[]);
+
+/** JSON Schema 2020-12, which OpenAPI 3.1 is based on. */
+export function componentSchemas(): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { uri: (id) => `#/components/schemas/${id}` });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+  );
+}

@@ -1,0 +1,208 @@
+/** The operations of the OpenAPI document, from the routes and the table of problems. */
+import { TIER_NAMES, TIERS } from "../market/tier.ts";
+import { DATA_HEADERS, ref, REMAINING, type Json, type SchemaName } from "./openapi-components.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
+import {
+  BOARD_ROUTE,
+  CONTRACT_ROUTE,
+  CSV_ROUTE,
+  INDEX_ROUTE,
+  USAGE_ROUTE,
+  XLSX_ROUTE,
+  type DataRoute,
+} from "./routes.ts";
+
+const CSV_TYPE = "text/csv; charset=utf-8; header=present";
+const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+/** Refusals that any route, any route with a key, and any route of data can give. */
+const ANY_PROBLEMS: readonly ProblemCode[] = [
+  "method_not_allowed",
+  "key_in_query",
+  "bad_request",
+  "request_timeout",
+  "headers_too_large",
+  "internal",
+];
+const KEY_PROBLEMS: readonly ProblemCode[] = [
+  ...ANY_PROBLEMS,
+  "invalid_key",
+  "key_suspended",
+  "trial_lapsed",
+  "state_unavailable",
+  "unknown_parameter",
+];
+const DATA_PROBLEMS: readonly ProblemCode[] = [...KEY_PROBLEMS, "no_session", "quota_exceeded"];
+
+export function paths(): Json {
+  return {
+    [BOARD_ROUTE.path]: data(BOARD_ROUTE, "getBoard", "The board", { json: "Board" }),
+    [CONTRACT_ROUTE.path]: data(
+      CONTRACT_ROUTE,
+      "getContract",
+      "A contract with its history",
+      { json: "Contract" },
+      ["key_required", "unknown_contract", "not_on_board"],
+      [
+        {
+          name: "id",
+          in: "path",
+          required: true,
+          schema: { type: "string" },
+          description: "The contract's id.",
+        },
+      ],
+    ),
+    [INDEX_ROUTE.path]: data(
+      INDEX_ROUTE,
+      "getIndex",
+      "The composite index, or a basket of one's own",
+      { json: "Index" },
+      ["key_required", "tier_required", "invalid_parameter", "unknown_contract", "no_base_level"],
+      BASKET_PARAMETERS,
+    ),
+    [CSV_ROUTE.path]: data(CSV_ROUTE, "exportCsv", "The board as CSV", { text: CSV_TYPE }, [
+      "key_required",
+    ]),
+    [XLSX_ROUTE.path]: data(
+      XLSX_ROUTE,
+      "exportXlsx",
+      "The board as an Excel workbook",
+      { binary: XLSX_TYPE },
+      ["key_required", "tier_required"],
+    ),
+    [USAGE_ROUTE.path]: {
+      get: {
+        operationId: "getUsage",
+        summary: "Calls used this month",
+        description: "Not counted, and answered when the quota is spent, too.",
+        tags: ["Account"],
+        responses: { 200: jsonResponse("Usage", "Calls used."), ...problems(KEY_PROBLEMS) },
+      },
+    },
+    "/openapi.json": {
+      get: service("getOpenApi", "This document", {
+        description: "OpenAPI 3.1.",
+        headers: REMAINING,
+        content: { "application/json": { schema: OPENAPI_SCHEMA } },
+      }),
+    },
+    "/healthz": {
+      get: service("getHealth", "Whether the process answers", jsonResponse("Health", "It does.")),
+    },
+    "/readyz": {
+      get: service(
+        "getReadiness",
+        "Whether there is data to serve, and what is wrong",
+        jsonResponse("Readiness", "A snapshot is served."),
+        ["no_session"],
+      ),
+    },
+  };
+}
+
+const OPENAPI_SCHEMA: Json = {
+  type: "object",
+  required: ["openapi"],
+  properties: { openapi: { type: "string" } },
+  additionalProperties: true,
+};
+
+/** What a 200 carries: a JSON schema, or another media type. */
+type Content =
+  | { readonly json: SchemaName }
+  | { readonly text: string }
+  | { readonly binary: string };
+
+function data(
+  route: DataRoute,
+  operationId: string,
+  summary: string,
+  content: Content,
+  more: readonly ProblemCode[] = [],
+  parameters: readonly Json[] = [],
+): Json {
+  const offered = TIER_NAMES.filter((name) => route.isOffered(TIERS[name], []));
+  return {
+    get: {
+      operationId,
+      summary,
+      description: `Tiers: ${offered.join(", ")}.`,
+      tags: ["Data"],
+      ...(parameters.length > 0 && { parameters }),
+      responses: {
+        200: {
+          description: "Counted as one call.",
+          headers: DATA_HEADERS,
+          content: contentOf(content),
+        },
+        304: { description: "Not changed. Not counted.", headers: DATA_HEADERS },
+        ...problems([...DATA_PROBLEMS, ...more]),
+      },
+    },
+  };
+}
+
+function contentOf(content: Content): Json {
+  if ("json" in content) return { "application/json": { schema: ref("schemas", content.json) } };
+  if ("text" in content) return { [content.text]: { schema: { type: "string" } } };
+  return { [content.binary]: { schema: { type: "string", format: "binary" } } };
+}
+
+const service = (
+  operationId: string,
+  summary: string,
+  ok: Json,
+  more: readonly ProblemCode[] = [],
+): Json => ({
+  operationId,
+  summary,
+  tags: ["Service"],
+  security: [{}],
+  responses: { 200: ok, ...problems([...ANY_PROBLEMS, ...more]) },
+});
+
+const jsonResponse = (schema: SchemaName, description: string): Json => ({
+  description,
+  headers: REMAINING,
+  content: { "application/json": { schema: ref("schemas", schema) } },
+});
+
+/** One response a status, naming the codes it can have. Faults of parameters are 400 throughout. */
+function problems(codes: readonly ProblemCode[]): Json {
+  const byStatus = new Map<number, ProblemCode[]>();
+  const add = (status: number, code: ProblemCode): void => {
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  };
+  for (const code of new Set(codes)) {
+    add(PROBLEMS[code].status, code);
+    if (code === "unknown_contract" && codes.includes("no_base_level")) add(400, code);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [
+      status,
+      {
+        description: found.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join("\n\n"),
+        headers: REMAINING,
+        content: { [PROBLEM_MEDIA_TYPE]: { schema: ref("schemas", "Problem") } },
+      },
+    ]),
+  );
+}
+
+const BASKET_PARAMETERS: readonly Json[] = [
+  {
+    name: "ids",
+    in: "query",
+    description:
+      "Contracts of a basket of one's own (pro): 1 to 100 ids, each once, separated by commas.",
+    schema: { type: "string" },
+  },
+  {
+    name: "weights",
+    in: "query",
+    description:
+      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
+    schema: { type: "string" },
+  },
+];
