@@ -17,7 +17,7 @@ export function printJson(value: unknown): void {
  * null prints as `-`. The names are underlined on a terminal, and plain elsewhere.
  */
 export function printTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const isTerminal = process.stdout.isTTY === true;
+  const isTerminal = process.stdout.isTTY;
   const lines = tableLines(columns, rows);
   lines.forEach((line, index) => printLine(index === 0 && isTerminal ? underlined(line) : line));
 }
@@ -57,7 +57,7 @@ export function progressTo(stream: NodeJS.WriteStream): {
 } {
   let stageShown = "";
   let shownAtMs = 0;
-  const isTerminal = stream.isTTY === true;
+  const isTerminal = stream.isTTY;
   return {
     tell(stage, done, total) {
       const isLast = done === total;

@@ -1,4 +1,4 @@
-import { Option } from "commander";
+import type { Option } from "commander";
 import { setting } from "../config.ts";
 
 /** `--state`, shared by every command that knows accounts, keys and counts. */

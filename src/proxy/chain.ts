@@ -1,7 +1,7 @@
 import type { MaybePromise } from "../access/access.ts";
 
-/** `next` of the value: at once where it is there, later where it is promised. */
+/** `use` of the value: at once where it is there, later where it is promised. */
 export const chain = <T, U>(
   value: MaybePromise<T>,
-  next: (value: T) => MaybePromise<U>,
-): MaybePromise<U> => (value instanceof Promise ? value.then(next) : next(value));
+  use: (value: T) => MaybePromise<U>,
+): MaybePromise<U> => (value instanceof Promise ? value.then(use) : use(value));

@@ -85,7 +85,7 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   }
   const refused = refuseBody(request);
   if (refused !== null) return { reply: refused };
-  const acceptEncoding = request.headers["accept-encoding"] as string | undefined;
+  const acceptEncoding = request.headers["accept-encoding"];
   const { tier } = caller;
   const asked = { snapshot, tier, route, id, query, acceptEncoding, nowMs };
   return chain(findResource(asked), (found) =>

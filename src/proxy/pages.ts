@@ -46,7 +46,7 @@ export class Pages {
     const page = this.#pages.get(path);
     if (page === undefined) throw new Error(`No page is prepared for ${path}`);
     const { source, etagRoot, coded } = page;
-    const accepted = request["accept-encoding"] as string | undefined;
+    const accepted = request["accept-encoding"];
     const coding = chooseCoding(accepted, (name) => coded.has(name));
     const body = coded.get(coding) ?? source.body;
     const headers = {

@@ -49,7 +49,7 @@ describe("an SQLite state", () => {
 
   test("is readable by its owner only", async () => {
     const gatekeeper = await openGatekeeper(location, clock);
-    gatekeeper.take("account:acme", null, clock.now());
+    await gatekeeper.take("account:acme", null, clock.now());
     expect(((await stat(location)).mode & 0o777).toString(8)).toBe("700");
     const names = await readdir(location);
     expect(names).toEqual(
@@ -133,7 +133,7 @@ describe("an SQLite state", () => {
   test("counts in memory while the file is damaged, and in the file that replaces it", async () => {
     const file = join(location, "chipboard.sqlite");
     const gatekeeper = await openGatekeeper(location, clock);
-    gatekeeper.take("account:acme", 10, clock.now());
+    await gatekeeper.take("account:acme", 10, clock.now());
     await vi.waitFor(async () => {
       const copy = new DatabaseSync(file, { readOnly: true });
       const row = copy.prepare("SELECT used FROM calls").get();
@@ -161,8 +161,8 @@ describe("an SQLite state", () => {
     const moving = { now: () => nowMs };
     const gatekeeper = await openGatekeeper(location, moving);
     const subject = gatekeeper.addressSubject("203.0.113.7", november);
-    gatekeeper.take(subject, 1_000, november);
-    gatekeeper.take("account:acme", null, november);
+    await gatekeeper.take(subject, 1_000, november);
+    await gatekeeper.take("account:acme", null, november);
     await gatekeeper.close();
     nowMs = Date.parse("2026-12-01T01:00:00.000Z");
     const next = await openGatekeeper(location, moving);

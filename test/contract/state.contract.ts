@@ -234,7 +234,7 @@ export function stateContract(name: string, create: () => Promise<StateUnderTest
         const end = Date.UTC(year, number, 1);
         const gatekeeper = await serve();
         nowMs = end - 1;
-        const last = [0, 1, 2].map(() => gatekeeper.take("account:acme", 2, nowMs));
+        const last = [0, 1, 2].map(async () => gatekeeper.take("account:acme", 2, nowMs));
         expect((await Promise.all(last)).map(({ granted }) => granted)).toEqual([
           true,
           true,

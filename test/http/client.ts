@@ -36,7 +36,7 @@ export async function call(url: string, options: CallOptions = {}): Promise<Rece
       {
         hostname,
         port,
-        path: target[2] === "" ? "/" : (target[2] as string),
+        path: target[2] === "" ? "/" : target[2],
         method,
         agent: false,
         ...(ca !== undefined && { ca }),

@@ -112,7 +112,7 @@ describe("in Chromium", () => {
       const read = await page.evaluate(
         async ([url, key]) => {
           const response = await fetch(`${url}/api/public/v1/prices`, {
-            headers: { "x-api-key": key as string, "if-none-match": '"none"' },
+            headers: { "x-api-key": key, "if-none-match": '"none"' },
           });
           const refused = await fetch(`${url}/api/public/v1/prices?x=1`);
           return {

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withRegistry } from "../../src/access/open-state.ts";
@@ -12,7 +13,7 @@ import { call } from "./client.ts";
 import { eventually, publishSession, SESSION, TestClock } from "./fixture.ts";
 
 const API = "/api/public/v1";
-const CHILD = new URL("serve-child.ts", import.meta.url).pathname;
+const PROGRAM = fileURLToPath(new URL("../../bin/chipboard.ts", import.meta.url));
 const NOW = "2026-11-21T00:05:00Z";
 
 let folder: string;
@@ -44,7 +45,7 @@ interface Serving {
 /** Starts `serve` and waits for the line that says where. */
 async function serve(args: readonly string[], env: Record<string, string> = {}): Promise<Serving> {
   const all = ["--store", store, "--state", state, "--port", "0", "--metrics-port", "off", ...args];
-  const child = spawn(process.execPath, [CHILD, ...all], {
+  const child = spawn(process.execPath, [PROGRAM, "serve", ...all], {
     env: { ...process.env, CHIPBOARD_NOW: NOW, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -96,7 +97,7 @@ test("--json, options from the environment, and IPv6", async () => {
 
 test("metrics have a port of their own, and are nowhere else", async () => {
   const args = ["--store", store, "--state", state, "--port", "0", "--metrics-port", "0", "--json"];
-  const child = spawn(process.execPath, [CHILD, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, "serve", ...args], {
     env: { ...process.env, CHIPBOARD_NOW: NOW },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -193,7 +194,7 @@ describe("what it cannot start with", () => {
   for (const [option = "", value = ""] of BAD) {
     test(`${option} ${value}`, async () => {
       const serving = await serve([option, value]);
-      expect(await serving.exit).not.toBe(0);
+      expect(await serving.exit).toBe(2);
       expect(serving.stderr()).toContain(option);
       expect(serving.stderr()).not.toMatch(/\n\s+at /);
     });

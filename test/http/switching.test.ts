@@ -146,6 +146,35 @@ test(
   },
 );
 
+test("a rollback is a publication like any other: the older snapshot takes over", async () => {
+  proxy = await startTestProxy();
+  const { store, clock, pro } = proxy;
+  const ask = (headers: Record<string, string> = {}) =>
+    proxy.get(`${API}/prices`, { key: pro, headers });
+  const first = await ask();
+  await publishSession(store, clock, SESSION, { usd: 12, revise: "Mistaken" });
+  await eventually(async () => (await snapshotOf()) === "2026-11-21T00Z/r2");
+  clock.ms += 60_000;
+  const published = (await readPublication(store, 1)) as Publication;
+  const at = new Date(clock.ms).toISOString();
+  const rollback = {
+    ...published,
+    number: 3,
+    action: "rollback",
+    reason: "It was right",
+    at,
+  } as const;
+  expect(await appendPublication(store, rollback)).toBe("created");
+  await eventually(async () => (await snapshotOf()) === "2026-11-21T00Z/r1");
+  const again = await ask();
+  expect(again.body.equals(first.body)).toBe(true);
+  const etag = first.headers.etag as string;
+  expect(again.headers.etag).toBe(etag);
+  // What was fetched in between, or before, is seen to be older.
+  expect(again.headers["last-modified"]).toBe(new Date(clock.ms).toUTCString());
+  expect((await ask({ "if-none-match": etag })).status).toBe(304);
+});
+
 test("downloads begun before a switch end with the old bytes", async () => {
   proxy = await startTestProxy();
   const { store, clock, url, pro } = proxy;
