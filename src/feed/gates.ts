@@ -135,7 +135,7 @@ function changedSpecifications(input: GateInput): string[] {
   const before = new Map(input.catalogBefore.map((contract) => [contract.id, contract]));
   return input.catalog.flatMap((contract) => {
     const old = before.get(contract.id);
-    if (old === undefined || !input.after.has(contract.id)) return [];
+    if (old === undefined || !input.before.has(contract.id)) return [];
     const changes = [
       ...(old.unit === contract.unit
         ? []

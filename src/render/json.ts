@@ -17,8 +17,8 @@ export function boardBody(envelope: Envelope, view: TierView, nextSession: Sessi
   return (
     `${envelopeHead(envelope)},` +
     `"counts":{"memory":${memory.length},"semiconductor":${semiconductor.length}},` +
-    `"next_session_utc":"${sessionUtc(nextSession)}",` +
-    `"memory":${records(memory)},"semiconductor":${records(semiconductor)}}\n`
+    `"memory":${records(memory)},"semiconductor":${records(semiconductor)},` +
+    `"next_session_utc":"${sessionUtc(nextSession)}"}\n`
   );
 }
 

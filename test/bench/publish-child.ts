@@ -1,0 +1,5 @@
+/** Runs `publish` with the options given and tells the peak memory of the process. */
+import { run } from "../../src/cli.ts";
+
+process.exitCode = await run([process.execPath, "chipboard", "publish", ...process.argv.slice(2)]);
+console.log(`peak_kb=${process.resourceUsage().maxRSS}`);

@@ -1,0 +1,136 @@
+/** Small inputs for publish, and publish itself in this process: what it says and what it leaves. */
+import { ChipboardError } from "../../src/errors.ts";
+import type { GateOptions } from "../../src/feed/gates.ts";
+import type { Source } from "../../src/feed/source.ts";
+import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
+import { publish, type PublishResult } from "../../src/publish/publish.ts";
+import { readHead } from "../../src/snapshot/publication-log.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+
+export const at = (key: string): Session => parseSession(key) as Session;
+export const SESSION = at("2026-11-21T00Z");
+
+const CATALOG_COLUMNS =
+  "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free";
+
+export interface CatalogRow {
+  readonly id: string;
+  readonly name?: string;
+  readonly board?: string;
+  readonly unit?: string;
+  readonly capacity_gb?: string;
+  readonly max_carry_days?: string;
+  readonly free?: string;
+}
+
+/** A catalog in CSV; a row that is only an id gets plain values. */
+export function catalogOf(rows: readonly (string | CatalogRow)[]): string {
+  const lines = rows.map((item) => {
+    const row = typeof item === "string" ? { id: item } : item;
+    const { id, name = `Contract ${id}`, board = "memory", unit = "USD per piece" } = row;
+    const { capacity_gb = "", max_carry_days = "", free = "" } = row;
+    const start = `${id},${id.toUpperCase()},${name},${board},DRAM,${unit},40,Source`;
+    return `${start},https://s.example/${id},${capacity_gb},${max_carry_days},${free}`;
+  });
+  return [CATALOG_COLUMNS, ...lines, ""].join("\n");
+}
+
+/** `id,spot_usd` for the session being published. */
+export const quotesOf = (levels: Readonly<Record<string, number | string>>): string =>
+  `id,spot_usd\n${Object.entries(levels)
+    .map(([id, usd]) => `${id},${usd}\n`)
+    .join("")}`;
+
+export const lines = (...texts: readonly string[]): string => `${texts.join("\n")}\n`;
+
+export interface Run extends Partial<GateOptions> {
+  readonly session?: string;
+  readonly catalog?: string;
+  /** One text a file: quotes.csv, quotes-2.csv, … */
+  readonly quotes?: string | readonly string[];
+  readonly closes?: string | readonly string[];
+  readonly attribution?: string;
+  readonly revise?: string;
+  readonly dryRun?: boolean;
+}
+
+/** How a publish ended: the exit code, and on a failure all lines of the message. */
+export interface Ended {
+  readonly code: number;
+  readonly said: readonly string[];
+  readonly result: PublishResult | null;
+}
+
+/** Publishes in this process, with the clock in the session (or in SESSION, if that is later). */
+export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
+  const session = at(run.session ?? "2026-11-21T00Z");
+  try {
+    const result = await publish(
+      {
+        catalog: run.catalog === undefined ? null : sourceOf("catalog", run.catalog),
+        quotes: sourcesOf("quotes", run.quotes),
+        closes: sourcesOf("closes", run.closes),
+        session,
+        attribution: run.attribution ?? null,
+        revise: run.revise ?? null,
+        dryRun: run.dryRun ?? false,
+        gates: {
+          maxMoveMicros: run.maxMoveMicros ?? 50_000_000,
+          minCoverageMicros: run.minCoverageMicros ?? 80_000_000,
+          maxCarryDays: run.maxCarryDays ?? 45,
+          acceptMoves: run.acceptMoves ?? false,
+          allowSparse: run.allowSparse ?? false,
+        },
+      },
+      store,
+      { now: () => sessionStartMs(Math.max(session, SESSION)) + 300_000 },
+      () => {},
+    );
+    return { code: 0, said: [], result };
+  } catch (error) {
+    if (!(error instanceof ChipboardError)) throw error;
+    return { code: error.exitCode, said: [error.message, ...error.details], result: null };
+  }
+}
+
+/** Publishes and returns the snapshot's name; throws where it does not end with 0. */
+export async function mustPublish(store: ObjectStore, run: Run): Promise<string> {
+  const { result, said } = await tryPublish(store, run);
+  if (result === null) throw new Error(said.join("\n"));
+  return snapshotText(result.snapshot);
+}
+
+/** Every key of the store with its bytes as text, to compare before and after. */
+export async function contentOf(store: ObjectStore): Promise<Record<string, string>> {
+  const content: Record<string, string> = {};
+  for await (const { key } of store.list("")) {
+    content[key] = (await store.get(key))?.toString("latin1") ?? "";
+  }
+  return content;
+}
+
+/** A JSON file of the head's snapshot. */
+export async function headJson(store: ObjectStore, path: string): Promise<any> {
+  const head = await readHead(store);
+  if (head === null) throw new Error("The store is empty");
+  const bytes = await store.get(`sessions/${snapshotText(head)}/${path}`);
+  return JSON.parse(String(bytes));
+}
+
+const sourcesOf = (kind: string, texts: string | readonly string[] = []): Source[] =>
+  (typeof texts === "string" ? [texts] : texts).map((text, index) =>
+    sourceOf(index === 0 ? kind : `${kind}-${index + 1}`, text),
+  );
+
+/** Named by its content: `.json` and `.ndjson` where it looks like that. */
+function sourceOf(stem: string, text: string): Source {
+  const format = text.startsWith("[") ? "json" : text.startsWith("{") ? "ndjson" : "csv";
+  return {
+    name: `${stem}.${format}`,
+    format,
+    open: async function* () {
+      yield Buffer.from(text);
+    },
+  };
+}

@@ -1,0 +1,337 @@
+/**
+ * A second calculation of every published number, from the raw rows of the input: the plainest
+ * loops over texts and dates, fractions of big integers, nothing of the program's own. The program
+ * is checked against it; where they differ, one of them is wrong.
+ *
+ * Numbers come out as their exact text behind a `#`, so that `#1.50` and `#1.5` are not equal.
+ */
+
+/** A row of the catalog. */
+export interface RawContract {
+  readonly id: string;
+  readonly ticker: string;
+  readonly name: string;
+  readonly board: "memory" | "semiconductor";
+  readonly segment: string;
+  readonly unit: string;
+  readonly ai_exposure_pct: string;
+  readonly source: string;
+  readonly source_url: string;
+  readonly capacity_gb: string | null;
+  readonly max_carry_days: number | null;
+  readonly free: boolean;
+}
+
+/** A level as it was given; `session_utc` is an instant, `as_of` a date. */
+export interface RawLevel {
+  readonly id: string;
+  readonly session_utc: string;
+  readonly spot_usd: string;
+  readonly as_of: string;
+  readonly basis: string;
+  readonly source: string | null;
+  readonly source_url: string | null;
+  readonly break: string | null;
+}
+
+export interface RawMarket {
+  readonly contracts: readonly RawContract[];
+  readonly levels: readonly RawLevel[];
+  readonly max_carry_days: number;
+}
+
+export type RawTier = "free" | "starter" | "pro";
+
+export interface NaiveRecord {
+  readonly [field: string]: unknown;
+  readonly id: string;
+}
+
+export interface NaiveIndex {
+  readonly base: { readonly date: string; readonly level: string };
+  readonly level: string | null;
+  readonly chg_24h_pct: string | null;
+  readonly chg_30d_pct: string | null;
+  readonly constituents: string;
+  readonly contributions: readonly Readonly<Record<string, string>>[];
+  readonly excluded: readonly { readonly id: string; readonly reason: string }[];
+}
+
+/** What a tier holds of one session. */
+export interface NaiveTier {
+  readonly session_utc: string;
+  readonly memory: readonly NaiveRecord[];
+  readonly semiconductor: readonly NaiveRecord[];
+  readonly history: ReadonlyMap<string, readonly { date: string; close_usd: string }[]>;
+  readonly breaks: ReadonlyMap<string, readonly { session_utc: string; reason: string }[]>;
+  readonly index: NaiveIndex;
+}
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** The tier's view of the snapshot of `headUtc`: free and starter are 12 hours behind. */
+export function naiveTier(raw: RawMarket, headUtc: string, tier: RawTier): NaiveTier {
+  const at = Date.parse(headUtc) - (tier === "pro" ? 0 : 12 * HOUR);
+  const listed = onBoard(raw, at).filter(({ contract }) => tier !== "free" || contract.free);
+  const records = listed.map((entry) => ({ board: entry.contract.board, ...recordOf(entry, at) }));
+  const withoutBoard = ({ board: _board, ...record }: NaiveRecord): NaiveRecord => record;
+  return {
+    session_utc: iso(at),
+    memory: records.filter(({ board }) => board === "memory").map(withoutBoard),
+    semiconductor: records.filter(({ board }) => board === "semiconductor").map(withoutBoard),
+    history: new Map(listed.map((entry) => [entry.contract.id, historyOf(entry, at, tier)])),
+    breaks: new Map(
+      listed.map((entry) => [
+        entry.contract.id,
+        breaksOf(entry.levels).filter(({ session_utc }) =>
+          isWithinDepth(session_utc.slice(0, 10), at, tier),
+        ),
+      ]),
+    ),
+    index: naiveIndex(raw, iso(at), null),
+  };
+}
+
+/**
+ * The composite index, or the basket of `picks` in the order given. Every pick must be a
+ * constituent. `weights` null: all equal.
+ */
+export function naiveIndex(
+  raw: RawMarket,
+  sessionUtc: string,
+  picks: readonly string[] | null,
+  weights: readonly string[] | null = null,
+): NaiveIndex {
+  const at = Date.parse(sessionUtc);
+  const then = yearsBefore(at, 1);
+  const excluded: { id: string; reason: string }[] = [];
+  const members: { contract: RawContract; now: Fraction; base: Fraction; levels: Level[] }[] = [];
+  for (const { contract, level, levels, limit } of onBoard(raw, at)) {
+    const base = inForce(levels, then);
+    if (base === null || then - base.at > limit) {
+      excluded.push({ id: contract.id, reason: "no_base_level" });
+    } else if (isBroken(levels, base, level)) {
+      excluded.push({ id: contract.id, reason: "break" });
+    } else {
+      members.push({ contract, now: level.usd, base: base.usd, levels });
+    }
+  }
+  const chosen =
+    picks === null
+      ? members
+      : picks.map((pick) => {
+          const member = members.find(({ contract }) => contract.id === pick);
+          if (member === undefined) throw new Error(`${pick} is no constituent`);
+          return member;
+        });
+
+  const shares = weights === null ? chosen.map(() => ONE) : weights.map(fractionOf);
+  const total = shares.reduce(plus, ZERO);
+  const weighted = chosen.map((member, place) => {
+    const weight = over(shares[place] as Fraction, total);
+    const partAt = (instant: number): Fraction =>
+      times(weight, over((inForce(member.levels, instant) as Level).usd, member.base));
+    return { ...member, weight, partAt, part: times(weight, over(member.now, member.base)) };
+  });
+  const sumNow = weighted.map(({ part }) => part).reduce(plus, ZERO);
+  const sumAt = (instant: number): Fraction =>
+    weighted.map(({ partAt }) => partAt(instant)).reduce(plus, ZERO);
+  const sum24h = sumAt(at - DAY);
+  const change = (before: Fraction): string | null =>
+    weighted.length === 0 ? null : percentChange(sumNow, before);
+
+  return {
+    base: { date: iso(then).slice(0, 10), level: "#100" },
+    level: weighted.length === 0 ? null : rounded(times(HUNDRED, sumNow), 4),
+    chg_24h_pct: change(sum24h),
+    chg_30d_pct: change(sumAt(at - 30 * DAY)),
+    constituents: `#${weighted.length}`,
+    contributions: weighted.map(({ contract, now, base, weight, part, partAt }) => ({
+      id: contract.id,
+      ticker: contract.ticker,
+      segment: contract.segment,
+      weight_pct: rounded(times(HUNDRED, weight), 4),
+      base_usd: rounded(base, 6),
+      spot_usd: rounded(now, 6),
+      relative: rounded(over(now, base), 6),
+      contribution: rounded(times(HUNDRED, minus(part, weight)), 4),
+      contribution_24h_pct: rounded(over(times(HUNDRED, minus(part, partAt(at - DAY))), sum24h), 4),
+    })),
+    excluded: picks === null ? excluded : [],
+  };
+}
+
+/** The contracts whose last level at the session is over the carry limit, in catalog order. */
+export function naiveDropped(raw: RawMarket, sessionUtc: string): string[] {
+  const at = Date.parse(sessionUtc);
+  const listed = new Set(onBoard(raw, at).map(({ contract }) => contract.id));
+  return raw.contracts
+    .map(({ id }) => id)
+    .filter((id) => !listed.has(id) && inForce(levelsOf(raw, id, at), at) !== null);
+}
+
+/** The contracts on the board without a level for the session, in board order. */
+export const naiveCarried = (raw: RawMarket, sessionUtc: string): string[] =>
+  onBoard(raw, Date.parse(sessionUtc))
+    .filter(({ level }) => level.at !== Date.parse(sessionUtc))
+    .map(({ contract }) => contract.id);
+
+/** The same day and hour so many calendar years earlier; of 29 February, 28 where there is none. */
+export function naiveYearsBefore(instantUtc: string, years: number): string {
+  return iso(yearsBefore(Date.parse(instantUtc), years));
+}
+
+interface Level {
+  readonly at: number;
+  readonly usd: Fraction;
+  readonly row: RawLevel;
+}
+
+interface Entry {
+  readonly contract: RawContract;
+  /** Those at or before the session, oldest first. */
+  readonly levels: Level[];
+  readonly level: Level;
+  /** How old a level may be, in milliseconds. */
+  readonly limit: number;
+}
+
+/** Memory first, then semiconductor, each in catalog order. */
+function onBoard(raw: RawMarket, at: number): Entry[] {
+  const entries: Entry[] = [];
+  for (const board of ["memory", "semiconductor"]) {
+    for (const contract of raw.contracts) {
+      if (contract.board !== board) continue;
+      const levels = levelsOf(raw, contract.id, at);
+      const level = inForce(levels, at);
+      const limit = (contract.max_carry_days ?? raw.max_carry_days) * DAY;
+      if (level === null || at - level.at > limit) continue;
+      entries.push({ contract, levels, level, limit });
+    }
+  }
+  return entries;
+}
+
+const levelsOf = (raw: RawMarket, id: string, at: number): Level[] =>
+  raw.levels
+    .filter((row) => row.id === id && Date.parse(row.session_utc) <= at)
+    .map((row) => ({ at: Date.parse(row.session_utc), usd: fractionOf(row.spot_usd), row }))
+    .sort((a, b) => a.at - b.at);
+
+function inForce(levels: readonly Level[], at: number): Level | null {
+  let last: Level | null = null;
+  for (const level of levels) if (level.at <= at) last = level;
+  return last;
+}
+
+const isBroken = (levels: readonly Level[], then: Level, now: Level): boolean =>
+  levels.some(({ at, row }) => row.break !== null && then.at < at && at <= now.at);
+
+const breaksOf = (levels: readonly Level[]): { session_utc: string; reason: string }[] =>
+  levels.flatMap(({ at, row }) =>
+    row.break === null ? [] : [{ session_utc: iso(at), reason: row.break }],
+  );
+
+function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveRecord {
+  const change = (instant: number): string | null => {
+    const then = inForce(levels, instant);
+    if (then === null || instant - then.at > limit || isBroken(levels, then, level)) return null;
+    return percentChange(level.usd, then.usd);
+  };
+  const { capacity_gb: capacity } = contract;
+  return {
+    id: contract.id,
+    ticker: contract.ticker,
+    name: contract.name,
+    segment: contract.segment,
+    unit: contract.unit,
+    spot_usd: rounded(level.usd, 6),
+    chg_24h_pct: change(at - DAY),
+    chg_30d_pct: change(at - 30 * DAY),
+    chg_yoy_pct: change(yearsBefore(at, 1)),
+    ai_exposure_pct: rounded(fractionOf(contract.ai_exposure_pct), 6),
+    basis: level.at === at ? level.row.basis : "carried",
+    as_of: level.row.as_of,
+    source: level.row.source ?? contract.source,
+    source_url: level.row.source_url ?? contract.source_url,
+    capacity_gb: capacity === null ? null : rounded(fractionOf(capacity), 6),
+    usd_per_gb: capacity === null ? null : rounded(over(level.usd, fractionOf(capacity)), 6),
+    break: breaksOf(levels).at(-1) ?? null,
+  };
+}
+
+function historyOf(
+  { levels }: Entry,
+  at: number,
+  tier: RawTier,
+): { date: string; close_usd: string }[] {
+  if (tier === "free") return [];
+  const dates = [...new Set(levels.map(({ row }) => row.as_of))].sort();
+  return dates
+    .filter((date, place) => isWithinDepth(date, at, tier) || place === dates.length - 1)
+    .map((date) => {
+      const last = levels.findLast(({ row }) => row.as_of === date) as Level;
+      return { date, close_usd: rounded(last.usd, 6) };
+    });
+}
+
+function isWithinDepth(date: string, at: number, tier: RawTier): boolean {
+  if (tier === "free") return false;
+  const today = Date.parse(iso(at).slice(0, 10));
+  return Date.parse(date) > (tier === "starter" ? today - 90 * DAY : yearsBefore(today, 5));
+}
+
+function yearsBefore(at: number, years: number): number {
+  const date = new Date(at);
+  const month = date.getUTCMonth();
+  date.setUTCFullYear(date.getUTCFullYear() - years);
+  // 29 February became 1 March.
+  if (date.getUTCMonth() !== month) date.setUTCDate(0);
+  return date.getTime();
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** A fraction; the denominator is positive. */
+interface Fraction {
+  readonly over: bigint;
+  readonly under: bigint;
+}
+
+const ZERO: Fraction = { over: 0n, under: 1n };
+const ONE: Fraction = { over: 1n, under: 1n };
+const HUNDRED: Fraction = { over: 100n, under: 1n };
+
+function fractionOf(text: string): Fraction {
+  const [whole = "", decimals = ""] = text.split(".");
+  return { over: BigInt(whole + decimals), under: 10n ** BigInt(decimals.length) };
+}
+
+const plus = (a: Fraction, b: Fraction): Fraction =>
+  reduced(a.over * b.under + b.over * a.under, a.under * b.under);
+const minus = (a: Fraction, b: Fraction): Fraction =>
+  reduced(a.over * b.under - b.over * a.under, a.under * b.under);
+const times = (a: Fraction, b: Fraction): Fraction => reduced(a.over * b.over, a.under * b.under);
+/** `b` is positive. */
+const over = (a: Fraction, b: Fraction): Fraction => reduced(a.over * b.under, a.under * b.over);
+
+function reduced(top: bigint, bottom: bigint): Fraction {
+  let [a, b] = [top < 0n ? -top : top, bottom];
+  while (b !== 0n) [a, b] = [b, a % b];
+  return { over: top / a, under: bottom / a };
+}
+
+const percentChange = (now: Fraction, then: Fraction): string =>
+  rounded(times(HUNDRED, minus(over(now, then), ONE)), 2);
+
+/** Half away from zero; `#` and the shortest text of the result. */
+function rounded({ over: top, under }: Fraction, decimals: number): string {
+  const scaled = (top < 0n ? -top : top) * 10n ** BigInt(decimals);
+  let units = scaled / under;
+  if ((scaled % under) * 2n >= under) units += 1n;
+  const digits = units.toString().padStart(decimals + 1, "0");
+  const point = digits.length - decimals;
+  const text = `${digits.slice(0, point)}.${digits.slice(point)}`.replace(/\.?0+$/, "");
+  return `#${top < 0n && units !== 0n ? "-" : ""}${text}`;
+}
