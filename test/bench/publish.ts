@@ -87,11 +87,13 @@ function closes(): string {
   })}`;
 }
 
-const quotes = (shift: number): string =>
-  `id,spot_usd\n${each((id, at) => `${id},${level(at, (SESSION >> 1) + shift)}\n`)}`;
+function quotes(shift: number): string {
+  return `id,spot_usd\n${each((id, at) => `${id},${level(at, (SESSION >> 1) + shift)}\n`)}`;
+}
 
-const level = (at: number, day: number): string =>
-  (10 + at + ((day * 7 + at * 13) % 101) / 100).toFixed(2);
+function level(at: number, day: number): string {
+  return (10 + at + ((day * 7 + at * 13) % 101) / 100).toFixed(2);
+}
 
 function each(text: (id: string, at: number) => string): string {
   let all = "";
