@@ -5,6 +5,7 @@ import { demoCommand } from "./commands/demo.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { snapshotsCommand } from "./commands/snapshots.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
 import { PROGRAM } from "./version.ts";
@@ -36,6 +37,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     accountsCommand(),
     keysCommand(),
     usageCommand(),
+    snapshotsCommand(),
   ];
   for (const command of commands) program.addCommand(inheriting(command, program));
   try {

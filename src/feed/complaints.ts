@@ -20,6 +20,11 @@ export class Complaints {
     this.#lines.push(`${where}: ${finding}`);
   }
 
+  /** A source that cannot be read; `failure` says which and why. */
+  unreadable(failure: InputError): void {
+    this.#lines.push(failure.message);
+  }
+
   /** Throws InputError with every complaint, if there is any. */
   raise(): void {
     if (this.#lines.length === 0) return;

@@ -10,19 +10,21 @@ export async function readCsv(input: TableInput): Promise<void> {
   const { source, shape, complaints, where, take } = input;
   let positions: readonly number[] | null = null;
   let width = 0;
+  let returnsInCells = 0;
   const parser = parse({
     record_delimiter: ["\r\n", "\n"],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_CHARACTERS,
     on_record: (record: string[], context) => {
+      returnsInCells += occurrences(record, "\r");
       if (positions === null) {
         positions = headerPositions(record, shape, `${source}:1`, complaints);
         width = record.length;
         if (positions === null) parser.destroy();
         return null;
       }
-      const line = firstLine(context.lines, record);
+      const line = context.lines - returnsInCells - occurrences(record, "\n");
       if (record.length === width) {
         take(
           positions.map((position) => (position < 0 ? "" : (record[position] as string))),
@@ -38,7 +40,7 @@ export async function readCsv(input: TableInput): Promise<void> {
     await feedAll(parser, input.chunks);
   } catch (cause) {
     if (!(cause instanceof CsvError)) throw cause;
-    complaints.at(where(Number(cause["lines"] ?? 1)), explanation(cause));
+    complaints.at(where(Number(cause["lines"] ?? 1) - returnsInCells), explanation(cause));
   }
 }
 
@@ -67,13 +69,16 @@ function headerPositions(
   return shape.columns.map((name) => header.indexOf(name));
 }
 
-/** The parser counts lines at a record's end; quoted line breaks lie before it. */
-function firstLine(lastLine: number, record: readonly string[]): number {
-  let line = lastLine;
+/**
+ * How often a character stands in the cells. The parser counts lines at a record's end, so quoted
+ * line breaks lie before it; and within quotes it counts CR and LF as a line each.
+ */
+function occurrences(record: readonly string[], character: "\r" | "\n"): number {
+  let count = 0;
   for (const cell of record) {
-    if (cell.includes("\n")) line -= cell.split("\n").length - 1;
+    if (cell.includes(character)) count += cell.split(character).length - 1;
   }
-  return line;
+  return count;
 }
 
 async function feedAll(parser: Parser, chunks: AsyncIterable<string>): Promise<void> {

@@ -8,6 +8,10 @@ class NumberText {
   constructor(digits: string) {
     this.digits = digits;
   }
+  /** For messages that show a whole array or object. */
+  toJSON(): number {
+    return Number(this.digits);
+  }
 }
 
 export async function readJson(input: TableInput): Promise<void> {

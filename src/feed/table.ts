@@ -2,6 +2,7 @@
  * Rows of text cells out of CSV, JSON or NDJSON. Whatever the format, a row arrives as its cells in
  * the order of the table's columns, `""` for what is empty, null or not there, with its position.
  */
+import { InputError } from "../errors.ts";
 import { readCsv } from "./csv-table.ts";
 import type { Complaints } from "./complaints.ts";
 import { readJson, readNdjson } from "./json-table.ts";
@@ -25,9 +26,23 @@ export type Where = (position: number) => string;
 
 /**
  * Reads all rows of a source. `begin` is called once, before the first row. What does not have the
- * table's shape is added to `complaints`. Throws InputError where the source cannot be read.
+ * table's shape is added to `complaints`, and so is a source that cannot be read.
  */
 export async function readTable(
+  source: Source,
+  shape: TableShape,
+  complaints: Complaints,
+  begin: (where: Where) => TakeRow,
+): Promise<void> {
+  try {
+    await readRows(source, shape, complaints, begin);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    complaints.unreadable(error);
+  }
+}
+
+async function readRows(
   source: Source,
   shape: TableShape,
   complaints: Complaints,

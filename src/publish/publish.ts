@@ -65,7 +65,10 @@ async function attemptPublish(
   requireNotOlder(session, base);
   const market = layOver(base, inputs, store);
   const { amendment } = market;
-  requireReason(request, amendment);
+  if (request.revise === null && amendment.restatements.length > 0) {
+    await requireNotWithdrawn(session, store);
+    throw restatementConflict(amendment);
+  }
 
   const name = { session, revision: await nextRevision(store, session) };
   const fresh = correctionsOf(amendment, request.revise ?? "", name);
@@ -204,11 +207,10 @@ function layOver(
   return { catalog, amendment };
 }
 
-function requireReason(request: PublishRequest, { restatements }: Amendment): void {
-  if (request.revise !== null || restatements.length === 0) return;
+function restatementConflict({ restatements }: Amendment): ConflictError {
   const levels =
     restatements.length === 1 ? "1 published level" : `${restatements.length} published levels`;
-  throw new ConflictError(
+  return new ConflictError(
     `The input changes ${levels}; if it is right, publish with --revise "reason"`,
     restatements.map(
       ({ where, contract, session, old, now }) =>
@@ -222,19 +224,22 @@ async function requireFree(request: PublishRequest, base: Base, store: ObjectSto
   if (request.revise !== null) return;
   const { session } = request;
   const head = base.head?.publication;
-  const rollback = await withdrawnBy(store, session);
-  if (rollback !== null) {
-    throw new ConflictError(
-      `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +
-        `to publish it again, give --revise "reason"`,
-    );
-  }
+  await requireNotWithdrawn(session, store);
   if (head !== undefined && head.session === session) {
     throw new ConflictError(
       `Session ${sessionKey(session)} is published as ${snapshotText(head)} with other content; ` +
         `to correct it, give --revise "reason"`,
     );
   }
+}
+
+async function requireNotWithdrawn(session: Session, store: ObjectStore): Promise<void> {
+  const rollback = await withdrawnBy(store, session);
+  if (rollback === null) return;
+  throw new ConflictError(
+    `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +
+      `to publish it again, give --revise "reason"`,
+  );
 }
 
 function passGates({ refusals, waysOn }: GateFindings): void {

@@ -14,12 +14,26 @@ export async function readManifest(
   name: SnapshotName,
   manifestSha256: string | null,
 ): Promise<Manifest> {
+  const stored = await readStoredManifest(store, name, manifestSha256);
+  if (stored !== null) return stored.manifest;
+  throw new DamageError(`${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing`);
+}
+
+/**
+ * The manifest of a snapshot that may not be there (null), with its digest. Where `manifestSha256`
+ * is given, the bytes are proven by it; DamageError where they differ.
+ */
+export async function readStoredManifest(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifestSha256: string | null,
+): Promise<{ manifest: Manifest; manifestSha256: string } | null> {
   const key = snapshotFileKey(name, FILES.manifest);
   const bytes = await store.get(key);
+  if (bytes === null) return null;
   const where = `${store.location}/${key}`;
-  if (bytes === null) throw new DamageError(`${where} is missing`);
   if (manifestSha256 !== null) requireDigest(bytes, manifestSha256, where);
-  return parseManifest(bytes, where);
+  return { manifest: parseManifest(bytes, where), manifestSha256: sha256Hex(bytes) };
 }
 
 /** An object's bytes, proven to have the digest expected. Throws DamageError otherwise. */

@@ -85,7 +85,7 @@ export function naiveTier(raw: RawMarket, headUtc: string, tier: RawTier): Naive
       listed.map((entry) => [
         entry.contract.id,
         breaksOf(entry.levels).filter(({ session_utc }) =>
-          isWithinDepth(session_utc.slice(0, 10), at, tier),
+          isWithinDepth(session_utc.slice(0, 10), iso(at), tier),
         ),
       ]),
     ),
@@ -114,7 +114,7 @@ export function naiveIndex(
     } else if (isBroken(levels, base, level)) {
       excluded.push({ id: contract.id, reason: "break" });
     } else {
-      members.push({ contract, now: level.usd, base: base.usd, levels });
+      members.push({ contract, now: usdOf(level), base: usdOf(base), levels });
     }
   }
   const chosen =
@@ -131,7 +131,7 @@ export function naiveIndex(
   const weighted = chosen.map((member, place) => {
     const weight = over(shares[place] as Fraction, total);
     const partAt = (instant: number): Fraction =>
-      times(weight, over((inForce(member.levels, instant) as Level).usd, member.base));
+      times(weight, over(usdOf(inForce(member.levels, instant) as Level), member.base));
     return { ...member, weight, partAt, part: times(weight, over(member.now, member.base)) };
   });
   const sumNow = weighted.map(({ part }) => part).reduce(plus, ZERO);
@@ -182,9 +182,15 @@ export function naiveYearsBefore(instantUtc: string, years: number): string {
   return iso(yearsBefore(Date.parse(instantUtc), years));
 }
 
+/** Whether a tier that shows this session goes back to this date. */
+export function isWithinDepth(date: string, sessionUtc: string, tier: RawTier): boolean {
+  if (tier === "free") return false;
+  const today = Date.parse(sessionUtc.slice(0, 10));
+  return Date.parse(date) > (tier === "starter" ? today - 90 * DAY : yearsBefore(today, 5));
+}
+
 interface Level {
   readonly at: number;
-  readonly usd: Fraction;
   readonly row: RawLevel;
 }
 
@@ -216,8 +222,10 @@ function onBoard(raw: RawMarket, at: number): Entry[] {
 const levelsOf = (raw: RawMarket, id: string, at: number): Level[] =>
   raw.levels
     .filter((row) => row.id === id && Date.parse(row.session_utc) <= at)
-    .map((row) => ({ at: Date.parse(row.session_utc), usd: fractionOf(row.spot_usd), row }))
+    .map((row) => ({ at: Date.parse(row.session_utc), row }))
     .sort((a, b) => a.at - b.at);
+
+const usdOf = ({ row }: Level): Fraction => fractionOf(row.spot_usd);
 
 function inForce(levels: readonly Level[], at: number): Level | null {
   let last: Level | null = null;
@@ -237,7 +245,7 @@ function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveR
   const change = (instant: number): string | null => {
     const then = inForce(levels, instant);
     if (then === null || instant - then.at > limit || isBroken(levels, then, level)) return null;
-    return percentChange(level.usd, then.usd);
+    return percentChange(usdOf(level), usdOf(then));
   };
   const { capacity_gb: capacity } = contract;
   return {
@@ -246,7 +254,7 @@ function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveR
     name: contract.name,
     segment: contract.segment,
     unit: contract.unit,
-    spot_usd: rounded(level.usd, 6),
+    spot_usd: rounded(usdOf(level), 6),
     chg_24h_pct: change(at - DAY),
     chg_30d_pct: change(at - 30 * DAY),
     chg_yoy_pct: change(yearsBefore(at, 1)),
@@ -256,7 +264,7 @@ function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveR
     source: level.row.source ?? contract.source,
     source_url: level.row.source_url ?? contract.source_url,
     capacity_gb: capacity === null ? null : rounded(fractionOf(capacity), 6),
-    usd_per_gb: capacity === null ? null : rounded(over(level.usd, fractionOf(capacity)), 6),
+    usd_per_gb: capacity === null ? null : rounded(over(usdOf(level), fractionOf(capacity)), 6),
     break: breaksOf(levels).at(-1) ?? null,
   };
 }
@@ -269,17 +277,11 @@ function historyOf(
   if (tier === "free") return [];
   const dates = [...new Set(levels.map(({ row }) => row.as_of))].sort();
   return dates
-    .filter((date, place) => isWithinDepth(date, at, tier) || place === dates.length - 1)
+    .filter((date, place) => isWithinDepth(date, iso(at), tier) || place === dates.length - 1)
     .map((date) => {
       const last = levels.findLast(({ row }) => row.as_of === date) as Level;
-      return { date, close_usd: rounded(last.usd, 6) };
+      return { date, close_usd: rounded(usdOf(last), 6) };
     });
-}
-
-function isWithinDepth(date: string, at: number, tier: RawTier): boolean {
-  if (tier === "free") return false;
-  const today = Date.parse(iso(at).slice(0, 10));
-  return Date.parse(date) > (tier === "starter" ? today - 90 * DAY : yearsBefore(today, 5));
 }
 
 function yearsBefore(at: number, years: number): number {

@@ -1,0 +1,203 @@
+import { Command } from "commander";
+import { z } from "zod";
+import { clockFromEnvironment, setting } from "../config.ts";
+import { DamageError } from "../errors.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { examples, jsonOption } from "./state-options.ts";
+import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
+
+interface SnapshotOptions extends StoreOptions {
+  readonly json?: true;
+}
+
+const REFERENCES =
+  "\nA snapshot is named by head, head~1 (the publication before), its session (2026-11-21T00Z: the\nlast published revision) or session and revision (2026-11-21T00Z/r1).";
+
+/** `snapshots ls|show|diff|verify|rollback|prune`: the operator's desk. */
+export function snapshotsCommand(): Command {
+  return new Command("snapshots")
+    .description("look at what is published, verify it, roll back, prune")
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(diffCommand())
+    .addCommand(verifyCommand())
+    .addCommand(rollbackCommand())
+    .addCommand(pruneCommand());
+}
+
+function listCommand(): Command {
+  return desk("ls", "list the publications, newest first")
+    .addOption(setting("--limit <number>", "how many at the most", count).default(20))
+    .addOption(setting("--all", "all of them"))
+    .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
+    .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
+      const { listPublications } = await import("../inspect/list.ts");
+      const { listingView, printListing } = await import("../inspect/words.ts");
+      await withStore(options, async (store) => {
+        const limit = options.all ? null : options.limit;
+        const listing = await listPublications(store, clockFromEnvironment(), limit);
+        await print(options, listingView(listing), () => printListing(listing, store.location));
+      });
+    });
+}
+
+function showCommand(): Command {
+  return desk("show", "show one snapshot in words")
+    .argument("[snapshot]", "which one", "head")
+    .addOption(setting("--open", "print the path of its report only"))
+    .addHelpText(
+      "after",
+      REFERENCES +
+        examples(
+          "snapshots show",
+          "snapshots show head~1",
+          "snapshots show 2026-11-21T00Z/r1 --json",
+        ),
+    )
+    .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
+      const { describeSnapshot, reportPath } = await import("../inspect/show.ts");
+      const { printDescription } = await import("../inspect/words.ts");
+      const { printLine } = await import("../terminal.ts");
+      await withStore(options, async (store) => {
+        if (options.open) return printLine(await reportPath(store, reference));
+        const description = await describeSnapshot(store, reference);
+        await print(options, description, () => printDescription(description));
+      });
+    });
+}
+
+function diffCommand(): Command {
+  return desk("diff", "compare two snapshots")
+    .argument("<before>", "the older one")
+    .argument("<after>", "the newer one")
+    .addHelpText(
+      "after",
+      REFERENCES +
+        examples(
+          "snapshots diff head~1 head",
+          "snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2 --json",
+        ),
+    )
+    .action(async (before: string, after: string, options: SnapshotOptions) => {
+      const { compareSnapshots } = await import("../inspect/compare.ts");
+      const { findSnapshot } = await import("../inspect/reference.ts");
+      const { printComparison } = await import("../inspect/words.ts");
+      await withStore(options, async (store) => {
+        const [old, now] = [await findSnapshot(store, before), await findSnapshot(store, after)];
+        const comparison = await compareSnapshots(store, old, now);
+        await print(options, comparison, () => printComparison(comparison, old.name, now.name));
+      });
+    });
+}
+
+function verifyCommand(): Command {
+  return desk(
+    "verify",
+    "check every byte of a snapshot; exit 6 and the list where something is damaged",
+  )
+    .argument("[snapshot]", "which one", "head")
+    .addOption(setting("--all", "every snapshot that the log names"))
+    .addHelpText(
+      "after",
+      REFERENCES + examples("snapshots verify", "snapshots verify --all --json"),
+    )
+    .action(async (reference: string, options: SnapshotOptions & { all?: true }) => {
+      const { verifySnapshots } = await import("../inspect/verify.ts");
+      const { printVerification, verificationView } = await import("../inspect/words.ts");
+      await withStore(options, async (store) => {
+        const found = await verifySnapshots(store, options.all ? null : reference);
+        if (found.damages.length > 0) {
+          throw new DamageError(
+            `${store.location} is damaged: ${found.damages.length} findings`,
+            found.damages,
+          );
+        }
+        await print(options, verificationView(found), () => printVerification(found));
+      });
+    });
+}
+
+function rollbackCommand(): Command {
+  return desk("rollback", "make an older snapshot the head again")
+    .argument("<snapshot>", "which one")
+    .addOption(setting("--reason <text>", "why; kept in the log", text).makeOptionMandatory())
+    .addHelpText(
+      "after",
+      REFERENCES +
+        examples(
+          'snapshots rollback 2026-11-20T12Z --reason "wrong feed"',
+          'snapshots rollback head~1 --reason "wrong feed"',
+        ),
+    )
+    .action(async (reference: string, options: SnapshotOptions & { reason: string }) => {
+      const { rollBack } = await import("../inspect/rollback.ts");
+      const { printRollback, rollbackView } = await import("../inspect/words.ts");
+      await withStore(options, async (store) => {
+        const done = await rollBack(store, reference, options.reason, clockFromEnvironment());
+        await print(options, rollbackView(done), () => printRollback(done));
+      });
+    });
+}
+
+function pruneCommand(): Command {
+  return desk("prune", "remove old snapshots and what crashed runs left")
+    .addOption(
+      setting(
+        "--keep-days <days>",
+        "keep all of the last so many days",
+        count,
+      ).makeOptionMandatory(),
+    )
+    .addOption(setting("--dry-run", "say what would go; remove nothing"))
+    .addHelpText(
+      "after",
+      examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),
+    )
+    .action(async (options: SnapshotOptions & { keepDays: number; dryRun?: true }) => {
+      const { prune } = await import("../inspect/prune.ts");
+      const { printPruning } = await import("../inspect/words.ts");
+      await withStore(options, async (store) => {
+        const dryRun = options.dryRun ?? false;
+        const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment());
+        await print(options, { dry_run: dryRun, ...pruning }, () => printPruning(pruning, dryRun));
+      });
+    });
+}
+
+const desk = (name: string, description: string): Command =>
+  withStoreOptions(new Command(name).description(description)).addOption(jsonOption());
+
+async function withStore(
+  options: StoreOptions,
+  work: (store: ObjectStore) => Promise<void>,
+): Promise<void> {
+  const store = await storeFromOptions(options);
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function print(options: SnapshotOptions, view: object, inWords: () => void): Promise<void> {
+  const { printJson } = await import("../terminal.ts");
+  if (options.json) printJson(view);
+  else inWords();
+}
+
+const MAX_REASON_CHARACTERS = 1_000;
+
+const text = z
+  .string()
+  .refine(
+    (value) =>
+      value.trim() !== "" && value.length <= MAX_REASON_CHARACTERS && !/\p{Cc}/u.test(value),
+    {
+      error: `expected text of 1 to ${MAX_REASON_CHARACTERS} characters on one line`,
+    },
+  );
+
+const count = z
+  .string()
+  .regex(/^\d{1,6}$/, { error: "expected a whole number" })
+  .transform(Number);

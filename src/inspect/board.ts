@@ -1,0 +1,70 @@
+/** Boards and indices of stored snapshots, read with every number's digits as they stand. */
+import { z } from "zod";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES } from "../store/paths.ts";
+import type { TierName } from "../market/tier.ts";
+import { DamageError } from "../errors.ts";
+import { fileOf } from "../snapshot/stored-snapshot.ts";
+import type { FoundSnapshot } from "./reference.ts";
+
+const digits = z.string();
+/** Every field of a record, as text; `break` apart. */
+const recordSchema = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  spot_usd: digits,
+  chg_24h_pct: digits.nullable(),
+  basis: z.string(),
+  as_of: z.string(),
+  break: z.object({ session_utc: z.string(), reason: z.string() }).nullable(),
+});
+export type StoredRecord = z.infer<typeof recordSchema>;
+
+const boardSchema = z.object({
+  session_utc: z.string(),
+  memory: z.array(recordSchema),
+  semiconductor: z.array(recordSchema),
+});
+export type StoredBoard = z.infer<typeof boardSchema>;
+
+const indexSchema = z.object({
+  level: digits.nullable(),
+  chg_24h_pct: digits.nullable(),
+  chg_30d_pct: digits.nullable(),
+  contributions: z.array(z.object({ id: z.string(), contribution: digits })),
+});
+export type StoredIndex = z.infer<typeof indexSchema>;
+
+export const readBoard = (
+  store: ObjectStore,
+  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
+  tier: TierName,
+): Promise<StoredBoard> => readPayload(store, snapshot, FILES.board(tier), boardSchema);
+
+export const readIndex = (
+  store: ObjectStore,
+  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
+): Promise<StoredIndex> => readPayload(store, snapshot, FILES.index("pro"), indexSchema);
+
+export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRecord[] => [
+  ...memory,
+  ...semiconductor,
+];
+
+async function readPayload<T>(
+  store: ObjectStore,
+  { name, manifest }: Pick<FoundSnapshot, "name" | "manifest">,
+  path: string,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  const { bytes, where } = await fileOf(store, name, manifest, path);
+  try {
+    return schema.parse(JSON.parse(bytes.toString("utf8"), digitsKept));
+  } catch (cause) {
+    throw new DamageError(`${where} is not a payload this version can read`, [], { cause });
+  }
+}
+
+function digitsKept(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === "number" ? (context?.source ?? String(value)) : value;
+}

@@ -1,0 +1,124 @@
+/** `snapshots diff`: what separates two snapshots, as Pro sees them. */
+import { changePct } from "../market/change.ts";
+import { parseMicros, type Decimal } from "../market/decimal.ts";
+import { parseCatalog } from "../snapshot/catalog-file.ts";
+import { fileOf } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES } from "../store/paths.ts";
+import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./board.ts";
+import type { FoundSnapshot } from "./reference.ts";
+
+const LEVEL_MAX_USD = 1e9;
+
+export interface Comparison {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** By the size of the move, largest first. */
+  readonly repriced: readonly {
+    readonly id: string;
+    readonly old_usd: Decimal;
+    readonly new_usd: Decimal;
+    readonly change_pct: Decimal;
+  }[];
+  /** Fields of the catalog or of the level that changed; the level itself apart. */
+  readonly metadata: readonly {
+    readonly id: string;
+    readonly field: string;
+    readonly old: string | null;
+    readonly new: string | null;
+  }[];
+  readonly index: {
+    readonly old_level: Decimal | null;
+    readonly new_level: Decimal | null;
+    /** Change of each contract's contribution in index points, largest first. */
+    readonly movers: readonly { readonly id: string; readonly points: number }[];
+  };
+}
+
+export async function compareSnapshots(
+  store: ObjectStore,
+  before: FoundSnapshot,
+  after: FoundSnapshot,
+): Promise<Comparison> {
+  const [oldSide, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
+  const common = [...newSide.levels.keys()].filter((id) => oldSide.levels.has(id));
+  const repriced = common.flatMap((id) => {
+    const [from, to] = [oldSide.levels.get(id), newSide.levels.get(id)];
+    if (from === undefined || to === undefined || from === to) return [];
+    const change = changePct(micros(to), micros(from));
+    return [{ id, old_usd: from, new_usd: to, change_pct: change }];
+  });
+  return {
+    added: [...newSide.levels.keys()].filter((id) => !oldSide.levels.has(id)),
+    removed: [...oldSide.levels.keys()].filter((id) => !newSide.levels.has(id)),
+    repriced: repriced.sort(
+      (a, b) => Math.abs(Number(b.change_pct)) - Math.abs(Number(a.change_pct)),
+    ),
+    metadata: changedMetadata(oldSide.metadata, newSide.metadata),
+    index: {
+      old_level: oldSide.index.level,
+      new_level: newSide.index.level,
+      movers: movers(oldSide.index, newSide.index),
+    },
+  };
+}
+
+type Metadata = ReadonlyMap<string, ReadonlyMap<string, string | null>>;
+
+interface Side {
+  readonly levels: ReadonlyMap<string, Decimal>;
+  readonly metadata: Metadata;
+  readonly index: StoredIndex;
+}
+
+async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side> {
+  const { name, manifest } = snapshot;
+  const [board, index, catalog] = await Promise.all([
+    readBoard(store, snapshot, "pro"),
+    readIndex(store, snapshot),
+    fileOf(store, name, manifest, FILES.catalog),
+  ]);
+  const records = new Map(recordsOfBoard(board).map((record) => [record.id, record]));
+  const metadata = new Map<string, Map<string, string | null>>();
+  for (const contract of parseCatalog(catalog.bytes, catalog.where)) {
+    const fields = new Map<string, string | null>(
+      Object.entries(contract).map(([field, value]) => [
+        field,
+        value === null ? null : String(value),
+      ]),
+    );
+    const latestBreak = records.get(contract.id)?.break ?? null;
+    fields.set(
+      "break",
+      latestBreak === null ? null : `${latestBreak.session_utc} ${latestBreak.reason}`,
+    );
+    metadata.set(contract.id, fields);
+  }
+  const levels = new Map([...records].map(([id, { spot_usd }]) => [id, spot_usd]));
+  return { levels, metadata, index };
+}
+
+function changedMetadata(before: Metadata, after: Metadata): Comparison["metadata"] {
+  return [...after].flatMap(([id, fields]) => {
+    const old = before.get(id);
+    if (old === undefined) return [];
+    return [...fields].flatMap(([field, value]) => {
+      const previous = old.get(field) ?? null;
+      return previous === value ? [] : [{ id, field, old: previous, new: value }];
+    });
+  });
+}
+
+function movers(before: StoredIndex, after: StoredIndex): Comparison["index"]["movers"] {
+  const points = new Map<string, number>();
+  for (const { id, contribution } of before.contributions) points.set(id, -Number(contribution));
+  for (const { id, contribution } of after.contributions) {
+    points.set(id, (points.get(id) ?? 0) + Number(contribution));
+  }
+  return [...points]
+    .map(([id, moved]) => ({ id, points: Math.round(moved * 1e4) / 1e4 }))
+    .filter(({ points: moved }) => moved !== 0)
+    .sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+}
+
+const micros = (usd: Decimal): number => parseMicros(usd, LEVEL_MAX_USD) ?? Number.NaN;

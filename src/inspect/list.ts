@@ -1,0 +1,101 @@
+/** `snapshots ls`: the log, newest first, with what each entry stands for and what was missed. */
+import type { Clock } from "../clock.ts";
+import { sessionAt, sessionKey, type Session } from "../market/session.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { isSame } from "./reference.ts";
+
+const MANIFESTS_AT_ONCE = 16;
+
+export interface ListedPublication {
+  readonly kind: "publication";
+  readonly publication: Publication;
+  readonly what: "publish" | "revise" | "rollback";
+  readonly isHead: boolean;
+  /** Null where the snapshot was pruned. */
+  readonly manifest: Manifest | null;
+}
+
+/** Sessions that nobody published, `from` to `to`, both included. */
+export interface MissedSessions {
+  readonly kind: "missed";
+  readonly from: Session;
+  readonly to: Session;
+}
+
+export interface Listing {
+  readonly rows: readonly (ListedPublication | MissedSessions)[];
+  /** Entries of the log that are older than those listed. */
+  readonly older: number;
+}
+
+/** The newest `limit` entries (null: all). Throws DamageError where the log has a gap. */
+export async function listPublications(
+  store: ObjectStore,
+  clock: Clock,
+  limit: number | null,
+): Promise<Listing> {
+  const log = await readLog(store);
+  const shown = log.toReversed().slice(0, limit ?? log.length);
+  const manifests = await manifestsOf(store, shown);
+  const published = new Set(log.map(({ session }) => session));
+  const rows: (ListedPublication | MissedSessions)[] = [];
+  const head = log.at(-1);
+  if (head !== undefined) rows.push(...missed(head.session, sessionAt(clock.now()) + 1, published));
+  shown.forEach((publication, at) => {
+    rows.push({
+      kind: "publication",
+      publication,
+      what: whatOf(publication),
+      isHead: publication === head,
+      manifest: manifests[at] ?? null,
+    });
+    const older = shown[at + 1];
+    if (older !== undefined) rows.push(...missed(older.session, publication.session, published));
+  });
+  return { rows, older: log.length - shown.length };
+}
+
+const whatOf = ({ action, reason }: Publication): ListedPublication["what"] =>
+  action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
+
+async function manifestsOf(
+  store: ObjectStore,
+  entries: readonly Publication[],
+): Promise<(Manifest | null)[]> {
+  const manifests: (Manifest | null)[] = [];
+  for (let from = 0; from < entries.length; from += MANIFESTS_AT_ONCE) {
+    const batch = entries.slice(from, from + MANIFESTS_AT_ONCE).map(async (entry, at) => {
+      // A rollback names a snapshot that stands in the list already, most of the time.
+      const same = entries.slice(0, from + at).findIndex((other) => isSame(other, entry));
+      if (same >= 0 && same < from) return manifests[same] ?? null;
+      const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
+      return stored?.manifest ?? null;
+    });
+    manifests.push(...(await Promise.all(batch)));
+  }
+  return manifests;
+}
+
+/** The unpublished sessions after `after` and before `before`, in runs, newest first. */
+function missed(
+  after: Session,
+  before: Session,
+  published: ReadonlySet<Session>,
+): MissedSessions[] {
+  const runs: MissedSessions[] = [];
+  for (let session = before - 1; session > after; session -= 1) {
+    if (published.has(session)) continue;
+    const last = runs.at(-1);
+    if (last !== undefined && last.from === session + 1)
+      runs[runs.length - 1] = { ...last, from: session };
+    else runs.push({ kind: "missed", from: session, to: session });
+  }
+  return runs;
+}
+
+/** `2026-11-20T12Z`, or `2026-11-20T12Z to 2026-11-21T12Z (3)`. */
+export const missedText = ({ from, to }: MissedSessions): string =>
+  from === to ? sessionKey(from) : `${sessionKey(from)} to ${sessionKey(to)} (${to - from + 1})`;

@@ -1,0 +1,60 @@
+/** Finds the snapshot that a word on the command line means. */
+import { InputError } from "../errors.ts";
+import { sessionKey } from "../market/session.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { parseSnapshotText, snapshotText, type SnapshotName } from "../store/paths.ts";
+
+export interface FoundSnapshot {
+  readonly name: SnapshotName;
+  readonly manifest: Manifest;
+  readonly manifestSha256: string;
+  /** The last log entry that names it; null where none does. */
+  readonly publication: Publication | null;
+}
+
+export const REFERENCE_HELP =
+  "head, head~1 (the publication before), a session such as 2026-11-21T00Z, or 2026-11-21T00Z/r1";
+
+/**
+ * The snapshot that `reference` means: `head`, `head~N` by publications, a session (its last
+ * published revision) or a session with its revision (any stored snapshot). Throws InputError
+ * where there is none, DamageError where its manifest is not what was published.
+ */
+export async function findSnapshot(store: ObjectStore, reference: string): Promise<FoundSnapshot> {
+  const log = await readLog(store);
+  const name = nameOf(log, reference, store);
+  const publication = log.findLast((entry) => isSame(entry, name)) ?? null;
+  const stored = await readStoredManifest(store, name, publication?.manifest_sha256 ?? null);
+  if (stored === null) {
+    throw new InputError(`${store.location} does not hold ${snapshotText(name)}`);
+  }
+  return { name, ...stored, publication };
+}
+
+export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>
+  a.session === b.session && a.revision === b.revision;
+
+function nameOf(log: readonly Publication[], reference: string, store: ObjectStore): SnapshotName {
+  const back = /^head(?:~(\d{1,9}))?$/i.exec(reference);
+  if (back !== null) {
+    const entry = log.at(-1 - Number(back[1] ?? 0));
+    if (entry !== undefined) return entry;
+    throw new InputError(
+      log.length === 0
+        ? `${store.location} holds no publication yet`
+        : `${reference}: the log of ${store.location} has ${log.length} publications`,
+    );
+  }
+  const parsed = parseSnapshotText(reference);
+  if (parsed === null) {
+    throw new InputError(`${JSON.stringify(reference)}: expected ${REFERENCE_HELP}`);
+  }
+  const { session, revision } = parsed;
+  if (revision !== null) return { session, revision };
+  const last = log.findLast((entry) => entry.session === session && entry.action === "publish");
+  if (last !== undefined) return last;
+  throw new InputError(`${store.location} has no publication of ${sessionKey(session)}`);
+}

@@ -1,0 +1,56 @@
+/** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
+import type { Clock } from "../clock.ts";
+import { ConflictError, DamageError } from "../errors.ts";
+import { appendPublication, readHead, type Publication } from "../snapshot/publication-log.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { snapshotText } from "../store/paths.ts";
+import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
+import { damagesOf } from "./verify.ts";
+
+export interface Rollback {
+  readonly outcome: "rolled_back" | "unchanged";
+  readonly snapshot: FoundSnapshot;
+  /** The head's entry after it. */
+  readonly publication: Publication;
+  /** The head's entry before it. */
+  readonly before: Publication;
+}
+
+/**
+ * Verifies the snapshot that `reference` means, then appends a publication that names it. The next
+ * publish goes on from it; proxies follow with their next poll. Throws InputError where there is no
+ * such snapshot, DamageError where it is not whole, ConflictError where somebody publishes meanwhile.
+ */
+export async function rollBack(
+  store: ObjectStore,
+  reference: string,
+  reason: string,
+  clock: Clock,
+): Promise<Rollback> {
+  const before = await readHead(store);
+  const snapshot = await findSnapshot(store, reference);
+  if (before === null) throw new DamageError(`${store.location} holds snapshots but no log`);
+  const damages = await damagesOf(store, snapshot);
+  if (damages.length > 0) {
+    throw new DamageError(`${snapshotText(snapshot.name)} is damaged; the head stays`, damages);
+  }
+  if (isSame(before, snapshot.name)) {
+    return { outcome: "unchanged", snapshot, publication: before, before };
+  }
+  const publication: Publication = {
+    number: before.number + 1,
+    action: "rollback",
+    session: snapshot.name.session,
+    revision: snapshot.name.revision,
+    reason,
+    at: new Date(clock.now()).toISOString(),
+    manifest_sha256: snapshot.manifestSha256,
+  };
+  await store.prove();
+  if ((await appendPublication(store, publication)) === "taken") {
+    throw new ConflictError(
+      `Publication ${publication.number} came first: look at the new head and try again`,
+    );
+  }
+  return { outcome: "rolled_back", snapshot, publication, before };
+}

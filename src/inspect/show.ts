@@ -1,0 +1,75 @@
+/** `snapshots show`: a snapshot's manifest, and what of its board an operator looks at first. */
+import { InputError } from "../errors.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import type { Publication } from "../snapshot/publication-log.ts";
+import { sessionKey } from "../market/session.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
+import { readBoard, readIndex, recordsOfBoard } from "./board.ts";
+import { findSnapshot } from "./reference.ts";
+
+const MOVES_SHOWN = 10;
+
+export interface Description {
+  readonly snapshot: string;
+  readonly folder: string;
+  readonly publication: {
+    readonly number: number;
+    readonly action: Publication["action"];
+    readonly session: string;
+    readonly reason: string | null;
+    readonly at: string;
+  } | null;
+  readonly index: { level: string | null; chg_24h_pct: string | null; chg_30d_pct: string | null };
+  readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[];
+  readonly breaks: readonly { id: string; session_utc: string; reason: string }[];
+  readonly manifest: Omit<Manifest, "files" | "ledger">;
+}
+
+export async function describeSnapshot(
+  store: ObjectStore,
+  reference: string,
+): Promise<Description> {
+  const found = await findSnapshot(store, reference);
+  const [board, index] = await Promise.all([
+    readBoard(store, found, "pro"),
+    readIndex(store, found),
+  ]);
+  const records = recordsOfBoard(board);
+  const { files: _files, ledger: _ledger, ...manifest } = found.manifest;
+  const { publication } = found;
+  return {
+    snapshot: snapshotText(found.name),
+    folder: `${store.location}/${snapshotFolder(found.name)}`,
+    publication:
+      publication === null
+        ? null
+        : {
+            number: publication.number,
+            action: publication.action,
+            session: sessionKey(publication.session),
+            reason: publication.reason,
+            at: publication.at,
+          },
+    index: { level: index.level, chg_24h_pct: index.chg_24h_pct, chg_30d_pct: index.chg_30d_pct },
+    largest_moves: records
+      .flatMap(({ id, spot_usd, chg_24h_pct }) =>
+        chg_24h_pct === null || chg_24h_pct === "0" ? [] : [{ id, spot_usd, chg_24h_pct }],
+      )
+      .sort((a, b) => Math.abs(Number(b.chg_24h_pct)) - Math.abs(Number(a.chg_24h_pct)))
+      .slice(0, MOVES_SHOWN),
+    breaks: records.flatMap(({ id, break: latest }) =>
+      latest === null ? [] : [{ id, ...latest }],
+    ),
+    manifest,
+  };
+}
+
+/** Where the snapshot's report lies. Throws InputError where it has none. */
+export async function reportPath(store: ObjectStore, reference: string): Promise<string> {
+  const { name, manifest } = await findSnapshot(store, reference);
+  if (manifest.files.some(({ path }) => path === FILES.report)) {
+    return `${store.location}/${snapshotFileKey(name, FILES.report)}`;
+  }
+  throw new InputError(`${snapshotText(name)} has no ${FILES.report}`);
+}

@@ -1,0 +1,170 @@
+/**
+ * `snapshots verify`: every byte against the manifest, the manifest against the log, the ledger's
+ * parts, and the formats of each tier against each other. Findings are collected, not thrown.
+ */
+import { ChipboardError } from "../errors.ts";
+import { TIER_NAMES } from "../market/tier.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import { identityOf, type Manifest } from "../snapshot/manifest.ts";
+import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import {
+  FILES,
+  parseLedgerPartKey,
+  parseSnapshotFileKey,
+  snapshotFileKey,
+  snapshotFolder,
+  snapshotText,
+  type SnapshotName,
+} from "../store/paths.ts";
+import { formatDifferences } from "./formats.ts";
+import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
+
+const READS_AT_ONCE = 16;
+
+export interface Verification {
+  /** Snapshots checked, in the order of the log. */
+  readonly checked: readonly SnapshotName[];
+  /** Snapshots that the log names and that are gone altogether. */
+  readonly pruned: readonly SnapshotName[];
+  readonly files: number;
+  readonly bytes: number;
+  /** One line each; empty where everything is right. */
+  readonly damages: readonly string[];
+}
+
+/** Checks one snapshot by reference, or with null every one that the log names. */
+export async function verifySnapshots(
+  store: ObjectStore,
+  reference: string | null,
+): Promise<Verification> {
+  const run = new VerifyRun(store);
+  if (reference === null) {
+    const log = await run.attempt(() => readLog(store));
+    const head = log?.at(-1);
+    const names = (log ?? []).filter(
+      (entry, at) => log?.findIndex((other) => isSame(other, entry)) === at,
+    );
+    for (const entry of names)
+      await run.published(entry, head !== undefined && isSame(head, entry));
+  } else {
+    const found = await run.attempt(() => findSnapshot(store, reference));
+    if (found !== null) await run.snapshot(found.name, found.manifest);
+  }
+  return run;
+}
+
+/** Checks one snapshot that was found already; the damages, one line each. */
+export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promise<string[]> {
+  const run = new VerifyRun(store);
+  await run.snapshot(found.name, found.manifest);
+  return run.damages;
+}
+
+class VerifyRun implements Verification {
+  readonly checked: SnapshotName[] = [];
+  readonly pruned: SnapshotName[] = [];
+  readonly damages: string[] = [];
+  files = 0;
+  bytes = 0;
+  readonly #store: ObjectStore;
+  /** Parts are shared: each is read once. */
+  readonly #parts = new Set<string>();
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /** The result, or null with a finding where it fails by damage; other failures are thrown. */
+  async attempt<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ChipboardError) || error.exitCode !== 6) throw error;
+      this.damages.push(error.message);
+      return null;
+    }
+  }
+
+  async published(entry: Publication, isHead: boolean): Promise<void> {
+    const name = { session: entry.session, revision: entry.revision };
+    const before = this.damages.length;
+    const stored = await this.attempt(() =>
+      readStoredManifest(this.#store, name, entry.manifest_sha256),
+    );
+    if (stored !== null) return this.snapshot(name, stored.manifest);
+    if (this.damages.length > before) return;
+    const left = await this.#keysUnder(snapshotFolder(name));
+    if (isHead || left.length > 0) {
+      this.damages.push(`${this.#where(snapshotFileKey(name, FILES.manifest))} is missing`);
+    } else {
+      this.pruned.push(name);
+    }
+  }
+
+  async snapshot(name: SnapshotName, manifest: Manifest): Promise<void> {
+    this.checked.push(name);
+    const before = this.damages.length;
+    if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
+      this.damages.push(`${snapshotText(name)}: the identity is not that of the files named`);
+    }
+    const parts = manifest.ledger.filter(({ key }) => !this.#parts.has(key));
+    parts.forEach(({ key }) => this.#parts.add(key));
+    await this.#objects([
+      ...manifest.files.map((file) => ({ ...file, key: snapshotFileKey(name, file.path) })),
+      ...parts,
+    ]);
+    for (const { key, sha256 } of parts) {
+      if (parseLedgerPartKey(key)?.sha256 === sha256) continue;
+      this.damages.push(`${this.#where(key)} is not named by its content`);
+    }
+    await this.#strays(name, manifest);
+    if (this.damages.length > before) return;
+    for (const tier of TIER_NAMES) {
+      const found = await this.attempt(() =>
+        formatDifferences(this.#store, { name, manifest }, tier),
+      );
+      this.damages.push(...(found ?? []).map((line) => `${snapshotText(name)}: ${line}`));
+    }
+  }
+
+  async #objects(
+    entries: readonly { key: string; bytes: number; sha256: string }[],
+  ): Promise<void> {
+    const queue = entries.values();
+    await Promise.all(
+      Array.from({ length: READS_AT_ONCE }, async () => {
+        for (const { key, bytes, sha256 } of queue) {
+          const found = await this.#store.get(key);
+          this.files += 1;
+          this.bytes += found?.length ?? 0;
+          if (found === null) this.damages.push(`${this.#where(key)} is missing`);
+          else if (found.length !== bytes) {
+            this.damages.push(`${this.#where(key)} has ${found.length} bytes, expected ${bytes}`);
+          } else if (sha256Hex(found) !== sha256) {
+            this.damages.push(`${this.#where(key)} is damaged: its SHA-256 is not the manifest's`);
+          }
+        }
+      }),
+    );
+  }
+
+  async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
+    const known = new Set([FILES.manifest, ...manifest.files.map(({ path }) => path)]);
+    for (const key of await this.#keysUnder(snapshotFolder(name))) {
+      const path = parseSnapshotFileKey(key)?.path ?? key;
+      if (!known.has(path)) this.damages.push(`${this.#where(key)} is not named by the manifest`);
+    }
+  }
+
+  async #keysUnder(prefix: string): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const { key } of this.#store.list(prefix)) keys.push(key);
+    return keys;
+  }
+
+  #where(key: string): string {
+    return `${this.#store.location}/${key}`;
+  }
+}

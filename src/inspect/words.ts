@@ -1,0 +1,227 @@
+/** What the desk's findings look like on a terminal, and as JSON. */
+import { sessionKey, sessionUtc } from "../market/session.ts";
+import { snapshotText, type SnapshotName } from "../store/paths.ts";
+import { printLine, printTable, type Cell } from "../terminal.ts";
+import type { Comparison } from "./compare.ts";
+import { missedText, type Listing } from "./list.ts";
+import type { Pruning } from "./prune.ts";
+import type { Rollback } from "./rollback.ts";
+import type { Description } from "./show.ts";
+import type { Verification } from "./verify.ts";
+
+const ROWS_SHOWN = 20;
+
+export function printListing({ rows, older }: Listing, location: string): void {
+  if (rows.length === 0) return printLine(`Nothing is published in ${location}.`);
+  const columns = [
+    "",
+    "no",
+    "snapshot",
+    "what",
+    "at",
+    "contracts",
+    "carried",
+    "dropped",
+    "bytes",
+    "reason",
+  ];
+  printTable(
+    columns,
+    rows.map((row): Cell[] => {
+      if (row.kind === "missed") return ["", "", missedText(row), "missed", "", "", "", "", "", ""];
+      const { publication, manifest, what, isHead } = row;
+      const counts = manifest?.counts;
+      return [
+        isHead ? "head" : "",
+        publication.number,
+        snapshotText(publication),
+        manifest === null ? `${what} (pruned)` : what,
+        publication.at,
+        counts?.["contracts"] ?? null,
+        counts?.["carried"] ?? null,
+        counts?.["dropped"] ?? null,
+        counts?.["bytes"] ?? null,
+        publication.reason ?? "",
+      ];
+    }),
+  );
+  if (older > 0) printLine(`and ${older} older; --all shows them`);
+}
+
+export const listingView = ({ rows, older }: Listing): object => ({
+  older,
+  publications: rows.map((row) =>
+    row.kind === "missed"
+      ? { what: "missed", from: sessionKey(row.from), to: sessionKey(row.to) }
+      : {
+          what: row.what,
+          head: row.isHead,
+          number: row.publication.number,
+          session: sessionKey(row.publication.session),
+          session_utc: sessionUtc(row.publication.session),
+          revision: row.publication.revision,
+          reason: row.publication.reason,
+          at: row.publication.at,
+          pruned: row.manifest === null,
+          counts: row.manifest?.counts ?? null,
+        },
+  ),
+});
+
+export function printDescription(description: Description): void {
+  const { manifest, publication, index } = description;
+  const { counts } = manifest;
+  const facts: [string, string][] = [
+    ["Snapshot", description.snapshot],
+    [
+      "Published",
+      publication === null
+        ? "never"
+        : `${publication.at}, number ${publication.number}, ${publication.action}`,
+    ],
+    ["Reason", publication?.reason ?? manifest.reason ?? "none given"],
+    [
+      "Board",
+      `${counts["memory"]} memory, ${counts["semiconductor"]} semiconductor of ${counts["contracts"]} contracts`,
+    ],
+    [
+      "Index",
+      `${index.level ?? "none"} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`,
+    ],
+    [
+      "Parent",
+      manifest.parent === null
+        ? "none"
+        : `${manifest.parent.session_utc} r${manifest.parent.revision}`,
+    ],
+    ["Files", `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`],
+    ["Identity", manifest.identity],
+    ["Attribution", manifest.attribution],
+    ["Program", `${manifest.program.name} ${manifest.program.version}`],
+  ];
+  const width = Math.max(...facts.map(([name]) => name.length));
+  facts.forEach(([name, value]) => printLine(`${name.padEnd(width)}  ${value}`));
+  section(
+    "Largest moves in 24 hours",
+    ["contract", "level", "percent"],
+    description.largest_moves.map((item) => [item.id, item.spot_usd, item.chg_24h_pct]),
+  );
+  section(
+    "Carried",
+    ["contract", "level of", "as of"],
+    manifest.carried.map((item) => [item.id, item.session_utc, item.as_of]),
+  );
+  section(
+    "Dropped",
+    ["contract", "last level of", "as of"],
+    manifest.dropped.map((item) => [item.id, item.session_utc, item.as_of]),
+  );
+  section(
+    "Corrected",
+    ["contract", "session", "old", "new"],
+    manifest.corrected.map((item) => [item.contract, item.session_utc, item.old_usd, item.new_usd]),
+  );
+  section(
+    "Breaks",
+    ["contract", "from", "reason"],
+    description.breaks.map((item) => [item.id, item.session_utc, item.reason]),
+  );
+}
+
+export function printComparison(
+  found: Comparison,
+  before: SnapshotName,
+  after: SnapshotName,
+): void {
+  const { index } = found;
+  printLine(`From ${snapshotText(before)} to ${snapshotText(after)}`);
+  printLine(`Index ${index.old_level ?? "none"} to ${index.new_level ?? "none"}`);
+  printLine(`Added ${listed(found.added)}`);
+  printLine(`Removed ${listed(found.removed)}`);
+  section(
+    "Repriced",
+    ["contract", "old", "new", "percent"],
+    found.repriced.map((item) => [item.id, item.old_usd, item.new_usd, item.change_pct]),
+  );
+  section(
+    "Metadata changed",
+    ["contract", "field", "old", "new"],
+    found.metadata.map((item) => [item.id, item.field, item.old, item.new]),
+  );
+  section(
+    "Moved the index most",
+    ["contract", "points"],
+    index.movers.map((item) => [item.id, item.points]),
+  );
+}
+
+export function printVerification({ checked, pruned, files, bytes }: Verification): void {
+  const snapshots =
+    checked.length === 1 ? snapshotText(checked[0] as SnapshotName) : `${checked.length} snapshots`;
+  printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
+  if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
+}
+
+export const verificationView = ({
+  checked,
+  pruned,
+  files,
+  bytes,
+  damages,
+}: Verification): object => ({
+  whole: damages.length === 0,
+  checked: checked.map(snapshotText),
+  pruned: pruned.map(snapshotText),
+  files,
+  bytes,
+  damages,
+});
+
+export function printRollback({ outcome, snapshot, publication, before }: Rollback): void {
+  const name = snapshotText(snapshot.name);
+  if (outcome === "unchanged") return printLine(`Nothing to do: ${name} is the head`);
+  printLine(
+    `Rolled back from ${snapshotText(before)} to ${name}, publication ${publication.number}`,
+  );
+  printLine(`Proxies follow with their next poll; the next publish goes on from ${name}.`);
+}
+
+export const rollbackView = ({ outcome, snapshot, publication, before }: Rollback): object => ({
+  outcome,
+  snapshot: snapshotText(snapshot.name),
+  publication: publication.number,
+  reason: publication.reason,
+  before: snapshotText(before),
+});
+
+export function printPruning(pruning: Pruning, dryRun: boolean): void {
+  const { snapshots, ledgerParts, objects, bytes, kept } = pruning;
+  section(
+    dryRun ? "Would be removed" : "Removed",
+    ["snapshot", ""],
+    snapshots.map(({ name, orphan }) => [name, orphan ? "no publication names it" : ""]),
+  );
+  const what = `${snapshots.length} snapshots and ${ledgerParts.length} ledger parts, ${objects} objects of ${bytes} bytes`;
+  printLine(
+    dryRun
+      ? `Would remove ${what}; ${kept} snapshots stay`
+      : `Removed ${what}; ${kept} snapshots stay`,
+  );
+}
+
+function section(
+  title: string,
+  columns: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): void {
+  if (rows.length === 0) return;
+  printLine(`\n${title}`);
+  printTable(columns, rows.slice(0, ROWS_SHOWN));
+  if (rows.length > ROWS_SHOWN) printLine(`and ${rows.length - ROWS_SHOWN} more; --json shows all`);
+}
+
+function listed(items: readonly string[]): string {
+  if (items.length === 0) return "none";
+  const more = items.length - ROWS_SHOWN;
+  return items.slice(0, ROWS_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

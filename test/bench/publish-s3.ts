@@ -1,0 +1,70 @@
+/**
+ * How long it takes to publish the demonstration market to an S3 server, and what is sent: five
+ * years of history into an empty prefix, then the next three sessions. Prints Markdown. The server
+ * is the one of CHIPBOARD_TEST_S3_…, or a fresh gateway on the loopback.
+ */
+import { randomUUID } from "node:crypto";
+import { subscribe } from "node:diagnostics_channel";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { createClock } from "../../src/clock.ts";
+import { readDemoContracts } from "../../src/demo/catalog.ts";
+import { publishDemo } from "../../src/demo/publish-demo.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { testService } from "../services/services.ts";
+
+interface Sent {
+  requests: number;
+  puts: number;
+  bytes: number;
+  received: number;
+}
+
+const service = testService("s3");
+if (service === null) throw new Error("There is no S3 server to publish to");
+Object.assign(process.env, service.env);
+const sent: Sent = { requests: 0, puts: 0, bytes: 0, received: 0 };
+subscribe("http.client.response.finish", (message) => {
+  const { request, response } = message as { request: ClientRequest; response: IncomingMessage };
+  sent.requests += 1;
+  sent.puts += request.method === "PUT" ? 1 : 0;
+  sent.bytes += Number(request.getHeader("content-length") ?? 0);
+  sent.received += Number(response.headers["content-length"] ?? 0);
+});
+
+const store = await openStore(`s3://${service.env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`, {
+  endpoint: service.env["CHIPBOARD_TEST_S3_ENDPOINT"],
+  pathStyle: true,
+});
+try {
+  console.log(`Publishing ${readDemoContracts().length} contracts to S3\n`);
+  console.log("| session | seconds | requests | puts | MB sent | MB received |");
+  console.log("|---|---|---|---|---|---|");
+  const clock = createClock("2026-11-21T12:05:00Z");
+  let at = performance.now();
+  let before = { ...sent };
+  let session = "";
+  const row = (): void => {
+    const now = performance.now();
+    const mb = (bytes: number): string => (bytes / 1e6).toFixed(1);
+    const cells = [
+      session,
+      ((now - at) / 1_000).toFixed(2),
+      sent.requests - before.requests,
+      sent.puts - before.puts,
+      mb(sent.bytes - before.bytes),
+      mb(sent.received - before.received),
+    ];
+    console.log(`| ${cells.join(" | ")} |`);
+    at = now;
+    before = { ...sent };
+  };
+  await publishDemo(store, clock, (stage) => {
+    const current = stage.split(" ")[0] as string;
+    if (session !== "" && current !== session) row();
+    session = current;
+  });
+  row();
+} finally {
+  await store.close();
+  service.stop();
+}

@@ -1,0 +1,223 @@
+/** Publishing again, later, earlier, corrected, after a rollback, over orphans and over damage. */
+import { describe, expect, test } from "vitest";
+import { appendPublication, readHead, readLog } from "../../src/snapshot/publication-log.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
+import { at, tryPublish, type Ended, type Run } from "./market.ts";
+
+const CATALOG = catalogOf(["a", "b"]);
+const DAWN = "2026-11-20T00Z";
+const EVE = "2026-11-20T12Z";
+const NOON = "2026-11-21T12Z";
+const FIRST: Run = { session: EVE, catalog: CATALOG, quotes: quotesOf({ a: 10, b: 5 }) };
+const SECOND: Run = { quotes: quotesOf({ a: 11, b: 5 }) };
+
+async function published(...runs: readonly Run[]): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  for (const run of runs) await mustPublish(store, run);
+  return store;
+}
+
+async function untouched(store: ObjectStore, run: Run): Promise<Ended> {
+  const before = await contentOf(store);
+  const ended = await tryPublish(store, run);
+  expect(await contentOf(store)).toEqual(before);
+  expect((await tryPublish(store, { ...run, dryRun: true })).code).toBe(ended.code);
+  return ended;
+}
+
+/** Appends what `snapshots rollback` appends. */
+async function rollBack(store: ObjectStore, session: string, revision: number, reason: string): Promise<void> {
+  const log = await readLog(store);
+  const entry = log.find((item) => item.session === at(session) && item.revision === revision);
+  if (entry === undefined) throw new Error(`Not in the log: ${session}/r${revision}`);
+  const at_ = "2026-11-21T01:00:00.000Z";
+  const made = { ...entry, number: log.length + 1, action: "rollback" as const, reason, at: at_ };
+  expect(await appendPublication(store, made)).toBe("created");
+}
+
+describe("the same session", () => {
+  test("again, in another format and row order: nothing to do, no new object", async () => {
+    const store = await published(FIRST, SECOND);
+    const json = '[{"spot_usd":5.0,"id":"b"},{"id":"a","spot_usd":11}]';
+    for (const run of [SECOND, { quotes: json }, { catalog: CATALOG, quotes: json, revise: "No change" }]) {
+      const { code, result } = await untouched(store, run);
+      expect([code, result?.outcome, result?.publication]).toEqual([0, "unchanged", 2]);
+    }
+  });
+
+  test("with other content: refused, unless --revise makes the next revision", async () => {
+    const store = await published(FIRST, SECOND);
+    const others: readonly Run[] = [
+      { quotes: quotesOf({ a: 11.5, b: 5 }) },
+      { ...SECOND, attribution: "Other" },
+      { ...SECOND, catalog: catalogOf(["b", "a"]) },
+      { ...SECOND, catalog: catalogOf(["a", "b", "c"]), allowSparse: true },
+      { ...SECOND, closes: lines("id,date,close_usd", "a,2026-11-01,9"), allowSparse: true },
+    ];
+    for (const run of others) expect((await untouched(store, run)).code).toBe(4);
+    expect((await untouched(store, others[1] as Run)).said[0]).toBe(
+      'Session 2026-11-21T00Z is published as 2026-11-21T00Z/r1 with other content; to correct it, give --revise "reason"',
+    );
+    let revision = 1;
+    for (const run of others) {
+      const name = await mustPublish(store, { ...run, revise: `Why ${revision}` });
+      expect(name).toBe(`2026-11-21T00Z/r${(revision += 1)}`);
+    }
+    expect((await readLog(store)).map(({ number, action, revision, reason }) => [number, action, revision, reason])).toEqual([
+      [1, "publish", 1, null],
+      [2, "publish", 1, null],
+      ...[1, 2, 3, 4, 5].map((n) => [n + 2, "publish", n + 1, `Why ${n}`]),
+    ]);
+  });
+
+  test("older than the head is refused, --revise or not; sessions may be skipped", async () => {
+    const store = await published(FIRST, { ...SECOND, session: NOON });
+    for (const revise of [undefined, "Late"]) {
+      const run = { session: "2026-11-21T00Z", quotes: quotesOf({ a: 10, b: 5 }) };
+      const { code, said } = await untouched(store, { ...run, ...(revise === undefined ? {} : { revise }) });
+      expect([code, said[0]]).toEqual([4, expect.stringMatching(/^Session 2026-11-21T00Z is older than the head, 2026-11-21T12Z\/r1/)]);
+    }
+    expect((await untouched(store, { ...FIRST, session: DAWN })).code).toBe(4);
+  });
+
+  test("attribution and catalog are kept from snapshot to snapshot", async () => {
+    const store = await published({ ...FIRST, attribution: "Levels: example" }, SECOND, { ...SECOND, session: NOON });
+    expect((await headJson(store, "pro/index.json")).attribution).toBe("Levels: example");
+    expect((await headJson(store, "catalog.json")).length).toBe(2);
+  });
+
+  test("the first publish needs a catalog, and any publish an input", async () => {
+    const store = new MemoryStore();
+    expect(await untouched(store, SECOND)).toMatchObject({
+      code: 2,
+      said: ["memory: holds no catalog yet: give --catalog"],
+    });
+    expect((await untouched(store, {})).said).toEqual(["Nothing to publish: give --catalog, --quotes or --closes"]);
+  });
+});
+
+test("entries of the log, ledger parts and manifest", async () => {
+  const october = lines("id,date,close_usd", "a,2026-10-20,9");
+  const store = await published({ ...FIRST, closes: october }, SECOND);
+  const content = await contentOf(store);
+  expect(JSON.parse(content["publications/0000000002.json"] as string)).toEqual({
+    number: 2,
+    action: "publish",
+    session: "2026-11-21T00Z",
+    revision: 1,
+    reason: null,
+    at: "2026-11-21T00:05:00.000Z",
+    manifest_sha256: (await readHead(store))?.manifest_sha256,
+  });
+  // October is shared by both snapshots, November is there once for each.
+  expect(Object.keys(content).filter((key) => key.startsWith("ledger/")).map((key) => key.slice(0, 14))).toEqual([
+    "ledger/2026-10",
+    "ledger/2026-11",
+    "ledger/2026-11",
+  ]);
+  const manifest = await headJson(store, "manifest.json");
+  expect(manifest.parent).toMatchObject({ session_utc: "2026-11-20T12:00:00.000Z", revision: 1 });
+  const inFolder = Object.keys(content).filter((key) => key.startsWith("sessions/2026-11-21T00Z/r1/"));
+  const named = manifest.files.map(({ path }: { path: string }) => `sessions/2026-11-21T00Z/r1/${path}`);
+  expect([...named, "sessions/2026-11-21T00Z/r1/manifest.json"].toSorted()).toEqual(inFolder);
+});
+
+describe("after a rollback", () => {
+  test("the head's content is unchanged, and what was withdrawn needs --revise", async () => {
+    const store = await published(FIRST, SECOND);
+    await rollBack(store, EVE, 1, "Wrong feed");
+    expect((await untouched(store, FIRST)).result).toMatchObject({ outcome: "unchanged", publication: 3 });
+    for (const run of [SECOND, { quotes: quotesOf({ a: 10.5, b: 5 }) }]) {
+      const { code, said } = await untouched(store, run);
+      expect([code, said[0]]).toEqual([
+        4,
+        'Session 2026-11-21T00Z was published and rolled back (Wrong feed); to publish it again, give --revise "reason"',
+      ]);
+    }
+    expect(await mustPublish(store, { ...SECOND, revise: "Right after all" })).toBe("2026-11-21T00Z/r2");
+    expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
+    const manifest = await headJson(store, "manifest.json");
+    expect(manifest.parent.session_utc).toBe("2026-11-20T12:00:00.000Z");
+  });
+
+  test("also when the session before was revised in the meantime, or a later one published", async () => {
+    const store = await published(FIRST, SECOND);
+    await rollBack(store, EVE, 1, "Wrong feed");
+    await mustPublish(store, { session: EVE, quotes: quotesOf({ a: 10.25, b: 5 }), revise: "Better" });
+    expect((await untouched(store, SECOND)).said[0]).toContain("(Wrong feed)");
+    await mustPublish(store, { ...SECOND, session: NOON });
+    expect((await untouched(store, SECOND)).said[0]).toMatch(/older than the head/);
+  });
+
+  test("from one revision to another of the session: the reason is named", async () => {
+    const revised: Run = { quotes: quotesOf({ a: 11.5, b: 5 }) };
+    const store = await published(FIRST, SECOND, { ...revised, revise: "Typing error" });
+    await rollBack(store, "2026-11-21T00Z", 1, "It was none");
+    const { code, said } = await untouched(store, revised);
+    expect([code, said[0]]).toEqual([4, expect.stringContaining("(It was none)")]);
+    expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
+    expect(await mustPublish(store, { ...revised, revise: "It was one" })).toBe("2026-11-21T00Z/r3");
+  });
+
+  test("a rollback forward reinstates the session", async () => {
+    const store = await published(FIRST, SECOND);
+    await rollBack(store, EVE, 1, "Wrong feed");
+    await rollBack(store, "2026-11-21T00Z", 1, "Right after all");
+    expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
+  });
+});
+
+describe("orphans", () => {
+  test("a folder that no publication names blocks nobody: the next number is taken", async () => {
+    const store = await published(FIRST);
+    await store.create("sessions/2026-11-21T00Z/r1/catalog.json", Buffer.from("junk"), "");
+    await store.create("sessions/2026-11-21T00Z/r7/pro/board.json", Buffer.from("junk"), "");
+    expect(await mustPublish(store, SECOND)).toBe("2026-11-21T00Z/r8");
+    expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
+  });
+
+  test("a ledger part that is there and damaged is damage, not content", async () => {
+    const probe = await published(FIRST, SECOND);
+    const part = (await headJson(probe, "manifest.json")).ledger[0].key;
+    const store = await published(FIRST);
+    await store.create(part, Buffer.from("junk"), "");
+    const { code, said } = await tryPublish(store, SECOND);
+    expect([code, said[0]]).toEqual([6, `memory:/${part} is there already and holds other bytes`]);
+    expect((await readHead(store))?.number).toBe(1);
+  });
+});
+
+describe("a damaged head", () => {
+  const FOLDER = "sessions/2026-11-21T00Z/r1/";
+  const ledger = async (store: ObjectStore): Promise<string> => (await headJson(store, "manifest.json")).ledger[0].key;
+  const named: readonly [string, (store: ObjectStore) => Promise<string> | string][] = [
+    ["manifest", () => `${FOLDER}manifest.json`],
+    ["catalog", () => `${FOLDER}catalog.json`],
+    ["corrections", () => `${FOLDER}corrections.json`],
+    ["ledger part", ledger],
+    ["publication", () => "publications/0000000002.json"],
+  ];
+
+  test.each(named)("a flipped bit in its %s: 6, named, nothing changed", async (_, keyOf) => {
+    const store = await published(FIRST, SECOND);
+    const key = await keyOf(store);
+    const bytes = (await store.get(key)) as Buffer;
+    await store.delete(key);
+    bytes[0] = (bytes[0] as number) ^ 1;
+    await store.create(key, bytes, "");
+    for (const run of [SECOND, { ...SECOND, session: NOON }, { ...SECOND, revise: "x" }]) {
+      const { code, said } = await untouched(store, run);
+      expect([code, said[0]]).toEqual([6, expect.stringContaining(`memory:/${key} is`)]);
+    }
+  });
+
+  test.each(named.slice(0, 4))("its %s is missing: 6", async (_, keyOf) => {
+    const store = await published(FIRST, SECOND);
+    const key = await keyOf(store);
+    await store.delete(key);
+    const { code, said } = await untouched(store, { ...SECOND, session: NOON });
+    expect([code, said[0]]).toEqual([6, `memory:/${key} is missing`]);
+  });
+});

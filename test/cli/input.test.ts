@@ -1,0 +1,352 @@
+/** What may go in: every rule on cells, rows and files, and all faults told in one go. */
+import { describe, expect, test } from "vitest";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, contentOf, headJson, lines, quotesOf, tryPublish, type Run } from "./market.ts";
+import { mustPublish } from "./market.ts";
+
+const CATALOG = catalogOf(["a", "b"]);
+const SPARSE: Run = { catalog: CATALOG, allowSparse: true };
+
+/** The complaints of a run that must fail with 2 and leave nothing. */
+async function complaints(run: Run): Promise<readonly string[]> {
+  const store = new MemoryStore();
+  const { code, said } = await tryPublish(store, run);
+  expect([code, await contentOf(store)]).toEqual([2, {}]);
+  return said;
+}
+
+describe("levels", () => {
+  test.each([
+    ["0.000001", 0.000001],
+    ["12.50", 12.5],
+    ["1000000000", 1_000_000_000],
+    ["999999999.999999", 999_999_999.999999],
+  ])("%s is taken as it is", async (text, usd) => {
+    const store = new MemoryStore();
+    await mustPublish(store, { ...SPARSE, quotes: quotesOf({ a: text }) });
+    expect((await headJson(store, "pro/board.json")).memory[0].spot_usd).toBe(usd);
+  });
+
+  test.each(
+    (
+      "0 -0 0.000000 -1 0.0000001 1.1234567 1000000000.000001 1000000001 1e3 NaN Infinity -Infinity " +
+      "0x10 1_000 $5 5% 1.2.3 . 5. .5 +5 １２"
+    ).split(" "),
+  )("%s is refused", async (text) => {
+    expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: text }) })).toEqual([
+      "1 error in the input; nothing was written",
+      `quotes.csv:2 spot_usd "${text}": expected a number above 0, at most 1000000000, with at most 6 decimals`,
+    ]);
+    const close = lines("id,date,close_usd", `a,2026-11-19,${text}`);
+    expect((await complaints({ ...SPARSE, closes: close }))[1]).toMatch(/^closes.csv:2 close_usd /);
+  });
+
+  test.each(["", " 5", "5 ", '"1,000"'])("%j is refused in CSV", async (text) => {
+    const [, complaint] = await complaints({ ...SPARSE, quotes: quotesOf({ a: text }) });
+    expect(complaint).toMatch(/^quotes\.csv:2 spot_usd ".*": expected a number above 0/);
+  });
+
+  test.each([
+    ["null", ""],
+    ["true", "true"],
+    ["-0", "-0"],
+    ["1e-7", "0.0000001"],
+    ["[5]", "[5]"],
+    ["{}", "{}"],
+  ])("the JSON value %s is refused", async (json, shown) => {
+    const quotes = `[{"id":"b","spot_usd":1},{"id":"a","spot_usd":${json}}]`;
+    const [, complaint = ""] = await complaints({ ...SPARSE, quotes });
+    const value = /^quotes\.json\[1\] spot_usd (".*"): expected /.exec(complaint)?.[1] ?? "null";
+    expect(JSON.parse(value)).toBe(shown);
+  });
+
+  test.each([
+    ["1e3", 1000],
+    ["12.50", 12.5],
+    ["1.5E-5", 0.000015],
+    ['"7.25"', 7.25],
+  ])("the JSON value %s is a level", async (json, usd) => {
+    const store = new MemoryStore();
+    await mustPublish(store, { ...SPARSE, quotes: `[{"id":"a","spot_usd":${json}}]` });
+    expect((await headJson(store, "pro/board.json")).memory[0].spot_usd).toBe(usd);
+  });
+});
+
+describe("columns and ids", () => {
+  test("unknown columns and fields, doubled and missing ones", async () => {
+    expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,price", "a,1,1") })).toContain(
+      'quotes.csv:1: unknown column "price", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break',
+    );
+    expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,id", "a,1,a") })).toContain(
+      'quotes.csv:1: column "id" stands twice',
+    );
+    expect(await complaints({ ...SPARSE, quotes: lines("id,basis", "a,reported") })).toContain(
+      'quotes.csv:1: the header lacks the column "spot_usd"',
+    );
+    expect(await complaints({ ...SPARSE, quotes: '{"id":"a","spot_usd":1,"x":2}' })).toContain(
+      'quotes.ndjson:1: unknown field "x", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break',
+    );
+    expect(await complaints({ ...SPARSE, quotes: '[{"id":"a"}]' })).toContain(
+      'quotes.json[0]: the field "spot_usd" is missing',
+    );
+    expect(await complaints({ ...SPARSE, closes: lines("id,date", "a,2026-11-01") })).toContain(
+      'closes.csv:1: the header lacks the column "close_usd"',
+    );
+    const [, ...lacking] = await complaints({ catalog: lines("id,name", "a,A") });
+    expect(lacking).toHaveLength(7);
+  });
+
+  test("columns may stand in any order", async () => {
+    const store = new MemoryStore();
+    await mustPublish(store, { ...SPARSE, quotes: lines("basis,spot_usd,id", "assessed,5,a") });
+    expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
+      id: "a",
+      spot_usd: 5,
+      basis: "assessed",
+    });
+  });
+
+  test("a row with too few or too many fields", async () => {
+    const quotes = lines("id,spot_usd", "a", "a,1,2", "b,1");
+    expect((await complaints({ ...SPARSE, quotes })).slice(1)).toEqual([
+      "quotes.csv:2: 1 fields, expected 2 as in the header",
+      "quotes.csv:3: 3 fields, expected 2 as in the header",
+    ]);
+  });
+
+  test("an id that is not in the catalog", async () => {
+    const said = await complaints({
+      ...SPARSE,
+      quotes: quotesOf({ a: 1, ghost: 2 }),
+      closes: lines("id,date,close_usd", "phantom,2026-11-01,1"),
+    });
+    expect(said.slice(1)).toEqual([
+      'quotes.csv:3 id "ghost": expected a contract of the catalog',
+      'closes.csv:2 id "phantom": expected a contract of the catalog',
+    ]);
+  });
+});
+
+describe("one level twice", () => {
+  const twice = (first: string, second: string): Run => ({ ...SPARSE, quotes: [first, second] });
+
+  test("the same value is one level", async () => {
+    const store = new MemoryStore();
+    const noon = lines("id,spot_usd,session_utc", "a,5,2026-11-20T12Z", "a,5.0,2026-11-20T12:00:00.000Z");
+    await mustPublish(store, { ...SPARSE, quotes: [noon, noon], closes: lines("id,date,close_usd", "a,2026-11-20,5") });
+    expect((await headJson(store, "manifest.json")).counts.ledger_levels).toBe(1);
+  });
+
+  test("different values are an error: in a file, across files, between closes and quotes", async () => {
+    const conflict = (where: string, first: string) =>
+      `${where} level "6": expected 5 as in ${first}: a has one level for 2026-11-21T00Z`;
+    expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd", "a,5", "b,1", "a,6") })).toContain(
+      conflict("quotes.csv:4", "quotes.csv:2"),
+    );
+    expect(await complaints(twice(quotesOf({ a: 5 }), quotesOf({ a: 6 })))).toContain(
+      conflict("quotes-2.csv:2", "quotes.csv:2"),
+    );
+    const run = { ...SPARSE, quotes: lines("id,spot_usd,session_utc", "a,5,2026-11-20T12Z") };
+    const said = await complaints({ ...run, closes: lines("id,date,close_usd", "a,2026-11-20,6") });
+    expect(said[1]).toMatch(/^closes\.csv:2 level "6": expected 5 as in quotes\.csv:2: a has one level/);
+    const basis = lines("id,spot_usd,basis", "a,5,assessed", "a,5,estimated");
+    expect((await complaints({ ...SPARSE, quotes: basis }))[1]).toMatch(/^quotes\.csv:3 basis "estimated"/);
+  });
+});
+
+describe("sessions and dates", () => {
+  test.each(["2026-11-21", "2026-11-21T06Z", "2026-11-21T00:00:00Z", "2026-02-30T00Z", "x"])(
+    "session_utc %s",
+    async (text) => {
+      const quotes = lines("id,spot_usd,session_utc", `a,5,${text}`);
+      expect((await complaints({ ...SPARSE, quotes }))[1]).toBe(
+        `quotes.csv:2 session_utc "${text}": expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z`,
+      );
+    },
+  );
+
+  test("nothing later than the session published", async () => {
+    const run = {
+      ...SPARSE,
+      quotes: lines("id,spot_usd,session_utc", "a,5,2026-11-21T12Z"),
+      closes: lines("id,date,close_usd", "a,2026-11-20,5", "a,2026-11-21,5", "a,2026-02-30,5"),
+    };
+    expect((await complaints(run)).slice(1)).toEqual([
+      'quotes.csv:2 session_utc "2026-11-21T12Z": expected a session not later than the one published, 2026-11-21T00Z',
+      'closes.csv:3 date "2026-11-21": expected a date whose 12:00 session is not later than the one published, 2026-11-21T00Z',
+      'closes.csv:4 date "2026-02-30": expected a date such as 2026-11-21',
+    ]);
+    const noon = { ...run, session: "2026-11-21T12Z", closes: lines("id,date,close_usd", "a,2026-11-21,5") };
+    await mustPublish(new MemoryStore(), noon);
+  });
+
+  test("as_of: never later than the session, never before the previous level's", async () => {
+    const columns = "id,spot_usd,session_utc,as_of";
+    expect((await complaints({ ...SPARSE, quotes: lines(columns, "a,5,,2026-11-22") }))[1]).toMatch(
+      /^quotes\.csv:2 as_of "2026-11-22": expected a date not after the session's, 2026-11-21$/,
+    );
+    const back = lines(columns, "a,5,,2026-11-18", "a,5,2026-11-20T12Z,2026-11-19");
+    expect((await complaints({ ...SPARSE, quotes: back }))[1]).toBe(
+      'quotes.csv:2 as_of "2026-11-18": expected a date not before that of the previous level, 2026-11-19',
+    );
+    const store = new MemoryStore();
+    const same = lines(columns, "a,5,,2026-11-19", "a,4,2026-11-20T12Z,2026-11-19");
+    await mustPublish(store, { ...SPARSE, quotes: same });
+    const contract = await headJson(store, "pro/contracts/a.json");
+    expect(contract.history).toEqual([{ date: "2026-11-19", close_usd: 5 }]);
+    // Against what is published already, too.
+    const { code, said } = await tryPublish(store, {
+      ...SPARSE,
+      session: "2026-11-21T12Z",
+      quotes: lines(columns, "a,5,,2026-11-18"),
+    });
+    expect([code, said[1]]).toEqual([2, expect.stringContaining("previous level, 2026-11-19")]);
+  });
+});
+
+describe("the catalog", () => {
+  const IDS = Array.from({ length: 12 }, (_, n) => `c${n}`);
+  const marked = (count: number): string =>
+    catalogOf(IDS.map((id, n) => ({ id, free: n >= 12 - count ? "true" : n === 0 ? "false" : "" })));
+  const freeOf = async (catalog: string): Promise<string[]> => {
+    const store = new MemoryStore();
+    await mustPublish(store, { catalog, allowSparse: true });
+    const rows: { id: string; free: boolean }[] = await headJson(store, "catalog.json");
+    return rows.filter(({ free }) => free).map(({ id }) => id);
+  };
+
+  test("free: ten marked, none marked, fewer than ten contracts", async () => {
+    expect(await freeOf(marked(10))).toEqual(IDS.slice(2));
+    expect(await freeOf(marked(0))).toEqual(IDS.slice(0, 10));
+    const few = IDS.slice(0, 9);
+    expect(await freeOf(catalogOf(few))).toEqual(few);
+    expect(await freeOf(catalogOf(few.map((id, n) => ({ id, free: n < 3 ? "true" : "" }))))).toEqual(few);
+    expect(await freeOf(catalogOf(IDS.slice(0, 10)))).toEqual(IDS.slice(0, 10));
+  });
+
+  test.each([9, 11, 1])("free: %i marked is an error", async (count) => {
+    expect(await complaints({ catalog: marked(count) })).toContain(
+      `catalog.csv: free is true on ${count} rows, expected exactly 10, or none for the first 10`,
+    );
+  });
+
+  test.each([
+    ["id", "DDR5", /^catalog\.csv:2 id "DDR5": expected a lowercase slug/],
+    ["id", "a--b", /expected a lowercase slug/],
+    ["id", "../x", /expected a lowercase slug/],
+    ["ticker", "", /^catalog\.csv:2 ticker "": expected text/],
+    ["name", " ", /expected text/],
+    ["board", "Memory", /^catalog\.csv:2 board "Memory": expected memory or semiconductor$/],
+    ["ai_exposure_pct", "100.1", /expected a number from 0 to 100/],
+    ["ai_exposure_pct", "-1", /expected a number from 0 to 100/],
+    ["source_url", "ftp://s.example/", /expected an http or https address/],
+    ["source_url", "javascript:alert(1)", /expected an http or https address/],
+    ["capacity_gb", "0", /^catalog\.csv:2 capacity_gb "0": expected a number from 0.001 to 1000000/],
+    ["capacity_gb", "0.0009", /capacity_gb/],
+    ["capacity_gb", "1000000.1", /capacity_gb/],
+    ["capacity_gb", "0.0010001", /capacity_gb/],
+    ["max_carry_days", "-1", /expected a whole number/],
+    ["max_carry_days", "1.5", /expected a whole number/],
+    ["free", "yes", /^catalog\.csv:2 free "yes": expected true or false$/],
+  ])("%s %j", async (column, value, expected) => {
+    const [columns = "", row = ""] = catalogOf(["a"]).split("\n");
+    const cells = row.split(",");
+    cells[columns.split(",").indexOf(column)] = value;
+    const [, complaint] = await complaints({ catalog: lines(columns, cells.join(",")) });
+    expect(complaint).toMatch(expected);
+  });
+
+  test("an id twice, no rows, and a contract dropped that is still quoted", async () => {
+    expect(await complaints({ catalog: catalogOf(["a", "b", "a"]) })).toContain(
+      'catalog.csv:4: id "a" stands twice, first at catalog.csv:2',
+    );
+    expect(await complaints({ catalog: catalogOf([]) })).toContain(
+      "catalog.csv: no rows, expected at least one contract",
+    );
+    const store = new MemoryStore();
+    await mustPublish(store, { catalog: CATALOG, quotes: quotesOf({ a: 1, b: 2 }) });
+    const before = await contentOf(store);
+    const { code, said } = await tryPublish(store, {
+      session: "2026-11-21T12Z",
+      catalog: catalogOf(["a"]),
+      quotes: quotesOf({ a: 1, b: 2 }),
+    });
+    expect([code, said[1]]).toEqual([2, 'quotes.csv:3 id "b": expected a contract of the catalog']);
+    expect(await contentOf(store)).toEqual(before);
+  });
+});
+
+test("every error of every input is told in one go", async () => {
+  const said = await complaints({
+    catalog: catalogOf([{ id: "a", board: "x" }, { id: "B" }, "c", "d"]),
+    quotes: [
+      lines("id,spot_usd,basis", "a,-1,guess", "c,5,", "ghost,5,"),
+      '[{"id":"c","spot_usd":6},{"id":"d","spot_usd":"x","as_of":"never"},7]',
+    ],
+    closes: ['{"id":"c","date":"2026-13-01","close_usd":1}\n\n{"id":"c"', lines("id,close", "a,1")],
+  });
+  expect(said.map((line) => line.replace(/: expected.*|: not JSON.*/, ""))).toEqual([
+    "14 errors in the input; nothing was written",
+    'catalog.csv:2 board "x"',
+    'catalog.csv:3 id "B"',
+    'quotes.csv:2 basis "guess"',
+    'quotes.csv:2 spot_usd "-1"',
+    'quotes-2.json[1] spot_usd "x"',
+    'quotes-2.json[1] as_of "never"',
+    "quotes-2.json[2]",
+    'closes.ndjson:1 date "2026-13-01"',
+    "closes.ndjson:3",
+    'closes-2.csv:1: unknown column "close", expected id, date, close_usd, break',
+    'closes-2.csv:1: the header lacks the column "date"',
+    'closes-2.csv:1: the header lacks the column "close_usd"',
+    'quotes.csv:4 id "ghost"',
+    'quotes-2.json[0] level "6"',
+  ].map((line) => line.replace(/: expected.*/, "")));
+});
+
+describe("texts", () => {
+  test("quoted line breaks do not shift the lines of later errors", async () => {
+    const quotes = 'id,spot_usd,source\r\na,1,"two\r\nlines"\r\n\r\nb,-1,x\r\n';
+    expect((await complaints({ ...SPARSE, quotes }))[1]).toMatch(/^quotes\.csv:5 spot_usd "-1"/);
+  });
+
+  test("a quote that is not closed, a quote within a field", async () => {
+    expect((await complaints({ ...SPARSE, quotes: 'id,spot_usd\na,1\n"b,1\n' }))[1]).toMatch(
+      /^quotes\.csv:\d: a quoted field is not closed$/,
+    );
+    expect((await complaints({ ...SPARSE, quotes: 'id,spot_usd\na"x,1\n' }))[1]).toMatch(
+      /^quotes\.csv:2: not CSV as RFC 4180 has it/,
+    );
+  });
+
+  test.each(["\u0000", "\u0007", "\u001b[31m", "\u009b"])(
+    "the control character %j is refused, and shown escaped",
+    async (character) => {
+      const quotes = `[${JSON.stringify({ id: "a", spot_usd: 1, source: `x${character}` })}]`;
+      const [, complaint = ""] = await complaints({ ...SPARSE, quotes });
+      expect(complaint).toMatch(/^quotes\.json\[0\] source "x\\u00/);
+      expect(complaint).not.toMatch(/\p{Cc}/u);
+    },
+  );
+
+  test("a cell of 10 MB: told with its line, cut", async () => {
+    const huge = "x".repeat(10_000_000);
+    const [, csv = ""] = await complaints({ ...SPARSE, quotes: lines("id,spot_usd", "a,1", `b,${huge}`) });
+    expect(csv).toBe("quotes.csv:3: a row of more than 1000000 characters");
+    const [, json = ""] = await complaints({ ...SPARSE, quotes: `[{"id":"a","spot_usd":"${huge}"}]` });
+    expect(json).toMatch(/^quotes\.json\[0\] spot_usd "x{80}…": expected/);
+  });
+
+  test("names like formulas are data in JSON and text in CSV", async () => {
+    const names = ["=1+1", "+1", "-1", "@SUM(A1)", "'quoted"];
+    const store = new MemoryStore();
+    const catalog = catalogOf(names.map((name, n) => ({ id: `c${n}`, name })));
+    const levels = Object.fromEntries(names.map((_, n) => [`c${n}`, 5]));
+    await mustPublish(store, { session: "2026-11-20T12Z", catalog, quotes: quotesOf(levels) });
+    await mustPublish(store, { quotes: quotesOf(levels) });
+    const board = await headJson(store, "pro/board.json");
+    expect(board.memory.map((row: { name: string }) => row.name)).toEqual(names);
+    const csv = String(await store.get("sessions/2026-11-21T00Z/r1/pro/export.csv"));
+    expect(csv).toMatch(/,'=1\+1,DRAM,.*,'\+1,DRAM,.*,'-1,DRAM,.*,'@SUM\(A1\),DRAM,.*,'quoted,DRAM,/s);
+  });
+});

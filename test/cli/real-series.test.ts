@@ -1,0 +1,176 @@
+/**
+ * Real daily series of other markets, which lie beside the repository and not in it: holes, series
+ * that end or start late, prices of zero and below. Where they are not there, this suite says so
+ * and has nothing to show.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { expectNaive, expectWorkbook } from "../property/against-naive.ts";
+import type { RawContract, RawLevel, RawMarket } from "../property/naive-market.ts";
+import { catalogCsv, publishRaw } from "../property/published.ts";
+import { chipboard } from "./run.ts";
+
+const SERIES = fileURLToPath(new URL("../../../shared/data/series-open.csv", import.meta.url));
+const isThere = existsSync(SERIES);
+if (!isThere) {
+  console.warn(`real-series.test.ts SHOWS NOTHING: ${SERIES} does not exist`);
+}
+
+const FIRST_DATE = "2021-04-14";
+const LAST_SESSION = "2026-04-13T12:00:00.000Z";
+/**
+ * Five years of single sessions take minutes, so only the last weeks are replayed; 1825 in the
+ * environment replays all.
+ */
+const REPLAYED_DAYS = Number(process.env["CHIPBOARD_TEST_REPLAYED_DAYS"] ?? 45);
+const REPLAY_TIMEOUT_MS = 60_000 + REPLAYED_DAYS * 1_000;
+const MAX_CARRY_DAYS = 45;
+
+interface Row {
+  /** In the file; the header is line 1. */
+  readonly line: number;
+  readonly id: string;
+  readonly date: string;
+  readonly close: string;
+}
+
+function readSeries(): Row[] {
+  const [, ...lines] = readFileSync(SERIES, "utf8").trimEnd().split(/\r?\n/);
+  return lines.map((text, at) => {
+    const [id = "", date = "", close = ""] = text.split(",");
+    return { line: at + 2, id, date, close };
+  });
+}
+
+/** Power on the second board, so that both are filled; some with a capacity and a limit. */
+const contractOf = (id: string, at: number): RawContract => ({
+  id,
+  ticker: id.toUpperCase(),
+  name: `Series ${id}`,
+  board: id.startsWith("power-") ? "semiconductor" : "memory",
+  segment: id.slice(0, id.indexOf("-")),
+  unit: "price as the series has it",
+  ai_exposure_pct: "0",
+  source: "Public series",
+  source_url: "https://example.com/series",
+  capacity_gb: at % 5 === 0 ? "0.75" : null,
+  max_carry_days: id === "fx-eurhrk" ? 7 : null,
+  free: at < 10,
+});
+
+const levelOf = ({ id, date, close }: Row): RawLevel => ({
+  id,
+  session_utc: `${date}T12:00:00.000Z`,
+  spot_usd: close,
+  as_of: date,
+  basis: "reported",
+  source: null,
+  source_url: null,
+  break: null,
+});
+
+describe.runIf(isThere)("real series", () => {
+  let rows: Row[];
+  let contracts: RawContract[];
+  let levels: RawLevel[];
+  let folder: string;
+  const isPriced = ({ close }: Row): boolean => Number(close) > 0;
+
+  beforeAll(async () => {
+    rows = readSeries();
+    contracts = [...new Set(rows.map(({ id }) => id))].sort().map(contractOf);
+    levels = rows.filter((row) => isPriced(row) && row.date >= FIRST_DATE).map(levelOf);
+    folder = await mkdtemp(join(tmpdir(), "chipboard-series-"));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const upTo = (sessionUtc: string): RawMarket => ({
+    contracts,
+    levels: levels.filter(({ session_utc: at }) => at <= sessionUtc),
+    max_carry_days: MAX_CARRY_DAYS,
+  });
+
+  const publishOnce = (store: MemoryStore, sessionUtc: string) =>
+    publishRaw(
+      store,
+      { contracts, quotes: [], closes: upTo(sessionUtc).levels, maxCarryDays: MAX_CARRY_DAYS },
+      sessionUtc,
+    );
+
+  it("are 66, and each price of zero or below is refused with its line; nothing is written", async () => {
+    expect(contracts).toHaveLength(66);
+    const catalog = join(folder, "catalog.csv");
+    const closes = join(folder, "closes.csv");
+    const store = join(folder, "store");
+    await writeFile(catalog, catalogCsv(contracts));
+    const text = rows.map(({ id, date, close }) => `${id},${date},${close}\n`).join("");
+    await writeFile(closes, `id,date,close_usd\n${text}`);
+    const files = ["--catalog", catalog, "--closes", closes, "--store", store];
+    const { code, stderr } = await chipboard(["publish", ...files, "--session", "2026-11-21T00Z"]);
+
+    const refused = rows.filter((row) => !isPriced(row));
+    expect(refused.some(({ close }) => Number(close) === 0)).toBe(true);
+    expect(refused.some(({ close }) => Number(close) < 0)).toBe(true);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${refused.length} errors in the input; nothing was written`);
+    const complaints = stderr.split("\n").filter((line) => line.includes("closes.csv:"));
+    expect(complaints.map((line) => line.trim().replace(`${folder}/`, ""))).toEqual(
+      refused.map(
+        ({ line, close }) =>
+          `closes.csv:${line} close_usd "${close}": expected a number above 0, at most 1000000000, with at most 6 decimals`,
+      ),
+    );
+    expect(await readdir(folder)).toEqual(["catalog.csv", "closes.csv"]);
+  });
+
+  it(
+    `of five years are the same in one call and with the last ${REPLAYED_DAYS} days session by session`,
+    async () => {
+      const whole = new MemoryStore();
+      const once = await publishOnce(whole, LAST_SESSION);
+
+      const store = new MemoryStore();
+      const first = Date.parse(LAST_SESSION) - REPLAYED_DAYS * 86_400_000;
+      let last = await publishOnce(store, new Date(first).toISOString());
+      for (let day = 1; day <= REPLAYED_DAYS; day += 1) {
+        const sessionUtc = new Date(first + day * 86_400_000).toISOString();
+        const closes = levels.filter(({ session_utc: at }) => at === sessionUtc);
+        // Sessions without any price are published too: all levels are carried.
+        const given = { contracts, quotes: [], closes, maxCarryDays: MAX_CARRY_DAYS };
+        last = await publishRaw(store, given, sessionUtc);
+        expect(last.outcome).toBe("published");
+      }
+
+      expect(last.manifest.session_utc).toBe(LAST_SESSION);
+      expect(last.publication).toBe(REPLAYED_DAYS + 1);
+      expect(last.manifest.files).toEqual(once.manifest.files);
+      expect(last.manifest.ledger).toEqual(once.manifest.ledger);
+      expect(last.manifest.identity).toBe(once.manifest.identity);
+      for (const { path } of once.manifest.files) {
+        const key = `sessions/2026-04-13T12Z/r1/${path}`;
+        expect((await store.get(key))?.equals((await whole.get(key)) as Buffer), path).toBe(true);
+      }
+    },
+    REPLAY_TIMEOUT_MS,
+  );
+
+  it.each([
+    // The last day that a series may be carried, and the session after.
+    "2023-01-06T12:00:00.000Z",
+    "2023-01-07T00:00:00.000Z",
+    "2024-02-29T12:00:00.000Z",
+    LAST_SESSION,
+    // Most series have ended by then, at different days.
+    "2026-05-29T12:00:00.000Z",
+  ])("have the numbers of the naive calculation at %s", async (sessionUtc) => {
+    const store = new MemoryStore();
+    const result = await publishOnce(store, sessionUtc);
+    await expectNaive(store, result, upTo(sessionUtc), sessionUtc, new Map());
+    await expectWorkbook(store, result, upTo(sessionUtc), sessionUtc);
+  });
+});

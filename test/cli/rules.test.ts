@@ -1,0 +1,310 @@
+/** Corrections, gates and carried levels: what is let through, what is refused, and how. */
+import { describe, expect, test } from "vitest";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
+import { tryPublish, type Ended, type Run } from "./market.ts";
+
+const CATALOG = catalogOf(["a", "b"]);
+const NOON = "2026-11-21T12Z";
+const QUOTES = "id,spot_usd,session_utc";
+
+/** Two sessions: a has levels from 2026-11-19T12Z on, b from 2026-11-21T00Z. */
+async function published(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await mustPublish(store, {
+    session: "2026-11-20T12Z",
+    catalog: CATALOG,
+    quotes: lines(`${QUOTES},basis,break`, "a,10,2026-11-19T12Z,,", "a,11,2026-11-20T12Z,assessed,New mask"),
+    allowSparse: true,
+  });
+  await mustPublish(store, { quotes: quotesOf({ a: 12, b: 5 }) });
+  return store;
+}
+
+/** Runs what must fail, and proves that nothing was changed. */
+async function failure(store: ObjectStore, run: Run): Promise<Ended> {
+  const before = await contentOf(store);
+  const ended = await tryPublish(store, run);
+  expect(await contentOf(store)).toEqual(before);
+  expect(await tryPublish(store, { ...run, dryRun: true })).toEqual(ended);
+  expect(ended.code).not.toBe(0);
+  return ended;
+}
+
+const levelsOf = async (store: ObjectStore, id: string): Promise<unknown> =>
+  (await headJson(store, `pro/contracts/${id}.json`)).history;
+
+describe("corrections", () => {
+  test.each([
+    ["a changed level", lines(QUOTES, "a,11.5,2026-11-20T12Z"), "11 would become 11.5"],
+    ["a level added after the first one", lines(QUOTES, "a,11,2026-11-20T00Z"), "none would become 11"],
+    ["a changed basis", lines(`${QUOTES},basis`, "a,11,2026-11-20T12Z,estimated"), "11 would become 11"],
+    ["a changed break", lines(`${QUOTES},break`, "a,10,2026-11-19T12Z,Since"), "10 would become 10"],
+    ["a level taken back", lines(`${QUOTES},basis`, "a,,2026-11-20T12Z,withdrawn"), "11 would become none"],
+    ["a changed close", undefined, "11 would become 11.5"],
+  ])("%s needs --revise", async (_, quotes, change) => {
+    const closes = quotes === undefined ? lines("id,date,close_usd", "a,2026-11-20,11.5") : [];
+    const run = { session: NOON, quotes: [quotesOf({ a: 12, b: 5 }), ...(quotes === undefined ? [] : [quotes])], closes };
+    const store = await published();
+    const { code, said } = await failure(store, run);
+    expect(code).toBe(4);
+    expect(said[0]).toBe(
+      'The input changes 1 published level; if it is right, publish with --revise "reason"',
+    );
+    expect(said[1]).toMatch(new RegExp(`^(quotes-2|closes)\\.csv:2: a at 2026-11-\\S+: ${change}$`));
+    expect(await mustPublish(store, { ...run, revise: "Source corrected" })).toBe(`${NOON}/r1`);
+    const corrections = await headJson(store, "corrections.json");
+    expect(corrections).toMatchObject([{ contract: "a", reason: "Source corrected", corrected_in: `${NOON}/r1` }]);
+  });
+
+  test("what the ledger holds already is no change", async () => {
+    const store = await published();
+    const again = lines(QUOTES, "a,10.0,2026-11-19T12:00:00.000Z", "a,11,2026-11-20T12Z");
+    await mustPublish(store, { session: NOON, quotes: [quotesOf({ a: 12, b: 5 }), again] });
+    expect(await headJson(store, "corrections.json")).toEqual([]);
+  });
+
+  test("levels before the contract's first one are backfill", async () => {
+    const store = await published();
+    await mustPublish(store, {
+      session: NOON,
+      quotes: quotesOf({ a: 12, b: 5 }),
+      closes: lines("id,date,close_usd", "a,2026-11-18,9", "b,2026-11-19,4", "b,2026-11-20,4.5"),
+    });
+    expect(await headJson(store, "corrections.json")).toEqual([]);
+    expect(await levelsOf(store, "b")).toEqual([
+      { date: "2026-11-19", close_usd: 4 },
+      { date: "2026-11-20", close_usd: 4.5 },
+      { date: "2026-11-21", close_usd: 5 },
+    ]);
+  });
+
+  test("a revision patches: what is not named stays", async () => {
+    const store = await published();
+    await mustPublish(store, { quotes: lines(QUOTES, "a,11.5,2026-11-20T12Z"), revise: "Typing error" });
+    const a = await headJson(store, "pro/contracts/a.json");
+    expect(a.breaks).toEqual([{ session_utc: "2026-11-20T12:00:00.000Z", reason: "New mask" }]);
+    expect(a.history.map((close: { close_usd: number }) => close.close_usd)).toEqual([10, 11.5, 12]);
+    expect(a.corrections).toEqual([
+      {
+        session_utc: "2026-11-20T12:00:00.000Z",
+        old_usd: 11,
+        new_usd: 11.5,
+        reason: "Typing error",
+        corrected_in: "2026-11-21T00Z/r2",
+      },
+    ]);
+    // Starter sees the session before, with the correction and the basis that was not named.
+    const record = (await headJson(store, "starter/board.json")).memory[0];
+    expect(record).toMatchObject({ spot_usd: 11.5, basis: "assessed" });
+    expect((await headJson(store, "pro/board.json")).counts.memory).toBe(2);
+  });
+
+  test("a withdrawn level is carried over, counts as withdrawn once, and can come back", async () => {
+    const store = await published();
+    const run = { quotes: lines("id,spot_usd,basis", "a,,withdrawn"), revise: "Wrong contract", allowSparse: true };
+    expect(await mustPublish(store, run)).toBe("2026-11-21T00Z/r2");
+    expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
+      spot_usd: 11,
+      basis: "carried",
+      as_of: "2026-11-20",
+    });
+    expect((await tryPublish(store, run)).result?.outcome).toBe("unchanged");
+    const back = { quotes: quotesOf({ a: 12 }) };
+    expect((await failure(store, back)).code).toBe(4);
+    await mustPublish(store, { ...back, revise: "It was right" });
+    const changes = await headJson(store, "corrections.json");
+    expect(changes.map((item: Record<string, unknown>) => [item["old_usd"], item["new_usd"]])).toEqual([
+      [12, null],
+      [null, 12],
+    ]);
+  });
+
+  test("withdrawing what is not there, or with a level, is an error", async () => {
+    const store = await published();
+    const none = lines(`${QUOTES},basis`, "a,,2026-11-20T00Z,withdrawn", "b,5,,withdrawn");
+    const { code, said } = await failure(store, { quotes: none, revise: "x" });
+    expect([code, said.slice(1)]).toEqual([
+      2,
+      [
+        'quotes.csv:3 spot_usd "5": expected nothing beside basis withdrawn',
+        "quotes.csv:2: a has no level for 2026-11-20T00Z that could be withdrawn",
+      ],
+    ]);
+  });
+
+  test("a contract whose only level is withdrawn leaves the board", async () => {
+    const store = await published();
+    const quotes = lines("id,spot_usd,basis", "b,,withdrawn");
+    await mustPublish(store, { quotes, revise: "Never traded", allowSparse: true });
+    expect((await headJson(store, "pro/board.json")).counts.memory).toBe(1);
+    expect((await headJson(store, "manifest.json")).counts.without_level).toBe(1);
+  });
+});
+
+describe("moves", () => {
+  const move = (from: string, to: string, more: Run = {}): Promise<Ended> =>
+    (async () => {
+      const store = new MemoryStore();
+      await mustPublish(store, { session: "2026-11-20T12Z", catalog: catalogOf(["a"]), quotes: quotesOf({ a: from }) });
+      const run = { quotes: quotesOf({ a: to }), ...more };
+      const ended = await tryPublish(store, { ...run, dryRun: true });
+      expect((await tryPublish(store, run)).code).toBe(ended.code);
+      return ended;
+    })();
+
+  test.each([
+    ["10", "15", 0],
+    ["10", "15.000001", 3],
+    ["10", "5", 0],
+    ["10", "4.999999", 3],
+    ["0.000002", "0.000003", 0],
+    ["0.000002", "0.000004", 3],
+    ["3", "4.5", 0],
+    ["0.1", "0.15", 0],
+    ["0.7", "1.05", 0],
+    ["999999999.999998", "499999999.999999", 0],
+    ["999999999.999998", "499999999.999998", 3],
+  ])("from %s to %s ends with %i", async (from, to, code) => {
+    expect((await move(from, to)).code).toBe(code);
+  });
+
+  test("the refusal names the contract and the way on, and --accept-moves lets it through", async () => {
+    const { code, said } = await move("10", "16");
+    expect([code, said]).toEqual([
+      3,
+      [
+        "Refused: 1 finding; nothing was written",
+        "a moves by 60 percent, from 10 (2026-11-20T12Z) to 16 (2026-11-21T00Z), expected at most 50",
+        expect.stringContaining("--accept-moves"),
+      ],
+    ]);
+    expect((await move("10", "16", { acceptMoves: true })).code).toBe(0);
+    expect((await move("10", "16", { maxMoveMicros: 60_000_000 })).code).toBe(0);
+    expect((await move("10", "16", { maxMoveMicros: 59_999_999 })).code).toBe(3);
+    expect((await move("10", "10.000001", { maxMoveMicros: 0 })).code).toBe(3);
+    expect((await move("10", "16", { quotes: lines("id,spot_usd,break", "a,16,New unit") })).code).toBe(0);
+  });
+
+  test("between levels in the input, and only within the carry limit", async () => {
+    const closes = (earlier: string) => lines("id,date,close_usd", `a,${earlier},1`, "a,2026-11-20,2");
+    const run = (earlier: string): Run => ({ catalog: catalogOf(["a"]), quotes: quotesOf({ a: 2 }), closes: closes(earlier) });
+    expect((await failure(new MemoryStore(), run("2026-10-06"))).code).toBe(3);
+    await mustPublish(new MemoryStore(), run("2026-10-05"));
+  });
+
+  test("a correction is judged against both neighbours; a move published before is not judged again", async () => {
+    const store = await published();
+    const fix = { quotes: lines(QUOTES, "a,20,2026-11-20T12Z"), revise: "Typing error", maxMoveMicros: 30_000_000 };
+    expect((await failure(store, fix)).said.slice(1, 3)).toEqual([
+      "a moves by -40 percent, from 20 (2026-11-20T12Z) to 12 (2026-11-21T00Z), expected at most 30",
+      expect.stringContaining("--accept-moves"),
+    ]);
+    await mustPublish(store, { ...fix, acceptMoves: true });
+    const later = { session: NOON, quotes: quotesOf({ a: 12, b: 5 }), maxMoveMicros: 30_000_000 };
+    await mustPublish(store, later);
+  });
+});
+
+describe("coverage", () => {
+  const ids = Array.from({ length: 10 }, (_, n) => `c${n}`);
+  const some = (count: number): string =>
+    quotesOf(Object.fromEntries(ids.slice(0, count).map((id) => [id, 5])));
+
+  test("exactly 80 percent passes, less does not", async () => {
+    const run = { catalog: catalogOf(ids) };
+    await mustPublish(new MemoryStore(), { ...run, quotes: some(8) });
+    const { code, said } = await failure(new MemoryStore(), { ...run, quotes: some(7) });
+    expect([code, said[1], said[2]]).toEqual([
+      3,
+      "7 of 10 contracts have a level for 2026-11-21T00Z, expected at least 80 percent; without one: c7, c8, c9",
+      expect.stringContaining("--allow-sparse"),
+    ]);
+    await mustPublish(new MemoryStore(), { ...run, quotes: some(7), allowSparse: true });
+    await mustPublish(new MemoryStore(), { ...run, quotes: some(7), minCoverageMicros: 70_000_000 });
+  });
+
+  test("a level for another session does not count", async () => {
+    const closes = lines("id,date,close_usd", ...ids.map((id) => `${id},2026-11-20,5`));
+    const { said } = await failure(new MemoryStore(), { catalog: catalogOf(ids), closes });
+    expect(said[1]).toMatch(/^0 of 10 contracts/);
+  });
+});
+
+describe("a changed unit or capacity", () => {
+  const changed = catalogOf([{ id: "a", unit: "USD per tray" }, { id: "b", capacity_gb: "2" }]);
+  const run: Run = { session: NOON, catalog: changed, quotes: quotesOf({ a: 12, b: 5 }) };
+
+  test("needs a break in the same run", async () => {
+    const store = await published();
+    const { code, said } = await failure(store, run);
+    expect([code, said.slice(1, 3)]).toEqual([
+      3,
+      [
+        'a changes its unit from "USD per piece" to "USD per tray" without a break',
+        "b changes its capacity_gb from none to 2 without a break",
+      ],
+    ]);
+    expect((await failure(store, { ...run, acceptMoves: true, allowSparse: true })).code).toBe(3);
+    const quotes = lines("id,spot_usd,break", "a,120,Now by the tray", "b,10,Larger die");
+    expect(await mustPublish(store, { ...run, quotes })).toBe(`${NOON}/r1`);
+    expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
+      unit: "USD per tray",
+      chg_24h_pct: null,
+      break: { session_utc: "2026-11-21T12:00:00.000Z", reason: "Now by the tray" },
+    });
+    // From then on it is the catalog's unit, and the last published catalog stands.
+    await mustPublish(store, { session: "2026-11-22T00Z", quotes: quotesOf({ a: 121, b: 10 }) });
+  });
+});
+
+describe("carried levels", () => {
+  /** a has one level at the start; b keeps the session covered. */
+  async function aged(sessions: number, run: Run = {}, row = {}): Promise<MemoryStore> {
+    const store = new MemoryStore();
+    const first = new Date(Date.parse("2026-11-21T00:00Z") - sessions * 12 * 3_600_000).toISOString();
+    const quotes = lines(QUOTES, "b,5,", `a,7,${first}`);
+    await mustPublish(store, { catalog: catalogOf([{ id: "a", ...row }, "b"]), quotes, allowSparse: true, ...run });
+    return store;
+  }
+
+  test("exactly 45 times 24 hours stands, with its as_of; one session more does not", async () => {
+    const stands = await aged(90);
+    expect((await headJson(stands, "pro/board.json")).memory[0]).toMatchObject({
+      id: "a",
+      spot_usd: 7,
+      basis: "carried",
+      as_of: "2026-10-07",
+      chg_24h_pct: 0,
+    });
+    expect((await headJson(stands, "manifest.json")).carried).toEqual([
+      { id: "a", session_utc: "2026-10-07T00:00:00.000Z", as_of: "2026-10-07" },
+    ]);
+    const gone = await aged(91);
+    expect((await headJson(gone, "pro/board.json")).counts).toEqual({ memory: 1, semiconductor: 0 });
+    expect((await headJson(gone, "starter/board.json")).counts.memory).toBe(1);
+    const { carried, dropped, tiers } = await headJson(gone, "manifest.json");
+    expect([carried, dropped]).toEqual([
+      [],
+      [{ id: "a", session_utc: "2026-10-06T12:00:00.000Z", as_of: "2026-10-06" }],
+    ]);
+    expect(tiers.pro.off_board).toEqual([{ id: "a", as_of: "2026-10-06" }]);
+    expect(String(await gone.get("sessions/2026-11-21T00Z/r1/pro/export.csv"))).not.toContain(",a,A,");
+  });
+
+  test.each([
+    ["the option", { maxCarryDays: 1 }, {}],
+    ["the catalog's own limit", {}, { max_carry_days: "1" }],
+    ["the catalog's own before the option", { maxCarryDays: 100 }, { max_carry_days: "1" }],
+  ])("%s", async (_, run, row) => {
+    const board = async (sessions: number): Promise<number> =>
+      (await headJson(await aged(sessions, run, row), "pro/board.json")).counts.memory;
+    expect([await board(2), await board(3)]).toEqual([2, 1]);
+  });
+
+  test("zero days: only levels of the session itself", async () => {
+    const store = await aged(1, { maxCarryDays: 0 });
+    expect((await headJson(store, "pro/board.json")).counts.memory).toBe(1);
+  });
+});

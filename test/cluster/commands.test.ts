@@ -1,0 +1,244 @@
+/**
+ * What the commands say where S3 or Redis is not there, not willing or not fit: one line with the
+ * cause and the setting, the right exit code, nothing changed.
+ */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  CreateBucketCommand,
+  ListObjectsV2Command,
+  PutBucketPolicyCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { RedisServer } from "../contract/redis-server.ts";
+import { testService } from "../services/services.ts";
+import {
+  chipboard,
+  SESSION,
+  writeMarket,
+  type Ended,
+  type Environment,
+  type MarketFiles,
+} from "./fixture.ts";
+
+const s3 = testService("s3");
+const redis = testService("redis");
+const NO_PORT = ["--port", "0", "--metrics-port", "off"];
+
+let folder: string;
+let files: MarketFiles;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "chipboard-commands-"));
+  files = await writeMarket(folder);
+});
+afterAll(async () => {
+  s3?.stop();
+  redis?.stop();
+  await rm(folder, { recursive: true });
+});
+
+const publish = (store: readonly string[], env: Environment = {}): Promise<Ended> => {
+  const feeds = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+  return chipboard(["publish", ...feeds, ...store], env);
+};
+
+const serve = (store: readonly string[], env: Environment = {}): Promise<Ended> =>
+  chipboard(["serve", ...NO_PORT, "--state", join(folder, `state-${randomUUID()}`), ...store], env);
+
+/** Beside progress one line, the cause and the setting in it; nothing on standard output. */
+function expectRefusal({ code, stdout, stderr }: Ended, expected: number, reason: RegExp): void {
+  const told = stderr.replaceAll(/^(?:Reading|Rendering) \d+\/\d+\n/gm, "");
+  expect({ code, stdout, told }).toEqual({
+    code: expected,
+    stdout: "",
+    told: expect.stringMatching(reason),
+  });
+  expect(told).toMatch(/^error: [^\n]+\n$/);
+}
+
+describe.skipIf(s3 === null)("--store s3://…", () => {
+  const env = s3?.env ?? {};
+  const endpoint = env["CHIPBOARD_TEST_S3_ENDPOINT"] as string;
+  const bucket = env["CHIPBOARD_TEST_S3_BUCKET"] as string;
+  const place = (store: string, server = endpoint): string[] => [
+    ...["--store", store, "--s3-endpoint", server, "--s3-path-style"],
+  ];
+  const client = new S3Client({
+    endpoint,
+    region: "us-east-1",
+    forcePathStyle: true,
+    credentials: {
+      accessKeyId: env["AWS_ACCESS_KEY_ID"] ?? "",
+      secretAccessKey: env["AWS_SECRET_ACCESS_KEY"] ?? "",
+    },
+  });
+  afterAll(() => client.destroy());
+  const keysIn = async (name: string, prefix: string): Promise<number> => {
+    const { KeyCount } = await client.send(
+      new ListObjectsV2Command({ Bucket: name, Prefix: prefix }),
+    );
+    return KeyCount ?? 0;
+  };
+  const both = async (
+    store: readonly string[],
+    settings: Environment,
+    code: number,
+    reason: RegExp,
+  ): Promise<void> => {
+    const [published, served] = await Promise.all([
+      publish(store, settings),
+      serve(store, settings),
+    ]);
+    expectRefusal(published, code, reason);
+    expectRefusal(served, code, reason);
+  };
+
+  test("a bucket that is not there", () =>
+    both(
+      place(`s3://no-such-${randomUUID()}`),
+      env,
+      5,
+      /--store "s3:\/\/no-such-\S+": cannot list "publications\/": there is no such bucket; check --store$/m,
+    ));
+
+  test("an unknown access key, and a wrong secret", async () => {
+    const prefix = randomUUID();
+    const store = place(`s3://${bucket}/${prefix}`);
+    const unknown = { ...env, AWS_ACCESS_KEY_ID: "UNKNOWN" };
+    const wrong = { ...env, AWS_SECRET_ACCESS_KEY: "wrong" };
+    await both(store, unknown, 5, /does not know the access key; check AWS_ACCESS_KEY_ID$/m);
+    await both(store, wrong, 5, /the secret key does not fit; check AWS_SECRET_ACCESS_KEY$/m);
+    expect(await keysIn(bucket, prefix)).toBe(0);
+  });
+
+  test("no credentials at all", () =>
+    both(
+      place(`s3://${bucket}/p`),
+      {},
+      5,
+      /no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY$/m,
+    ));
+
+  test("a bucket that may be read and not written", async () => {
+    const readable = `readable-${randomUUID()}`;
+    const Policy = JSON.stringify({
+      Version: "2012-10-17",
+      Statement: [
+        {
+          Effect: "Allow",
+          Principal: { AWS: ["arn:aws:iam:::user/reader"] },
+          Action: ["s3:GetObject", "s3:ListBucket"],
+          Resource: [`arn:aws:s3:::${readable}`, `arn:aws:s3:::${readable}/*`],
+        },
+      ],
+    });
+    await client.send(new CreateBucketCommand({ Bucket: readable }));
+    await client.send(new PutBucketPolicyCommand({ Bucket: readable, Policy }));
+    const reader = {
+      ...env,
+      AWS_ACCESS_KEY_ID: env["CHIPBOARD_TEST_S3_READER_ACCESS_KEY_ID"] as string,
+      AWS_SECRET_ACCESS_KEY: env["CHIPBOARD_TEST_S3_READER_SECRET_ACCESS_KEY"] as string,
+    };
+    const refused = await publish(place(`s3://${readable}`), reader);
+    expectRefusal(
+      refused,
+      5,
+      /cannot write "[^"]+": access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket$/m,
+    );
+    expect(await keysIn(readable, "")).toBe(0);
+  });
+
+  test("no such host", () =>
+    both(
+      place(`s3://${bucket}/p`, "http://s3.nowhere.invalid"),
+      env,
+      5,
+      /the name of "http:\/\/s3\.nowhere\.invalid" cannot be resolved \(\w+\); check --s3-endpoint$/m,
+    ));
+
+  test("a location or an endpoint that is none", async () => {
+    await both(["--store", "s3://b"], env, 2, /--store "s3:\/\/b": expected s3:\/\/bucket\/prefix/);
+    const ended = await publish(["--store", "s3://bucket", "--s3-endpoint", "nowhere"], env);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain("--s3-endpoint");
+  });
+
+  test("a server that ignores If-None-Match", async () => {
+    const objects = new Map<string, Buffer>();
+    const server = createServer((request, response) => {
+      void bodyOf(request).then((body) => {
+        const path = (request.url ?? "").replace(/\?.*/, "");
+        if (request.method === "PUT") objects.set(path, body);
+        if (request.method === "DELETE") objects.delete(path);
+        const found = objects.get(path);
+        const isList = request.url?.includes("list-type=2") === true;
+        if (isList) response.end("<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>");
+        else response.writeHead(request.method === "GET" && !found ? 404 : 200).end(found);
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const refused = await publish(place("s3://bucket/p", address), env);
+    expectRefusal(refused, 5, /the server ignores If-None-Match on this bucket, so publishing is/);
+    expect([...objects.keys()]).toEqual([]);
+  });
+});
+
+describe.skipIf(redis === null)("--state redis://…", () => {
+  const server = redis?.env["CHIPBOARD_TEST_REDIS_URL"] as string;
+  const store = (): string[] => ["--store", join(folder, "snapshots")];
+  const all = async (state: string, code: number, reason: RegExp): Promise<void> => {
+    const ended = await Promise.all([
+      chipboard(["serve", ...NO_PORT, ...store(), "--state", state]),
+      chipboard(["accounts", "add", "acme", "--tier", "pro", "--state", state]),
+    ]);
+    for (const each of ended) expectRefusal(each, code, reason);
+  };
+
+  test("a server that wants a password, and one that wants another", async () => {
+    const locked = await RedisServer.start("--requirepass", "open-sesame");
+    if (locked === null) throw new Error("The other tests' redis-server is gone");
+    onTestFinished(() => locked.remove());
+    const at = (auth: string): string => `redis://${auth}127.0.0.1:${locked.port}/0`;
+    const hint = "; give it as redis:\\/\\/:password@host:port$";
+    await all(at(""), 5, new RegExp(`\\(--state\\) cannot be used: NOAUTH.*${hint}`, "m"));
+    await all(
+      at(":shibboleth@"),
+      5,
+      new RegExp(`^(?!.*shibboleth).*\\(--state\\) cannot be used: WRONGPASS.*${hint}`, "m"),
+    );
+  });
+
+  test("another application's keys", async () => {
+    const url = `${server}/11`;
+    const client = new Redis(url);
+    onTestFinished(async () => {
+      await client.flushdb();
+      client.disconnect();
+    });
+    await client.flushdb();
+    await client.set("chipboard:theirs", "1");
+    await all(url, 5, /\(--state\) cannot be used: its keys "chipboard:…" belong to another app/);
+    expect(await client.keys("*")).toEqual(["chipboard:theirs"]);
+  });
+
+  test("nobody there, no such host, and no address", async () => {
+    await all("redis://127.0.0.1:1/0", 5, /\(--state\) cannot be used: .*ECONNREFUSED/);
+    await all("redis://redis.nowhere.invalid", 5, /\(--state\) cannot be used: .*(ENOTFOUND|EAI_)/);
+    await all("redis://127.0.0.1/zero", 2, /--state "[^"]+": expected redis:\/\//);
+  });
+});
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}

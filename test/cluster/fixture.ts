@@ -1,0 +1,222 @@
+/** The program as its users run it, in processes of their own, over a small market in files. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
+import { readLog } from "../../src/snapshot/publication-log.ts";
+import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { SESSIONS, snapshotFileKey, snapshotFolder } from "../../src/store/paths.ts";
+
+export const API = "/api/public/v1";
+/** The sessions of the market, and the instant that the program's clock starts at. */
+export const SESSION = "2026-11-21T00Z";
+export const NEXT_SESSION = "2026-11-21T12Z";
+export const NOW = "2026-11-21T12:05:00Z";
+
+const PROGRAM = new URL("../../bin/chipboard.ts", import.meta.url).pathname;
+const CONTRACTS = 12;
+
+/** Nothing of the tester's own settings shall be found. */
+const ENVIRONMENT = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(AWS_|CHIPBOARD_)/.test(name)),
+  ),
+  AWS_EC2_METADATA_DISABLED: "true",
+  AWS_SHARED_CREDENTIALS_FILE: "/nonexistent/aws",
+  AWS_CONFIG_FILE: "/nonexistent/aws",
+  CHIPBOARD_NOW: NOW,
+};
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `chipboard` with these arguments to its end. */
+export async function chipboard(args: readonly string[], env: Environment = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { ...ENVIRONMENT, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = collect(child);
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout: output.stdout(), stderr: output.stderr() };
+}
+
+export interface Serving {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly metricsUrl: string | null;
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+  stderr(): string;
+  /** Sends SIGTERM and resolves with the exit code. */
+  end(): Promise<number | NodeJS.Signals | null>;
+}
+
+/** Starts `chipboard serve` on a free port; resolves when it listens. */
+export async function serve(args: readonly string[], env: Environment = {}): Promise<Serving> {
+  const all = ["serve", "--port", "0", "--metrics-port", "off", "--json", ...args];
+  const child = spawn(process.execPath, [PROGRAM, ...all], {
+    env: { ...ENVIRONMENT, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = collect(child);
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ?? code));
+  });
+  await Promise.race([ended, until(() => output.stdout().includes("\n"))]);
+  if (!output.stdout().includes("\n")) throw new Error(`serve ended: ${output.stderr()}`);
+  const { url, metrics_url: metricsUrl } = JSON.parse(output.stdout());
+  return {
+    child,
+    url,
+    metricsUrl,
+    ended,
+    stderr: output.stderr,
+    end: () => {
+      child.kill("SIGTERM");
+      return ended;
+    },
+  };
+}
+
+/** Ends what a failed test may have left. */
+export async function killed(servings: Serving[]): Promise<void> {
+  for (const { child, ended } of servings.splice(0)) {
+    child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** Waits until `check` holds. */
+export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 1_500; attempt += 1) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("It did not come to pass within 30 s");
+}
+
+export interface Market {
+  readonly catalog: string;
+  /** The same levels for a session, or others, by a factor. */
+  quotes(session: string, factor?: number): string;
+}
+
+/** The text of a small market's feeds: every contract has a level in every session. */
+export const market: Market = {
+  catalog: lines(
+    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url",
+    (at) =>
+      `item-${at},T${at},Item ${at},${at === 0 ? "semiconductor" : "memory"},DRAM,USD per piece,5,A source,https://example.com/${at}`,
+  ),
+  quotes: (session, factor = 1) =>
+    lines("id,session_utc,spot_usd", (at) => `item-${at},${session},${(at + 1) * factor}`),
+};
+
+export interface MarketFiles {
+  readonly catalog: string;
+  readonly quotes: string;
+  readonly nextQuotes: string;
+}
+
+/** Writes the market's files into `folder`. */
+export async function writeMarket(folder: string): Promise<MarketFiles> {
+  const write = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(folder, name), text);
+    return join(folder, name);
+  };
+  return {
+    catalog: await write("catalog.csv", market.catalog),
+    quotes: await write("quotes.csv", market.quotes(SESSION)),
+    nextQuotes: await write("next-quotes.csv", market.quotes(NEXT_SESSION)),
+  };
+}
+
+/**
+ * Proves that the log has no gap and that all it names is there, byte for byte. Returns the
+ * manifest of the head; `orphans` are keys below sessions/ that no published manifest names.
+ */
+export async function verified(
+  store: ObjectStore,
+): Promise<{ publications: number; manifest: Manifest; orphans: string[] }> {
+  const log = await readLog(store);
+  const named = new Set<string>();
+  let manifest: Manifest | undefined;
+  for (const entry of log) {
+    manifest = await readManifest(store, entry, entry.manifest_sha256);
+    expect(identityOf(manifest.files, manifest.ledger)).toBe(manifest.identity);
+    named.add(`${snapshotFolder(entry)}manifest.json`);
+    for (const { path, sha256, bytes } of manifest.files) {
+      const key = snapshotFileKey(entry, path);
+      named.add(key);
+      expect(await readVerified(store, key, sha256)).toHaveLength(bytes);
+    }
+    for (const { key, sha256 } of manifest.ledger) await readVerified(store, key, sha256);
+  }
+  const orphans: string[] = [];
+  for await (const { key } of store.list(SESSIONS)) if (!named.has(key)) orphans.push(key);
+  return { publications: log.length, manifest: manifest as Manifest, orphans };
+}
+
+/** What a caller is told. */
+export interface Told {
+  readonly status: number;
+  readonly remaining: number;
+}
+
+/** Callers that keep their connections, as load. Rejects where a connection breaks. */
+export class Callers {
+  readonly #agent: Agent;
+
+  constructor(connections: number) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  get(url: string, key: string): Promise<Told> {
+    return new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const sent = request(url, { agent: this.#agent, headers }, (response) => {
+        response.resume().on("error", reject);
+        response.on("end", () => {
+          const { statusCode, headers: received } = response;
+          resolve({
+            status: Number(statusCode),
+            remaining: Number(received["x-ratelimit-remaining"]),
+          });
+        });
+      });
+      sent.on("error", reject).end();
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** How often each value occurs. */
+export function tally(values: Iterable<unknown>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
+}
+
+function lines(header: string, row: (at: number) => string): string {
+  return `${[header, ...Array.from({ length: CONTRACTS }, (_, at) => row(at))].join("\n")}\n`;
+}
+
+function collect(child: ChildProcess): { stdout: () => string; stderr: () => string } {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (piece) => (stdout += String(piece)));
+  child.stderr?.on("data", (piece) => (stderr += String(piece)));
+  return { stdout: () => stdout, stderr: () => stderr };
+}

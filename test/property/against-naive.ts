@@ -1,0 +1,188 @@
+/** Holds every file of a snapshot that carries numbers against the naive calculation. */
+import { expect } from "vitest";
+import type { PublishResult } from "../../src/publish/publish.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import {
+  naiveCarried,
+  naiveDropped,
+  isWithinDepth,
+  naiveTier,
+  type NaiveIndex,
+  type NaiveRecord,
+  type RawMarket,
+  type RawTier,
+} from "./naive-market.ts";
+import { ATTRIBUTION, PublishedFiles } from "./published.ts";
+
+const TIERS = { free: "#1", starter: "#1", pro: "#0" } as const;
+
+/** Every JSON file of all tiers but the basket, exact to the digit and to the order of fields. */
+export async function expectNaive(
+  store: ObjectStore,
+  result: PublishResult,
+  raw: RawMarket,
+  sessionUtc: string,
+  corrections: ReadonlyMap<string, readonly CorrectionRow[]> = new Map(),
+): Promise<void> {
+  const files = new PublishedFiles(store, result);
+  const ids = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id).sort();
+  expect(ids(result.manifest.carried)).toEqual(naiveCarried(raw, sessionUtc).sort());
+  expect(ids(result.manifest.dropped)).toEqual(naiveDropped(raw, sessionUtc).sort());
+
+  for (const tier of ["free", "starter", "pro"] as const) {
+    const expected = naiveTier(raw, sessionUtc, tier);
+    const records = [...expected.memory, ...expected.semiconductor];
+    const board = await files.json(`${tier}/board.json`);
+    expect(board["license"]).toMatch(/internal use/i);
+    const envelope = {
+      session_utc: expected.session_utc,
+      delayed_sessions: TIERS[tier],
+      license: board["license"],
+      attribution: ATTRIBUTION,
+    };
+    expectSame(board, {
+      ...envelope,
+      counts: {
+        memory: `#${expected.memory.length}`,
+        semiconductor: `#${expected.semiconductor.length}`,
+      },
+      memory: expected.memory,
+      semiconductor: expected.semiconductor,
+      next_session_utc: new Date(Date.parse(sessionUtc) + 12 * 3_600_000).toISOString(),
+    });
+
+    const paths = records.map(({ id }) => `${tier}/contracts/${id}.json`);
+    expect(files.under(`${tier}/contracts/`).sort()).toEqual(paths.sort());
+    for (const record of records) {
+      expectSame(await files.json(`${tier}/contracts/${record.id}.json`), {
+        ...envelope,
+        ...record,
+        history: expected.history.get(record.id),
+        breaks: expected.breaks.get(record.id),
+        corrections: seenBy(tier, corrections.get(record.id) ?? [], expected.session_utc),
+      });
+    }
+
+    if (tier !== "free") {
+      const index = await files.json(`${tier}/index.json`);
+      const kind = { name: "composite", weighting: "equal" };
+      expectSame(index, { ...envelope, ...kind, ...expected.index });
+      expectSumsUp(expected.index);
+      expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
+    }
+  }
+}
+
+/** A correction as contract files show it. */
+export interface CorrectionRow {
+  readonly session_utc: string;
+  readonly old_usd: string | null;
+  readonly new_usd: string | null;
+  readonly reason: string;
+  readonly corrected_in: string;
+}
+
+/** The workbook's sheets hold what the records do. */
+export async function expectWorkbook(
+  store: ObjectStore,
+  result: PublishResult,
+  raw: RawMarket,
+  sessionUtc: string,
+): Promise<void> {
+  const files = new PublishedFiles(store, result);
+  const expected = naiveTier(raw, sessionUtc, "pro");
+  for (const [sheet, records] of [
+    ["Memory", expected.memory],
+    ["Semiconductor", expected.semiconductor],
+  ] as const) {
+    const rows = records.map((record) =>
+      Object.fromEntries(
+        Object.entries(row(record)).map(([column, value]) => [column, cell(column, value)]),
+      ),
+    );
+    expect(await files.sheet("pro/export.xlsx", sheet)).toEqual(rows);
+  }
+}
+
+/** Contributions sum to level − 100, and those of 24 hours to the change, but for the rounding. */
+export function expectSumsUp(index: NaiveIndex): void {
+  if (index.level === null || index.chg_24h_pct === null) return;
+  const n = BigInt(index.contributions.length);
+  const sum = (field: string): bigint =>
+    index.contributions.reduce((total, item) => total + tenThousandths(item[field] ?? ""), 0n);
+  const above = tenThousandths(index.level) - 1_000_000n;
+  expect(2n * distance(sum("contribution"), above)).toBeLessThanOrEqual(n + 1n);
+  // The change has two decimals, so it may be off by half of 0.01.
+  const change = tenThousandths(index.chg_24h_pct);
+  expect(2n * distance(sum("contribution_24h_pct"), change)).toBeLessThanOrEqual(n + 100n);
+}
+
+/** Equal as JSON text: values, and the order of the fields. */
+export function expectSame(found: unknown, expected: unknown): void {
+  expect(JSON.stringify(found, null, 1)).toBe(JSON.stringify(expected, null, 1));
+}
+
+/** In whole units of 0.0001. */
+function tenThousandths(number: string): bigint {
+  const [, sign, whole = "", decimals = ""] = /^#(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(number) ?? [];
+  return BigInt(`${sign}${whole}${decimals.padEnd(4, "0")}`);
+}
+
+const distance = (a: bigint, b: bigint): bigint => (a < b ? b - a : a - b);
+
+const seenBy = (
+  tier: RawTier,
+  corrections: readonly CorrectionRow[],
+  session: string,
+): CorrectionRow[] =>
+  corrections.filter(
+    ({ session_utc: at }) => at <= session && isWithinDepth(at.slice(0, 10), session, tier),
+  );
+
+const TEXT = ["ticker", "name", "segment", "unit", "break_reason", "source_url", "source"];
+
+/** A record under the columns' names, null where there is nothing. */
+function row(record: NaiveRecord): Record<string, string | null> {
+  const { id, break: broken, basis, as_of, source, source_url, ...fields } = record;
+  const { capacity_gb, usd_per_gb, ...first } = fields as Record<string, string | null>;
+  const latest = broken as { session_utc: string; reason: string } | null;
+  return {
+    contract_id: id,
+    ...first,
+    capacity_gb: capacity_gb ?? null,
+    usd_per_gb: usd_per_gb ?? null,
+    break_session_utc: latest?.session_utc ?? null,
+    break_reason: latest?.reason ?? null,
+    basis: basis as string,
+    as_of: as_of as string,
+    source_url: source_url as string,
+    source: source as string,
+  };
+}
+
+function csvRows(
+  records: readonly NaiveRecord[],
+  { session_utc, memory }: { session_utc: string; memory: readonly NaiveRecord[] },
+): Record<string, string>[] {
+  return records.map((record) => {
+    const values = Object.entries({
+      session_utc,
+      board: memory.includes(record) ? "memory" : "semiconductor",
+      ...row(record),
+    });
+    return Object.fromEntries(
+      values.map(([column, value]) => {
+        if (value === null) return [column, ""];
+        if (TEXT.includes(column)) return [column, value.replace(/^(?=[=+\-@\t\r])/, "'")];
+        return [column, value.replace(/^#/, "")];
+      }),
+    );
+  });
+}
+
+function cell(column: string, value: string | null): unknown {
+  if (value === null) return null;
+  if (value.startsWith("#")) return Number(value.slice(1));
+  if (column === "as_of" || column === "break_session_utc") return new Date(value);
+  return column === "source_url" ? { text: value, hyperlink: value } : value;
+}

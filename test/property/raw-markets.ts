@@ -1,0 +1,158 @@
+/** Small markets around the instants where the rules change: ends of months, limits of carrying. */
+import { fc } from "@fast-check/vitest";
+import {
+  naiveYearsBefore,
+  type RawContract,
+  type RawLevel,
+  type RawMarket,
+} from "./naive-market.ts";
+
+export interface RawCase {
+  readonly raw: RawMarket;
+  /** The session to publish. */
+  readonly sessionUtc: string;
+}
+
+const SESSION_MS = 12 * 3_600_000;
+
+const HEADS = [
+  "2024-02-29T00:00:00.000Z",
+  "2024-02-29T12:00:00.000Z",
+  "2024-03-01T00:00:00.000Z",
+  "2025-02-28T12:00:00.000Z",
+  "2025-03-01T00:00:00.000Z",
+  "2024-12-31T12:00:00.000Z",
+  "2025-01-01T00:00:00.000Z",
+  "2026-11-21T00:00:00.000Z",
+  "2026-03-31T12:00:00.000Z",
+  "2029-02-28T12:00:00.000Z",
+  "2000-02-29T12:00:00.000Z",
+  "2104-02-29T00:00:00.000Z",
+] as const;
+
+/** Sessions where something is decided, for a head and a limit in days. */
+function decisive(headUtc: string, limitDays: number): number[] {
+  const head = indexOf(headUtc);
+  const places: number[] = [];
+  for (const view of [head, head - 1]) {
+    const midnight = utcOf(view).slice(0, 10);
+    const starts = [view, view - 2, view - 60, indexOf(naiveYearsBefore(utcOf(view), 1))];
+    for (const start of starts) {
+      places.push(start - 1, start, start + 1);
+      places.push(start - 2 * limitDays - 1, start - 2 * limitDays, start - 2 * limitDays + 1);
+    }
+    const depths = [indexOf(midnight) - 180, indexOf(naiveYearsBefore(midnight, 5))];
+    for (const depth of depths) places.push(depth - 1, depth, depth + 1, depth + 2, depth + 3);
+  }
+  return [...new Set(places)].filter((place) => place <= head && place >= 0);
+}
+
+const priceText = fc.oneof(
+  { weight: 1, arbitrary: fc.constantFrom("0.000001", "1000000000", "999999999.999999", "12.50") },
+  { weight: 2, arbitrary: fc.bigInt(1n, 10n ** 15n).map(microsText) },
+  { weight: 4, arbitrary: fc.bigInt(1_000_000n, 9_000_000n).map(microsText) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 40 }).map(String) },
+);
+
+const detail = fc.record({
+  spot_usd: priceText,
+  lagDays: fc.constantFrom(0, 0, 0, 1, 2, 7),
+  basis: fc.constantFrom("reported", "reported", "assessed", "estimated"),
+  source: fc.constantFrom(null, null, null, "Another source"),
+  source_url: fc.constantFrom(null, null, null, "https://example.org/a?b=1,2"),
+  break: fc.constantFrom(null, null, null, null, null, null, "New unit", 'Lot of "10", not 12'),
+});
+
+const listing = fc.record({
+  board: fc.constantFrom("memory" as const, "memory" as const, "semiconductor" as const),
+  name: fc.constantFrom("Plain", '=1+1, "quoted"', "Two\nlines", "µ-chip 16 Gbit"),
+  ai_exposure_pct: fc.constantFrom("0", "100", "12.50", "33.333333"),
+  capacity_gb: fc.constantFrom(null, "2", "0.001", "1000000", "0.333333", "3"),
+  max_carry_days: fc.constantFrom(null, null, 0, 1, 30, 45, 366, 2_000),
+  marked: fc.boolean(),
+  /** Which of the decisive sessions have a level, by fractions of their number. */
+  picks: fc.array(fc.nat(1_000_000), { maxLength: 16 }),
+  others: fc.array(fc.nat(4_000), { maxLength: 6 }),
+  steady: fc.boolean(),
+  details: fc.array(detail, { minLength: 8, maxLength: 8 }),
+});
+type Listing = typeof listing extends fc.Arbitrary<infer T> ? T : never;
+
+const shape = fc.record({
+  head: fc.constantFrom(...HEADS),
+  shift: fc.integer({ min: -2, max: 2 }),
+  maxCarryDays: fc.constantFrom(45, 45, 0, 1, 400),
+  listings: fc.oneof(
+    { weight: 6, arbitrary: fc.array(listing, { minLength: 1, maxLength: 4 }) },
+    { weight: 1, arbitrary: fc.array(listing, { minLength: 12, maxLength: 12 }) },
+  ),
+});
+
+export const rawCases: fc.Arbitrary<RawCase> = shape
+  .map(({ head, shift, maxCarryDays, listings }) => {
+    const sessionUtc = utcOf(indexOf(head) + shift);
+    const contracts = withFreeTen(listings.map(contractOf), listings);
+    const levels = listings.flatMap((item, at) => {
+      const { id, max_carry_days: own } = contracts[at] as RawContract;
+      return levelsOf(item, id, sessionUtc, own ?? maxCarryDays);
+    });
+    return { raw: { contracts, levels, max_carry_days: maxCarryDays }, sessionUtc };
+  })
+  .filter(({ raw }) => raw.levels.length > 0);
+
+export const utcOf = (session: number): string => new Date(session * SESSION_MS).toISOString();
+
+export const indexOf = (utc: string): number => Date.parse(utc) / SESSION_MS;
+
+const contractOf = (item: Listing, at: number): RawContract => ({
+  id: `contract-${at}`,
+  ticker: `C${at}`,
+  name: item.name,
+  board: item.board,
+  segment: at % 2 === 0 ? "DRAM" : "NAND",
+  unit: "USD per piece",
+  ai_exposure_pct: item.ai_exposure_pct,
+  source: "A source",
+  source_url: "https://example.com/prices",
+  capacity_gb: item.capacity_gb,
+  max_carry_days: item.max_carry_days,
+  free: item.marked,
+});
+
+/** All of fewer than ten; else the ten marked, or the first ten, as catalogs have it. */
+function withFreeTen(
+  contracts: readonly RawContract[],
+  listings: readonly Listing[],
+): RawContract[] {
+  const marked = contracts.flatMap(({ free }, at) => (free ? [at] : []));
+  const rest = listings.map((_, at) => at).filter((at) => !marked.includes(at));
+  const chosen = new Set([...marked, ...rest].slice(0, 10));
+  return contracts.map((contract, at) => ({
+    ...contract,
+    free: contracts.length < 10 || chosen.has(at),
+  }));
+}
+
+function levelsOf(item: Listing, id: string, headUtc: string, limitDays: number): RawLevel[] {
+  const places = decisive(headUtc, limitDays);
+  const steady = item.steady ? [0, 61, 750].map((back) => indexOf(headUtc) - back) : [];
+  const sessions = new Set([
+    ...item.picks.map((pick) => places[pick % places.length] as number),
+    ...item.others.map((back) => indexOf(headUtc) - back),
+    ...steady,
+  ]);
+  let asOf = "";
+  return [...sessions]
+    .sort((a, b) => a - b)
+    .map((session, at) => {
+      const { lagDays, ...given } = item.details[at % item.details.length] as Listing["details"][0];
+      const lagged = utcOf(session - 2 * lagDays).slice(0, 10);
+      asOf = lagged > asOf ? lagged : asOf;
+      return { id, session_utc: utcOf(session), as_of: asOf, ...given };
+    });
+}
+
+function microsText(micros: bigint): string {
+  const digits = micros.toString().padStart(7, "0");
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}
