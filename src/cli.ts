@@ -8,6 +8,7 @@ import { serveCommand } from "./commands/serve.ts";
 import { snapshotsCommand } from "./commands/snapshots.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
+import { printJson } from "./terminal.ts";
 import { PROGRAM } from "./version.ts";
 
 const HELP = `
@@ -40,12 +41,19 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     snapshotsCommand(),
   ];
   for (const command of commands) program.addCommand(inheriting(command, program));
+  let json = argv.includes("--json");
+  program.hook("preAction", (_program, command) => {
+    json = command.opts()["json"] === true;
+  });
   try {
     await program.parseAsync([...argv]);
     return EXIT.done;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.input;
-    return report(error, argv.includes("--json"));
+    if (!(error instanceof CommanderError)) return report(error, json);
+    if (error.exitCode === 0) return EXIT.done;
+    // The text is on standard error by now.
+    if (json) printFailure(EXIT.input, error.message.replace(/^error: /, ""), []);
+    return EXIT.input;
   }
 }
 
@@ -64,9 +72,9 @@ function report(error: unknown, json: boolean): ExitCode {
   }
   const { exitCode, message, details } = error;
   process.stderr.write(`error: ${message}\n${details.map((line) => `  ${line}\n`).join("")}`);
-  if (json) {
-    const body = { error: { exit_code: exitCode, message, details } };
-    process.stdout.write(`${JSON.stringify(body, null, 2)}\n`);
-  }
+  if (json) printFailure(exitCode, message, details);
   return exitCode;
 }
+
+const printFailure = (exit_code: ExitCode, message: string, details: readonly string[]): void =>
+  printJson({ error: { exit_code, message, details } });

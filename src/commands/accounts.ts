@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from "commander";
+import { Argument, Command, type Option } from "commander";
 import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
@@ -24,7 +24,9 @@ interface SetOptions extends StateOptions {
 
 /** `accounts add|ls|show|set`: who may call, and on which tier. */
 export function accountsCommand(): Command {
-  const accounts = new Command("accounts").description("add, list and change accounts");
+  const accounts = new Command("accounts")
+    .description("add, list and change accounts")
+    .addHelpText("after", examples("accounts add acme --tier starter", "accounts ls"));
   accounts
     .command("add")
     .description("add an account")
@@ -56,8 +58,8 @@ export function accountsCommand(): Command {
     .addArgument(nameArgument())
     .addOption(tierOption())
     .addOption(trialDaysOption())
-    .addOption(new Option("--suspend", "refuse all its keys").conflicts("resume"))
-    .addOption(new Option("--resume", "accept its keys again"))
+    .addOption(setting("--suspend", "refuse all its keys").conflicts("resume"))
+    .addOption(setting("--resume", "accept its keys again"))
     .addOption(stateOption())
     .addOption(jsonOption())
     .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))

@@ -26,7 +26,9 @@ interface RotateOptions extends StateOptions {
 
 /** `keys create|ls|suspend|resume|revoke|rotate`. */
 export function keysCommand(): Command {
-  const keys = new Command("keys").description("create, list, suspend, revoke and rotate keys");
+  const keys = new Command("keys")
+    .description("create, list, suspend, revoke and rotate keys")
+    .addHelpText("after", examples("keys create acme --label ci", "keys ls acme"));
   keys
     .command("create")
     .description("create a key and print it, this once")

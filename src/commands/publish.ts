@@ -18,6 +18,7 @@ interface PublishOptions extends StoreOptions {
   readonly attribution?: string;
   readonly revise?: string;
   readonly dryRun?: true;
+  readonly summary?: string;
   readonly maxMove: Micros;
   readonly minCoverage: Micros;
   readonly maxCarryDays: number;
@@ -56,6 +57,7 @@ export function publishCommand(): Command {
       setting("--revise <reason>", "allow changes of what is published, and say why", text),
     )
     .addOption(setting("--dry-run", "do everything but write"))
+    .addOption(setting("--summary <file>", "also write the summary there, as Markdown"))
     .addOption(
       setting(
         "--max-move <percent>",
@@ -94,13 +96,14 @@ export function publishCommand(): Command {
 async function publishFromOptions(options: PublishOptions): Promise<void> {
   const { sourceOf } = await import("../feed/source.ts");
   const { publish } = await import("../publish/publish.ts");
-  const { resultView, summaryLines } = await import("../publish/summary.ts");
+  const { resultView, summaryLines, summaryMarkdown } = await import("../publish/summary.ts");
   const { printJson, printLine, progressTo } = await import("../terminal.ts");
   const words = [options.catalog, ...(options.quotes ?? []), ...(options.closes ?? [])];
   if (words.filter((word) => word === "-").length > 1) {
     throw new InputError("Standard input (-) is named twice; it can be read once");
   }
   const clock = clockFromEnvironment();
+  const summary = options.summary === undefined ? null : await openSummary(options.summary);
   const store = await storeFromOptions(options);
   const progress = progressTo(process.stderr);
   try {
@@ -126,11 +129,39 @@ async function publishFromOptions(options: PublishOptions): Promise<void> {
       progress.tell,
     );
     progress.end();
+    await summary?.write(summaryMarkdown(result, store.location));
     if (options.json) printJson(resultView(result, store.location));
     else summaryLines(result, store.location).forEach(printLine);
   } finally {
     progress.end();
+    await summary?.close();
     await store.close();
+  }
+}
+
+/** A file to be written when all is done; that it can be written is found out before. */
+async function openSummary(
+  path: string,
+): Promise<{ write(text: string): Promise<void>; close(): Promise<void> }> {
+  const { open } = await import("node:fs/promises");
+  try {
+    const file = await open(path, "a");
+    return {
+      write: async (text) => {
+        await file.truncate();
+        await file.writeFile(text);
+      },
+      close: () => file.close(),
+    };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new InputError(
+      `--summary ${JSON.stringify(path)}: expected a file to write (${reason})`,
+      [],
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -1,15 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
-import { InputError } from "../errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../proxy/log.ts";
 import { durationMs } from "./durations.ts";
+import { openFiles, startOne, startSeveral } from "./serving.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
-import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
+import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 const HOUR_MS = 3_600_000;
-const MEGABYTE = 1_000_000;
 
 export interface ServeOptions extends StoreOptions {
   readonly state: string;
@@ -22,6 +20,7 @@ export interface ServeOptions extends StoreOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly cacheMb: number;
+  readonly workers: number;
   readonly logLevel: LogLevel;
   readonly json?: true;
 }
@@ -35,6 +34,7 @@ export function serveCommand(): Command {
       examples(
         "serve",
         "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
+        "serve --workers 4 --cache-mb 128",
         "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
       ),
     )
@@ -84,9 +84,16 @@ export const withServeOptions = (command: Command): Command =>
     .addOption(
       setting(
         "--cache-mb <megabytes>",
-        "memory for files; the rest is streamed from the store",
+        "memory for files, of each worker; the rest is streamed from the store",
         megabytes,
       ).default(256),
+    )
+    .addOption(
+      setting(
+        "--workers <number>",
+        "processes that share the port and count together",
+        workers,
+      ).default(1),
     )
     .addOption(
       setting(
@@ -108,29 +115,18 @@ export async function serve(
 ): Promise<void> {
   const { openGatekeeper } = await import("../access/open-state.ts");
   const { createLogger } = await import("../proxy/log.ts");
-  const { startProxy } = await import("../proxy/server.ts");
   const { printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
-  const tls = await readTls(options);
-  const store = await storeFromOptions(options);
   const ended = nextSignal();
+  const { tls, store } = await openFiles(options);
   try {
     const gatekeeper = await openGatekeeper(options.state, clock);
     try {
-      const proxy = await startProxy({
-        store,
-        gatekeeper,
-        clock,
-        log: createLogger(options.logLevel, clock),
-        host: options.host,
-        port: options.port,
-        metricsPort: options.metricsPort === "off" ? null : options.metricsPort,
-        pollMs: options.poll,
-        graceMs: options.grace,
-        trustedHops: options.trustProxy,
-        tls,
-        cacheBytes: options.cacheMb * MEGABYTE,
-      });
+      const log = createLogger(options.logLevel, clock);
+      const proxy =
+        options.workers === 1
+          ? await startOne(options, { tls, store, gatekeeper, clock, log })
+          : await startSeveral(options, gatekeeper, clock, log);
       printLine(announce(proxy));
       await ended;
       await proxy.close();
@@ -152,27 +148,6 @@ const nextSignal = (): Promise<void> =>
     process.on("SIGTERM", end).on("SIGINT", end);
   });
 
-async function readTls({
-  tlsCert,
-  tlsKey,
-}: ServeOptions): Promise<{ cert: Buffer; key: Buffer } | null> {
-  if (tlsCert === undefined && tlsKey === undefined) return null;
-  if (tlsCert === undefined || tlsKey === undefined) {
-    throw new InputError("--tls-cert and --tls-key belong together: give both, or none");
-  }
-  const read = async (option: string, file: string): Promise<Buffer> => {
-    try {
-      return await readFile(file);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new InputError(`${option} ${JSON.stringify(file)}: cannot be read: ${reason}`, [], {
-        cause,
-      });
-    }
-  };
-  return { cert: await read("--tls-cert", tlsCert), key: await read("--tls-key", tlsKey) };
-}
-
 const whole = (expected: string, max: number) =>
   z
     .string()
@@ -186,3 +161,7 @@ const metricsPort = z.union([z.literal("off"), port], {
 });
 const hops = whole("expected a number of proxies, 0 to 100", 100);
 const megabytes = whole("expected a number of megabytes, 0 to 999999", 999_999);
+const workers = whole("expected a number of processes, 1 to 64", 64).refine(
+  (number) => number > 0,
+  { error: "expected a number of processes, 1 to 64" },
+);

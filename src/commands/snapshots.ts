@@ -32,7 +32,8 @@ function listCommand(): Command {
     .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
     .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
       const { listPublications } = await import("../inspect/list.ts");
-      const { listingView, printListing } = await import("../inspect/words.ts");
+      const { listingView } = await import("../inspect/views.ts");
+      const { printListing } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const limit = options.all ? null : options.limit;
         const listing = await listPublications(store, clockFromEnvironment(), limit);
@@ -56,12 +57,13 @@ function showCommand(): Command {
     )
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
       const { describeSnapshot, reportPath } = await import("../inspect/show.ts");
+      const { descriptionView } = await import("../inspect/views.ts");
       const { printDescription } = await import("../inspect/words.ts");
       const { printLine } = await import("../terminal.ts");
       await withStore(options, async (store) => {
         if (options.open) return printLine(await reportPath(store, reference));
         const description = await describeSnapshot(store, reference);
-        await print(options, description, () => printDescription(description));
+        await print(options, descriptionView(description), () => printDescription(description));
       });
     });
 }
@@ -81,11 +83,13 @@ function diffCommand(): Command {
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../inspect/compare.ts");
       const { findSnapshot } = await import("../inspect/reference.ts");
+      const { comparisonView } = await import("../inspect/views.ts");
       const { printComparison } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const [old, now] = [await findSnapshot(store, before), await findSnapshot(store, after)];
         const comparison = await compareSnapshots(store, old, now);
-        await print(options, comparison, () => printComparison(comparison, old.name, now.name));
+        const view = comparisonView(comparison, old.name, now.name);
+        await print(options, view, () => printComparison(comparison, old.name, now.name));
       });
     });
 }
@@ -103,12 +107,13 @@ function verifyCommand(): Command {
     )
     .action(async (reference: string, options: SnapshotOptions & { all?: true }) => {
       const { verifySnapshots } = await import("../inspect/verify.ts");
-      const { printVerification, verificationView } = await import("../inspect/words.ts");
+      const { verificationView } = await import("../inspect/views.ts");
+      const { printVerification } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const found = await verifySnapshots(store, options.all ? null : reference);
         if (found.damages.length > 0) {
           throw new DamageError(
-            `${store.location} is damaged: ${found.damages.length} findings`,
+            `${store.location} is damaged: ${found.damages.length === 1 ? "1 finding" : `${found.damages.length} findings`}`,
             found.damages,
           );
         }
@@ -131,7 +136,8 @@ function rollbackCommand(): Command {
     )
     .action(async (reference: string, options: SnapshotOptions & { reason: string }) => {
       const { rollBack } = await import("../inspect/rollback.ts");
-      const { printRollback, rollbackView } = await import("../inspect/words.ts");
+      const { rollbackView } = await import("../inspect/views.ts");
+      const { printRollback } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const done = await rollBack(store, reference, options.reason, clockFromEnvironment());
         await print(options, rollbackView(done), () => printRollback(done));
@@ -155,11 +161,12 @@ function pruneCommand(): Command {
     )
     .action(async (options: SnapshotOptions & { keepDays: number; dryRun?: true }) => {
       const { prune } = await import("../inspect/prune.ts");
+      const { pruningView } = await import("../inspect/views.ts");
       const { printPruning } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
         const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment());
-        await print(options, { dry_run: dryRun, ...pruning }, () => printPruning(pruning, dryRun));
+        await print(options, pruningView(pruning, dryRun), () => printPruning(pruning, dryRun));
       });
     });
 }

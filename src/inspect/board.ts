@@ -15,6 +15,8 @@ const recordSchema = z.looseObject({
   spot_usd: digits,
   chg_24h_pct: digits.nullable(),
   basis: z.string(),
+  source: z.string(),
+  source_url: z.string(),
   as_of: z.string(),
   break: z.object({ session_utc: z.string(), reason: z.string() }).nullable(),
 });

@@ -87,11 +87,15 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
         value === null ? null : String(value),
       ]),
     );
-    const latestBreak = records.get(contract.id)?.break ?? null;
-    fields.set(
-      "break",
-      latestBreak === null ? null : `${latestBreak.session_utc} ${latestBreak.reason}`,
-    );
+    const record = records.get(contract.id);
+    if (record !== undefined) {
+      // A level may name a source of its own.
+      for (const field of ["source", "source_url", "basis"] as const) {
+        fields.set(field, record[field]);
+      }
+    }
+    const latest = record?.break ?? null;
+    fields.set("break", latest === null ? null : `${latest.session_utc} ${latest.reason}`);
     metadata.set(contract.id, fields);
   }
   const levels = new Map([...records].map(([id, { spot_usd }]) => [id, spot_usd]));
@@ -103,8 +107,11 @@ function changedMetadata(before: Metadata, after: Metadata): Comparison["metadat
     const old = before.get(id);
     if (old === undefined) return [];
     return [...fields].flatMap(([field, value]) => {
-      const previous = old.get(field) ?? null;
-      return previous === value ? [] : [{ id, field, old: previous, new: value }];
+      // Only what is on the board has a basis.
+      const previous = old.get(field);
+      return previous === undefined || previous === value
+        ? []
+        : [{ id, field, old: previous, new: value }];
     });
   });
 }

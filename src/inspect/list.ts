@@ -18,9 +18,12 @@ export interface ListedPublication {
   readonly manifest: Manifest | null;
 }
 
-/** Sessions that nobody published, `from` to `to`, both included. */
+/**
+ * Sessions that nobody published, `from` to `to`, both included. "due": the one that the clock is
+ * in; it can still come in time.
+ */
 export interface MissedSessions {
-  readonly kind: "missed";
+  readonly kind: "missed" | "due";
   readonly from: Session;
   readonly to: Session;
 }
@@ -43,7 +46,13 @@ export async function listPublications(
   const published = new Set(log.map(({ session }) => session));
   const rows: (ListedPublication | MissedSessions)[] = [];
   const head = log.at(-1);
-  if (head !== undefined) rows.push(...missed(head.session, sessionAt(clock.now()) + 1, published));
+  if (head !== undefined) {
+    const current = sessionAt(clock.now());
+    if (head.session < current && !published.has(current)) {
+      rows.push({ kind: "due", from: current, to: current });
+    }
+    rows.push(...missed(head.session, current, published));
+  }
   shown.forEach((publication, at) => {
     rows.push({
       kind: "publication",

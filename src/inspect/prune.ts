@@ -5,9 +5,10 @@
  * publish that is under way.
  */
 import type { Clock } from "../clock.ts";
+import { DamageError } from "../errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { readLog, type Publication } from "../snapshot/publication-log.ts";
-import { readManifest } from "../snapshot/stored-snapshot.ts";
+import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore, StoredObject } from "../store/object-store.ts";
 import {
   FILES,
@@ -17,7 +18,7 @@ import {
   snapshotFileKey,
   snapshotText,
 } from "../store/paths.ts";
-import { isSame } from "./reference.ts";
+import { isSame, requirePruned } from "./reference.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const YOUNG_MS = 3_600_000;
@@ -33,49 +34,76 @@ export interface Pruning {
   readonly kept: number;
 }
 
+/**
+ * Removes what need not be kept, or with `dryRun` only says what that is. Throws DamageError, and
+ * removes nothing, where the log or the manifest of a kept snapshot cannot be read.
+ */
 export async function prune(
   store: ObjectStore,
   keepDays: number,
   dryRun: boolean,
   clock: Clock,
 ): Promise<Pruning> {
-  const log = await readLog(store);
   const nowMs = clock.now();
+  const found = await survey(store, keepDays, nowMs);
+  if (!dryRun) {
+    for (const folder of found.doomed) await removeFolder(store, folder);
+    // A publish that has begun meanwhile may build on parts that nothing needed when they were seen.
+    const { doomedParts } = await survey(store, keepDays, nowMs);
+    const still = new Set(doomedParts.map(({ key }) => key));
+    found.doomedParts = found.doomedParts.filter(({ key }) => still.has(key));
+    await removeAll(store, found.doomedParts);
+  }
+  const objects = [...found.doomed.flatMap((folder) => folder.objects), ...found.doomedParts];
+  return {
+    snapshots: found.doomed.map(({ name }) => ({
+      name: snapshotText(name),
+      orphan: !found.log.some((entry) => isSame(entry, name)),
+    })),
+    ledgerParts: found.doomedParts.map(({ key }) => key),
+    objects: objects.length,
+    bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    kept: found.kept,
+  };
+}
+
+interface Survey {
+  readonly log: readonly Publication[];
+  readonly doomed: readonly Folder[];
+  doomedParts: readonly StoredObject[];
+  readonly kept: number;
+}
+
+async function survey(store: ObjectStore, keepDays: number, nowMs: number): Promise<Survey> {
+  const log = await readLog(store);
   // The ledger is listed before the snapshots: a part that appears later is not looked at.
   const parts = await collect(store, LEDGER);
   const folders = foldersOf(await collect(store, SESSIONS));
+  if (log.length === 0) requireNoSnapshot(store, folders);
   const isYoung = ({ modifiedAtMs }: StoredObject): boolean => modifiedAtMs > nowMs - YOUNG_MS;
 
   const keptEntries = keptPublications(log, keepDays, nowMs);
-  const doomed = [...folders].filter(
-    ([, { name, objects }]) =>
-      !keptEntries.some((entry) => isSame(entry, name)) && !objects.some(isYoung),
-  );
+  const keptNames = new Set(keptEntries.map(snapshotText));
+  const others = folders.filter(({ name }) => !keptNames.has(snapshotText(name)));
+  const doomed = others.filter(({ objects }) => !objects.some(isYoung));
   const needed = await neededParts(store, keptEntries);
   // A young folder that is not kept is a publish under way; what parts it needs is not known yet.
-  const isPublishing = [...folders.values()].some(
-    ({ name, objects }) =>
-      objects.some(isYoung) && !keptEntries.some((entry) => isSame(entry, name)),
-  );
+  const isPublishing = doomed.length < others.length;
   const doomedParts = isPublishing
     ? []
     : parts.filter((part) => !needed.has(part.key) && !isYoung(part));
+  return { log, doomed, doomedParts, kept: folders.length - doomed.length };
+}
 
-  const objects = [...doomed.flatMap(([, folder]) => folder.objects), ...doomedParts];
-  if (!dryRun) {
-    for (const [, folder] of doomed) await removeFolder(store, folder);
-    await removeAll(store, doomedParts);
-  }
-  return {
-    snapshots: doomed.map(([text, { name }]) => ({
-      name: text,
-      orphan: !log.some((entry) => isSame(entry, name)),
-    })),
-    ledgerParts: doomedParts.map(({ key }) => key),
-    objects: objects.length,
-    bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    kept: folders.size - doomed.length,
-  };
+/** Where the log is lost every snapshot looks like a crashed run's; that must not cost the store. */
+function requireNoSnapshot(store: ObjectStore, folders: readonly Folder[]): void {
+  const whole = folders.find(({ name, objects }) =>
+    objects.some(({ key }) => key === snapshotFileKey(name, FILES.manifest)),
+  );
+  if (whole === undefined) return;
+  throw new DamageError(
+    `${store.location} holds ${snapshotText(whole.name)} but no publication; nothing was removed`,
+  );
 }
 
 function keptPublications(
@@ -97,13 +125,14 @@ async function neededParts(
   entries: readonly Publication[],
 ): Promise<ReadonlySet<string>> {
   const needed = new Set<string>();
-  const seen = new Set<string>();
-  for (const entry of entries) {
-    if (seen.has(snapshotText(entry))) continue;
-    seen.add(snapshotText(entry));
+  const head = entries.at(-1);
+  for (const entry of new Map(entries.map((item) => [snapshotText(item), item])).values()) {
     // A kept snapshot that cannot be read stops everything: what it needs would be guesswork.
-    const manifest = await readManifest(store, entry, entry.manifest_sha256);
-    manifest.ledger.forEach(({ key }) => needed.add(key));
+    const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
+    stored?.manifest.ledger.forEach(({ key }) => needed.add(key));
+    // It may have gone when fewer days were kept.
+    if (stored === null)
+      await requirePruned(store, entry, head !== undefined && isSame(head, entry));
   }
   return needed;
 }
@@ -113,7 +142,7 @@ interface Folder {
   readonly objects: StoredObject[];
 }
 
-function foldersOf(objects: readonly StoredObject[]): ReadonlyMap<string, Folder> {
+function foldersOf(objects: readonly StoredObject[]): Folder[] {
   const folders = new Map<string, Folder>();
   for (const object of objects) {
     const parsed = parseSnapshotFileKey(object.key);
@@ -123,7 +152,7 @@ function foldersOf(objects: readonly StoredObject[]): ReadonlyMap<string, Folder
     folder.objects.push(object);
     folders.set(text, folder);
   }
-  return folders;
+  return [...folders.values()];
 }
 
 /** The manifest goes last: a folder that lost files only in part is still seen for what it is. */

@@ -1,11 +1,18 @@
 /** Finds the snapshot that a word on the command line means. */
-import { InputError } from "../errors.ts";
+import { DamageError, InputError } from "../errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { readLog, type Publication } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parseSnapshotText, snapshotText, type SnapshotName } from "../store/paths.ts";
+import {
+  FILES,
+  parseSnapshotText,
+  snapshotFileKey,
+  snapshotFolder,
+  snapshotText,
+  type SnapshotName,
+} from "../store/paths.ts";
 
 export interface FoundSnapshot {
   readonly name: SnapshotName;
@@ -21,17 +28,32 @@ export const REFERENCE_HELP =
 /**
  * The snapshot that `reference` means: `head`, `head~N` by publications, a session (its last
  * published revision) or a session with its revision (any stored snapshot). Throws InputError
- * where there is none, DamageError where its manifest is not what was published.
+ * where there is none, or none any more, DamageError where its manifest is not what was published.
  */
 export async function findSnapshot(store: ObjectStore, reference: string): Promise<FoundSnapshot> {
   const log = await readLog(store);
   const name = nameOf(log, reference, store);
   const publication = log.findLast((entry) => isSame(entry, name)) ?? null;
   const stored = await readStoredManifest(store, name, publication?.manifest_sha256 ?? null);
-  if (stored === null) {
-    throw new InputError(`${store.location} does not hold ${snapshotText(name)}`);
-  }
-  return { name, ...stored, publication };
+  if (stored !== null) return { name, ...stored, publication };
+  if (publication !== null)
+    await requirePruned(store, name, isSame(log.at(-1) as Publication, name));
+  const pruned = publication === null ? "" : "; it was pruned";
+  throw new InputError(`${store.location} does not hold ${snapshotText(name)}${pruned}`);
+}
+
+/**
+ * Throws DamageError where a published snapshot without a manifest is not one that was pruned: the
+ * head never is, and nothing is left of those that were.
+ */
+export async function requirePruned(
+  store: ObjectStore,
+  name: SnapshotName,
+  isHead: boolean,
+): Promise<void> {
+  const { done: isEmpty } = await store.list(snapshotFolder(name))[Symbol.asyncIterator]().next();
+  if (!isHead && isEmpty === true) return;
+  throw new DamageError(`${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing`);
 }
 
 export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>

@@ -19,7 +19,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { formatDifferences } from "./formats.ts";
-import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
+import { findSnapshot, isSame, requirePruned, type FoundSnapshot } from "./reference.ts";
 
 const READS_AT_ONCE = 16;
 
@@ -95,12 +95,8 @@ class VerifyRun implements Verification {
     );
     if (stored !== null) return this.snapshot(name, stored.manifest);
     if (this.damages.length > before) return;
-    const left = await this.#keysUnder(snapshotFolder(name));
-    if (isHead || left.length > 0) {
-      this.damages.push(`${this.#where(snapshotFileKey(name, FILES.manifest))} is missing`);
-    } else {
-      this.pruned.push(name);
-    }
+    await this.attempt(() => requirePruned(this.#store, name, isHead));
+    if (this.damages.length === before) this.pruned.push(name);
   }
 
   async snapshot(name: SnapshotName, manifest: Manifest): Promise<void> {

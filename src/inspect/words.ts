@@ -1,5 +1,4 @@
-/** What the desk's findings look like on a terminal, and as JSON. */
-import { sessionKey, sessionUtc } from "../market/session.ts";
+/** What the desk's findings look like on a terminal; views.ts has them as JSON. */
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { printLine, printTable, type Cell } from "../terminal.ts";
 import type { Comparison } from "./compare.ts";
@@ -28,7 +27,9 @@ export function printListing({ rows, older }: Listing, location: string): void {
   printTable(
     columns,
     rows.map((row): Cell[] => {
-      if (row.kind === "missed") return ["", "", missedText(row), "missed", "", "", "", "", "", ""];
+      if (row.kind !== "publication") {
+        return ["", "", missedText(row), row.kind, "", "", "", "", "", ""];
+      }
       const { publication, manifest, what, isHead } = row;
       const counts = manifest?.counts;
       return [
@@ -47,26 +48,6 @@ export function printListing({ rows, older }: Listing, location: string): void {
   );
   if (older > 0) printLine(`and ${older} older; --all shows them`);
 }
-
-export const listingView = ({ rows, older }: Listing): object => ({
-  older,
-  publications: rows.map((row) =>
-    row.kind === "missed"
-      ? { what: "missed", from: sessionKey(row.from), to: sessionKey(row.to) }
-      : {
-          what: row.what,
-          head: row.isHead,
-          number: row.publication.number,
-          session: sessionKey(row.publication.session),
-          session_utc: sessionUtc(row.publication.session),
-          revision: row.publication.revision,
-          reason: row.publication.reason,
-          at: row.publication.at,
-          pruned: row.manifest === null,
-          counts: row.manifest?.counts ?? null,
-        },
-  ),
-});
 
 export function printDescription(description: Description): void {
   const { manifest, publication, index } = description;
@@ -162,21 +143,6 @@ export function printVerification({ checked, pruned, files, bytes }: Verificatio
   if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
 }
 
-export const verificationView = ({
-  checked,
-  pruned,
-  files,
-  bytes,
-  damages,
-}: Verification): object => ({
-  whole: damages.length === 0,
-  checked: checked.map(snapshotText),
-  pruned: pruned.map(snapshotText),
-  files,
-  bytes,
-  damages,
-});
-
 export function printRollback({ outcome, snapshot, publication, before }: Rollback): void {
   const name = snapshotText(snapshot.name);
   if (outcome === "unchanged") return printLine(`Nothing to do: ${name} is the head`);
@@ -185,14 +151,6 @@ export function printRollback({ outcome, snapshot, publication, before }: Rollba
   );
   printLine(`Proxies follow with their next poll; the next publish goes on from ${name}.`);
 }
-
-export const rollbackView = ({ outcome, snapshot, publication, before }: Rollback): object => ({
-  outcome,
-  snapshot: snapshotText(snapshot.name),
-  publication: publication.number,
-  reason: publication.reason,
-  before: snapshotText(before),
-});
 
 export function printPruning(pruning: Pruning, dryRun: boolean): void {
   const { snapshots, ledgerParts, objects, bytes, kept } = pruning;

@@ -1,6 +1,5 @@
-/** Prometheus metrics (text format 0.0.4), served on a port of their own. */
-import { createServer, type Server } from "node:http";
-import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+/** What the proxy measures, for Prometheus. Of several workers each metric is put together. */
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Gatekeeper } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { sessionStartMs } from "../market/session.ts";
@@ -38,40 +37,53 @@ export class ProxyMetrics {
       ({ ms }) => ms / 1000,
     );
     const now = (): number => clock.now();
-    this.#gauge("chipboard_ready", "1 when a snapshot is served.", () =>
+    this.#gauge("chipboard_workers", "Processes that answer requests.", "sum", () => 1);
+    this.#gauge("chipboard_ready", "1 when a snapshot is served.", "min", () =>
       Number(live.current !== null),
     );
-    this.#gauge("chipboard_publication", "Number of the publication served.", () =>
+    this.#gauge("chipboard_publication", "Number of the publication served.", "min", () =>
       live.current === null ? 0 : live.current.publication.number,
     );
-    this.#gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", () =>
-      live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000,
+    this.#gauge(
+      "chipboard_session_timestamp_seconds",
+      "Session of the snapshot served.",
+      "min",
+      () => (live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000),
     );
-    this.#gauge("chipboard_overdue_sessions", "Sessions that should have been published.", () =>
-      live.current === null
-        ? 0
-        : overdueSessions(live.current.stamp.head, live.current.stamp.graceMs, now()),
+    this.#gauge(
+      "chipboard_overdue_sessions",
+      "Sessions that should have been published.",
+      "max",
+      () =>
+        live.current === null
+          ? 0
+          : overdueSessions(live.current.stamp.head, live.current.stamp.graceMs, now()),
     );
-    this.#gauge("chipboard_held_bytes", "Stored size of the files held in memory.", () =>
+    this.#gauge("chipboard_held_bytes", "Stored size of the files held in memory.", "sum", () =>
       live.current === null ? 0 : live.current.heldBytes,
     );
-    this.#gauge("chipboard_state_up", "1 when accounts and counts answer.", () =>
+    this.#gauge("chipboard_state_up", "1 when accounts and counts answer.", "min", () =>
       Number(gatekeeper.healthy),
     );
-    this.#gauge("chipboard_snapshot_damaged", "1 when the newest publication is damaged.", () =>
-      Number(live.trouble?.kind === "damaged"),
+    this.#gauge(
+      "chipboard_snapshot_damaged",
+      "1 when the newest publication is damaged.",
+      "max",
+      () => Number(live.trouble?.kind === "damaged"),
     );
-    this.#gauge("chipboard_store_up", "1 when the store answers.", () =>
+    this.#gauge("chipboard_store_up", "1 when the store answers.", "min", () =>
       Number(live.trouble?.kind !== "unreachable"),
     );
     this.#gauge(
       "chipboard_snapshot_loads",
       "Snapshots loaded since the start.",
+      "sum",
       () => live.loads.loaded,
     );
     this.#gauge(
       "chipboard_snapshot_load_failures",
       "Loads that failed since the start.",
+      "sum",
       () => live.loads.failed,
     );
   }
@@ -88,18 +100,14 @@ export class ProxyMetrics {
     }
   }
 
-  /** A server that answers /metrics; not yet listening. */
-  createServer(): Server {
-    return createServer((request, response) => {
-      if (request.url !== "/metrics") {
-        response.writeHead(404).end();
-        return;
-      }
-      void this.#registry.metrics().then(
-        (text) => response.writeHead(200, { "content-type": this.#registry.contentType }).end(text),
-        () => response.writeHead(500).end(),
-      );
-    });
+  /** In the text format 0.0.4. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** As values, which another process can put together with others'. */
+  values(): Promise<object[]> {
+    return this.#registry.getMetricsAsJSON();
   }
 
   #requestCounter(
@@ -119,10 +127,12 @@ export class ProxyMetrics {
     });
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  /** `aggregator`: how the values of several workers become one. */
+  #gauge(name: string, help: string, aggregator: Aggregator, read: () => number): void {
     const gauge: Gauge = new Gauge({
       name,
       help,
+      aggregator,
       registers: [this.#registry],
       collect: () => gauge.set(read()),
     });

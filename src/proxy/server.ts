@@ -1,7 +1,6 @@
 /** The proxy as a whole: snapshot, application, sockets, and an orderly end. */
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { toNodeHandler } from "h3/node";
 import type { Gatekeeper } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
@@ -10,8 +9,10 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { createApp } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { documentationPages } from "./docs-page.ts";
+import { listen } from "./listen.ts";
 import { LiveSnapshot } from "./live-snapshot.ts";
 import type { Logger } from "./log.ts";
+import { startMetricsServer } from "./metrics-server.ts";
 import { ProxyMetrics } from "./metrics.ts";
 import { Pages } from "./pages.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
@@ -49,6 +50,8 @@ export interface ProxyOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Whether other processes listen there, too; see `listen`. */
+  readonly reusePort?: boolean;
   /** 0: any free one; null: no metrics. */
   readonly metricsPort: number | null;
   readonly pollMs: number;
@@ -65,6 +68,8 @@ export interface RunningProxy {
   /** `http://127.0.0.1:8080`, with the real port. */
   readonly url: string;
   readonly metricsUrl: string | null;
+  /** What is measured, as values; of several workers' the primary makes one. */
+  metrics(): Promise<object[]>;
   /**
    * Stops accepting, finishes what is in flight and stops following the store. The store and the
    * gatekeeper stay open; they are the caller's.
@@ -89,7 +94,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     cacheBytes: options.cacheBytes,
   });
   const metrics = new ProxyMetrics(live, gatekeeper, clock);
-  const opened: Connections[] = [];
+  const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     live.close();
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
@@ -103,14 +108,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const connections = new Connections(server);
     answerRefusedRequests(server, connections, gatekeeper, clock);
     serveApp(server, app, log);
-    const url = await listen(server, tls === null ? "http" : "https", host, options.port);
+    const scheme = tls === null ? "http" : "https";
+    const url = await listen(server, scheme, host, options.port, options.reusePort);
     opened.push(connections);
-    if (options.metricsPort === null) return { url, metricsUrl: null, close };
-    const metricsServer = metrics.createServer();
-    const metricsConnections = new Connections(metricsServer);
-    const metricsUrl = `${await listen(metricsServer, "http", host, options.metricsPort)}/metrics`;
-    opened.push(metricsConnections);
-    return { url, metricsUrl, close };
+    const running = { url, metrics: () => metrics.values(), close };
+    if (options.metricsPort === null) return { ...running, metricsUrl: null };
+    const metricsServer = await startMetricsServer(host, options.metricsPort, () => metrics.text());
+    opened.push(metricsServer);
+    return { ...running, metricsUrl: metricsServer.url };
   } catch (error) {
     await close();
     throw error;
@@ -158,16 +163,4 @@ function serveApp(server: Server, app: ReturnType<typeof createApp>, log: Logger
   });
   // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-}
-
-async function listen(server: Server, scheme: string, host: string, port: number): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const reason = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
-      reject(new InputError(`Cannot listen on ${host}:${port}: ${reason}`, [], { cause }));
-    });
-    server.listen(port, host, resolve);
-  });
-  const { address, family, port: bound } = server.address() as AddressInfo;
-  return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
 }

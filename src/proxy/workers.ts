@@ -1,6 +1,7 @@
 /**
- * One proxy in several processes on one machine. The primary holds the state, hands out connections
- * (node:cluster) and starts a worker anew when one dies; the workers answer requests, and ask the
+ * One proxy in several processes on one machine. All workers listen on one port, and the kernel
+ * shares the connections out; where it cannot, the primary does (node:cluster). The primary holds
+ * the state, and starts a worker anew when one dies; the workers answer requests, and ask the
  * primary about keys and quota (see access/relay.ts), so that limits hold exactly. Without the
  * primary nobody counts: the workers end with it.
  *
@@ -11,13 +12,21 @@
  *   primary → worker   {"chipboard":"end"}
  */
 import cluster, { type Worker } from "node:cluster";
+import { createServer } from "node:http";
 import type { Gatekeeper } from "../access/access.ts";
 import { answerWorker, openRelay, type Channel } from "../access/relay.ts";
 import type { StateGatekeeper } from "../access/state.ts";
 import { createClock, type Clock } from "../clock.ts";
 import { ChipboardError, type ExitCode } from "../errors.ts";
+import { listen } from "./listen.ts";
 import type { Logger } from "./log.ts";
 import { answerMeasure, WorkerMetrics } from "./worker-metrics.ts";
+
+/**
+ * Whether the kernel may share the port out. The connections that node:cluster has handed to a
+ * worker in the moment it dies stay open, and are never answered; the kernel resets them.
+ */
+export const KERNEL_SHARES_PORT = process.platform === "linux";
 
 /** A worker that dies sooner than this after its start is not started again at once. */
 const RESTART_PAUSE_MS = 1_000;
@@ -37,6 +46,7 @@ type Message =
 
 /** What a worker is told; it must survive JSON. */
 export interface WorkerSettings {
+  readonly host: string;
   /** 0: any free one, the same for all. */
   readonly port: number;
 }
@@ -115,19 +125,19 @@ class Workers {
   readonly #options: WorkersOptions;
   readonly #alive = new Map<Worker, PromiseWithResolvers<void>>();
   readonly #metrics = new WorkerMetrics();
-  /** What to listen on. All share a listener that was opened for one port, as it was asked for. */
-  #port: number;
+  /** Found before the first worker starts: one that is started later shall find the same. */
+  #port = 0;
   #url: string | null = null;
   #isClosing = false;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    this.#port = options.settings.port;
     cluster.setupPrimary({ exec: options.entry, args: [] });
   }
 
   async start(): Promise<string> {
-    const { count } = this.#options;
+    const { count, settings } = this.#options;
+    this.#port = await freePort(settings);
     const urls = await Promise.all(Array.from({ length: count }, () => this.#startOne()));
     return urls[0] as string;
   }
@@ -173,7 +183,6 @@ class Workers {
     worker.on("error", () => undefined);
     worker.once("exit", (code, signal) => {
       this.#alive.delete(worker);
-      if (this.#alive.size === 0) this.#keepPort();
       gone.resolve();
       serving.reject(failure ?? new Error(`A worker ended with ${signal ?? code}`));
       if (this.#isClosing || this.#url === null) return;
@@ -190,11 +199,16 @@ class Workers {
     // Where it fails its "exit" is logged, and brings about the next one.
     this.#startOne().catch(() => undefined);
   }
+}
 
-  /** The last one has closed the listener. A free port that was found must be asked for by number. */
-  #keepPort(): void {
-    if (this.#url !== null) this.#port = Number(new URL(this.#url).port) || this.#port;
-  }
+/** The port of the settings, proven to be nobody else's: those who share ports share with anybody. */
+async function freePort({ host, port: wanted }: WorkerSettings): Promise<number> {
+  const server = createServer();
+  const { port } = new URL(await listen(server, "tcp", host, wanted));
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return Number(port);
 }
 
 function askForSettings(): Promise<Extract<Message, { chipboard: "settings" }>> {

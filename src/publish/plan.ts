@@ -9,7 +9,8 @@ import { encodePart } from "../ledger/parts.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
 import { TIER_NAMES, TIERS, type TierName } from "../market/tier.ts";
 import { recordsOf, tierView, type TierView } from "../market/view.ts";
-import { JSON_TYPE, tierFiles, type PlannedFile, type RenderInput } from "../render/tier-files.ts";
+import { HTML_TYPE, renderReport, type ReportInput } from "../render/report.ts";
+import { JSON_TYPE, tierFiles, type PlannedFile } from "../render/tier-files.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {
@@ -37,7 +38,7 @@ export interface Plan {
   readonly ledger: readonly (Planned<LedgerEntry> & { readonly stored: boolean })[];
 }
 
-export interface PlanInput extends RenderInput {
+export interface PlanInput extends ReportInput {
   readonly ledger: Ledger;
   /** The parts of the parent's ledger, and the months in which this one differs from it. */
   readonly parentLedger: readonly LedgerEntry[];
@@ -50,8 +51,9 @@ export async function plan(input: PlanInput, progress: Progress): Promise<Plan> 
     TIER_NAMES.map((name) => [name, tierView(market, TIERS[name], head)]),
   ) as { [T in TierName]: TierView };
   const planned: PlannedFile[] = [
-    textFile(FILES.catalog, () => renderCatalog(market.catalog)),
-    textFile(FILES.corrections, () => renderCorrections(input.corrections)),
+    textFile(FILES.catalog, JSON_TYPE, () => renderCatalog(market.catalog)),
+    textFile(FILES.corrections, JSON_TYPE, () => renderCorrections(input.corrections)),
+    textFile(FILES.report, HTML_TYPE, () => renderReport(input)),
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),
   ];
 
@@ -92,9 +94,9 @@ function planLedger(input: PlanInput, keeping: (bytes: Uint8Array) => boolean): 
   });
 }
 
-const textFile = (path: string, text: () => string): PlannedFile => ({
+const textFile = (path: string, mediaType: string, text: () => string): PlannedFile => ({
   path,
-  mediaType: JSON_TYPE,
+  mediaType,
   tier: null,
   render: () => Buffer.from(text()),
 });

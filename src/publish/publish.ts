@@ -10,7 +10,7 @@ import { amend, levelText, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { sessionAt, sessionKey, sessionUtc, type Session } from "../market/session.ts";
-import type { Market } from "../market/view.ts";
+import { recordsOf, type BoardRecord, type Market } from "../market/view.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
@@ -32,6 +32,8 @@ export interface PublishResult {
   /** The publication's number; of the head where nothing was published; null for a dry run. */
   readonly publication: number | null;
   readonly manifest: Manifest;
+  /** What is, or would be, on the Pro board. */
+  readonly board: readonly BoardRecord[];
 }
 
 /** Throws the error classes of errors.ts, with the exit codes of the contract. */
@@ -85,12 +87,15 @@ async function attemptPublish(
       head: session,
       attribution,
       corrections,
+      gates: request.gates,
+      program: PROGRAM,
       ledger: amendment.ledger,
       parentLedger: base.head?.manifest.ledger ?? [],
       touchedMonths: amendment.touchedMonths,
     },
     progress,
   );
+  const board = recordsOf(planned.views.pro);
   if (base.head?.manifest.identity === planned.identity) {
     const { publication, manifest } = base.head;
     const { number: headNumber, revision } = publication;
@@ -99,6 +104,7 @@ async function attemptPublish(
       snapshot: { session: publication.session, revision },
       publication: headNumber,
       manifest,
+      board,
     };
   }
   await requireFree(request, base, store);
@@ -131,7 +137,9 @@ async function attemptPublish(
       new_usd: item.newUsd,
     })),
   });
-  if (request.dryRun) return { outcome: "planned", snapshot: name, publication: null, manifest };
+  if (request.dryRun) {
+    return { outcome: "planned", snapshot: name, publication: null, manifest, board };
+  }
 
   const number = (base.head?.publication.number ?? 0) + 1;
   const outcome = await commit(
@@ -152,7 +160,7 @@ async function attemptPublish(
     progress,
   );
   return outcome === "committed"
-    ? { outcome: "published", snapshot: name, publication: number, manifest }
+    ? { outcome: "published", snapshot: name, publication: number, manifest, board }
     : "again";
 }
 

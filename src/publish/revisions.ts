@@ -1,16 +1,14 @@
 /** Which revisions of a session exist, and whether a rollback took it back. */
-import type { Session } from "../market/session.ts";
-import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { sessionAt, type Session } from "../market/session.ts";
+import { readHead, readLog, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parseSnapshotFileKey, sessionFolder } from "../store/paths.ts";
 
-/** One above every revision that has left anything in the store, published or not. */
+/** One above every revision that was published or has left anything in the store. */
 export async function nextRevision(store: ObjectStore, session: Session): Promise<number> {
-  let highest = 0;
-  for await (const { key } of store.list(sessionFolder(session))) {
-    highest = Math.max(highest, parseSnapshotFileKey(key)?.name.revision ?? 0);
-  }
-  return highest + 1;
+  // A pruned snapshot has left nothing but its entries in the log.
+  const numbers = (await entriesOf(store, session)).map(({ revision }) => revision);
+  return Math.max(0, ...numbers, await highestStored(store, session)) + 1;
 }
 
 /**
@@ -21,7 +19,7 @@ export async function withdrawnBy(
   store: ObjectStore,
   session: Session,
 ): Promise<Publication | null> {
-  if ((await nextRevision(store, session)) === 1) return null;
+  if ((await entriesOf(store, session)).length === 0) return null;
   let published: Publication | null = null;
   let rollback: Publication | null = null;
   for (const entry of await readLog(store)) {
@@ -35,4 +33,24 @@ export async function withdrawnBy(
     }
   }
   return rollback;
+}
+
+async function highestStored(store: ObjectStore, session: Session): Promise<number> {
+  let highest = 0;
+  for await (const { key } of store.list(sessionFolder(session))) {
+    highest = Math.max(highest, parseSnapshotFileKey(key)?.name.revision ?? 0);
+  }
+  return highest;
+}
+
+/**
+ * The log's entries that name the session. None is published before it has begun: the log need not
+ * be read where the last entry was made before that and the session's folder is empty.
+ */
+async function entriesOf(store: ObjectStore, session: Session): Promise<Publication[]> {
+  const head = await readHead(store);
+  if (head === null) return [];
+  const isNew = sessionAt(Date.parse(head.at)) < session;
+  if (isNew && (await highestStored(store, session)) === 0) return [];
+  return (await readLog(store)).filter((entry) => entry.session === session);
 }

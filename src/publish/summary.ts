@@ -1,25 +1,78 @@
-/** What a publish says when it is done: five lines for people, one object for machines. */
+/** What a publish says when it is done: five lines for people, Markdown, one object for machines. */
+import { formatMicros } from "../market/decimal.ts";
+import { parseSession, sessionKey, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import type { PublishResult } from "./publish.ts";
 
 const NAMES_SHOWN = 8;
+const ROWS_SHOWN = 10;
 
 export function summaryLines(result: PublishResult, location: string): string[] {
-  const { manifest, snapshot, publication, outcome } = result;
+  const { manifest, snapshot } = result;
   const { counts, carried, dropped, corrected } = manifest;
-  const name = snapshotText(snapshot);
-  const headline = {
-    published: `Published ${name} as publication ${publication}`,
-    planned: `Dry run: would publish ${name}; nothing was written`,
-    unchanged: `Nothing to do: ${name} is the head and holds the same`,
-  }[outcome];
   return [
-    headline,
+    headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}`,
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
   ];
+}
+
+/** The same for a CI job's summary page, with the largest moves (GitHub Flavored Markdown). */
+export function summaryMarkdown(result: PublishResult, location: string): string {
+  const { counts, carried, dropped, corrected, reason } = result.manifest;
+  const moves = result.board
+    .flatMap(({ contract, level, chg24hPct }) =>
+      chg24hPct === null || chg24hPct === "0"
+        ? []
+        : [{ id: contract.id, usd: formatMicros(level.usd), percent: chg24hPct }],
+    )
+    .sort((a, b) => Math.abs(Number(b.percent)) - Math.abs(Number(a.percent)));
+  const blocks = [
+    `## ${headlineOf(result)}`,
+    ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
+    tableOf(
+      ["", "contracts"],
+      [
+        ["in the catalog", counts["contracts"]],
+        ["memory board", counts["memory"]],
+        ["semiconductor board", counts["semiconductor"]],
+        ["with a level for the session", counts["given"]],
+        ["carried", counts["carried"]],
+        ["dropped", counts["dropped"]],
+        ["without any level", counts["without_level"]],
+        ["levels corrected", counts["corrected"]],
+      ],
+    ),
+    ...listing(
+      "Largest moves in 24 hours",
+      ["contract", "level USD", "percent"],
+      moves.map(({ id, usd, percent }) => [id, usd, percent]),
+    ),
+    ...listing(
+      "Carried",
+      ["contract", "level of", "as of"],
+      carried.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
+    ),
+    ...listing(
+      "Dropped",
+      ["contract", "last level of", "as of"],
+      dropped.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
+    ),
+    ...listing(
+      "Corrected",
+      ["contract", "session", "old USD", "new USD"],
+      corrected.map((item) => [
+        item.contract,
+        keyOf(item.session_utc),
+        item.old_usd ?? "none",
+        item.new_usd ?? "withdrawn",
+      ]),
+    ),
+    `${counts["files"]} files of ${counts["bytes"]} bytes in \`${location}/${snapshotFolder(result.snapshot)}\``,
+  ];
+  return `${blocks.join("\n\n")}\n`;
 }
 
 export const resultView = (result: PublishResult, location: string): object => ({
@@ -42,3 +95,36 @@ function named(items: readonly { readonly id: string }[]): string {
   const more = items.length - shown.length;
   return `${items.length} (${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""})`;
 }
+
+function headlineOf({ snapshot, publication, outcome }: PublishResult): string {
+  const name = snapshotText(snapshot);
+  return {
+    published: `Published ${name} as publication ${publication}`,
+    planned: `Dry run: would publish ${name}; nothing was written`,
+    unchanged: `Nothing to do: ${name} is the head and holds the same`,
+  }[outcome];
+}
+
+type MarkdownCell = string | number | undefined;
+
+function listing(
+  title: string,
+  columns: readonly string[],
+  rows: readonly (readonly MarkdownCell[])[],
+): string[] {
+  if (rows.length === 0) return [];
+  const more = rows.length - ROWS_SHOWN;
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return [`### ${title}`, tableOf(columns, rows.slice(0, ROWS_SHOWN)), ...rest];
+}
+
+const tableOf = (columns: readonly string[], rows: readonly (readonly MarkdownCell[])[]): string =>
+  [columns, columns.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell ?? "").join(" | ")} |`)
+    .join("\n");
+
+const keyOf = (sessionUtcText: string): string =>
+  sessionKey(parseSession(sessionUtcText) as Session);
+
+/** Text of a person, so that no character of it is taken for markup. */
+const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");

@@ -16,11 +16,19 @@ export function renderCsv(view: TierView): Buffer {
       return isFreeText(column) && value !== null ? harmless(value) : value;
     }),
   );
-  return Buffer.from(stringify([header, ...rows], { record_delimiter: "windows" }));
+  return Buffer.from(
+    stringify([header, ...rows], { record_delimiter: "windows", quoted_match: LINE_BREAK }),
+  );
 }
 
 /** Numbers, dates and instants are made here and may start with a minus. */
 const isFreeText = ({ kind }: Column): boolean => kind === "text" || kind === "url";
+
+/**
+ * RFC 4180 quotes every field with a CR or LF; csv-stringify alone quotes but those that hold its
+ * whole record delimiter, CRLF.
+ */
+const LINE_BREAK = /[\r\n]/;
 
 const FORMULA_START = /^[=+\-@\t\r]/;
 

@@ -28,7 +28,12 @@ async function untouched(store: ObjectStore, run: Run): Promise<Ended> {
 }
 
 /** Appends what `snapshots rollback` appends. */
-async function rollBack(store: ObjectStore, session: string, revision: number, reason: string): Promise<void> {
+async function rollBack(
+  store: ObjectStore,
+  session: string,
+  revision: number,
+  reason: string,
+): Promise<void> {
   const log = await readLog(store);
   const entry = log.find((item) => item.session === at(session) && item.revision === revision);
   if (entry === undefined) throw new Error(`Not in the log: ${session}/r${revision}`);
@@ -41,7 +46,11 @@ describe("the same session", () => {
   test("again, in another format and row order: nothing to do, no new object", async () => {
     const store = await published(FIRST, SECOND);
     const json = '[{"spot_usd":5.0,"id":"b"},{"id":"a","spot_usd":11}]';
-    for (const run of [SECOND, { quotes: json }, { catalog: CATALOG, quotes: json, revise: "No change" }]) {
+    for (const run of [
+      SECOND,
+      { quotes: json },
+      { catalog: CATALOG, quotes: json, revise: "No change" },
+    ]) {
       const { code, result } = await untouched(store, run);
       expect([code, result?.outcome, result?.publication]).toEqual([0, "unchanged", 2]);
     }
@@ -65,7 +74,14 @@ describe("the same session", () => {
       const name = await mustPublish(store, { ...run, revise: `Why ${revision}` });
       expect(name).toBe(`2026-11-21T00Z/r${(revision += 1)}`);
     }
-    expect((await readLog(store)).map(({ number, action, revision, reason }) => [number, action, revision, reason])).toEqual([
+    expect(
+      (await readLog(store)).map(({ number, action, revision, reason }) => [
+        number,
+        action,
+        revision,
+        reason,
+      ]),
+    ).toEqual([
       [1, "publish", 1, null],
       [2, "publish", 1, null],
       ...[1, 2, 3, 4, 5].map((n) => [n + 2, "publish", n + 1, `Why ${n}`]),
@@ -76,14 +92,23 @@ describe("the same session", () => {
     const store = await published(FIRST, { ...SECOND, session: NOON });
     for (const revise of [undefined, "Late"]) {
       const run = { session: "2026-11-21T00Z", quotes: quotesOf({ a: 10, b: 5 }) };
-      const { code, said } = await untouched(store, { ...run, ...(revise === undefined ? {} : { revise }) });
-      expect([code, said[0]]).toEqual([4, expect.stringMatching(/^Session 2026-11-21T00Z is older than the head, 2026-11-21T12Z\/r1/)]);
+      const { code, said } = await untouched(store, {
+        ...run,
+        ...(revise === undefined ? {} : { revise }),
+      });
+      expect([code, said[0]]).toEqual([
+        4,
+        expect.stringMatching(/^Session 2026-11-21T00Z is older than the head, 2026-11-21T12Z\/r1/),
+      ]);
     }
     expect((await untouched(store, { ...FIRST, session: DAWN })).code).toBe(4);
   });
 
   test("attribution and catalog are kept from snapshot to snapshot", async () => {
-    const store = await published({ ...FIRST, attribution: "Levels: example" }, SECOND, { ...SECOND, session: NOON });
+    const store = await published({ ...FIRST, attribution: "Levels: example" }, SECOND, {
+      ...SECOND,
+      session: NOON,
+    });
     expect((await headJson(store, "pro/index.json")).attribution).toBe("Levels: example");
     expect((await headJson(store, "catalog.json")).length).toBe(2);
   });
@@ -94,7 +119,9 @@ describe("the same session", () => {
       code: 2,
       said: ["memory: holds no catalog yet: give --catalog"],
     });
-    expect((await untouched(store, {})).said).toEqual(["Nothing to publish: give --catalog, --quotes or --closes"]);
+    expect((await untouched(store, {})).said).toEqual([
+      "Nothing to publish: give --catalog, --quotes or --closes",
+    ]);
   });
 });
 
@@ -112,15 +139,19 @@ test("entries of the log, ledger parts and manifest", async () => {
     manifest_sha256: (await readHead(store))?.manifest_sha256,
   });
   // October is shared by both snapshots, November is there once for each.
-  expect(Object.keys(content).filter((key) => key.startsWith("ledger/")).map((key) => key.slice(0, 14))).toEqual([
-    "ledger/2026-10",
-    "ledger/2026-11",
-    "ledger/2026-11",
-  ]);
+  expect(
+    Object.keys(content)
+      .filter((key) => key.startsWith("ledger/"))
+      .map((key) => key.slice(0, 14)),
+  ).toEqual(["ledger/2026-10", "ledger/2026-11", "ledger/2026-11"]);
   const manifest = await headJson(store, "manifest.json");
   expect(manifest.parent).toMatchObject({ session_utc: "2026-11-20T12:00:00.000Z", revision: 1 });
-  const inFolder = Object.keys(content).filter((key) => key.startsWith("sessions/2026-11-21T00Z/r1/"));
-  const named = manifest.files.map(({ path }: { path: string }) => `sessions/2026-11-21T00Z/r1/${path}`);
+  const inFolder = Object.keys(content).filter((key) =>
+    key.startsWith("sessions/2026-11-21T00Z/r1/"),
+  );
+  const named = manifest.files.map(
+    ({ path }: { path: string }) => `sessions/2026-11-21T00Z/r1/${path}`,
+  );
   expect([...named, "sessions/2026-11-21T00Z/r1/manifest.json"].toSorted()).toEqual(inFolder);
 });
 
@@ -128,7 +159,10 @@ describe("after a rollback", () => {
   test("the head's content is unchanged, and what was withdrawn needs --revise", async () => {
     const store = await published(FIRST, SECOND);
     await rollBack(store, EVE, 1, "Wrong feed");
-    expect((await untouched(store, FIRST)).result).toMatchObject({ outcome: "unchanged", publication: 3 });
+    expect((await untouched(store, FIRST)).result).toMatchObject({
+      outcome: "unchanged",
+      publication: 3,
+    });
     for (const run of [SECOND, { quotes: quotesOf({ a: 10.5, b: 5 }) }]) {
       const { code, said } = await untouched(store, run);
       expect([code, said[0]]).toEqual([
@@ -136,7 +170,9 @@ describe("after a rollback", () => {
         'Session 2026-11-21T00Z was published and rolled back (Wrong feed); to publish it again, give --revise "reason"',
       ]);
     }
-    expect(await mustPublish(store, { ...SECOND, revise: "Right after all" })).toBe("2026-11-21T00Z/r2");
+    expect(await mustPublish(store, { ...SECOND, revise: "Right after all" })).toBe(
+      "2026-11-21T00Z/r2",
+    );
     expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
     const manifest = await headJson(store, "manifest.json");
     expect(manifest.parent.session_utc).toBe("2026-11-20T12:00:00.000Z");
@@ -145,7 +181,11 @@ describe("after a rollback", () => {
   test("also when the session before was revised in the meantime, or a later one published", async () => {
     const store = await published(FIRST, SECOND);
     await rollBack(store, EVE, 1, "Wrong feed");
-    await mustPublish(store, { session: EVE, quotes: quotesOf({ a: 10.25, b: 5 }), revise: "Better" });
+    await mustPublish(store, {
+      session: EVE,
+      quotes: quotesOf({ a: 10.25, b: 5 }),
+      revise: "Better",
+    });
     expect((await untouched(store, SECOND)).said[0]).toContain("(Wrong feed)");
     await mustPublish(store, { ...SECOND, session: NOON });
     expect((await untouched(store, SECOND)).said[0]).toMatch(/older than the head/);
@@ -158,7 +198,9 @@ describe("after a rollback", () => {
     const { code, said } = await untouched(store, revised);
     expect([code, said[0]]).toEqual([4, expect.stringContaining("(It was none)")]);
     expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
-    expect(await mustPublish(store, { ...revised, revise: "It was one" })).toBe("2026-11-21T00Z/r3");
+    expect(await mustPublish(store, { ...revised, revise: "It was one" })).toBe(
+      "2026-11-21T00Z/r3",
+    );
   });
 
   test("a rollback forward reinstates the session", async () => {
@@ -191,7 +233,8 @@ describe("orphans", () => {
 
 describe("a damaged head", () => {
   const FOLDER = "sessions/2026-11-21T00Z/r1/";
-  const ledger = async (store: ObjectStore): Promise<string> => (await headJson(store, "manifest.json")).ledger[0].key;
+  const ledger = async (store: ObjectStore): Promise<string> =>
+    (await headJson(store, "manifest.json")).ledger[0].key;
   const named: readonly [string, (store: ObjectStore) => Promise<string> | string][] = [
     ["manifest", () => `${FOLDER}manifest.json`],
     ["catalog", () => `${FOLDER}catalog.json`],

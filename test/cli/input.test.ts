@@ -132,25 +132,37 @@ describe("one level twice", () => {
 
   test("the same value is one level", async () => {
     const store = new MemoryStore();
-    const noon = lines("id,spot_usd,session_utc", "a,5,2026-11-20T12Z", "a,5.0,2026-11-20T12:00:00.000Z");
-    await mustPublish(store, { ...SPARSE, quotes: [noon, noon], closes: lines("id,date,close_usd", "a,2026-11-20,5") });
+    const noon = lines(
+      "id,spot_usd,session_utc",
+      "a,5,2026-11-20T12Z",
+      "a,5.0,2026-11-20T12:00:00.000Z",
+    );
+    await mustPublish(store, {
+      ...SPARSE,
+      quotes: [noon, noon],
+      closes: lines("id,date,close_usd", "a,2026-11-20,5"),
+    });
     expect((await headJson(store, "manifest.json")).counts.ledger_levels).toBe(1);
   });
 
   test("different values are an error: in a file, across files, between closes and quotes", async () => {
     const conflict = (where: string, first: string) =>
       `${where} level "6": expected 5 as in ${first}: a has one level for 2026-11-21T00Z`;
-    expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd", "a,5", "b,1", "a,6") })).toContain(
-      conflict("quotes.csv:4", "quotes.csv:2"),
-    );
+    expect(
+      await complaints({ ...SPARSE, quotes: lines("id,spot_usd", "a,5", "b,1", "a,6") }),
+    ).toContain(conflict("quotes.csv:4", "quotes.csv:2"));
     expect(await complaints(twice(quotesOf({ a: 5 }), quotesOf({ a: 6 })))).toContain(
       conflict("quotes-2.csv:2", "quotes.csv:2"),
     );
     const run = { ...SPARSE, quotes: lines("id,spot_usd,session_utc", "a,5,2026-11-20T12Z") };
     const said = await complaints({ ...run, closes: lines("id,date,close_usd", "a,2026-11-20,6") });
-    expect(said[1]).toMatch(/^closes\.csv:2 level "6": expected 5 as in quotes\.csv:2: a has one level/);
+    expect(said[1]).toMatch(
+      /^closes\.csv:2 level "6": expected 5 as in quotes\.csv:2: a has one level/,
+    );
     const basis = lines("id,spot_usd,basis", "a,5,assessed", "a,5,estimated");
-    expect((await complaints({ ...SPARSE, quotes: basis }))[1]).toMatch(/^quotes\.csv:3 basis "estimated"/);
+    expect((await complaints({ ...SPARSE, quotes: basis }))[1]).toMatch(
+      /^quotes\.csv:3 basis "estimated"/,
+    );
   });
 });
 
@@ -176,7 +188,11 @@ describe("sessions and dates", () => {
       'closes.csv:3 date "2026-11-21": expected a date whose 12:00 session is not later than the one published, 2026-11-21T00Z',
       'closes.csv:4 date "2026-02-30": expected a date such as 2026-11-21',
     ]);
-    const noon = { ...run, session: "2026-11-21T12Z", closes: lines("id,date,close_usd", "a,2026-11-21,5") };
+    const noon = {
+      ...run,
+      session: "2026-11-21T12Z",
+      closes: lines("id,date,close_usd", "a,2026-11-21,5"),
+    };
     await mustPublish(new MemoryStore(), noon);
   });
 
@@ -207,7 +223,9 @@ describe("sessions and dates", () => {
 describe("the catalog", () => {
   const IDS = Array.from({ length: 12 }, (_, n) => `c${n}`);
   const marked = (count: number): string =>
-    catalogOf(IDS.map((id, n) => ({ id, free: n >= 12 - count ? "true" : n === 0 ? "false" : "" })));
+    catalogOf(
+      IDS.map((id, n) => ({ id, free: n >= 12 - count ? "true" : n === 0 ? "false" : "" })),
+    );
   const freeOf = async (catalog: string): Promise<string[]> => {
     const store = new MemoryStore();
     await mustPublish(store, { catalog, allowSparse: true });
@@ -220,7 +238,9 @@ describe("the catalog", () => {
     expect(await freeOf(marked(0))).toEqual(IDS.slice(0, 10));
     const few = IDS.slice(0, 9);
     expect(await freeOf(catalogOf(few))).toEqual(few);
-    expect(await freeOf(catalogOf(few.map((id, n) => ({ id, free: n < 3 ? "true" : "" }))))).toEqual(few);
+    expect(
+      await freeOf(catalogOf(few.map((id, n) => ({ id, free: n < 3 ? "true" : "" })))),
+    ).toEqual(few);
     expect(await freeOf(catalogOf(IDS.slice(0, 10)))).toEqual(IDS.slice(0, 10));
   });
 
@@ -241,7 +261,11 @@ describe("the catalog", () => {
     ["ai_exposure_pct", "-1", /expected a number from 0 to 100/],
     ["source_url", "ftp://s.example/", /expected an http or https address/],
     ["source_url", "javascript:alert(1)", /expected an http or https address/],
-    ["capacity_gb", "0", /^catalog\.csv:2 capacity_gb "0": expected a number from 0.001 to 1000000/],
+    [
+      "capacity_gb",
+      "0",
+      /^catalog\.csv:2 capacity_gb "0": expected a number from 0.001 to 1000000/,
+    ],
     ["capacity_gb", "0.0009", /capacity_gb/],
     ["capacity_gb", "1000000.1", /capacity_gb/],
     ["capacity_gb", "0.0010001", /capacity_gb/],
@@ -285,23 +309,25 @@ test("every error of every input is told in one go", async () => {
     ],
     closes: ['{"id":"c","date":"2026-13-01","close_usd":1}\n\n{"id":"c"', lines("id,close", "a,1")],
   });
-  expect(said.map((line) => line.replace(/: expected.*|: not JSON.*/, ""))).toEqual([
-    "14 errors in the input; nothing was written",
-    'catalog.csv:2 board "x"',
-    'catalog.csv:3 id "B"',
-    'quotes.csv:2 basis "guess"',
-    'quotes.csv:2 spot_usd "-1"',
-    'quotes-2.json[1] spot_usd "x"',
-    'quotes-2.json[1] as_of "never"',
-    "quotes-2.json[2]",
-    'closes.ndjson:1 date "2026-13-01"',
-    "closes.ndjson:3",
-    'closes-2.csv:1: unknown column "close", expected id, date, close_usd, break',
-    'closes-2.csv:1: the header lacks the column "date"',
-    'closes-2.csv:1: the header lacks the column "close_usd"',
-    'quotes.csv:4 id "ghost"',
-    'quotes-2.json[0] level "6"',
-  ].map((line) => line.replace(/: expected.*/, "")));
+  expect(said.map((line) => line.replace(/: expected.*|: not JSON.*/, ""))).toEqual(
+    [
+      "14 errors in the input; nothing was written",
+      'catalog.csv:2 board "x"',
+      'catalog.csv:3 id "B"',
+      'quotes.csv:2 basis "guess"',
+      'quotes.csv:2 spot_usd "-1"',
+      'quotes-2.json[1] spot_usd "x"',
+      'quotes-2.json[1] as_of "never"',
+      "quotes-2.json[2]",
+      'closes.ndjson:1 date "2026-13-01"',
+      "closes.ndjson:3",
+      'closes-2.csv:1: unknown column "close", expected id, date, close_usd, break',
+      'closes-2.csv:1: the header lacks the column "date"',
+      'closes-2.csv:1: the header lacks the column "close_usd"',
+      'quotes.csv:4 id "ghost"',
+      'quotes-2.json[0] level "6"',
+    ].map((line) => line.replace(/: expected.*/, "")),
+  );
 });
 
 describe("texts", () => {
@@ -331,9 +357,15 @@ describe("texts", () => {
 
   test("a cell of 10 MB: told with its line, cut", async () => {
     const huge = "x".repeat(10_000_000);
-    const [, csv = ""] = await complaints({ ...SPARSE, quotes: lines("id,spot_usd", "a,1", `b,${huge}`) });
+    const [, csv = ""] = await complaints({
+      ...SPARSE,
+      quotes: lines("id,spot_usd", "a,1", `b,${huge}`),
+    });
     expect(csv).toBe("quotes.csv:3: a row of more than 1000000 characters");
-    const [, json = ""] = await complaints({ ...SPARSE, quotes: `[{"id":"a","spot_usd":"${huge}"}]` });
+    const [, json = ""] = await complaints({
+      ...SPARSE,
+      quotes: `[{"id":"a","spot_usd":"${huge}"}]`,
+    });
     expect(json).toMatch(/^quotes\.json\[0\] spot_usd "x{80}…": expected/);
   });
 
@@ -347,6 +379,8 @@ describe("texts", () => {
     const board = await headJson(store, "pro/board.json");
     expect(board.memory.map((row: { name: string }) => row.name)).toEqual(names);
     const csv = String(await store.get("sessions/2026-11-21T00Z/r1/pro/export.csv"));
-    expect(csv).toMatch(/,'=1\+1,DRAM,.*,'\+1,DRAM,.*,'-1,DRAM,.*,'@SUM\(A1\),DRAM,.*,'quoted,DRAM,/s);
+    expect(csv).toMatch(
+      /,'=1\+1,DRAM,.*,'\+1,DRAM,.*,'-1,DRAM,.*,'@SUM\(A1\),DRAM,.*,'quoted,DRAM,/s,
+    );
   });
 });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { catalogOf, lines, quotesOf } from "./market.ts";
-import { chipboard, type Ran, type RunOptions } from "./run.ts";
+import { chipboard, inProcess, type Ran, type RunOptions } from "./run.ts";
 
 const CATALOG = catalogOf(["a", "b"]);
 const QUOTES = quotesOf({ a: 11, b: 5 });
@@ -20,12 +20,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const write = (name: string, content: string | Uint8Array): void => writeFileSync(join(folder, name), content);
+const write = (name: string, content: string | Uint8Array): void =>
+  writeFileSync(join(folder, name), content);
 const run = (line: string, options: RunOptions = {}): Promise<Ran> =>
   chipboard(line.split(" "), { cwd: folder, ...options });
-const publish = (line: string, options: RunOptions = {}): Promise<Ran> => run(`publish ${line}`, options);
+const publish = (line: string, options: RunOptions = {}): Promise<Ran> =>
+  run(`publish ${line}`, options);
+// oxlint-disable-next-line typescript/no-explicit-any -- payloads are checked by what is read of them
 const json = (path: string): any => JSON.parse(readFileSync(join(folder, path), "utf8"));
-const files = (): string[] => readdirSync(join(folder, "x"), { recursive: true }).map(String).toSorted();
+const files = (): string[] =>
+  readdirSync(join(folder, "x"), { recursive: true }).map(String).toSorted();
 
 describe("as the documentation writes it", () => {
   const LINE = "--catalog c.csv --closes h.csv --quotes q.csv --session 2026-11-21T00Z --store ./x";
@@ -49,7 +53,7 @@ describe("as the documentation writes it", () => {
         expectedFiles(),
       ),
     );
-    expect(first.stderr).toBe(lines("Reading 3/3", "Rendering 13/13", "Writing 13/13"));
+    expect(first.stderr).toMatch(/^Reading 3\/3\nRendering (\d+)\/\1\nWriting (\d+)\/\2\n$/);
 
     const before = files();
     const again = await publish(`${LINE.replace("T00Z", "T00:00:00.000Z")} --json`);
@@ -74,26 +78,35 @@ describe("as the documentation writes it", () => {
 describe("options", () => {
   test("without --session and --store: the session the clock is in, ./snapshots", async () => {
     const env = { CHIPBOARD_NOW: "2026-11-21T17:29:00+05:30" };
-    expect((await publish("--catalog c.csv --quotes q.csv", { env })).stdout).toMatch(/^Published 2026-11-20T12Z|^Published 2026-11-21T00Z/);
+    const { stdout } = await publish("--catalog c.csv --quotes q.csv", { env });
+    expect(stdout).toMatch(/^Published 2026-11-21T00Z\/r1 as publication 1\n/);
     expect(readdirSync(join(folder, "snapshots/sessions"))).toEqual(["2026-11-21T00Z"]);
   });
 
   test("a session that has not begun, or is none; a clock that is none", async () => {
-    const early = await publish("--catalog c.csv --quotes q.csv --session 2026-11-21T12Z --store x");
+    const early = await publish(
+      "--catalog c.csv --quotes q.csv --session 2026-11-21T12Z --store x",
+    );
     expect([early.code, early.stderr]).toEqual([
       2,
       "error: --session 2026-11-21T12Z has not begun: the clock is in 2026-11-21T00Z\n",
     ]);
-    const noon = await publish("--catalog c.csv --quotes q.csv --session 2026-11-21T12Z --store x --dry-run", {
-      env: { CHIPBOARD_NOW: "2026-11-21T12:00:00Z" },
-    });
+    const noon = await publish(
+      "--catalog c.csv --quotes q.csv --session 2026-11-21T12Z --store x --dry-run",
+      {
+        env: { CHIPBOARD_NOW: "2026-11-21T12:00:00Z" },
+      },
+    );
     expect(noon.code).toBe(0);
     for (const text of ["2026-11-21", "2026-11-21T06Z", "tomorrow"]) {
-      const { code, stderr } = await publish(`--catalog c.csv --session ${text} --store x`);
+      const { code, stderr } = await inProcess(["publish", "--session", text]);
       expect([code, stderr]).toEqual([2, expect.stringContaining(`argument '${text}' is invalid`)]);
     }
     const clock = await publish("--catalog c.csv --store x", { env: { CHIPBOARD_NOW: "noon" } });
-    expect([clock.code, clock.stderr]).toEqual([2, expect.stringMatching(/^error: CHIPBOARD_NOW "noon": expected an instant/)]);
+    expect([clock.code, clock.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: CHIPBOARD_NOW "noon": expected an instant/),
+    ]);
     expect(readdirSync(folder)).not.toContain("x");
   });
 
@@ -130,6 +143,8 @@ describe("options", () => {
     const dry = { ...env, CHIPBOARD_SESSION: "2026-11-21T00Z", CHIPBOARD_DRY_RUN: "1" };
     const planned = await run("publish --attribution Other", { env: dry });
     expect(JSON.parse(planned.stdout)).toMatchObject({ outcome: "planned", publication: null });
+    const usage = await publish("--max-move many --json");
+    expect([usage.code, JSON.parse(usage.stdout).error.exit_code]).toEqual([2, 2]);
     const failed = await run("publish --session 2026-11-20T00Z", { env });
     expect([failed.code, JSON.parse(failed.stdout).error.exit_code]).toEqual([4, 4]);
   });
@@ -144,7 +159,13 @@ describe("options", () => {
     ["--s3-endpoint", "nowhere", "http(s) URL"],
     ["--sesion", "2026-11-21T00Z", "(Did you mean --session?)"],
   ])("%s %s: 2", async (option, value, expected) => {
-    const { code, stdout, stderr } = await publish(`--catalog c.csv --quotes q.csv ${option} ${value}`);
+    const { code, stdout, stderr } = await inProcess([
+      "publish",
+      "--catalog",
+      join(folder, "c.csv"),
+      option,
+      value,
+    ]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(option);
     expect(stderr).toContain(expected);
@@ -153,13 +174,19 @@ describe("options", () => {
 
   test("nothing to publish, a stray word, standard input twice, an empty reason", async () => {
     for (const [args, expected] of [
-      [["--store", "x"], "give --catalog, --quotes or --closes"],
-      [["q.csv", "--store", "x"], "too many arguments"],
+      [["--store", "/nowhere"], "give --catalog, --quotes or --closes"],
+      [["q.csv"], "too many arguments"],
       [["--catalog", "-", "--quotes", "-"], "Standard input (-) is named twice"],
-      [["--catalog", "c.csv", "--revise", " "], "expected text of 1 to 1000 characters on one line"],
-      [["--catalog", "c.csv", "--attribution", "a\nb"], "expected text of 1 to 1000 characters on one line"],
+      [
+        ["--catalog", "c.csv", "--revise", " "],
+        "expected text of 1 to 1000 characters on one line",
+      ],
+      [
+        ["--catalog", "c.csv", "--attribution", "a\nb"],
+        "expected text of 1 to 1000 characters on one line",
+      ],
     ] as const) {
-      const { code, stderr } = await chipboard(["publish", ...args], { cwd: folder });
+      const { code, stderr } = await inProcess(["publish", ...args]);
       expect([code, stderr]).toEqual([2, expect.stringContaining(expected)]);
     }
   });
@@ -167,13 +194,17 @@ describe("options", () => {
 
 describe("sources", () => {
   const levels = (): unknown =>
-    json("x/sessions/2026-11-21T00Z/r1/pro/board.json").memory.map((row: { spot_usd: number }) => row.spot_usd);
+    json("x/sessions/2026-11-21T00Z/r1/pro/board.json").memory.map(
+      (row: { spot_usd: number }) => row.spot_usd,
+    );
 
   test("several files of several formats, by name and by content", async () => {
     write("a.NDJSON", '{"id":"a","spot_usd":11}\n');
     write("b.feed", '\n [{"id":"b","spot_usd":5}]');
     write("a.feed", '{"id":"a","date":"2026-11-18","close_usd":9.5}\r\n');
-    const { code } = await publish("--catalog c.csv --quotes a.NDJSON b.feed --closes h.csv --closes a.feed --store x");
+    const { code } = await publish(
+      "--catalog c.csv --quotes a.NDJSON b.feed --closes h.csv --closes a.feed --store x",
+    );
     expect([code, levels()]).toEqual([0, [11, 5]]);
     expect(json("x/sessions/2026-11-21T00Z/r1/pro/contracts/a.json").history.length).toBe(3);
     expect(json("x/sessions/2026-11-21T00Z/r1/manifest.json").inputs).toMatchObject([
@@ -203,7 +234,8 @@ describe("sources", () => {
     let server: Server;
     let address: string;
     const answer: RequestListener = (request, response) => {
-      if (request.url === "/quotes.json?day=1") response.end('[{"id":"a","spot_usd":11},{"id":"b","spot_usd":5}]');
+      if (request.url === "/quotes.json?day=1")
+        response.end('[{"id":"a","spot_usd":11},{"id":"b","spot_usd":5}]');
       else if (request.url === "/catalog") response.end(CATALOG);
       else if (request.url === "/short") {
         response.writeHead(200, { "content-length": "1000" }).write(QUOTES);
@@ -221,13 +253,22 @@ describe("sources", () => {
     afterAll(() => new Promise((resolve) => server.close(resolve)));
 
     test("catalog and quotes", async () => {
-      const { code } = await publish(`--catalog ${address}/catalog --quotes ${address}/quotes.json?day=1 --store x`);
+      const { code } = await publish(
+        `--catalog ${address}/catalog --quotes ${address}/quotes.json?day=1 --store x`,
+      );
       expect([code, levels()]).toEqual([0, [11, 5]]);
     });
 
     test("404, connections that end early, nobody there: 2, all in one go, nothing written", async () => {
-      const sources = [`${address}/none.csv`, `${address}/short`, `${address}/cut`, "http://127.0.0.1:1/q.csv"];
-      const { code, stderr } = await publish(`--catalog c.csv --quotes ${sources.join(" ")} --store x`);
+      const sources = [
+        `${address}/none.csv`,
+        `${address}/short`,
+        `${address}/cut`,
+        "http://127.0.0.1:1/q.csv",
+      ];
+      const { code, stderr } = await publish(
+        `--catalog c.csv --quotes ${sources.join(" ")} --store x`,
+      );
       expect(code).toBe(2);
       const [head, ...found] = stderr.split("\n").filter((line) => !line.startsWith("Reading"));
       expect(head).toBe("error: 4 errors in the input; nothing was written");
@@ -235,7 +276,9 @@ describe("sources", () => {
         `  Cannot fetch ${sources[0]}: the server answered 404`,
         expect.stringContaining(`Cannot read ${sources[1]}: `),
         expect.stringContaining(`Cannot read ${sources[2]}: `),
-        expect.stringMatching(/Cannot fetch http:\/\/127\.0\.0\.1:1\/q\.csv: (bad port|.*ECONNREFUSED)/),
+        expect.stringMatching(
+          /Cannot fetch http:\/\/127\.0\.0\.1:1\/q\.csv: (bad port|.*ECONNREFUSED)/,
+        ),
       ]);
       expect(readdirSync(folder)).not.toContain("x");
     });
@@ -280,16 +323,19 @@ describe("files that are no input", () => {
       "mark8.csv:1: starts with a UTF-8 byte order mark, expected UTF-8 without one",
       "latin1.csv:3: not UTF-8",
       "cut.csv:2: ends within a character, expected UTF-8",
-      'cut.csv:2 spot_usd "11": expected x',
-    ].slice(0, 5));
+    ]);
   });
 
   test("200,000 rows with one bad one in the middle", async () => {
     const ids = Array.from({ length: 200 }, (_, n) => `c${n}`);
     write("many.csv", catalogOf(ids));
-    const day = (n: number): string => new Date(Date.UTC(2026, 10, 20 - n)).toISOString().slice(0, 10);
-    const rows = Array.from({ length: 200_000 }, (_, n) => `c${n % 200},${day(Math.floor(n / 200))},${n === 100_000 ? "1O" : "10"}`);
-    write("many-closes.csv", lines("id,date,close_usd", ...rows));
+    const day = (n: number): string =>
+      new Date(Date.UTC(2026, 10, 20 - n)).toISOString().slice(0, 10);
+    const rows = Array.from(
+      { length: 200_000 },
+      (_, n) => `c${n % 200},${day(Math.floor(n / 200))},${n === 100_000 ? "1O" : "10"}`,
+    );
+    write("many-closes.csv", ["id,date,close_usd", ...rows, ""].join("\n"));
     const line = "--catalog many.csv --closes many-closes.csv --allow-sparse --store x";
     const { code, stderr } = await publish(line);
     expect([code, stderr.split("\n").slice(-3)]).toEqual([

@@ -15,7 +15,11 @@ async function published(): Promise<MemoryStore> {
   await mustPublish(store, {
     session: "2026-11-20T12Z",
     catalog: CATALOG,
-    quotes: lines(`${QUOTES},basis,break`, "a,10,2026-11-19T12Z,,", "a,11,2026-11-20T12Z,assessed,New mask"),
+    quotes: lines(
+      `${QUOTES},basis,break`,
+      "a,10,2026-11-19T12Z,,",
+      "a,11,2026-11-20T12Z,assessed,New mask",
+    ),
     allowSparse: true,
   });
   await mustPublish(store, { quotes: quotesOf({ a: 12, b: 5 }) });
@@ -38,24 +42,48 @@ const levelsOf = async (store: ObjectStore, id: string): Promise<unknown> =>
 describe("corrections", () => {
   test.each([
     ["a changed level", lines(QUOTES, "a,11.5,2026-11-20T12Z"), "11 would become 11.5"],
-    ["a level added after the first one", lines(QUOTES, "a,11,2026-11-20T00Z"), "none would become 11"],
-    ["a changed basis", lines(`${QUOTES},basis`, "a,11,2026-11-20T12Z,estimated"), "11 would become 11"],
-    ["a changed break", lines(`${QUOTES},break`, "a,10,2026-11-19T12Z,Since"), "10 would become 10"],
-    ["a level taken back", lines(`${QUOTES},basis`, "a,,2026-11-20T12Z,withdrawn"), "11 would become none"],
+    [
+      "a level added after the first one",
+      lines(QUOTES, "a,11,2026-11-20T00Z"),
+      "none would become 11",
+    ],
+    [
+      "a changed basis",
+      lines(`${QUOTES},basis`, "a,11,2026-11-20T12Z,estimated"),
+      "11 would become 11",
+    ],
+    [
+      "a changed break",
+      lines(`${QUOTES},break`, "a,10,2026-11-19T12Z,Since"),
+      "10 would become 10",
+    ],
+    [
+      "a level taken back",
+      lines(`${QUOTES},basis`, "a,,2026-11-20T12Z,withdrawn"),
+      "11 would become none",
+    ],
     ["a changed close", undefined, "11 would become 11.5"],
   ])("%s needs --revise", async (_, quotes, change) => {
     const closes = quotes === undefined ? lines("id,date,close_usd", "a,2026-11-20,11.5") : [];
-    const run = { session: NOON, quotes: [quotesOf({ a: 12, b: 5 }), ...(quotes === undefined ? [] : [quotes])], closes };
+    const run = {
+      session: NOON,
+      quotes: [quotesOf({ a: 12, b: 5 }), ...(quotes === undefined ? [] : [quotes])],
+      closes,
+    };
     const store = await published();
     const { code, said } = await failure(store, run);
     expect(code).toBe(4);
     expect(said[0]).toBe(
       'The input changes 1 published level; if it is right, publish with --revise "reason"',
     );
-    expect(said[1]).toMatch(new RegExp(`^(quotes-2|closes)\\.csv:2: a at 2026-11-\\S+: ${change}$`));
+    expect(said[1]).toMatch(
+      new RegExp(`^(quotes-2|closes)\\.csv:2: a at 2026-11-\\S+: ${change}$`),
+    );
     expect(await mustPublish(store, { ...run, revise: "Source corrected" })).toBe(`${NOON}/r1`);
     const corrections = await headJson(store, "corrections.json");
-    expect(corrections).toMatchObject([{ contract: "a", reason: "Source corrected", corrected_in: `${NOON}/r1` }]);
+    expect(corrections).toMatchObject([
+      { contract: "a", reason: "Source corrected", corrected_in: `${NOON}/r1` },
+    ]);
   });
 
   test("what the ledger holds already is no change", async () => {
@@ -82,10 +110,15 @@ describe("corrections", () => {
 
   test("a revision patches: what is not named stays", async () => {
     const store = await published();
-    await mustPublish(store, { quotes: lines(QUOTES, "a,11.5,2026-11-20T12Z"), revise: "Typing error" });
+    await mustPublish(store, {
+      quotes: lines(QUOTES, "a,11.5,2026-11-20T12Z"),
+      revise: "Typing error",
+    });
     const a = await headJson(store, "pro/contracts/a.json");
     expect(a.breaks).toEqual([{ session_utc: "2026-11-20T12:00:00.000Z", reason: "New mask" }]);
-    expect(a.history.map((close: { close_usd: number }) => close.close_usd)).toEqual([10, 11.5, 12]);
+    expect(a.history.map((close: { close_usd: number }) => close.close_usd)).toEqual([
+      10, 11.5, 12,
+    ]);
     expect(a.corrections).toEqual([
       {
         session_utc: "2026-11-20T12:00:00.000Z",
@@ -103,7 +136,11 @@ describe("corrections", () => {
 
   test("a withdrawn level is carried over, counts as withdrawn once, and can come back", async () => {
     const store = await published();
-    const run = { quotes: lines("id,spot_usd,basis", "a,,withdrawn"), revise: "Wrong contract", allowSparse: true };
+    const run = {
+      quotes: lines("id,spot_usd,basis", "a,,withdrawn"),
+      revise: "Wrong contract",
+      allowSparse: true,
+    };
     expect(await mustPublish(store, run)).toBe("2026-11-21T00Z/r2");
     expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
       spot_usd: 11,
@@ -115,7 +152,9 @@ describe("corrections", () => {
     expect((await failure(store, back)).code).toBe(4);
     await mustPublish(store, { ...back, revise: "It was right" });
     const changes = await headJson(store, "corrections.json");
-    expect(changes.map((item: Record<string, unknown>) => [item["old_usd"], item["new_usd"]])).toEqual([
+    expect(
+      changes.map((item: Record<string, unknown>) => [item["old_usd"], item["new_usd"]]),
+    ).toEqual([
       [12, null],
       [null, 12],
     ]);
@@ -147,7 +186,11 @@ describe("moves", () => {
   const move = (from: string, to: string, more: Run = {}): Promise<Ended> =>
     (async () => {
       const store = new MemoryStore();
-      await mustPublish(store, { session: "2026-11-20T12Z", catalog: catalogOf(["a"]), quotes: quotesOf({ a: from }) });
+      await mustPublish(store, {
+        session: "2026-11-20T12Z",
+        catalog: catalogOf(["a"]),
+        quotes: quotesOf({ a: from }),
+      });
       const run = { quotes: quotesOf({ a: to }), ...more };
       const ended = await tryPublish(store, { ...run, dryRun: true });
       expect((await tryPublish(store, run)).code).toBe(ended.code);
@@ -184,19 +227,30 @@ describe("moves", () => {
     expect((await move("10", "16", { maxMoveMicros: 60_000_000 })).code).toBe(0);
     expect((await move("10", "16", { maxMoveMicros: 59_999_999 })).code).toBe(3);
     expect((await move("10", "10.000001", { maxMoveMicros: 0 })).code).toBe(3);
-    expect((await move("10", "16", { quotes: lines("id,spot_usd,break", "a,16,New unit") })).code).toBe(0);
+    expect(
+      (await move("10", "16", { quotes: lines("id,spot_usd,break", "a,16,New unit") })).code,
+    ).toBe(0);
   });
 
   test("between levels in the input, and only within the carry limit", async () => {
-    const closes = (earlier: string) => lines("id,date,close_usd", `a,${earlier},1`, "a,2026-11-20,2");
-    const run = (earlier: string): Run => ({ catalog: catalogOf(["a"]), quotes: quotesOf({ a: 2 }), closes: closes(earlier) });
+    const closes = (earlier: string) =>
+      lines("id,date,close_usd", `a,${earlier},1`, "a,2026-11-20,2");
+    const run = (earlier: string): Run => ({
+      catalog: catalogOf(["a"]),
+      quotes: quotesOf({ a: 2 }),
+      closes: closes(earlier),
+    });
     expect((await failure(new MemoryStore(), run("2026-10-06"))).code).toBe(3);
     await mustPublish(new MemoryStore(), run("2026-10-05"));
   });
 
   test("a correction is judged against both neighbours; a move published before is not judged again", async () => {
     const store = await published();
-    const fix = { quotes: lines(QUOTES, "a,20,2026-11-20T12Z"), revise: "Typing error", maxMoveMicros: 30_000_000 };
+    const fix = {
+      quotes: lines(QUOTES, "a,20,2026-11-20T12Z"),
+      revise: "Typing error",
+      maxMoveMicros: 30_000_000,
+    };
     expect((await failure(store, fix)).said.slice(1, 3)).toEqual([
       "a moves by -40 percent, from 20 (2026-11-20T12Z) to 12 (2026-11-21T00Z), expected at most 30",
       expect.stringContaining("--accept-moves"),
@@ -222,7 +276,11 @@ describe("coverage", () => {
       expect.stringContaining("--allow-sparse"),
     ]);
     await mustPublish(new MemoryStore(), { ...run, quotes: some(7), allowSparse: true });
-    await mustPublish(new MemoryStore(), { ...run, quotes: some(7), minCoverageMicros: 70_000_000 });
+    await mustPublish(new MemoryStore(), {
+      ...run,
+      quotes: some(7),
+      minCoverageMicros: 70_000_000,
+    });
   });
 
   test("a level for another session does not count", async () => {
@@ -233,7 +291,10 @@ describe("coverage", () => {
 });
 
 describe("a changed unit or capacity", () => {
-  const changed = catalogOf([{ id: "a", unit: "USD per tray" }, { id: "b", capacity_gb: "2" }]);
+  const changed = catalogOf([
+    { id: "a", unit: "USD per tray" },
+    { id: "b", capacity_gb: "2" },
+  ]);
   const run: Run = { session: NOON, catalog: changed, quotes: quotesOf({ a: 12, b: 5 }) };
 
   test("needs a break in the same run", async () => {
@@ -263,9 +324,16 @@ describe("carried levels", () => {
   /** a has one level at the start; b keeps the session covered. */
   async function aged(sessions: number, run: Run = {}, row = {}): Promise<MemoryStore> {
     const store = new MemoryStore();
-    const first = new Date(Date.parse("2026-11-21T00:00Z") - sessions * 12 * 3_600_000).toISOString();
+    const first = new Date(
+      Date.parse("2026-11-21T00:00Z") - sessions * 12 * 3_600_000,
+    ).toISOString();
     const quotes = lines(QUOTES, "b,5,", `a,7,${first}`);
-    await mustPublish(store, { catalog: catalogOf([{ id: "a", ...row }, "b"]), quotes, allowSparse: true, ...run });
+    await mustPublish(store, {
+      catalog: catalogOf([{ id: "a", ...row }, "b"]),
+      quotes,
+      allowSparse: true,
+      ...run,
+    });
     return store;
   }
 
@@ -282,7 +350,10 @@ describe("carried levels", () => {
       { id: "a", session_utc: "2026-10-07T00:00:00.000Z", as_of: "2026-10-07" },
     ]);
     const gone = await aged(91);
-    expect((await headJson(gone, "pro/board.json")).counts).toEqual({ memory: 1, semiconductor: 0 });
+    expect((await headJson(gone, "pro/board.json")).counts).toEqual({
+      memory: 1,
+      semiconductor: 0,
+    });
     expect((await headJson(gone, "starter/board.json")).counts.memory).toBe(1);
     const { carried, dropped, tiers } = await headJson(gone, "manifest.json");
     expect([carried, dropped]).toEqual([
@@ -290,7 +361,9 @@ describe("carried levels", () => {
       [{ id: "a", session_utc: "2026-10-06T12:00:00.000Z", as_of: "2026-10-06" }],
     ]);
     expect(tiers.pro.off_board).toEqual([{ id: "a", as_of: "2026-10-06" }]);
-    expect(String(await gone.get("sessions/2026-11-21T00Z/r1/pro/export.csv"))).not.toContain(",a,A,");
+    expect(String(await gone.get("sessions/2026-11-21T00Z/r1/pro/export.csv"))).not.toContain(
+      ",a,A,",
+    );
   });
 
   test.each([

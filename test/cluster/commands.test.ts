@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,9 +67,8 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
   const env = s3?.env ?? {};
   const endpoint = env["CHIPBOARD_TEST_S3_ENDPOINT"] as string;
   const bucket = env["CHIPBOARD_TEST_S3_BUCKET"] as string;
-  const place = (store: string, server = endpoint): string[] => [
-    ...["--store", store, "--s3-endpoint", server, "--s3-path-style"],
-  ];
+  const place = (store: string, server = endpoint): string[] =>
+    ["--store", store, "--s3-path-style"].concat("--s3-endpoint", server);
   const client = new S3Client({
     endpoint,
     region: "us-east-1",
@@ -172,17 +171,18 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
 
   test("a server that ignores If-None-Match", async () => {
     const objects = new Map<string, Buffer>();
-    const server = createServer((request, response) => {
-      void bodyOf(request).then((body) => {
-        const path = (request.url ?? "").replace(/\?.*/, "");
-        if (request.method === "PUT") objects.set(path, body);
-        if (request.method === "DELETE") objects.delete(path);
-        const found = objects.get(path);
-        const isList = request.url?.includes("list-type=2") === true;
-        if (isList) response.end("<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>");
-        else response.writeHead(request.method === "GET" && !found ? 404 : 200).end(found);
-      });
-    }).listen(0, "127.0.0.1");
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const body = await bodyOf(request);
+      const path = (request.url ?? "").replace(/\?.*/, "");
+      if (request.method === "PUT") objects.set(path, body);
+      if (request.method === "DELETE") objects.delete(path);
+      const found = objects.get(path);
+      const isList = request.url?.includes("list-type=2") === true;
+      if (isList) response.end("<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>");
+      else response.writeHead(request.method === "GET" && !found ? 404 : 200).end(found);
+    };
+    const server = createServer((request, response) => void answer(request, response));
+    server.listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => void server.close());
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -114,9 +114,8 @@ describe.skipIf(s3 === null || redis === null)("Redis and S3 away under load", (
     const forwarder = await Forwarder.start(real.hostname, Number(real.port));
     const env = s3?.env as Record<string, string>;
     const place = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`;
-    const storeAt = (endpoint: string): string[] => [
-      ...["--store", place, "--s3-path-style", "--s3-endpoint", endpoint],
-    ];
+    const storeAt = (endpoint: string): string[] =>
+      ["--store", place, "--s3-path-style"].concat("--s3-endpoint", endpoint);
     const publish = (...args: string[]) =>
       chipboard(["publish", ...storeAt(real.origin), ...args], env);
     const first = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];

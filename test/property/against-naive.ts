@@ -9,9 +9,8 @@ import {
   naiveTier,
   type NaiveIndex,
   type NaiveRecord,
-  type RawMarket,
-  type RawTier,
 } from "./naive-market.ts";
+import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { ATTRIBUTION, PublishedFiles } from "./published.ts";
 
 const TIERS = { free: "#1", starter: "#1", pro: "#0" } as const;

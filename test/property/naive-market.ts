@@ -5,42 +5,36 @@
  *
  * Numbers come out as their exact text behind a `#`, so that `#1.50` and `#1.5` are not equal.
  */
-
-/** A row of the catalog. */
-export interface RawContract {
-  readonly id: string;
-  readonly ticker: string;
-  readonly name: string;
-  readonly board: "memory" | "semiconductor";
-  readonly segment: string;
-  readonly unit: string;
-  readonly ai_exposure_pct: string;
-  readonly source: string;
-  readonly source_url: string;
-  readonly capacity_gb: string | null;
-  readonly max_carry_days: number | null;
-  readonly free: boolean;
-}
-
-/** A level as it was given; `session_utc` is an instant, `as_of` a date. */
-export interface RawLevel {
-  readonly id: string;
-  readonly session_utc: string;
-  readonly spot_usd: string;
-  readonly as_of: string;
-  readonly basis: string;
-  readonly source: string | null;
-  readonly source_url: string | null;
-  readonly break: string | null;
-}
-
-export interface RawMarket {
-  readonly contracts: readonly RawContract[];
-  readonly levels: readonly RawLevel[];
-  readonly max_carry_days: number;
-}
-
-export type RawTier = "free" | "starter" | "pro";
+import {
+  HUNDRED,
+  ONE,
+  ZERO,
+  fractionOf,
+  minus,
+  over,
+  percentChange,
+  plus,
+  rounded,
+  times,
+  type Fraction,
+} from "./naive-fraction.ts";
+import {
+  DAY,
+  HOUR,
+  breaksOf,
+  inForce,
+  isBroken,
+  iso,
+  levelsOf,
+  onBoard,
+  usdOf,
+  yearsBefore,
+  type Entry,
+  type Level,
+  type RawContract,
+  type RawMarket,
+  type RawTier,
+} from "./naive-levels.ts";
 
 export interface NaiveRecord {
   readonly [field: string]: unknown;
@@ -66,9 +60,6 @@ export interface NaiveTier {
   readonly breaks: ReadonlyMap<string, readonly { session_utc: string; reason: string }[]>;
   readonly index: NaiveIndex;
 }
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 /** The tier's view of the snapshot of `headUtc`: free and starter are 12 hours behind. */
 export function naiveTier(raw: RawMarket, headUtc: string, tier: RawTier): NaiveTier {
@@ -189,58 +180,6 @@ export function isWithinDepth(date: string, sessionUtc: string, tier: RawTier): 
   return Date.parse(date) > (tier === "starter" ? today - 90 * DAY : yearsBefore(today, 5));
 }
 
-interface Level {
-  readonly at: number;
-  readonly row: RawLevel;
-}
-
-interface Entry {
-  readonly contract: RawContract;
-  /** Those at or before the session, oldest first. */
-  readonly levels: Level[];
-  readonly level: Level;
-  /** How old a level may be, in milliseconds. */
-  readonly limit: number;
-}
-
-/** Memory first, then semiconductor, each in catalog order. */
-function onBoard(raw: RawMarket, at: number): Entry[] {
-  const entries: Entry[] = [];
-  for (const board of ["memory", "semiconductor"]) {
-    for (const contract of raw.contracts) {
-      if (contract.board !== board) continue;
-      const levels = levelsOf(raw, contract.id, at);
-      const level = inForce(levels, at);
-      const limit = (contract.max_carry_days ?? raw.max_carry_days) * DAY;
-      if (level === null || at - level.at > limit) continue;
-      entries.push({ contract, levels, level, limit });
-    }
-  }
-  return entries;
-}
-
-const levelsOf = (raw: RawMarket, id: string, at: number): Level[] =>
-  raw.levels
-    .filter((row) => row.id === id && Date.parse(row.session_utc) <= at)
-    .map((row) => ({ at: Date.parse(row.session_utc), row }))
-    .sort((a, b) => a.at - b.at);
-
-const usdOf = ({ row }: Level): Fraction => fractionOf(row.spot_usd);
-
-function inForce(levels: readonly Level[], at: number): Level | null {
-  let last: Level | null = null;
-  for (const level of levels) if (level.at <= at) last = level;
-  return last;
-}
-
-const isBroken = (levels: readonly Level[], then: Level, now: Level): boolean =>
-  levels.some(({ at, row }) => row.break !== null && then.at < at && at <= now.at);
-
-const breaksOf = (levels: readonly Level[]): { session_utc: string; reason: string }[] =>
-  levels.flatMap(({ at, row }) =>
-    row.break === null ? [] : [{ session_utc: iso(at), reason: row.break }],
-  );
-
 function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveRecord {
   const change = (instant: number): string | null => {
     const then = inForce(levels, instant);
@@ -282,58 +221,4 @@ function historyOf(
       const last = levels.findLast(({ row }) => row.as_of === date) as Level;
       return { date, close_usd: rounded(usdOf(last), 6) };
     });
-}
-
-function yearsBefore(at: number, years: number): number {
-  const date = new Date(at);
-  const month = date.getUTCMonth();
-  date.setUTCFullYear(date.getUTCFullYear() - years);
-  // 29 February became 1 March.
-  if (date.getUTCMonth() !== month) date.setUTCDate(0);
-  return date.getTime();
-}
-
-const iso = (at: number): string => new Date(at).toISOString();
-
-/** A fraction; the denominator is positive. */
-interface Fraction {
-  readonly over: bigint;
-  readonly under: bigint;
-}
-
-const ZERO: Fraction = { over: 0n, under: 1n };
-const ONE: Fraction = { over: 1n, under: 1n };
-const HUNDRED: Fraction = { over: 100n, under: 1n };
-
-function fractionOf(text: string): Fraction {
-  const [whole = "", decimals = ""] = text.split(".");
-  return { over: BigInt(whole + decimals), under: 10n ** BigInt(decimals.length) };
-}
-
-const plus = (a: Fraction, b: Fraction): Fraction =>
-  reduced(a.over * b.under + b.over * a.under, a.under * b.under);
-const minus = (a: Fraction, b: Fraction): Fraction =>
-  reduced(a.over * b.under - b.over * a.under, a.under * b.under);
-const times = (a: Fraction, b: Fraction): Fraction => reduced(a.over * b.over, a.under * b.under);
-/** `b` is positive. */
-const over = (a: Fraction, b: Fraction): Fraction => reduced(a.over * b.under, a.under * b.over);
-
-function reduced(top: bigint, bottom: bigint): Fraction {
-  let [a, b] = [top < 0n ? -top : top, bottom];
-  while (b !== 0n) [a, b] = [b, a % b];
-  return { over: top / a, under: bottom / a };
-}
-
-const percentChange = (now: Fraction, then: Fraction): string =>
-  rounded(times(HUNDRED, minus(over(now, then), ONE)), 2);
-
-/** Half away from zero; `#` and the shortest text of the result. */
-function rounded({ over: top, under }: Fraction, decimals: number): string {
-  const scaled = (top < 0n ? -top : top) * 10n ** BigInt(decimals);
-  let units = scaled / under;
-  if ((scaled % under) * 2n >= under) units += 1n;
-  const digits = units.toString().padStart(decimals + 1, "0");
-  const point = digits.length - decimals;
-  const text = `${digits.slice(0, point)}.${digits.slice(point)}`.replace(/\.?0+$/, "");
-  return `#${top < 0n && units !== 0n ? "-" : ""}${text}`;
 }

@@ -30,6 +30,9 @@ const scaled = (weight: string): bigint => {
   return BigInt(whole + decimals.padEnd(9, "0"));
 };
 
+/** They take seconds; a machine busy with other things may take its time. */
+const TIMEOUT_MS = 180_000;
+
 describe("the published numbers", () => {
   test.prop([rawCases, fc.boolean()], { numRuns: 150 })(
     "are those of the naive calculation, in every field of every tier",
@@ -41,17 +44,22 @@ describe("the published numbers", () => {
       const result = await publishRaw(store, given, sessionUtc);
       await expectNaive(store, result, raw, sessionUtc);
     },
+    TIMEOUT_MS,
   );
 
-  test.prop([rawCases], { numRuns: 30 })("are the same in the workbook", async (item) => {
-    const { raw, sessionUtc } = item;
-    const store = new MemoryStore();
-    const input = splitInput(raw, sessionUtc, false);
-    const maxCarryDays = raw.max_carry_days;
-    const given = { ...input, contracts: raw.contracts, maxCarryDays };
-    const result = await publishRaw(store, given, sessionUtc);
-    await expectWorkbook(store, result, raw, sessionUtc);
-  });
+  test.prop([rawCases], { numRuns: 30 })(
+    "are the same in the workbook",
+    async (item) => {
+      const { raw, sessionUtc } = item;
+      const store = new MemoryStore();
+      const input = splitInput(raw, sessionUtc, false);
+      const maxCarryDays = raw.max_carry_days;
+      const given = { ...input, contracts: raw.contracts, maxCarryDays };
+      const result = await publishRaw(store, given, sessionUtc);
+      await expectWorkbook(store, result, raw, sessionUtc);
+    },
+    TIMEOUT_MS,
+  );
 
   test.prop([rawCases, order, weightTexts, fc.boolean()], { numRuns: 80 })(
     "of any basket are those of the naive calculation",
@@ -97,46 +105,83 @@ describe("the published numbers", () => {
       });
       expectSumsUp(expected);
     },
+    TIMEOUT_MS,
   );
 
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
-    numRuns: 80,
-  })("are those of the corrected rows after a revision", async ({ raw, sessionUtc }, chosen) => {
-    const store = new MemoryStore();
-    const maxCarryDays = raw.max_carry_days;
-    const input = { ...splitInput(raw, sessionUtc, false), contracts: raw.contracts, maxCarryDays };
-    await publishRaw(store, input, sessionUtc);
+    numRuns: 60,
+  })(
+    "are those of the corrected rows after a revision",
+    async ({ raw, sessionUtc }, chosen) => {
+      const store = new MemoryStore();
+      const maxCarryDays = raw.max_carry_days;
+      const input = {
+        ...splitInput(raw, sessionUtc, false),
+        contracts: raw.contracts,
+        maxCarryDays,
+      };
+      await publishRaw(store, input, sessionUtc);
 
-    const places = new Set(chosen.map((pick) => pick % raw.levels.length));
-    const doubled = (usd: string): string => (usd === "7" ? "8" : "7");
-    const levels = raw.levels.map((level, at) =>
-      places.has(at) ? { ...level, spot_usd: doubled(level.spot_usd) } : level,
-    );
-    const revised = { ...raw, levels };
-    const quotes = levels.filter((_, at) => places.has(at));
-    const revision = { contracts: null, quotes, closes: [], maxCarryDays, revise: "Typing error" };
-    const result = await publishRaw(store, revision, sessionUtc);
-    expect(result.snapshot.revision).toBe(2);
+      const places = new Set(chosen.map((pick) => pick % raw.levels.length));
+      const doubled = (usd: string): string => (usd === "7" ? "8" : "7");
+      const levels = raw.levels.map((level, at) =>
+        places.has(at) ? { ...level, spot_usd: doubled(level.spot_usd) } : level,
+      );
+      const revised = { ...raw, levels };
+      const quotes = levels.filter((_, at) => places.has(at));
+      const revision = {
+        contracts: null,
+        quotes,
+        closes: [],
+        maxCarryDays,
+        revise: "Typing error",
+      };
+      const result = await publishRaw(store, revision, sessionUtc);
+      expect(result.snapshot.revision).toBe(2);
 
-    const corrections = Map.groupBy(
-      raw.levels.flatMap((old, at) => {
-        if (!places.has(at)) return [];
-        const [whole = "", decimals = ""] = old.spot_usd.split(".");
-        const shortest = `${whole}.${decimals}`.replace(/\.?0*$/, "");
-        return {
-          id: old.id,
-          session_utc: old.session_utc,
-          old_usd: `#${shortest}`,
-          new_usd: `#${doubled(old.spot_usd)}`,
-          reason: "Typing error",
-          corrected_in: `${utcOf(indexOf(sessionUtc)).slice(0, 13)}Z/r2`,
-        };
-      }),
-      ({ id }) => id,
-    );
-    const rows = new Map(
-      [...corrections].map(([id, items]) => [id, items.map(({ id: _id, ...item }) => item)]),
-    );
-    await expectNaive(store, result, revised, sessionUtc, rows);
-  });
+      const corrections = Map.groupBy(
+        raw.levels.flatMap((old, at) => {
+          if (!places.has(at)) return [];
+          const [whole = "", decimals = ""] = old.spot_usd.split(".");
+          const shortest = `${whole}.${decimals}`.replace(/\.?0*$/, "");
+          return {
+            id: old.id,
+            session_utc: old.session_utc,
+            old_usd: `#${shortest}`,
+            new_usd: `#${doubled(old.spot_usd)}`,
+            reason: "Typing error",
+            corrected_in: `${utcOf(indexOf(sessionUtc)).slice(0, 13)}Z/r2`,
+          };
+        }),
+        ({ id }) => id,
+      );
+      const rows = new Map(
+        [...corrections].map(([id, items]) => [id, items.map(({ id: _id, ...item }) => item)]),
+      );
+      await expectNaive(store, result, revised, sessionUtc, rows);
+    },
+    TIMEOUT_MS,
+  );
+
+  test.prop([rawCases], { numRuns: 8 })(
+    "are the same published in one call and session by session",
+    async ({ raw, sessionUtc }) => {
+      const common = { contracts: raw.contracts, closes: [], maxCarryDays: raw.max_carry_days };
+      const input = { ...common, quotes: raw.levels };
+      const once = await publishRaw(new MemoryStore(), input, sessionUtc);
+
+      const store = new MemoryStore();
+      const given = raw.levels.map(({ session_utc: at }) => at);
+      for (const at of [...new Set(given)].filter((at) => at < sessionUtc).sort()) {
+        const quotes = raw.levels.filter((level) => level.session_utc === at);
+        await publishRaw(store, { ...common, quotes }, at);
+      }
+      const quotes = raw.levels.filter((level) => level.session_utc === sessionUtc);
+      const last = await publishRaw(store, { ...common, quotes }, sessionUtc);
+      expect(last.manifest.files).toEqual(once.manifest.files);
+      expect(last.manifest.ledger).toEqual(once.manifest.ledger);
+      expect(last.manifest.identity).toBe(once.manifest.identity);
+    },
+    TIMEOUT_MS,
+  );
 });

@@ -7,7 +7,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import { publish, type PublishResult } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";
-import type { RawContract, RawLevel, RawMarket } from "./naive-market.ts";
+import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
 
 export const ATTRIBUTION = "Levels made up by a test";
 
@@ -85,8 +85,9 @@ export class PublishedFiles {
     return exactJson((await this.bytes(path)).toString("utf8"));
   }
 
+  /** Read as most programs do: any line break ends a record, unless it is quoted. */
   async csv(path: string): Promise<Record<string, string>[]> {
-    return parse(await this.bytes(path), { columns: true, record_delimiter: "\r\n" });
+    return parse(await this.bytes(path), { columns: true, record_delimiter: ["\r\n", "\n", "\r"] });
   }
 
   /** A sheet's rows, by the names of its header; cells that are empty are null. */
@@ -102,7 +103,7 @@ export class PublishedFiles {
     });
     const [header = [], ...records] = rows;
     return records.map((cells) =>
-      Object.fromEntries(header.map((column, at) => [String(column), cells[at] ?? null])),
+      Object.fromEntries(header.map((column, at) => [column as string, cells[at] ?? null])),
     );
   }
 }

@@ -1,11 +1,7 @@
 /** Small markets around the instants where the rules change: ends of months, limits of carrying. */
 import { fc } from "@fast-check/vitest";
-import {
-  naiveYearsBefore,
-  type RawContract,
-  type RawLevel,
-  type RawMarket,
-} from "./naive-market.ts";
+import { naiveYearsBefore } from "./naive-market.ts";
+import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
 
 export interface RawCase {
   readonly raw: RawMarket;
@@ -65,7 +61,7 @@ const detail = fc.record({
 
 const listing = fc.record({
   board: fc.constantFrom("memory" as const, "memory" as const, "semiconductor" as const),
-  name: fc.constantFrom("Plain", '=1+1, "quoted"', "Two\nlines", "µ-chip 16 Gbit"),
+  name: fc.constantFrom("Plain", '=1+1, "quoted"', "Two\nlines", "Two\rparts", "µ-chip 16 Gbit"),
   ai_exposure_pct: fc.constantFrom("0", "100", "12.50", "33.333333"),
   capacity_gb: fc.constantFrom(null, "2", "0.001", "1000000", "0.333333", "3"),
   max_carry_days: fc.constantFrom(null, null, 0, 1, 30, 45, 366, 2_000),

@@ -1,0 +1,18 @@
+/** The script of a worker of `serve --workers N`; the primary tells it the options. */
+import { createLogger } from "../proxy/log.ts";
+import { KERNEL_SHARES_PORT, runWorker } from "../proxy/workers.ts";
+import type { ServeOptions } from "./serve.ts";
+import { openFiles, startOne } from "./serving.ts";
+
+await runWorker<ServeOptions>(async (options, clock, gatekeeper) => {
+  const { tls, store } = await openFiles(options);
+  const log = createLogger(options.logLevel, clock);
+  const alone: ServeOptions = { ...options, metricsPort: "off" };
+  const reusePort = KERNEL_SHARES_PORT;
+  const proxy = await startOne(alone, { tls, store, gatekeeper, clock, log, reusePort });
+  const close = async (): Promise<void> => {
+    await proxy.close();
+    await store.close();
+  };
+  return { url: proxy.url, metrics: () => proxy.metrics(), close };
+});

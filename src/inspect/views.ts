@@ -1,0 +1,100 @@
+/** The desk's findings as JSON, for machines: levels and percentages are numbers. */
+import type { Decimal } from "../market/decimal.ts";
+import { sessionKey, sessionUtc } from "../market/session.ts";
+import { snapshotText, type SnapshotName } from "../store/paths.ts";
+import type { Comparison } from "./compare.ts";
+import type { Listing } from "./list.ts";
+import type { Pruning } from "./prune.ts";
+import type { Rollback } from "./rollback.ts";
+import type { Description } from "./show.ts";
+import type { Verification } from "./verify.ts";
+
+export const listingView = ({ rows, older }: Listing): object => ({
+  older,
+  publications: rows.map((row) =>
+    row.kind !== "publication"
+      ? { what: row.kind, from: sessionKey(row.from), to: sessionKey(row.to) }
+      : {
+          what: row.what,
+          head: row.isHead,
+          number: row.publication.number,
+          session: sessionKey(row.publication.session),
+          session_utc: sessionUtc(row.publication.session),
+          revision: row.publication.revision,
+          reason: row.publication.reason,
+          at: row.publication.at,
+          pruned: row.manifest === null,
+          counts: row.manifest?.counts ?? null,
+        },
+  ),
+});
+
+export const descriptionView = (description: Description): object => ({
+  ...description,
+  index: {
+    level: number(description.index.level),
+    chg_24h_pct: number(description.index.chg_24h_pct),
+    chg_30d_pct: number(description.index.chg_30d_pct),
+  },
+  largest_moves: description.largest_moves.map(({ id, spot_usd, chg_24h_pct }) => ({
+    id,
+    spot_usd: number(spot_usd),
+    chg_24h_pct: number(chg_24h_pct),
+  })),
+});
+
+export const comparisonView = (
+  found: Comparison,
+  before: SnapshotName,
+  after: SnapshotName,
+): object => ({
+  before: snapshotText(before),
+  after: snapshotText(after),
+  ...found,
+  repriced: found.repriced.map(({ id, old_usd, new_usd, change_pct }) => ({
+    id,
+    old_usd: number(old_usd),
+    new_usd: number(new_usd),
+    change_pct: number(change_pct),
+  })),
+  index: {
+    ...found.index,
+    old_level: number(found.index.old_level),
+    new_level: number(found.index.new_level),
+  },
+});
+
+export const verificationView = ({
+  checked,
+  pruned,
+  files,
+  bytes,
+  damages,
+}: Verification): object => ({
+  whole: damages.length === 0,
+  checked: checked.map(snapshotText),
+  pruned: pruned.map(snapshotText),
+  files,
+  bytes,
+  damages,
+});
+
+export const rollbackView = ({ outcome, snapshot, publication, before }: Rollback): object => ({
+  outcome,
+  snapshot: snapshotText(snapshot.name),
+  publication: publication.number,
+  reason: publication.reason,
+  before: snapshotText(before),
+});
+
+export const pruningView = (pruning: Pruning, dryRun: boolean): object => ({
+  dry_run: dryRun,
+  snapshots: pruning.snapshots,
+  ledger_parts: pruning.ledgerParts,
+  objects: pruning.objects,
+  bytes: pruning.bytes,
+  kept: pruning.kept,
+});
+
+const number = (decimal: Decimal | null): number | null =>
+  decimal === null ? null : Number(decimal);

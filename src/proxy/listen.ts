@@ -1,0 +1,26 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { InputError } from "../errors.ts";
+
+/**
+ * Listens, and returns the address with the real port: `http://127.0.0.1:8080`. `reusePort`: beside
+ * other processes that do so, too; the kernel shares the connections out (SO_REUSEPORT). Throws
+ * InputError where the address cannot be listened on.
+ */
+export async function listen(
+  server: Server,
+  scheme: string,
+  host: string,
+  port: number,
+  reusePort = false,
+): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
+      reject(new InputError(`Cannot listen on ${host}:${port}: ${reason}`, [], { cause }));
+    });
+    server.listen({ port, host, reusePort }, resolve);
+  });
+  const { address, family, port: bound } = server.address() as AddressInfo;
+  return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
+}

@@ -1,0 +1,37 @@
+/** Prometheus metrics (text format 0.0.4) on a port of their own. */
+import { createServer } from "node:http";
+import { Registry } from "prom-client";
+import { Connections } from "./connections.ts";
+import { listen } from "./listen.ts";
+
+export interface MetricsServer {
+  /** `http://127.0.0.1:9464/metrics`, with the real port. */
+  readonly url: string;
+  /** Finishes what is in flight, for `deadlineMs` at most. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/**
+ * Answers /metrics with the text that `read` gives, and nothing else. Throws InputError where the
+ * address cannot be listened on.
+ */
+export async function startMetricsServer(
+  host: string,
+  port: number,
+  read: () => Promise<string>,
+): Promise<MetricsServer> {
+  const server = createServer((request, response) => {
+    if (request.url !== "/metrics") {
+      response.writeHead(404).end();
+      return;
+    }
+    void read().then(
+      (text) =>
+        response.writeHead(200, { "content-type": Registry.PROMETHEUS_CONTENT_TYPE }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  const connections = new Connections(server);
+  const url = `${await listen(server, "http", host, port)}/metrics`;
+  return { url, close: (deadlineMs) => connections.close(deadlineMs) };
+}

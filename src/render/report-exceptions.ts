@@ -1,0 +1,147 @@
+/** What is not as usual: levels that stand in, contracts that left, breaks, and corrections. */
+import type { Correction } from "../ledger/corrections.ts";
+import { carryLimitSessions } from "../market/contract.ts";
+import { sessionKey, type Session } from "../market/session.ts";
+import { recordsOf, type Market, type TierView } from "../market/view.ts";
+import { FILES } from "../store/paths.ts";
+import { carriedLevels } from "./report-gates.ts";
+import {
+  counted,
+  dateHtml,
+  daysText,
+  escaped,
+  foreign,
+  idHtml,
+  padded,
+  section,
+  sessionHtml,
+  table,
+  usdText,
+  type Heading,
+} from "./report-html.ts";
+
+/** Longer lists are cut, and say so: the page stays small after a correction of years. */
+const LISTED_MAX = 300;
+
+const PAST_LEVEL: readonly Heading[] = [
+  { label: "Contract" },
+  { label: "Name", wideOnly: true },
+  { label: "Level USD", numeric: true },
+  { label: "As of" },
+  { label: "Age", numeric: true },
+  { label: "Limit", numeric: true },
+];
+
+export function carriedSection(market: Market, view: TierView): string {
+  const rows = carriedLevels(market, recordsOf(view), view.session).map(
+    ({ record: { contract, level }, ageSessions, limitSessions }) => [
+      idHtml(contract.id),
+      foreign(contract.name),
+      usdText(level.usd),
+      dateHtml(level.asOf),
+      `${daysText(ageSessions)} d`,
+      `${daysText(limitSessions)} d`,
+    ],
+  );
+  return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
+}
+
+export function droppedSection(market: Market, view: TierView): string {
+  const rows = view.offBoard.flatMap(({ contract, lastLevel }) =>
+    lastLevel === null
+      ? []
+      : [
+          [
+            idHtml(contract.id),
+            foreign(contract.name),
+            usdText(lastLevel.usd),
+            dateHtml(lastLevel.asOf),
+            `${daysText(view.session - lastLevel.session)} d`,
+            `${daysText(carryLimitSessions(contract, market.maxCarryDays))} d`,
+          ],
+        ],
+  );
+  const unlisted = view.offBoard.filter(({ lastLevel }) => lastLevel === null);
+  const names = unlisted.map(({ contract }) => idHtml(contract.id)).slice(0, LISTED_MAX);
+  const note =
+    names.length === 0
+      ? ""
+      : `\n<p>Without a level so far: ${names.join(", ")}${cutNote(unlisted.length, FILES.manifest)}</p>`;
+  return listSection("dropped", "Dropped", PAST_LEVEL, rows, { all: FILES.manifest, note });
+}
+
+/** Every break up to the session, newest first. */
+export function breaksSection(market: Market, view: TierView): string {
+  const breaks = market.catalog
+    .flatMap(({ id, name }) =>
+      (market.seriesOf(id)?.breaks ?? []).map((item) => ({ id, name, ...item })),
+    )
+    .filter(({ session }) => session <= view.session)
+    .sort((a, b) => b.session - a.session);
+  const rows = breaks.map(({ id, name, session, reason }) => [
+    idHtml(id),
+    foreign(name),
+    sessionHtml(session),
+    foreign(reason),
+  ]);
+  const headings = [
+    { label: "Contract" },
+    { label: "Name", wideOnly: true },
+    { label: "From" },
+    { label: "Reason" },
+  ] as const;
+  return listSection("breaks", "Breaks", headings, rows, { all: "each contract's file" });
+}
+
+/**
+ * All corrections, newest first, those of this session marked. A correction names the snapshot that
+ * brought it. The mark goes by the session, not the revision: a publish that is repeated must make
+ * the same page though its revision would be another.
+ */
+export function correctionsSection(corrections: readonly Correction[], session: Session): string {
+  const own = `${sessionKey(session)}/`;
+  const isOwn = ({ correctedIn }: Correction): boolean => correctedIn.startsWith(own);
+  const rows = corrections
+    .toReversed()
+    .map((item) => [
+      idHtml(item.contract),
+      sessionHtml(item.session),
+      item.oldUsd === null ? "none" : padded(item.oldUsd, 2),
+      item.newUsd === null ? "withdrawn" : padded(item.newUsd, 2),
+      foreign(item.reason),
+      `${escaped(item.correctedIn)}${isOwn(item) ? ' <span class="tag">this session</span>' : ""}`,
+    ]);
+  const headings = [
+    { label: "Contract" },
+    { label: "Session" },
+    { label: "Old USD", numeric: true },
+    { label: "New USD", numeric: true },
+    { label: "Reason" },
+    { label: "Corrected in" },
+  ] as const;
+  const count = corrections.filter(isOwn).length;
+  const note =
+    count === 0 ? "" : `\n<p>${counted(count, "correction")} came with this session.</p>`;
+  return listSection("corrections", "Corrections", headings, rows, {
+    all: FILES.corrections,
+    note,
+  });
+}
+
+/** `all` says where the whole list is, should it be too long for the page. */
+function listSection(
+  id: string,
+  title: string,
+  headings: readonly Heading[],
+  rows: readonly (readonly string[])[],
+  { all, note = "" }: { all: string; note?: string },
+): string {
+  const heading = `${title} <span class="count">${rows.length}</span>`;
+  if (rows.length === 0) return section(id, heading, `<p>None.</p>${note}`);
+  const cut =
+    rows.length > LISTED_MAX ? `\n<p>The first ${LISTED_MAX}${cutNote(rows.length, all)}</p>` : "";
+  return section(id, heading, `${table(title, headings, rows.slice(0, LISTED_MAX))}${cut}${note}`);
+}
+
+const cutNote = (total: number, file: string): string =>
+  total > LISTED_MAX ? ` of ${total}; all are in ${file} beside this page.` : ".";

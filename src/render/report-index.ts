@@ -1,0 +1,155 @@
+/** The composite over the year: today's constituents, weights and base, traced back day by day. */
+import { extent, maxIndex, minIndex } from "d3-array";
+import { scaleLinear } from "d3-scale";
+import { area, line } from "d3-shape";
+import { composite, EQUAL_WEIGHT, type Composite, type Constituent } from "../market/composite.ts";
+import {
+  SESSIONS_PER_DAY,
+  dateText,
+  dayOf,
+  sessionYearBefore,
+  type Day,
+  type Session,
+} from "../market/session.ts";
+import { memberships, type Market, type TierView } from "../market/view.ts";
+import { INDEX_BASE_LEVEL } from "../payload/index-body.ts";
+import { counted, padded, section, sessionHtml } from "./report-html.ts";
+
+/** The composite of a view, and what its course is traced from. */
+export interface TracedIndex {
+  readonly session: Session;
+  readonly result: Composite;
+  readonly constituents: readonly Constituent[];
+  readonly excluded: number;
+  /** The level at each day's instant from the base to the session, in floating point: for drawing. */
+  readonly trace: readonly number[];
+}
+
+export function traceIndex(market: Market, view: TierView): TracedIndex {
+  const members = memberships(market, view).flatMap((member) =>
+    "constituent" in member ? [member] : [],
+  );
+  const base = sessionYearBefore(view.session);
+  const days = (view.session - base) / SESSIONS_PER_DAY + 1;
+  const sums = new Float64Array(days);
+  for (const { record, constituent } of members) {
+    const { series } = record;
+    let index = series.indexAt(base);
+    for (let day = 0; day < days; day += 1) {
+      const instant = base + day * SESSIONS_PER_DAY;
+      while (index < record.index && (series.sessions[index + 1] as number) <= instant) index += 1;
+      sums[day] = (sums[day] as number) + (series.usd[index] as number) / constituent.base;
+    }
+  }
+  const constituents = members.map(({ constituent }) => constituent);
+  return {
+    session: view.session,
+    result: equalWeighted(constituents),
+    constituents,
+    excluded: view.boards.memory.length + view.boards.semiconductor.length - members.length,
+    trace: [...sums].map((sum) => (INDEX_BASE_LEVEL * sum) / members.length),
+  };
+}
+
+export function indexSection(market: Market, index: TracedIndex): string {
+  const { constituents, session, result } = index;
+  if (result.level === null) {
+    const none = "<p>No contract on the board has a comparable level one year earlier.</p>";
+    return section("index", "Composite index over the year", none);
+  }
+  const base = sessionYearBefore(session);
+  const lowest = minIndex(index.trace);
+  const highest = maxIndex(index.trace);
+  const told = (day: number): string =>
+    `${levelAt(market, constituents, base + day * SESSIONS_PER_DAY)} on ${dateText(dayOf(base) + day)}`;
+  const summary = `Lowest ${told(lowest)}, highest ${told(highest)}, now ${padded(result.level, 2)}.`;
+  return section(
+    "index",
+    "Composite index over the year",
+    `<p>Equal weights over ${counted(constituents.length, "constituent")}` +
+      `${index.excluded === 0 ? "" : `, ${counted(index.excluded, "contract")} excluded for want of a comparable base`}; ` +
+      `${INDEX_BASE_LEVEL} at ${sessionHtml(base)}. The base rolls with the session: this is the ` +
+      "course of today's constituents against today's base, and levels of different sessions are not one series.</p>\n" +
+      `${chart(index, `Composite index over the year. ${summary}`)}\n<p class="note">${summary}</p>`,
+  );
+}
+
+const equalWeighted = (constituents: readonly Constituent[]): Composite =>
+  composite(
+    constituents,
+    constituents.map(() => EQUAL_WEIGHT),
+  );
+
+/** The level at an earlier instant, exactly; to two decimals at least, as the head numbers show it. */
+function levelAt(market: Market, constituents: readonly Constituent[], instant: Session): string {
+  const then = constituents.map((item) => {
+    const series = market.seriesOf(item.id);
+    if (series === undefined) throw new Error(`No levels of the constituent ${item.id}`);
+    return { ...item, now: series.usd[series.indexAt(instant)] as number };
+  });
+  return padded(equalWeighted(then).level ?? "", 2);
+}
+
+const HEIGHT = 260;
+const PLOT_TOP = 10;
+const PLOT_BOTTOM = 230;
+/** Room for the levels beside the plot. */
+const LEVELS_WIDTH = 44;
+/** The curve is drawn this wide and stretched to the page; strokes and text are not. */
+const PLOT_WIDTH = 1000;
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+function chart({ trace, session }: TracedIndex, label: string): string {
+  const last = trace.length - 1;
+  const [low = INDEX_BASE_LEVEL, high = INDEX_BASE_LEVEL] = extent([...trace, INDEX_BASE_LEVEL]);
+  const x = scaleLinear([0, last], [0, PLOT_WIDTH]);
+  const y = scaleLinear([low, high], [PLOT_BOTTOM, PLOT_TOP]).nice(4);
+  const points = trace.map((level, day): [number, number] => [x(day), y(level)]);
+  const curve = line().digits(1)(points);
+  const ground = area().y0(PLOT_BOTTOM).digits(1)(points);
+  const ticks = y.ticks(4).map((tick) => ({ tick, at: y(tick).toFixed(1) }));
+  const levels = ticks.map(
+    ({ tick, at }) =>
+      `<text x="${LEVELS_WIDTH - 8}" y="${at}" dy="4" text-anchor="end">${tick}</text>`,
+  );
+  const rules = ticks.map(({ tick, at }) => {
+    const kind = tick === INDEX_BASE_LEVEL ? ' class="base"' : "";
+    return `<line${kind} x2="100%" y1="${at}" y2="${at}"/>`;
+  });
+  const months = monthStarts(dayOf(session) - last, dayOf(session)).map(({ day, text }, at) => {
+    const percent = x(day - dayOf(session) + last) / 10;
+    const left = `${percent.toFixed(2)}%`;
+    return (
+      `<line x1="${left}" x2="${left}" y1="${PLOT_BOTTOM}" y2="${PLOT_BOTTOM + 5}"/>` +
+      `<text${at % 3 === 0 ? "" : ' class="wide"'} x="${left}" y="${PLOT_BOTTOM + 20}" ` +
+      `text-anchor="${anchorAt(percent)}">${text}</text>`
+    );
+  });
+  const stretched = (shape: string, path: string | null): string =>
+    `<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PLOT_WIDTH} ${HEIGHT}" ` +
+    `preserveAspectRatio="none"><path class="${shape}" d="${path ?? ""}"/></svg>`;
+  return (
+    `<div class="chart" role="img" aria-label="${label}">` +
+    `<svg width="${LEVELS_WIDTH}" height="${HEIGHT}">${levels.join("")}</svg>` +
+    `<svg class="plot" height="${HEIGHT}">${stretched("ground", ground)}` +
+    `${rules.join("")}${months.join("")}${stretched("curve", curve)}</svg></div>`
+  );
+}
+
+/** Keeps a label near an edge inside the plot. */
+function anchorAt(percent: number): "start" | "middle" | "end" {
+  if (percent < 5) return "start";
+  return percent > 92 ? "end" : "middle";
+}
+
+/** The first days of the months after `from`, with names; January and the first carry the year. */
+function monthStarts(from: Day, to: Day): { day: Day; text: string }[] {
+  const starts: { day: Day; text: string }[] = [];
+  for (let day = from; day <= to; day += 1) {
+    const [year, month, dayOfMonth] = dateText(day).split("-");
+    if (dayOfMonth !== "01") continue;
+    const name = MONTHS[Number(month) - 1] as string;
+    starts.push({ day, text: starts.length === 0 || month === "01" ? `${name} ${year}` : name });
+  }
+  return starts;
+}

@@ -1,0 +1,114 @@
+/** What moved: a line a segment, and the contracts that moved most. */
+import { group } from "d3-array";
+import { ratio, roundRatio, type Decimal } from "../market/decimal.ts";
+import type { BoardRecord } from "../market/view.ts";
+import { CHANGE_DECIMALS } from "../market/change.ts";
+import {
+  changeHtml,
+  counted,
+  direction,
+  foreign,
+  idHtml,
+  section,
+  table,
+  usdText,
+} from "./report-html.ts";
+
+const MOVES_SHOWN = 8;
+
+/** Segments in board order, each with the medians of its contracts' changes. */
+export function segmentsSection(records: readonly BoardRecord[]): string {
+  const segments = group(
+    records,
+    ({ contract }) => contract.board,
+    ({ contract }) => contract.segment,
+  );
+  const rows = [...segments].flatMap(([board, bySegment]) =>
+    [...bySegment].map(([segment, members]) => {
+      const counts = { up: 0, down: 0, flat: 0 };
+      for (const { chg24hPct } of members) {
+        if (chg24hPct !== null) counts[direction(chg24hPct)] += 1;
+      }
+      return [
+        foreign(segment),
+        board,
+        `${members.length}`,
+        `${members.filter(({ carried }) => carried).length}`,
+        medianHtml(members.map(({ chg24hPct }) => chg24hPct)),
+        medianHtml(members.map(({ chg30dPct }) => chg30dPct)),
+        medianHtml(members.map(({ chgYoyPct }) => chgYoyPct)),
+        `${counts.up}`,
+        `${counts.down}`,
+      ];
+    }),
+  );
+  const headings = [
+    { label: "Segment" },
+    { label: "Board", wideOnly: true },
+    { label: "Contracts", numeric: true },
+    { label: "Carried", numeric: true, wideOnly: true },
+    { label: "24 h %", numeric: true },
+    { label: "30 d %", numeric: true },
+    { label: "1 year %", numeric: true },
+    { label: "Up", numeric: true, wideOnly: true },
+    { label: "Down", numeric: true, wideOnly: true },
+  ] as const;
+  return section(
+    "segments",
+    "Segments",
+    '<p>Changes are medians over the segment\'s contracts.<span class="wide-text"> Up and down count those over 24 hours.</span></p>\n' +
+      table("Segments", headings, rows),
+  );
+}
+
+/** The contracts with the largest changes over 24 hours and over 30 days, either way. */
+export const movesSection = (records: readonly BoardRecord[]): string =>
+  section(
+    "moves",
+    "Largest moves",
+    `<div class="pair">\n${movesOver("24 hours", records, ({ chg24hPct }) => chg24hPct)}\n` +
+      `${movesOver("30 days", records, ({ chg30dPct }) => chg30dPct)}\n</div>`,
+  );
+
+function movesOver(
+  horizon: string,
+  records: readonly BoardRecord[],
+  changeOf: (record: BoardRecord) => Decimal | null,
+): string {
+  const moves = records
+    .flatMap((record) => {
+      const change = changeOf(record);
+      return change === null || change === "0" ? [] : [{ record, change }];
+    })
+    .sort((a, b) => Math.abs(Number(b.change)) - Math.abs(Number(a.change)))
+    .slice(0, MOVES_SHOWN);
+  const title = `<h3>Over ${horizon}</h3>`;
+  if (moves.length === 0) return `<div>${title}<p>None.</p></div>`;
+  const rows = moves.map(({ record: { contract, level }, change }) => [
+    idHtml(contract.id),
+    foreign(contract.segment),
+    usdText(level.usd),
+    changeHtml(change),
+  ]);
+  const headings = [
+    { label: "Contract" },
+    { label: "Segment", wideOnly: true },
+    { label: "Level USD", numeric: true },
+    { label: "Change %", numeric: true },
+  ] as const;
+  return `<div>${title}\n${table(`${counted(moves.length, "move")} over ${horizon}`, headings, rows)}</div>`;
+}
+
+/** The median of changes of two decimals, exactly; of an even number the mean of the middle two. */
+function medianHtml(changes: readonly (Decimal | null)[]): string {
+  const sorted = changes
+    .flatMap((change) => (change === null ? [] : [hundredths(change)]))
+    .sort((a, b) => a - b);
+  const upper = sorted[sorted.length >> 1];
+  const lower = sorted[(sorted.length - 1) >> 1];
+  if (upper === undefined || lower === undefined) return changeHtml(null);
+  return changeHtml(roundRatio(ratio(BigInt(lower) + BigInt(upper), 200n), CHANGE_DECIMALS));
+}
+
+/** Changes have two decimals, so a hundred of them are a whole number, far below 2⁵³. */
+const hundredths = (change: Decimal): number => Math.round(Number(change) * 100);

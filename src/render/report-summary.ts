@@ -1,0 +1,181 @@
+/** The first screen of the report: is the session good, and what is different from the one before. */
+import type { Composite } from "../market/composite.ts";
+import { formatMicros, type Decimal } from "../market/decimal.ts";
+import { TIERS } from "../market/tier.ts";
+import {
+  recordsOf,
+  tierView,
+  type BoardRecord,
+  type Market,
+  type TierView,
+} from "../market/view.ts";
+import {
+  carriedLevels,
+  coverage,
+  largestMove,
+  type Coverage,
+  type Move,
+  type ReportGates,
+} from "./report-gates.ts";
+import {
+  changeHtml,
+  counted,
+  daysText,
+  foreign,
+  idHtml,
+  padded,
+  section,
+  sessionHtml,
+  signedText,
+  table,
+  usdText,
+} from "./report-html.ts";
+
+/** The head numbers; the same counts as the manifest's. */
+export function figures(view: TierView, index: Composite): string {
+  const records = recordsOf(view);
+  const carried = records.filter((record) => record.carried).length;
+  const dropped = view.offBoard.filter(({ lastLevel }) => lastLevel !== null).length;
+  const counts: readonly [string, number][] = [
+    ["Contracts", records.length + view.offBoard.length],
+    ["Memory", view.boards.memory.length],
+    ["Semiconductor", view.boards.semiconductor.length],
+    ["Given", records.length - carried],
+    ["Carried", carried],
+    ["Dropped", dropped],
+    ["No level so far", view.offBoard.length - dropped],
+  ];
+  return `<dl class="figures">
+<div class="lead"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : padded(index.level, 2)}</dd>
+<dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
+${counts.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
+</dl>`;
+}
+
+/** Each gate with what was measured, the limit, and what is left to it. */
+export function gatesSection(market: Market, view: TierView, gates: ReportGates): string {
+  const records = recordsOf(view);
+  const given = records.filter((record) => !record.carried).length;
+  const covered = coverage(given, market.catalog.length, gates);
+  const rows = [
+    coverageRow(covered, gates),
+    moveRow(largestMove(market, records, gates), gates),
+    carryRow(market, view),
+  ];
+  const headings = [
+    { label: "Gate" },
+    { label: "Measured" },
+    { label: "Limit", numeric: true },
+    { label: "To spare", numeric: true },
+  ] as const;
+  return section("gates", "Gates", table("Gates", headings, rows));
+}
+
+function coverageRow({ pct, within, marginPct, given, contracts }: Coverage, gates: ReportGates) {
+  return [
+    `Coverage<br>${verdict(within)}`,
+    `${padded(pct, 2)} %<br><small>${given} of ${counted(contracts, "contract")} with a level for the session</small>`,
+    limitText("\u{2265}", formatMicros(gates.minCoverageMicros), "%"),
+    pointsText(marginPct),
+  ];
+}
+
+function moveRow(move: Move | null, gates: ReportGates): string[] {
+  const limit = limitText("\u{2264}", formatMicros(gates.maxMoveMicros), "%");
+  if (move === null) {
+    return [
+      `Largest move<br>${verdict(true)}`,
+      "no level with a comparable one before it",
+      limit,
+      "",
+    ];
+  }
+  const { contract, before, now, pct, within, marginPct } = move;
+  return [
+    `Largest move<br>${verdict(within)}`,
+    `${signedText(pct)} %<br><small>${idHtml(contract.id)} ${foreign(contract.name)}, ` +
+      `${usdText(before)} to ${usdText(now)}</small>`,
+    limit,
+    pointsText(marginPct),
+  ];
+}
+
+function carryRow(market: Market, view: TierView): string[] {
+  const next = carriedLevels(market, recordsOf(view), view.session)[0];
+  if (next === undefined) {
+    return [
+      `Age of carried levels`,
+      "none is carried",
+      limitText("\u{2264}", String(market.maxCarryDays), "d"),
+      "",
+    ];
+  }
+  const { record, ageSessions, limitSessions } = next;
+  return [
+    `Age of carried levels<br>${verdict(true)}`,
+    `${daysText(ageSessions)} d<br><small>${idHtml(record.contract.id)} ${foreign(record.contract.name)} drops first</small>`,
+    limitText("\u{2264}", daysText(limitSessions), "d"),
+    `${daysText(limitSessions - ageSessions)} d`,
+  ];
+}
+
+/** Against the session 12 hours earlier, as today's ledger and catalog have it. */
+export function sinceSection(market: Market, view: TierView): string {
+  const before = tierView(market, TIERS.pro, view.session - 1);
+  const earlier = new Map(recordsOf(before).map((record) => [record.contract.id, record]));
+  const records = recordsOf(view);
+  const ids = new Set(records.map(({ contract }) => contract.id));
+  const pairs = records.flatMap((now) => {
+    const old = earlier.get(now.contract.id);
+    return old === undefined ? [] : [{ now, old }];
+  });
+  const moved = pairs.filter(({ now, old }) => now.level.usd !== old.level.usd);
+  const higher = moved.filter(({ now, old }) => now.level.usd > old.level.usd).length;
+  const confirmed = pairs.filter(
+    ({ now, old }) => !now.carried && now.level.usd === old.level.usd,
+  ).length;
+  const listed = records.filter(({ contract }) => !earlier.has(contract.id));
+  const gone = recordsOf(before).filter(({ contract }) => !ids.has(contract.id));
+  const rows: [string, string, string][] = [
+    ["Levels changed", `${moved.length}`, `${higher} higher, ${moved.length - higher} lower`],
+    [
+      "Levels unchanged",
+      `${pairs.length - moved.length}`,
+      `${confirmed} given again, ${pairs.length - moved.length - confirmed} carried`,
+    ],
+    ["Newly on the board", `${listed.length}`, named(listed)],
+    ["Gone from the board", `${gone.length}`, named(gone)],
+  ];
+  const headings = [
+    { label: "What" },
+    { label: "Contracts", numeric: true },
+    { label: "Of these" },
+  ] as const;
+  return section(
+    "since",
+    "Since the session before",
+    `<p>Compared with ${sessionHtml(before.session)}, by this snapshot's ledger and catalog.</p>\n` +
+      table("Since the session before", headings, rows),
+  );
+}
+
+const NAMED_MAX = 12;
+
+function named(records: readonly BoardRecord[]): string {
+  const names = records.slice(0, NAMED_MAX).map(({ contract }) => idHtml(contract.id));
+  const more = records.length - names.length;
+  return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
+}
+
+const verdict = (within: boolean): string =>
+  within ? '<span class="tag passed">passed</span>' : '<span class="tag over">let through</span>';
+
+/** `≤ 50 %`, kept on one line. */
+const limitText = (sign: string, limit: string, unit: string): string =>
+  `${sign}\u{A0}${limit}\u{A0}${unit}`;
+
+const pointsText = (points: Decimal): string =>
+  `${points.startsWith("-") ? signedText(points) : padded(points, 2)} points`;
+
+const percentHtml = (change: Decimal | null): string =>
+  change === null ? "n/a" : `${changeHtml(change)} %`;

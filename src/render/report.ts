@@ -1,0 +1,124 @@
+/**
+ * `report.html`: a session on one page, for the person who has to say whether it is good. One file
+ * without an outside host: charts are SVG, the style sheet and the script are inline, and the page's
+ * content security policy allows these two by digest and nothing else.
+ *
+ * Numbers come from `market`, as in every other file of the snapshot; floating point only draws.
+ */
+import { createHash } from "node:crypto";
+import { sessionKey } from "../market/session.ts";
+import { TIERS } from "../market/tier.ts";
+import { recordsOf, tierView } from "../market/view.ts";
+import { FILES } from "../store/paths.ts";
+import { boardSection } from "./report-board.ts";
+import {
+  breaksSection,
+  carriedSection,
+  correctionsSection,
+  droppedSection,
+} from "./report-exceptions.ts";
+import type { ReportGates } from "./report-gates.ts";
+import { escaped, foreign, sessionHtml } from "./report-html.ts";
+import { indexSection, traceIndex } from "./report-index.ts";
+import { movesSection, segmentsSection } from "./report-moves.ts";
+import { REPORT_SCRIPT } from "./report-script.ts";
+import { REPORT_STYLE } from "./report-style.ts";
+import { figures, gatesSection, sinceSection } from "./report-summary.ts";
+import type { RenderInput } from "./tier-files.ts";
+
+export const HTML_TYPE = "text/html; charset=utf-8";
+
+export interface ReportInput extends RenderInput {
+  readonly gates: ReportGates;
+  readonly program: { readonly name: string; readonly version: string };
+}
+
+/**
+ * The page, whole. The same input gives the same text, at any time and in any time zone; it knows
+ * neither the snapshot's revision nor its parent, so that a repeated publish, and a replay session
+ * by session, make it again.
+ */
+export function renderReport(input: ReportInput): string {
+  const { market, head, attribution, corrections, gates, program } = input;
+  const view = tierView(market, TIERS.pro, head);
+  const records = recordsOf(view);
+  const index = traceIndex(market, view);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${CONTENT_SECURITY_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>Session ${sessionKey(head)}</title>
+<link rel="icon" href="data:,">
+<style>${REPORT_STYLE}</style>
+</head>
+<body>
+<header>
+<h1>Session ${sessionHtml(head)}</h1>
+<p>${foreign(attribution)}</p>
+<p>Next session ${sessionHtml(head + 1)}. Pro tier: ${escaped(TIERS.pro.license)}</p>
+${NAVIGATION}
+</header>
+<main>
+${figures(view, index.result)}
+<div class="pair">
+${gatesSection(market, view, gates)}
+${sinceSection(market, view)}
+</div>
+${indexSection(market, index)}
+${movesSection(records)}
+${segmentsSection(records)}
+${boardSection(records, head)}
+${carriedSection(market, view)}
+${droppedSection(market, view)}
+${breaksSection(market, view)}
+${correctionsSection(corrections, head)}
+</main>
+<footer>Made by ${escaped(program.name)} ${escaped(program.version)}. Beside this page: ${BESIDE.map(
+    (path) => `<a href="${path}">${path}</a>`,
+  ).join(", ")}.</footer>
+<script>${REPORT_SCRIPT}</script>
+</body>
+</html>
+`;
+}
+
+const BESIDE = [
+  FILES.manifest,
+  FILES.corrections,
+  FILES.board(TIERS.pro.name),
+  FILES.index(TIERS.pro.name),
+  FILES.csv(TIERS.pro.name),
+  FILES.xlsx(TIERS.pro.name),
+];
+
+const ANCHORS = {
+  gates: "Gates",
+  index: "Index",
+  moves: "Moves",
+  segments: "Segments",
+  board: "Board",
+  carried: "Carried",
+  dropped: "Dropped",
+  breaks: "Breaks",
+  corrections: "Corrections",
+} as const;
+
+const NAVIGATION = `<nav aria-label="Sections">${Object.entries(ANCHORS)
+  .map(([id, name]) => `<a href="#${id}">${name}</a>`)
+  .join("")}</nav>`;
+
+/** The digest of an inline script or style sheet (CSP Level 3, hash-source). */
+const digest = (text: string): string =>
+  `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  `script-src ${digest(REPORT_SCRIPT)}`,
+  `style-src ${digest(REPORT_STYLE)}`,
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");

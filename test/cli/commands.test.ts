@@ -1,0 +1,156 @@
+/** What every command has in common, and accounts, keys and usage as a user sees them. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inProcess, type Ran } from "./run.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "chipboard-commands-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
+  inProcess(line === "" ? [] : line.split(" "), {
+    CHIPBOARD_STATE: join(folder, "state"),
+    ...env,
+  });
+
+const STORE = ["--store", "--s3-endpoint", "--s3-region", "--s3-path-style", "--json"];
+const SERVE = [
+  ...STORE,
+  ..."--state --host --port --metrics-port --poll --grace --trust-proxy --tls-cert --tls-key --cache-mb".split(
+    " ",
+  ),
+];
+const STATE = ["--state", "--json"];
+
+describe("--help", () => {
+  test.each([
+    [
+      "publish",
+      [
+        ...STORE,
+        ..."--catalog --quotes --closes --session --attribution --dry-run --revise --max-move --accept-moves".split(
+          " ",
+        ),
+        ..."--min-coverage --allow-sparse --max-carry-days".split(" "),
+      ],
+    ],
+    ["serve", SERVE],
+    ["demo", SERVE],
+    ["accounts add", ["--tier", "--trial-days", ...STATE]],
+    ["accounts ls", STATE],
+    ["accounts show", STATE],
+    ["accounts set", ["--tier", "--trial-days", "--suspend", "--resume", ...STATE]],
+    ["keys create", ["--label", ...STATE]],
+    ["keys ls", STATE],
+    ["keys suspend", STATE],
+    ["keys resume", STATE],
+    ["keys revoke", STATE],
+    ["keys rotate", ["--overlap", ...STATE]],
+    ["usage", STATE],
+  ])("%s: examples, every option and its variable", async (command, options) => {
+    const { code, stdout, stderr } = await run(`${command} --help`);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(new RegExp(`\\nExamples:\\n  \\$ chipboard ${command}`));
+    const words = stdout.replace(/\s+/g, " ");
+    for (const option of options) {
+      const variable = `CHIPBOARD_${option.slice(2).toUpperCase().replaceAll("-", "_")}`;
+      expect(words).toMatch(new RegExp(`${option}[ ,][^$]*env: ${variable}\\)`));
+    }
+  });
+
+  test.each(["", "accounts", "keys"])(
+    "%j alone shows the help, and is a usage error",
+    async (line) => {
+      const { code, stdout, stderr } = await run(line);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain("Examples:");
+      expect((await run(`${line} --help`.trim())).code).toBe(0);
+    },
+  );
+});
+
+test.each([
+  ["pubish", "unknown command 'pubish'\n(Did you mean publish?)"],
+  ["accounts ad", "unknown command 'ad'"],
+  ["publish --frobnicate", "unknown option '--frobnicate'"],
+  ["usage a b", "too many arguments"],
+  ["accounts add", "required option '--tier <tier>' not specified"],
+  ["accounts add --tier pro", "missing required argument 'name'"],
+  ["accounts set a --suspend --resume", "cannot be used with option"],
+])("%s: 2", async (line, expected) => {
+  const { code, stdout, stderr } = await run(line);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(expected);
+});
+
+test("accounts, keys and usage from beginning to end", async () => {
+  const json = async (line: string, expected = 0, env = {}) => {
+    const { code, stdout } = await run(`${line} --json`, env);
+    expect(code).toBe(expected);
+    return JSON.parse(stdout);
+  };
+  const trial = await json("accounts add acme --tier starter --trial-days 14");
+  expect(trial).toMatchObject({ name: "acme", tier: "starter", trial: { lapsed: false } });
+  expect(trial.trial.lapses_at).toMatch(/^2026-12-05T00:05:/);
+
+  const made = await run("keys create acme --label ci");
+  const [key = "", note] = made.stdout.split("\n");
+  expect(key).toMatch(/^cbk_[A-Za-z0-9]{49}$/);
+  expect(note).toBe(`Key ${key.slice(0, 12)} of acme. It is shown only now: keep it.`);
+  const second = await json("keys create acme", 0, { CHIPBOARD_LABEL: "from the environment" });
+  expect(second.label).toBe("from the environment");
+  const third = await json("keys create acme", 3);
+  expect(third.error.message).toContain("acme");
+
+  const id = key.slice(0, 12);
+  const rotated = await run(`keys rotate ${id} --overlap 24h`);
+  expect(rotated.stdout).toMatch(
+    /^cbk_[A-Za-z0-9]{49}\nKey cbk_\S{8} of acme replaces cbk_\S{8}, which goes on until 2026-11-22T00:05:/,
+  );
+  expect(await json(`keys suspend ${second.key_id}`)).toMatchObject({ status: "suspended" });
+  expect(await json(`keys resume ${second.key_id}`)).toMatchObject({ status: "active" });
+  expect(await json(`keys revoke ${second.key_id}`)).toMatchObject({ status: "revoked" });
+  expect((await json("keys ls acme")).map((item: { status: string }) => item.status)).toEqual([
+    "rotating",
+    "revoked",
+    "active",
+  ]);
+
+  const late = { CHIPBOARD_NOW: "2026-12-05T00:06:00Z" };
+  expect((await json("accounts show acme", 0, late)).trial.lapsed).toBe(true);
+  expect(await json("accounts set acme --tier pro", 0, late)).toMatchObject({
+    tier: "pro",
+    trial: null,
+  });
+  expect(await json("accounts set acme", 0, { CHIPBOARD_SUSPEND: "1" })).toMatchObject({
+    suspended: true,
+  });
+  expect(await json("usage acme")).toMatchObject({
+    account: "acme",
+    used: 0,
+    limit: null,
+    remaining: null,
+  });
+  const table = await run("usage");
+  expect(table.stdout).toMatch(
+    /^account +tier +month +used +limit +remaining +resets at\nacme +pro +2026-11 +0 +none +unlimited +2026-12-01T00:00:00/,
+  );
+  const listing = (await run("keys ls")).stdout + (await run("accounts show acme")).stdout;
+  expect(listing).not.toContain(key);
+  expect(readdirSync(folder)).toEqual(["state"]);
+
+  for (const line of [
+    "accounts show nobody",
+    "keys create nobody",
+    "keys revoke cbk_00000000",
+    "usage nobody",
+  ]) {
+    const { code, stdout, stderr } = await run(`${line} --json`);
+    expect([line, code, JSON.parse(stdout).error.exit_code]).toEqual([line, 2, 2]);
+    expect(stderr).toMatch(/^error: /);
+  }
+});

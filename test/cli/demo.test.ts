@@ -1,0 +1,154 @@
+/** `demo` as a process: publishes, makes keys, prints lines that work as they stand, goes on. */
+import { execFile, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEMO_NOTICE } from "../../src/demo/notice.ts";
+import { catalogOf, quotesOf } from "./market.ts";
+import { chipboard, start } from "./run.ts";
+
+const exec = promisify(execFile);
+const DEMO = ["demo", "--port", "0", "--metrics-port", "off", "--log-level", "warn"];
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "chipboard-demo-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Demo {
+  readonly child: ChildProcess;
+  readonly printed: string;
+  stderr(): string;
+}
+
+async function demo(now: string, args: readonly string[] = []): Promise<Demo> {
+  const child = start([...DEMO, ...args], { cwd: folder, env: { CHIPBOARD_NOW: now } });
+  let [printed, stderr] = ["", ""];
+  child.stderr?.on("data", (text) => (stderr += String(text)));
+  const ended = once(child, "close");
+  const listens = new Promise<void>((resolve) => {
+    child.stdout?.on("data", (text) => {
+      printed += String(text);
+      if (/listening on .*\n|"url"/.test(printed)) resolve();
+    });
+  });
+  await Promise.race([listens, ended]);
+  if (child.exitCode !== null) throw new Error(stderr);
+  return { child, printed, stderr: () => stderr };
+}
+
+async function stop({ child }: Demo, signal: NodeJS.Signals): Promise<number | null> {
+  const closed = once(child, "close");
+  child.kill(signal);
+  return (await closed)[0];
+}
+
+const published = (): string[] => readdirSync(join(folder, "snapshots/sessions")).toSorted();
+const FIRST = ["2026-11-19T12Z", "2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z"];
+
+test("from an empty folder, then on from what is there", async () => {
+  const first = await demo("2026-11-21T00:05:00Z");
+  let keys: string[];
+  try {
+    expect(published()).toEqual(FIRST);
+    expect(first.printed).toContain(DEMO_NOTICE);
+    keys = [...new Set(first.printed.match(/cbk_[A-Za-z0-9]{49}/g))];
+    expect(keys).toHaveLength(2);
+    const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(first.printed) ?? [];
+
+    const curls = first.printed.split("\n").filter((line) => line.startsWith("  curl "));
+    const answers = await Promise.all(
+      curls.map(
+        async (line) =>
+          (await exec("bash", ["-c", line.replace("curl -s", "curl -sSf")], { cwd: folder }))
+            .stdout,
+      ),
+    );
+    const payloads = answers.map((text) => (text.startsWith("{") ? JSON.parse(text) : text));
+    const [free, contract, index, csv, pro, basket, xlsx, usage] = payloads;
+    expect(payloads).toHaveLength(8);
+    expect([free.delayed_sessions, free.counts.memory + free.counts.semiconductor]).toEqual([
+      1, 10,
+    ]);
+    expect([contract.id, contract.delayed_sessions, contract.history.length > 80]).toEqual([
+      "ddr5-16gb-spot",
+      1,
+      true,
+    ]);
+    expect([index.name, index.level > 0, index.session_utc]).toEqual([
+      "composite",
+      true,
+      "2026-11-20T12:00:00.000Z",
+    ]);
+    expect(csv).toMatch(/^session_utc,contract_id,.*,source\r\n2026-11-20T12:00:00\.000Z,/);
+    expect([pro.delayed_sessions, pro.session_utc]).toEqual([0, "2026-11-21T00:00:00.000Z"]);
+    expect(pro.counts.memory + pro.counts.semiconductor).toBeGreaterThanOrEqual(110);
+    expect([
+      basket.name,
+      basket.contributions.map((item: { weight_pct: number }) => item.weight_pct),
+    ]).toEqual(["basket", [60, 40]]);
+    expect(xlsx).toBe("");
+    expect(
+      readFileSync(join(folder, "chipboard-2026-11-21T00Z-pro.xlsx")).subarray(0, 2).toString(),
+    ).toBe("PK");
+    expect(usage).toMatchObject({ account: "demo-pro", tier: "pro", used: 3, limit: null });
+    for (const payload of [free, contract, index, pro, basket])
+      expect(payload.attribution).toBe(DEMO_NOTICE);
+    // The documentation page shows what /readyz says.
+    expect(await (await fetch(`${url}/docs/page.js`)).text()).toMatch(
+      /fetch\("readyz"\)[^]*body\.attribution/,
+    );
+    expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ attribution: DEMO_NOTICE });
+    const bases = new Set(pro.memory.map((record: { basis: string }) => record.basis));
+    expect(bases.has("carried")).toBe(true);
+  } finally {
+    expect(await stop(first, "SIGTERM")).toBe(0);
+  }
+
+  const before = readdirSync(join(folder, "snapshots"), { recursive: true }).length;
+  const second = await demo("2026-11-22T00:05:00Z", ["--json"]);
+  try {
+    expect(published()).toEqual([...FIRST, "2026-11-21T12Z", "2026-11-22T00Z"]);
+    const { url, metrics_url, keys: fresh } = JSON.parse(second.printed);
+    expect(metrics_url).toBeNull();
+    // New keys work, and those of the start before still do.
+    for (const key of [fresh.starter, fresh.pro, ...keys]) {
+      const answer = await fetch(`${url}/api/public/v1/index`, { headers: { "x-api-key": key } });
+      expect(answer.status).toBe(200);
+    }
+  } finally {
+    expect(await stop(second, "SIGINT")).toBe(0);
+  }
+
+  // A third start in the same session has nothing to publish.
+  const after = readdirSync(join(folder, "snapshots"), { recursive: true }).length;
+  expect(after).toBeGreaterThan(before);
+  const third = await demo("2026-11-22T11:59:00Z");
+  expect(await stop(third, "SIGTERM")).toBe(0);
+  expect(third.stderr()).not.toContain("Writing");
+  expect(readdirSync(join(folder, "snapshots"), { recursive: true }).length).toBe(after);
+}, 180_000);
+
+describe("a store that holds something else", () => {
+  test("is refused: 4, nothing changed, no key made", async () => {
+    writeFileSync(join(folder, "c.csv"), catalogOf(["a"]));
+    writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1 }));
+    const inputs = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "other"];
+    expect((await chipboard(inputs, { cwd: folder })).code).toBe(0);
+    const { code, stdout, stderr } = await chipboard(
+      [...DEMO, "--store", "other", "--state", "other-state"],
+      { cwd: folder },
+    );
+    expect([code, stdout, stderr]).toEqual([
+      4,
+      "",
+      "error: other holds snapshots that are not the demonstration's; name another folder with --store\n",
+    ]);
+    expect(readdirSync(join(folder, "other/sessions"))).toEqual(["2026-11-21T00Z"]);
+    expect(readdirSync(folder)).not.toContain("other-state");
+  });
+});

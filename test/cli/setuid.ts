@@ -1,0 +1,8 @@
+/** Becomes the user nobody, then runs the program: `node setuid.ts ARGS`. For root's tests of permissions. */
+import { run } from "../../src/cli.ts";
+
+const NOBODY = 65_534;
+process.setgroups?.([]);
+process.setgid?.(NOBODY);
+process.setuid?.(NOBODY);
+process.exitCode = await run(process.argv);

@@ -1,0 +1,107 @@
+/** The raw rows of a market, and which level of a contract is in force when: plain loops. */
+import { fractionOf, type Fraction } from "./naive-fraction.ts";
+
+/** A row of the catalog. */
+export interface RawContract {
+  readonly id: string;
+  readonly ticker: string;
+  readonly name: string;
+  readonly board: "memory" | "semiconductor";
+  readonly segment: string;
+  readonly unit: string;
+  readonly ai_exposure_pct: string;
+  readonly source: string;
+  readonly source_url: string;
+  readonly capacity_gb: string | null;
+  readonly max_carry_days: number | null;
+  readonly free: boolean;
+}
+
+/** A level as it was given; `session_utc` is an instant, `as_of` a date. */
+export interface RawLevel {
+  readonly id: string;
+  readonly session_utc: string;
+  readonly spot_usd: string;
+  readonly as_of: string;
+  readonly basis: string;
+  readonly source: string | null;
+  readonly source_url: string | null;
+  readonly break: string | null;
+}
+
+export interface RawMarket {
+  readonly contracts: readonly RawContract[];
+  readonly levels: readonly RawLevel[];
+  readonly max_carry_days: number;
+}
+
+export type RawTier = "free" | "starter" | "pro";
+
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+
+/** A level, with the epoch milliseconds of its session. */
+export interface Level {
+  readonly at: number;
+  readonly row: RawLevel;
+}
+
+/** A contract on the board, with the level in force. */
+export interface Entry {
+  readonly contract: RawContract;
+  /** Those at or before the session, oldest first. */
+  readonly levels: Level[];
+  readonly level: Level;
+  /** How old a level may be, in milliseconds. */
+  readonly limit: number;
+}
+
+/** Memory first, then semiconductor, each in catalog order. */
+export function onBoard(raw: RawMarket, at: number): Entry[] {
+  const entries: Entry[] = [];
+  for (const board of ["memory", "semiconductor"]) {
+    for (const contract of raw.contracts) {
+      if (contract.board !== board) continue;
+      const levels = levelsOf(raw, contract.id, at);
+      const level = inForce(levels, at);
+      const limit = (contract.max_carry_days ?? raw.max_carry_days) * DAY;
+      if (level === null || at - level.at > limit) continue;
+      entries.push({ contract, levels, level, limit });
+    }
+  }
+  return entries;
+}
+
+export const levelsOf = (raw: RawMarket, id: string, at: number): Level[] =>
+  raw.levels
+    .filter((row) => row.id === id && Date.parse(row.session_utc) <= at)
+    .map((row) => ({ at: Date.parse(row.session_utc), row }))
+    .sort((a, b) => a.at - b.at);
+
+export const usdOf = ({ row }: Level): Fraction => fractionOf(row.spot_usd);
+
+export function inForce(levels: readonly Level[], at: number): Level | null {
+  let last: Level | null = null;
+  for (const level of levels) if (level.at <= at) last = level;
+  return last;
+}
+
+export const isBroken = (levels: readonly Level[], then: Level, now: Level): boolean =>
+  levels.some(({ at, row }) => row.break !== null && then.at < at && at <= now.at);
+
+export const breaksOf = (levels: readonly Level[]): { session_utc: string; reason: string }[] =>
+  levels.flatMap(({ at, row }) =>
+    row.break === null ? [] : [{ session_utc: iso(at), reason: row.break }],
+  );
+
+/** The same day and hour so many calendar years earlier; of 29 February, 28 where there is none. */
+export function yearsBefore(at: number, years: number): number {
+  const date = new Date(at);
+  const month = date.getUTCMonth();
+  date.setUTCFullYear(date.getUTCFullYear() - years);
+  // 29 February became 1 March.
+  if (date.getUTCMonth() !== month) date.setUTCDate(0);
+  return date.getTime();
+}
+
+export const iso = (at: number): string => new Date(at).toISOString();

@@ -1,0 +1,329 @@
+/** What the report says, and that it says it the same way everywhere. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Correction } from "../../src/ledger/corrections.ts";
+import { marketOf } from "../unit/market-fixture.ts";
+import {
+  at,
+  HEAD,
+  HOSTILE_MARKET,
+  HOSTILE_NAMES,
+  marketOfMany,
+  PLAIN_MARKET,
+  reportOf,
+  textOf,
+  VARIED_MARKET,
+} from "./markets.ts";
+
+const CHILD = join(import.meta.dirname, "render-child.ts");
+
+test("the same bytes in any time zone and language", () => {
+  const here = reportOf(marketOfMany(12));
+  for (const [zone, language] of [
+    ["Asia/Kathmandu", "de_DE.UTF-8"],
+    ["America/St_Johns", "ar_EG.UTF-8"],
+  ]) {
+    const there = execFileSync(process.execPath, [CHILD], {
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], TZ: zone, LANG: language, LC_ALL: language },
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    expect(there === here).toBe(true);
+  }
+});
+
+test("120 contracts take less than 200 kB, 1,000 grow in proportion", () => {
+  const of120 = Buffer.byteLength(reportOf(marketOfMany(120)));
+  expect(of120).toBeLessThan(200_000);
+  expect(Buffer.byteLength(reportOf(marketOfMany(1_000)))).toBeLessThan((of120 * 1_000) / 120);
+});
+
+describe("one self-contained file", () => {
+  const report = reportOf(VARIED_MARKET);
+
+  test("nothing in it is loaded from elsewhere", () => {
+    expect(report).not.toMatch(/(?:src|srcset|action|poster)=/);
+    expect(report.match(/<link [^>]*>/g)).toEqual(['<link rel="icon" href="data:,">']);
+    expect(report).not.toMatch(/url\(|@import|https?:/);
+  });
+
+  test("the policy allows the inline script and style sheet by their digests, and nothing else", () => {
+    const policy = /Content-Security-Policy" content="([^"]*)"/.exec(report)?.[1] ?? "";
+    const digestOf = (tag: string): string => {
+      const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(report)?.[1] ?? "";
+      expect(text.length).toBeGreaterThan(100);
+      return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+    };
+    expect(policy.split("; ")).toEqual([
+      "default-src 'none'",
+      `script-src ${digestOf("script")}`,
+      `style-src ${digestOf("style")}`,
+      "img-src data:",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ]);
+  });
+});
+
+describe("text of foreign origin", () => {
+  const name = HOSTILE_NAMES[0] as string;
+  const correction: Correction = {
+    contract: "contract-0",
+    session: HEAD - 3,
+    oldUsd: "1.5",
+    newUsd: null,
+    reason: name,
+    correctedIn: "2026-11-21T00Z/r2",
+  };
+  const report = reportOf(HOSTILE_MARKET, { attribution: name, corrections: [correction] });
+
+  test("is never markup", () => {
+    expect(report.match(/<script/g)).toHaveLength(1);
+    expect(report).not.toMatch(/<(?:img|b)[ >]/);
+    // Attribution, name, segment, its option (value and text), data-name, break and correction.
+    const times = report.split("&lt;/script&gt;&lt;script&gt;globalThis.broken = true").length - 1;
+    expect(times).toBeGreaterThanOrEqual(8);
+    expect(report).not.toMatch(/[\0\u001B]/);
+  });
+
+  test("is isolated from the direction of the text around it", () => {
+    for (const [override] of report.matchAll(/.{40}\u{202E}/gu)) {
+      expect(override).toMatch(/(?:<bdi>|data-name=")\u{202E}$/u);
+    }
+    expect(report).toContain("<bdi>\u{202E}reversed from here</bdi>");
+  });
+});
+
+describe("gates", () => {
+  test("the largest move is named with both levels, and what is left of the limit", () => {
+    const text = textOf(
+      reportOf(
+        marketOf([
+          {
+            levels: [
+              { session: HEAD - 2, usd: 10_000_000 },
+              { session: HEAD, usd: 13_333_000 },
+            ],
+          },
+          {
+            levels: [
+              { session: HEAD - 1, usd: 10_000_000 },
+              { session: HEAD, usd: 6_000_000 },
+            ],
+          },
+          // A break exempts, and so does a predecessor over the carry limit.
+          {
+            levels: [
+              { session: HEAD - 1, usd: 10_000_000 },
+              { session: HEAD, usd: 90_000_000, breakReason: "New unit" },
+            ],
+          },
+          {
+            levels: [
+              { session: HEAD - 91, usd: 10_000_000 },
+              { session: HEAD, usd: 1_000_000 },
+            ],
+          },
+          // Carried: its move was another session's.
+          {
+            levels: [
+              { session: HEAD - 9, usd: 10_000_000 },
+              { session: HEAD - 8, usd: 1_000_000 },
+            ],
+          },
+        ]),
+      ),
+      "gates",
+    );
+    expect(text).toContain(
+      "Largest move passed|\u{2212}40.00 % contract-1 Contract 1, 10.00 to 6.00|\u{2264} 50 %|10.00 points|",
+    );
+    expect(text).toContain(
+      "Coverage passed|80.00 % 4 of 5 contracts with a level for the session|\u{2265} 80 %|0.00 points|",
+    );
+    expect(text).toContain(
+      "Age of carried levels passed|4 d contract-4 Contract 4 drops first|\u{2264} 45 d|41 d|",
+    );
+  });
+
+  test("exactly the limit passes; a level let through is called so", () => {
+    const moved = (now: number): string =>
+      textOf(
+        reportOf(
+          marketOf([
+            {
+              levels: [
+                { session: HEAD - 1, usd: 2_000_000 },
+                { session: HEAD, usd: now },
+              ],
+            },
+          ]),
+        ),
+        "gates",
+      );
+    expect(moved(3_000_000)).toContain("Largest move passed|+50.00 %");
+    expect(moved(3_000_001)).toContain("Largest move let through|+50.00 %");
+    expect(moved(4_000_000)).toContain("|\u{2212}50.00 points|");
+  });
+
+  test("the carried level that drops first is shown, by its own limit", () => {
+    const text = textOf(
+      reportOf(
+        marketOf([
+          { levels: [{ session: HEAD - 60, usd: 1 }] },
+          { contract: { maxCarryDays: 3 }, levels: [{ session: HEAD - 5, usd: 1 }] },
+        ]),
+      ),
+      "gates",
+    );
+    expect(text).toContain("2.5 d contract-1 Contract 1 drops first|\u{2264} 3 d|0.5 d|");
+    expect(text).toContain("Coverage let through|0.00 %");
+  });
+});
+
+test("against the session before: changed, given again, carried, listed, gone", () => {
+  const text = textOf(
+    reportOf(
+      marketOf([
+        {
+          levels: [
+            { session: HEAD - 1, usd: 1 },
+            { session: HEAD, usd: 2 },
+          ],
+        },
+        {
+          levels: [
+            { session: HEAD - 1, usd: 3 },
+            { session: HEAD, usd: 2 },
+          ],
+        },
+        {
+          levels: [
+            { session: HEAD - 4, usd: 5 },
+            { session: HEAD, usd: 4 },
+          ],
+        },
+        {
+          levels: [
+            { session: HEAD - 1, usd: 7 },
+            { session: HEAD, usd: 7 },
+          ],
+        },
+        { levels: [{ session: HEAD - 1, usd: 7 }] },
+        { levels: [{ session: HEAD, usd: 7 }] },
+        { levels: [{ session: HEAD - 91, usd: 7 }] },
+        { levels: [{ session: HEAD + 1, usd: 7 }] },
+      ]),
+    ),
+    "since",
+  );
+  expect(text).toContain("Compared with 2026-11-20 12:00 UTC");
+  expect(text).toContain("Levels changed|3|1 higher, 2 lower|");
+  expect(text).toContain("Levels unchanged|2|1 given again, 1 carried|");
+  expect(text).toContain("Newly on the board|1|contract-5|");
+  expect(text).toContain("Gone from the board|1|contract-6|");
+});
+
+test("carried, dropped, without a level, breaks: each with what one has to know", () => {
+  const report = reportOf(
+    marketOf([
+      { levels: [{ session: HEAD - 3, usd: 1_500_000 }] },
+      { levels: [{ session: HEAD - 200, usd: 2_500_000 }] },
+      { levels: [] },
+      {
+        levels: [
+          { session: HEAD - 9, usd: 1, breakReason: "Older" },
+          { session: HEAD - 2, usd: 1, breakReason: "Newer" },
+          { session: HEAD, usd: 1 },
+          { session: HEAD + 1, usd: 1, breakReason: "To come" },
+        ],
+      },
+    ]),
+  );
+  expect(textOf(report, "carried")).toContain("contract-0|Contract 0|1.50|2026-11-19|1.5 d|45 d|");
+  expect(textOf(report, "dropped")).toContain("contract-1|Contract 1|2.50|2026-08-13|100 d|45 d|");
+  expect(textOf(report, "dropped")).toContain("Without a level so far: contract-2.");
+  expect(textOf(report, "breaks")).toMatch(
+    /Breaks 2[^]*2026-11-20 00:00 UTC\|Newer\|[^]*2026-11-16 12:00 UTC\|Older\|/,
+  );
+  expect(report).not.toContain("To come");
+});
+
+describe("corrections", () => {
+  const correction = (number: number, correctedIn: string): Correction => ({
+    contract: `contract-${number}`,
+    session: at("2026-11-18T12Z"),
+    oldUsd: number === 0 ? null : "1.5",
+    newUsd: number === 1 ? null : "2.25",
+    reason: `Reason ${number}`,
+    correctedIn,
+  });
+
+  test("all are listed, newest first, those of this session marked", () => {
+    const corrections = [
+      correction(0, "2026-11-19T00Z/r2"),
+      correction(1, "2026-11-21T00Z/r2"),
+      correction(2, "2026-11-21T00Z/r3"),
+    ];
+    const text = textOf(reportOf(VARIED_MARKET, { corrections }), "corrections");
+    expect(text.split("\n").filter((line) => line.startsWith("contract-"))).toEqual([
+      "contract-2|2026-11-18 12:00 UTC|1.50|2.25|Reason 2|2026-11-21T00Z/r3 this session|",
+      "contract-1|2026-11-18 12:00 UTC|1.50|withdrawn|Reason 1|2026-11-21T00Z/r2 this session|",
+      "contract-0|2026-11-18 12:00 UTC|none|2.25|Reason 0|2026-11-19T00Z/r2|",
+    ]);
+    expect(text).toContain("2 corrections came with this session.");
+  });
+
+  test("a correction of years does not bury the page", () => {
+    const corrections = Array.from({ length: 20_000 }, (_, number) =>
+      correction(number, "2026-11-21T00Z/r2"),
+    );
+    const report = reportOf(VARIED_MARKET, { corrections });
+    expect(Buffer.byteLength(report)).toBeLessThan(200_000);
+    expect(textOf(report, "corrections")).toContain(
+      "The first 300 of 20000; all are in corrections.json beside this page.",
+    );
+  });
+});
+
+test("the course of the index starts at its base and ends at its level", () => {
+  const listed = (then: number, now: number) => ({
+    levels: [
+      { session: at("2025-11-21T00Z"), usd: then },
+      { session: at("2026-05-21T00Z"), usd: then * 4 },
+      { session: HEAD, usd: now },
+    ],
+  });
+  const market = marketOf([listed(1_000_000, 1_500_000), listed(2_000_000, 4_000_000)]);
+  // Over its carry limit between the levels: a constituent counts all the same.
+  const text = textOf(reportOf(market), "index");
+  expect(text).toContain("Equal weights over 2 constituents; 100 at 2025-11-21 00:00 UTC.");
+  expect(text).toContain("Lowest 100.00 on 2025-11-21, highest 400.00 on 2026-05-21, now 175.00.");
+});
+
+test("a market without a past, and one without levels, make a whole page", () => {
+  expect(textOf(reportOf(PLAIN_MARKET), "index")).toContain("No contract on the board");
+  const empty = reportOf(marketOf([{ levels: [] }]));
+  expect(textOf(empty, "board")).toContain("Contract|Name|Segment|");
+  expect(textOf(empty, "gates")).toContain("none is carried");
+  for (const report of [reportOf(PLAIN_MARKET), empty, reportOf(VARIED_MARKET)]) {
+    expect(report).not.toMatch(/NaN|undefined|Infinity|\bnull\b(?!\))/);
+    expect(report.endsWith("</html>\n")).toBe(true);
+  }
+});
+
+test("medians of a segment are exact, and leave out what has no change", () => {
+  const moved = (now: number) => ({
+    levels: [
+      { session: HEAD - 2, usd: 10_000 },
+      { session: HEAD, usd: now },
+    ],
+  });
+  const even = marketOf([moved(10_001), moved(10_002), { levels: [{ session: HEAD, usd: 1 }] }]);
+  // +0.01 and +0.02: their mean, 0.015, is rounded away from zero.
+  expect(textOf(reportOf(even), "segments")).toContain("DRAM|memory|3|0|+0.02|n/a|n/a|2|0|");
+  const odd = marketOf([moved(9_000), moved(9_999), moved(12_000)]);
+  expect(textOf(reportOf(odd), "segments")).toContain("DRAM|memory|3|0|\u{2212}0.01|n/a|n/a|1|2|");
+});

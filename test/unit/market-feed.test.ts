@@ -1,0 +1,173 @@
+/** The readers of the three formats: digits are kept, lines are counted, rows are told apart. */
+import { fc, test } from "@fast-check/vitest";
+import { stringify } from "csv-stringify/sync";
+import { describe, expect, it } from "vitest";
+import { Complaints } from "../../src/feed/complaints.ts";
+import { InputError } from "../../src/errors.ts";
+import type { Format, Source } from "../../src/feed/source.ts";
+import { readTable, type TableShape } from "../../src/feed/table.ts";
+
+const SHAPE: TableShape = { columns: ["id", "usd", "note"], required: ["id", "usd"] };
+
+interface Read {
+  readonly rows: readonly (readonly string[])[];
+  readonly places: readonly string[];
+  readonly complaints: readonly string[];
+}
+
+/** Reads text that arrives in pieces of `pieceBytes`. */
+async function read(text: string, format: Format | null, pieceBytes = 65_536): Promise<Read> {
+  const bytes = Buffer.from(text);
+  const source: Source = {
+    name: "feed",
+    format,
+    async *open() {
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        yield bytes.subarray(at, at + pieceBytes);
+      }
+    },
+  };
+  const complaints = new Complaints();
+  const rows: (readonly string[])[] = [];
+  const places: string[] = [];
+  await readTable(source, SHAPE, complaints, (where) => (cells, position) => {
+    rows.push(cells);
+    places.push(where(position));
+  });
+  return { rows, places, complaints: linesOf(complaints) };
+}
+
+function linesOf(complaints: Complaints): readonly string[] {
+  try {
+    complaints.raise();
+    return [];
+  } catch (error) {
+    if (error instanceof InputError) return error.details;
+    throw error;
+  }
+}
+
+/** Cells that are not empty, so that no row is a blank line. */
+const cell = fc
+  .string({
+    minLength: 1,
+    maxLength: 8,
+    unit: fc.constantFrom("a", '"', ",", "\n", "é", " ", "漢"),
+  })
+  .map((text) => `x${text}`);
+const table = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 12 });
+const pieces = fc.constantFrom(1, 2, 7, 65_536);
+const newline = fc.constantFrom<"unix" | "windows">("unix", "windows");
+
+describe("CSV", () => {
+  test.prop([table, pieces, newline], { numRuns: 300 })(
+    "keeps every cell, and the line on which its row starts, whatever is quoted",
+    async (rows, pieceBytes, record_delimiter) => {
+      const text = csvText([[...SHAPE.columns], ...rows], record_delimiter);
+      let line = 2;
+      const lines = rows.map((cells) => {
+        const first = line;
+        line += cells.join("").split("\n").length;
+        return `feed:${first}`;
+      });
+      expect(await read(text, "csv", pieceBytes)).toEqual({ rows, places: lines, complaints: [] });
+    },
+  );
+
+  test.prop([table, fc.shuffledSubarray([0, 1, 2], { minLength: 3 })])(
+    "takes the columns in any order",
+    async (rows, order) => {
+      const turned = [[...SHAPE.columns] as string[], ...rows].map((cells) =>
+        order.map((at) => cells[at] ?? ""),
+      );
+      expect((await read(csvText(turned), "csv")).rows).toEqual(rows);
+    },
+  );
+
+  it("names the line of a row that is too short, after quoted line breaks", async () => {
+    const { complaints } = await read('id,usd,note\na,1,"two\nlines\nmore"\nb,2\nc,3,\n', "csv");
+    expect(complaints).toEqual(["feed:5: 2 fields, expected 3 as in the header"]);
+  });
+
+  it("counts blank lines too", async () => {
+    const { places } = await read("id,usd\n\na,1\n\n\nb,2\n", "csv");
+    expect(places).toEqual(["feed:3", "feed:6"]);
+  });
+});
+
+/** csv-stringify by itself quotes no line break but the one that ends its records. */
+const csvText = (
+  rows: readonly string[][],
+  record_delimiter: "unix" | "windows" = "unix",
+): string => stringify([...rows], { record_delimiter, quoted_match: /[\r\n]/ });
+
+/** A plain decimal, and a JSON number that says the same with an exponent. */
+const exponential = fc
+  .tuple(
+    fc.bigInt(1n, 10n ** 17n),
+    fc.integer({ min: 0, max: 20 }),
+    fc.integer({ min: -25, max: 25 }),
+  )
+  .map(([digits, decimals, shift]) => {
+    const mantissa = placed(digits, decimals);
+    const point = decimals - shift;
+    const plain = point > 0 ? placed(digits, point) : (digits * 10n ** BigInt(-point)).toString();
+    return { plain: trimmed(plain), written: `${mantissa}e${shift}` };
+  });
+
+describe("JSON and NDJSON", () => {
+  test.prop([fc.array(exponential, { minLength: 1, maxLength: 8 })], { numRuns: 500 })(
+    "an exponent is written out, exactly",
+    async (numbers) => {
+      const objects = numbers.map(({ written }) => `{"id":"a","usd":${written}}`);
+      const expected = numbers.map(({ plain }) => ["a", plain, ""]);
+      expect((await read(`[${objects.join()}]`, "json")).rows).toEqual(expected);
+      expect((await read(objects.join("\n"), "ndjson")).rows).toEqual(expected);
+    },
+  );
+
+  it.each([
+    ["12.50", "12.50"],
+    ["0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"],
+    ["123456789012345678901234567890", "123456789012345678901234567890"],
+    ["1e-6", "0.000001"],
+    ["1E-06", "0.000001"],
+    ["1.5e+3", "1500"],
+    ["-2.5e-1", "-0.25"],
+    ["0e7", "0"],
+    ["1e9", "1000000000"],
+  ])("the number %s is the cell %s", async (written, text) => {
+    expect((await read(`[{"id":"a","usd":${written}}]`, null)).rows).toEqual([["a", text, ""]]);
+  });
+
+  test.prop([table, pieces])("say the same as CSV", async (rows, pieceBytes) => {
+    const objects = rows.map(([id, usd, note]) => ({ note, id, usd }));
+    const json = await read(JSON.stringify(objects, null, 1), null, pieceBytes);
+    expect(json).toEqual({ rows, places: rows.map((_, at) => `feed[${at}]`), complaints: [] });
+    const text = `${objects.map((item) => JSON.stringify(item)).join("\r\n")}\n`;
+    const ndjson = await read(text, null, pieceBytes);
+    expect(ndjson).toEqual({
+      rows,
+      places: rows.map((_, at) => `feed:${at + 1}`),
+      complaints: [],
+    });
+  });
+
+  it("names the place of what is no row, and reads on", async () => {
+    const { rows, complaints } = await read('{"id":"a","usd":1}\n[1]\n{"id":\n{"id":"d"}\n', null);
+    expect(rows).toEqual([["a", "1", ""]]);
+    expect(complaints).toHaveLength(3);
+    expect(complaints[0]).toBe("feed:2: expected an object");
+    expect(complaints[1]).toMatch(/^feed:3: not JSON/);
+    expect(complaints[2]).toBe('feed:4: the field "usd" is missing');
+  });
+});
+
+/** The digits with so many of them after the point. */
+function placed(digits: bigint, decimals: number): string {
+  const text = digits.toString().padStart(decimals + 1, "0");
+  return decimals === 0 ? text : `${text.slice(0, -decimals)}.${text.slice(-decimals)}`;
+}
+
+const trimmed = (plain: string): string =>
+  plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
