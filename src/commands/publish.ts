@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
+import { USUAL_LIMITS } from "../feed/gates.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
 import { examples, jsonOption } from "./state-options.ts";
@@ -63,7 +64,7 @@ export function publishCommand(): Command {
         "--max-move <percent>",
         "refuse larger moves from one level to the next",
         percent(1e9),
-      ).default(50_000_000, "50"),
+      ).default(USUAL_LIMITS.maxMoveMicros, "50"),
     )
     .addOption(setting("--accept-moves", "let such moves through"))
     .addOption(
@@ -71,7 +72,7 @@ export function publishCommand(): Command {
         "--min-coverage <percent>",
         "refuse when fewer contracts have a level for the session",
         percent(100),
-      ).default(80_000_000, "80"),
+      ).default(USUAL_LIMITS.minCoverageMicros, "80"),
     )
     .addOption(setting("--allow-sparse", "let such a session through"))
     .addOption(

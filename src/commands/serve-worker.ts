@@ -4,7 +4,9 @@ import { KERNEL_SHARES_PORT, runWorker } from "../proxy/workers.ts";
 import type { ServeOptions } from "./serve.ts";
 import { openFiles, startOne } from "./serving.ts";
 
-await runWorker<ServeOptions>(async (options, clock, gatekeeper) => {
+await runWorker(async (settings, clock, gatekeeper) => {
+  // What `startSeveral` hands over comes back as it was.
+  const options = settings as ServeOptions;
   const { tls, store } = await openFiles(options);
   const log = createLogger(options.logLevel, clock);
   const alone: ServeOptions = { ...options, metricsPort: "off" };

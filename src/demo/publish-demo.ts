@@ -1,6 +1,7 @@
 /** Publishes the demonstration market: five years of history, and the sessions up to now. */
 import type { Clock } from "../clock.ts";
 import { ConflictError } from "../errors.ts";
+import { USUAL_LIMITS } from "../feed/gates.ts";
 import type { Source } from "../feed/source.ts";
 import { sourceOf } from "../feed/source.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
@@ -18,9 +19,7 @@ import { DEMO_FIRST_SESSION } from "./series.ts";
 const CONSECUTIVE_SESSIONS = 4;
 
 const GATES = {
-  maxMoveMicros: 50_000_000,
-  minCoverageMicros: 80_000_000,
-  maxCarryDays: 45,
+  ...USUAL_LIMITS,
   acceptMoves: false,
   allowSparse: false,
 } as const;

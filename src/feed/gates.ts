@@ -17,6 +17,13 @@ export interface GateOptions {
   readonly allowSparse: boolean;
 }
 
+/** The limits of a run that names none. */
+export const USUAL_LIMITS = {
+  maxMoveMicros: 50_000_000,
+  minCoverageMicros: 80_000_000,
+  maxCarryDays: 45,
+} as const;
+
 export interface GateInput {
   readonly session: Session;
   readonly catalog: readonly Contract[];

@@ -41,14 +41,18 @@ export async function readQuotes(
   complaints: Complaints,
 ): Promise<void> {
   await readTable(source, QUOTES, complaints, (where) => (cells, position) => {
-    const [id = "", usdText = "", sessionText = "", basisText = ""] = cells;
+    const [id = "", , sessionText = "", basisText = ""] = cells;
     const before = complaints.count;
     const read = reader(cells, QUOTES, where, position, complaints);
     const session = sessionText === "" ? published : read("session_utc", sessionField);
     const basis = basisText === "" ? undefined : read("basis", basisField);
     const withdrawn = basis === "withdrawn";
-    if (withdrawn && usdText !== "") {
-      complaints.cell(where(position), "spot_usd", usdText, "nothing beside basis withdrawn");
+    if (withdrawn) {
+      for (const name of ["spot_usd", "break"]) {
+        const text = cells[QUOTES.columns.indexOf(name)] ?? "";
+        if (text !== "")
+          complaints.cell(where(position), name, text, "nothing beside basis withdrawn");
+      }
     }
     const usd = withdrawn ? null : read("spot_usd", levelField);
     const extras: GivenExtras = {

@@ -30,14 +30,22 @@ export function sourceOf(location: string): Source {
       open: () => named("standard input", process.stdin),
     };
   }
-  if (/^https?:\/\//i.test(location)) {
-    return { name: location, format: formatOf(location), open: () => download(location) };
-  }
+  if (/^https?:\/\//i.test(location) && URL.canParse(location)) return addressSource(location);
   return {
     name: location,
     format: formatOf(location),
     open: () => named(location, createReadStream(location)),
   };
+}
+
+/** User and password of an address are sent as Basic credentials (RFC 7617), and never shown. */
+function addressSource(location: string): Source {
+  const url = new URL(location);
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const headers = user === ":" ? {} : { authorization: `Basic ${btoa(user)}` };
+  [url.username, url.password] = ["", ""];
+  const name = user === ":" ? location : url.href;
+  return { name, format: formatOf(name), open: () => download(name, headers) };
 }
 
 function formatOf(location: string): Format | null {
@@ -53,10 +61,13 @@ async function* named(name: string, stream: Readable): AsyncIterable<Uint8Array>
   }
 }
 
-async function* download(address: string): AsyncIterable<Uint8Array> {
+async function* download(
+  address: string,
+  headers: Readonly<Record<string, string>>,
+): AsyncIterable<Uint8Array> {
   let response: Response;
   try {
-    response = await fetch(address, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+    response = await fetch(address, { headers, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
   } catch (cause) {
     throw new InputError(`Cannot fetch ${address}: ${reasonOf(cause)}`, [], { cause });
   }

@@ -1,4 +1,5 @@
 /** `snapshots diff`: what separates two snapshots, as Pro sees them. */
+import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
 import { parseMicros, type Decimal } from "../market/decimal.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
@@ -27,6 +28,8 @@ export interface Comparison {
     readonly old: string | null;
     readonly new: string | null;
   }[];
+  /** Corrections that the newer one lists and the older one does not. */
+  readonly corrected: readonly Correction[];
   readonly index: {
     readonly old_level: Decimal | null;
     readonly new_level: Decimal | null;
@@ -55,6 +58,7 @@ export async function compareSnapshots(
       (a, b) => Math.abs(Number(b.change_pct)) - Math.abs(Number(a.change_pct)),
     ),
     metadata: changedMetadata(oldSide.metadata, newSide.metadata),
+    corrected: newCorrections(oldSide.corrections, newSide.corrections),
     index: {
       old_level: oldSide.index.level,
       new_level: newSide.index.level,
@@ -68,15 +72,17 @@ type Metadata = ReadonlyMap<string, ReadonlyMap<string, string | null>>;
 interface Side {
   readonly levels: ReadonlyMap<string, Decimal>;
   readonly metadata: Metadata;
+  readonly corrections: readonly Correction[];
   readonly index: StoredIndex;
 }
 
 async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side> {
   const { name, manifest } = snapshot;
-  const [board, index, catalog] = await Promise.all([
+  const [board, index, catalog, corrections] = await Promise.all([
     readBoard(store, snapshot, "pro"),
     readIndex(store, snapshot),
     fileOf(store, name, manifest, FILES.catalog),
+    fileOf(store, name, manifest, FILES.corrections),
   ]);
   const records = new Map(recordsOfBoard(board).map((record) => [record.id, record]));
   const metadata = new Map<string, Map<string, string | null>>();
@@ -99,7 +105,12 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
     metadata.set(contract.id, fields);
   }
   const levels = new Map([...records].map(([id, { spot_usd }]) => [id, spot_usd]));
-  return { levels, metadata, index };
+  return {
+    levels,
+    metadata,
+    corrections: parseCorrections(corrections.bytes, corrections.where),
+    index,
+  };
 }
 
 function changedMetadata(before: Metadata, after: Metadata): Comparison["metadata"] {
@@ -114,6 +125,14 @@ function changedMetadata(before: Metadata, after: Metadata): Comparison["metadat
         : [{ id, field, old: previous, new: value }];
     });
   });
+}
+
+function newCorrections(
+  before: readonly Correction[],
+  after: readonly Correction[],
+): readonly Correction[] {
+  const known = new Set(before.map((item) => JSON.stringify(item)));
+  return after.filter((item) => !known.has(JSON.stringify(item)));
 }
 
 function movers(before: StoredIndex, after: StoredIndex): Comparison["index"]["movers"] {

@@ -13,6 +13,7 @@ import {
   FILES,
   parseLedgerPartKey,
   parseSnapshotFileKey,
+  publicationKey,
   snapshotFileKey,
   snapshotFolder,
   snapshotText,
@@ -43,11 +44,20 @@ export async function verifySnapshots(
   if (reference === null) {
     const log = await run.attempt(() => readLog(store));
     const head = log?.at(-1);
-    const names = (log ?? []).filter(
-      (entry, at) => log?.findIndex((other) => isSame(other, entry)) === at,
-    );
-    for (const entry of names)
+    const firsts = new Map<string, Publication>();
+    for (const entry of log ?? []) {
+      const first = firsts.get(snapshotText(entry));
+      if (first === undefined) firsts.set(snapshotText(entry), entry);
+      else if (first.manifest_sha256 !== entry.manifest_sha256) {
+        run.damages.push(
+          `${store.location}/${publicationKey(entry.number)} names another manifest than ` +
+            `${publicationKey(first.number)} for ${snapshotText(entry)}`,
+        );
+      }
+    }
+    for (const entry of firsts.values()) {
       await run.published(entry, head !== undefined && isSame(head, entry));
+    }
   } else {
     const found = await run.attempt(() => findSnapshot(store, reference));
     if (found !== null) await run.snapshot(found.name, found.manifest);

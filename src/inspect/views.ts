@@ -57,6 +57,14 @@ export const comparisonView = (
     new_usd: number(new_usd),
     change_pct: number(change_pct),
   })),
+  corrected: found.corrected.map((item) => ({
+    contract: item.contract,
+    session_utc: sessionUtc(item.session),
+    old_usd: number(item.oldUsd),
+    new_usd: number(item.newUsd),
+    reason: item.reason,
+    corrected_in: item.correctedIn,
+  })),
   index: {
     ...found.index,
     old_level: number(found.index.old_level),

@@ -1,4 +1,5 @@
 /** What the desk's findings look like on a terminal; views.ts has them as JSON. */
+import { sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { printLine, printTable, type Cell } from "../terminal.ts";
 import type { Comparison } from "./compare.ts";
@@ -123,6 +124,18 @@ export function printComparison(
     "Repriced",
     ["contract", "old", "new", "percent"],
     found.repriced.map((item) => [item.id, item.old_usd, item.new_usd, item.change_pct]),
+  );
+  section(
+    "Corrected",
+    ["contract", "session", "old", "new", "in", "reason"],
+    found.corrected.map((item) => [
+      item.contract,
+      sessionKey(item.session),
+      item.oldUsd,
+      item.newUsd,
+      item.correctedIn,
+      item.reason,
+    ]),
   );
   section(
     "Metadata changed",

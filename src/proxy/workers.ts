@@ -17,7 +17,7 @@ import type { Gatekeeper } from "../access/access.ts";
 import { answerWorker, openRelay, type Channel } from "../access/relay.ts";
 import type { StateGatekeeper } from "../access/state.ts";
 import { createClock, type Clock } from "../clock.ts";
-import { ChipboardError, type ExitCode } from "../errors.ts";
+import { ChipboardError, UnreachableError, type ExitCode } from "../errors.ts";
 import { listen } from "./listen.ts";
 import type { Logger } from "./log.ts";
 import { answerMeasure, WorkerMetrics } from "./worker-metrics.ts";
@@ -95,8 +95,8 @@ export interface WorkerProxy {
  * The life of a worker: `start` is called with what the primary says, and what it returns is closed
  * when the primary, SIGTERM or SIGINT says so. The process ends then, and when the primary is gone.
  */
-export async function runWorker<Settings extends WorkerSettings>(
-  start: (settings: Settings, clock: Clock, gatekeeper: Gatekeeper) => Promise<WorkerProxy>,
+export async function runWorker(
+  start: (settings: WorkerSettings, clock: Clock, gatekeeper: Gatekeeper) => Promise<WorkerProxy>,
 ): Promise<void> {
   const ended = nextEnd();
   try {
@@ -104,7 +104,7 @@ export async function runWorker<Settings extends WorkerSettings>(
     // Whatever clock the primary lives by, it is this one's, too.
     const clock = createClock(new Date(nowMs).toISOString());
     const gatekeeper = await openRelay(process, clock);
-    const proxy = await start(settings as Settings, clock, gatekeeper);
+    const proxy = await start(settings, clock, gatekeeper);
     answerMeasure(process, () => proxy.metrics());
     tell(process, { chipboard: "serving", url: proxy.url });
     await ended;
@@ -184,7 +184,8 @@ class Workers {
     worker.once("exit", (code, signal) => {
       this.#alive.delete(worker);
       gone.resolve();
-      serving.reject(failure ?? new Error(`A worker ended with ${signal ?? code}`));
+      const early = `A worker ended with ${signal ?? code} before it served`;
+      serving.reject(failure ?? new UnreachableError(early));
       if (this.#isClosing || this.#url === null) return;
       const pid = worker.process.pid;
       log.error({ pid, code, signal, err: failure }, "worker died; another one is started");

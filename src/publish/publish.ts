@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { ConflictError, InputError, RefusedError } from "../errors.ts";
-import { judge, type GateFindings } from "../feed/gates.ts";
+import { judge, USUAL_LIMITS, type GateFindings } from "../feed/gates.ts";
 import { requireKnownContracts } from "../feed/levels.ts";
 import { amend, levelText, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
@@ -87,7 +87,9 @@ async function attemptPublish(
       head: session,
       attribution,
       corrections,
-      gates: request.gates,
+      // The usual limits, not the run's: the same content stays the same snapshot whatever the gates
+      // were told, so a repeated run finds nothing to do. The manifest names the run's own.
+      gates: USUAL_LIMITS,
       program: PROGRAM,
       ledger: amendment.ledger,
       parentLedger: base.head?.manifest.ledger ?? [],
@@ -138,6 +140,7 @@ async function attemptPublish(
     })),
   });
   if (request.dryRun) {
+    await store.mayWrite();
     return { outcome: "planned", snapshot: name, publication: null, manifest, board };
   }
 

@@ -42,7 +42,10 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { padding: 5px 10px 5px 0; text-align: left; vertical-align: top; font-weight: 400; border-bottom: 1px solid var(--faint); }
 thead th { color: var(--muted); font-size: 12.5px; border-bottom: 1px solid var(--rule); vertical-align: bottom; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
+:is(th, td) > bdi { display: inline-block; max-width: 42ch; overflow-wrap: anywhere; }
+small bdi { overflow-wrap: anywhere; }
 .n { text-align: right; white-space: nowrap; }
+.n + :not(.n) { padding-left: 10px; }
 time { white-space: nowrap; }
 .up { color: var(--up); }
 .down { color: var(--down); }
@@ -63,16 +66,16 @@ time { white-space: nowrap; }
 .spark path { fill: none; stroke: var(--accent); stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 #controls { display: flex; flex-wrap: wrap; align-items: baseline; gap: 8px 20px; margin: 0 0 10px; }
 #controls[hidden] { display: none; }
-#controls label { color: var(--muted); }
+#controls label { color: var(--muted); max-width: 100%; min-width: 0; }
 #shown { color: var(--muted); font-variant-numeric: tabular-nums; }
-input, select { font: inherit; color: var(--text); background: var(--page); border: 1px solid var(--muted); border-radius: 4px; padding: 4px 8px; }
-input { width: 260px; max-width: 100%; }
+input, select { max-width: 100%; font: inherit; color: var(--text); background: var(--page); border: 1px solid var(--muted); border-radius: 4px; padding: 4px 8px; }
+input { width: 260px; }
 :is(input, select, button, a):focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 #contracts thead th { position: sticky; top: 0; background: var(--page); z-index: 1; box-shadow: inset 0 -1px var(--rule); border: 0; }
+#contracts td:nth-child(2) { min-width: 140px; }
 #contracts thead th:last-child { padding-bottom: 7px; }
 #contracts tbody :is(th, td) { vertical-align: middle; }
 #contracts :is(th, td):is(:nth-child(8), :nth-child(9)) { white-space: nowrap; }
-#contracts :is(th, td):nth-child(7) { padding-right: 18px; }
 #contracts .carried td:nth-child(8) { color: var(--warn); }
 #contracts tbody tr:hover > * { background: var(--soft); }
 thead button { font: inherit; color: inherit; background: none; border: 0; padding: 2px 0; cursor: pointer; white-space: nowrap; }
@@ -98,6 +101,7 @@ footer { margin: 44px 0 0; padding: 12px 0 0; border-top: 1px solid var(--rule);
   #gates .n { white-space: normal; }
   .wide, .wide-text, #contracts :is(th, td):is(:nth-child(2), :nth-child(3)) { display: none; }
   th, td { padding-right: 8px; }
+  .n + :not(.n) { padding-left: 0; }
   input { width: 100%; }
   #controls label:first-child { flex: 1 0 100%; }
   #contracts { min-width: 620px; }

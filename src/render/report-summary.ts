@@ -65,7 +65,7 @@ export function gatesSection(market: Market, view: TierView, gates: ReportGates)
   const headings = [
     { label: "Gate" },
     { label: "Measured" },
-    { label: "Limit", numeric: true },
+    { label: "Usual limit", numeric: true },
     { label: "To spare", numeric: true },
   ] as const;
   return section("gates", "Gates", table("Gates", headings, rows));

@@ -126,6 +126,18 @@ export class FolderStore implements ObjectStore {
     }
   }
 
+  /** The folder, or the nearest one above it that exists, must take new entries. */
+  async mayWrite(): Promise<void> {
+    for (let folder = this.#root; ; folder = dirname(folder)) {
+      try {
+        return await access(folder, constants.W_OK | constants.X_OK);
+      } catch (error) {
+        if (errorCode(error) === "ENOENT" && dirname(folder) !== folder) continue;
+        throw folderError(this.location, "write", null, error);
+      }
+    }
+  }
+
   async close(): Promise<void> {}
 
   #path(key: string): string {

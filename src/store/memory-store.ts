@@ -57,5 +57,7 @@ export class MemoryStore implements ObjectStore {
   /** Nothing to prove: a map has one writer at a time. */
   async prove(): Promise<void> {}
 
+  async mayWrite(): Promise<void> {}
+
   async close(): Promise<void> {}
 }

@@ -40,6 +40,12 @@ export interface ObjectStore {
    */
   prove(): Promise<void>;
 
+  /**
+   * As much of `prove` as can be known without leaving a trace even for a moment, where that is
+   * possible: for a run that shall not write but fail as the real one would.
+   */
+  mayWrite(): Promise<void>;
+
   close(): Promise<void>;
 }
 

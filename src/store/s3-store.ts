@@ -126,6 +126,11 @@ class S3Store implements ObjectStore {
     if (isKey(key)) await this.#remove(key);
   }
 
+  /** S3 has no way to ask without trying: the probe objects come and go, as in `prove`. */
+  mayWrite(): Promise<void> {
+    return this.prove();
+  }
+
   /** Lets several writers race for one key; sends half a dozen small requests. */
   async prove(): Promise<void> {
     const probe = `.probe-${randomUUID()}`;

@@ -160,14 +160,20 @@ describe("corrections", () => {
     ]);
   });
 
-  test("withdrawing what is not there, or with a level, is an error", async () => {
+  test("withdrawing what is not there, or with a level or a break, is an error", async () => {
     const store = await published();
-    const none = lines(`${QUOTES},basis`, "a,,2026-11-20T00Z,withdrawn", "b,5,,withdrawn");
+    const none = lines(
+      `${QUOTES},basis,break`,
+      "a,,2026-11-20T00Z,withdrawn,",
+      "b,5,,withdrawn,",
+      "b,,,withdrawn,New unit",
+    );
     const { code, said } = await failure(store, { quotes: none, revise: "x" });
     expect([code, said.slice(1)]).toEqual([
       2,
       [
         'quotes.csv:3 spot_usd "5": expected nothing beside basis withdrawn',
+        'quotes.csv:4 break "New unit": expected nothing beside basis withdrawn',
         "quotes.csv:2: a has no level for 2026-11-20T00Z that could be withdrawn",
       ],
     ]);

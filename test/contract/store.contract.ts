@@ -48,6 +48,16 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       }
     });
 
+    test("mayWrite passes on a store that is not there yet, and leaves nothing behind", async () => {
+      const { store: fresh, rawNames, dispose } = await make();
+      try {
+        await fresh.mayWrite();
+        expect(await rawNames()).toEqual([]);
+      } finally {
+        await dispose();
+      }
+    });
+
     test("the first create wins and its bytes stay", async () => {
       expect(await store.create("once/a.json", Buffer.from("first"), JSON_TYPE)).toBe("created");
       expect(await store.create("once/a.json", Buffer.from("second"), JSON_TYPE)).toBe("taken");

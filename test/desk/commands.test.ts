@@ -1,0 +1,315 @@
+/** `snapshots ls|show|diff|verify|rollback|prune` as commands, on a folder and on S3. */
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { mustPublish, quotesOf } from "../cli/market.ts";
+import { testService } from "../services/services.ts";
+import { desk, deskJson, NOW, RUNS, temporaryFolder } from "./desk.ts";
+
+const original = mkdtempSync(join(tmpdir(), "chipboard-desk-"));
+beforeAll(async () => {
+  const store = new FolderStore(original);
+  for (const run of RUNS) await mustPublish(store, run);
+});
+afterAll(() => rmSync(original, { recursive: true }));
+
+/** A folder with RUNS published, for one test. */
+function published(): string {
+  const folder = join(temporaryFolder(), "x");
+  cpSync(original, folder, { recursive: true });
+  return folder;
+}
+
+const REVISION = {
+  session: "2026-11-21T12Z",
+  quotes: quotesOf({ b: 10.75 }),
+  revise: "Late report",
+  minCoverageMicros: 0,
+};
+
+describe("ls", () => {
+  test("nothing published", async () => {
+    const folder = temporaryFolder();
+    expect(await desk("ls", folder)).toEqual({
+      code: 0,
+      out: `Nothing is published in ${folder}.\n`,
+      err: "",
+    });
+    expect(await deskJson("ls", folder)).toEqual({ older: 0, publications: [] });
+  });
+
+  test("publish, revise, rollback, missed and due sessions, the head", async () => {
+    const folder = published();
+    await mustPublish(new FolderStore(folder), REVISION);
+    const back = 'rollback 2026-11-21T00Z --reason "wrong feed"';
+    expect((await desk(back, folder, "2026-11-21T13:00:00Z")).code).toBe(0);
+    const { out } = await desk("ls", folder);
+    const rows = out.split("\n").map((line) => line.trim().split(/ {2,}/));
+    const [names, due, missed, head, revise, ...rest] = rows;
+    expect(names?.slice(0, 4)).toEqual(["no", "snapshot", "what", "at"]);
+    expect([due, missed]).toEqual([
+      ["2026-11-22T12Z", "due"],
+      ["2026-11-22T00Z", "missed"],
+    ]);
+    expect(head?.slice(0, 4)).toEqual(["head", "5", "2026-11-21T00Z/r1", "rollback"]);
+    expect(head?.at(-1)).toBe("wrong feed");
+    expect(revise?.slice(0, 3)).toEqual(["4", "2026-11-21T12Z/r2", "revise"]);
+    expect(revise?.at(-1)).toBe("Late report");
+    expect(rest.map((row) => row.slice(0, 3))).toEqual([
+      ["3", "2026-11-21T12Z/r1", "publish"],
+      ["2", "2026-11-21T00Z/r1", "publish"],
+      ["2026-11-20T12Z", "missed"],
+      ["1", "2026-11-20T00Z/r1", "publish"],
+      [""],
+    ]);
+    expect((await deskJson("ls", folder)).publications[2]).toMatchObject({
+      what: "rollback",
+      head: true,
+      number: 5,
+      session: "2026-11-21T00Z",
+      session_utc: "2026-11-21T00:00:00.000Z",
+      revision: 1,
+      reason: "wrong feed",
+      at: expect.stringMatching(/^2026-11-21T13:00:0\d\.\d{3}Z$/),
+      pruned: false,
+      counts: { contracts: 4, carried: 1, dropped: 0, bytes: expect.any(Number) },
+    });
+  });
+
+  test("a run of missed sessions is one row; --limit and --all", async () => {
+    const folder = published();
+    const later = "2026-11-24T00:30:00Z";
+    expect((await deskJson("ls", folder, later)).publications.slice(0, 2)).toEqual([
+      { what: "due", from: "2026-11-24T00Z", to: "2026-11-24T00Z" },
+      { what: "missed", from: "2026-11-22T00Z", to: "2026-11-23T12Z" },
+    ]);
+    const one = await desk("ls --limit 1", folder, "2026-11-21T12:05:00Z");
+    expect(one.out).toMatch(/\nhead +3 +2026-11-21T12Z\/r1 .*\nand 2 older; --all shows them\n$/);
+    const all = await desk("ls --limit 1 --all", folder, "2026-11-21T12:05:00Z");
+    expect(all.out).not.toContain("older");
+    expect(all.out.split("\n")).toHaveLength(6);
+  });
+
+  test("a pruned snapshot is still listed, as pruned", async () => {
+    const folder = published();
+    expect((await desk("prune --keep-days 0", folder, "2099-01-01T00:00:00Z")).code).toBe(0);
+    expect((await desk("ls", folder)).out).toMatch(
+      / 1 +2026-11-20T00Z\/r1 +publish \(pruned\) .* - +- +- +-\n$/,
+    );
+    const { publications } = await deskJson("ls", folder);
+    expect(publications.at(-1)).toMatchObject({ number: 1, pruned: true, counts: null });
+  });
+});
+
+describe("show", () => {
+  test("in words: moves, carried, corrected, where it lies", async () => {
+    const folder = published();
+    await mustPublish(new FolderStore(folder), REVISION);
+    const { code, out } = await desk("show", folder);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Snapshot +2026-11-21T12Z\/r2\n/);
+    expect(out).toMatch(/\nPublished +2026-11-21T12:05:00\.000Z, number 4, publish\n/);
+    expect(out).toMatch(/\nReason +Late report\n/);
+    expect(out).toMatch(/\nBoard +3 memory, 1 semiconductor of 4 contracts\n/);
+    expect(out).toContain(`in ${folder}/sessions/2026-11-21T12Z/r2/`);
+    expect(out).toMatch(/\nLargest moves in 24 hours\n.*\na +12\.5 +25\n/);
+    expect(out).toMatch(/\nCarried\n.*\nc +2026-11-20T00:00:00\.000Z +2026-11-20\n/);
+    expect(out).toMatch(/\nCorrected\n.*\nb +2026-11-21T12:00:00\.000Z +10\.5 +10\.75\n/);
+    expect(await deskJson("show 2026-11-21T12Z/r2", folder)).toMatchObject({
+      snapshot: "2026-11-21T12Z/r2",
+      folder: `${folder}/sessions/2026-11-21T12Z/r2/`,
+      publication: { number: 4, action: "publish", reason: "Late report" },
+      largest_moves: [
+        { id: "a", spot_usd: 12.5, chg_24h_pct: 25 },
+        { id: "b", spot_usd: 10.75, chg_24h_pct: -2.27 },
+      ],
+      manifest: {
+        carried: [{ id: "c", session_utc: "2026-11-20T00:00:00.000Z", as_of: "2026-11-20" }],
+        dropped: [],
+        corrected: [{ contract: "b", old_usd: "10.5", new_usd: "10.75" }],
+      },
+    });
+  });
+
+  test("dropped and breaks", async () => {
+    const folder = published();
+    await mustPublish(new FolderStore(folder), {
+      session: "2026-11-22T00Z",
+      quotes: "id,spot_usd,break\na,1.25,Sold by the die\nb,10.5,\nd,3.1,\n",
+      minCoverageMicros: 0,
+      maxCarryDays: 1,
+    });
+    const { out } = await desk("show", folder);
+    expect(out).toMatch(/\nDropped\n.*\nc +2026-11-20T00:00:00\.000Z +2026-11-20\n/);
+    expect(out).toMatch(/\nBreaks\n.*\na +2026-11-22T00:00:00\.000Z +Sold by the die\n/);
+  });
+
+  test("every way to name a snapshot", async () => {
+    const folder = published();
+    await mustPublish(new FolderStore(folder), REVISION);
+    for (const [reference, expected] of [
+      ["", "2026-11-21T12Z/r2"],
+      ["head", "2026-11-21T12Z/r2"],
+      ["HEAD~0", "2026-11-21T12Z/r2"],
+      ["head~1", "2026-11-21T12Z/r1"],
+      ["head~3", "2026-11-20T00Z/r1"],
+      ["2026-11-21T12Z", "2026-11-21T12Z/r2"],
+      ["2026-11-21T12:00:00.000Z", "2026-11-21T12Z/r2"],
+      ["2026-11-21T12Z/r1", "2026-11-21T12Z/r1"],
+    ]) {
+      expect((await deskJson(`show ${reference}`, folder)).snapshot).toBe(expected);
+    }
+    for (const reference of [
+      "head~4",
+      "head~",
+      "head~-1",
+      "2026-11-20T12Z",
+      "2026-11-21T12Z/r3",
+      "2026-11-21T12Z/r0",
+      "2026-11-21T12Z/",
+      "2026-11-21",
+      "../x",
+      "latest",
+    ]) {
+      for (const line of [`show ${reference}`, `diff head ${reference}`, `verify ${reference}`]) {
+        const { code, err } = await desk(line, folder);
+        expect([line, code]).toEqual([line, 2]);
+        expect(err.split("\n")).toHaveLength(2);
+      }
+      expect((await desk(`rollback ${reference} --reason x`, folder)).code).toBe(2);
+    }
+    const empty = temporaryFolder();
+    for (const line of ["show", "diff head head~1", "verify", "rollback head --reason x"]) {
+      expect([line, (await desk(line, empty)).code]).toEqual([line, 2]);
+    }
+  });
+
+  test("--open prints the path of the report, and nothing else", async () => {
+    const folder = published();
+    const { code, out } = await desk("show head~1 --open", folder);
+    expect([code, out]).toEqual([0, `${folder}/sessions/2026-11-21T00Z/r1/report.html\n`]);
+    expect(readFileSync(out.trim(), "utf8")).toMatch(/^<!doctype html>/i);
+  });
+});
+
+test("diff: added, removed, repriced, metadata, index and who moved it", async () => {
+  const folder = published();
+  expect(await deskJson("diff 2026-11-20T00Z head~1", folder)).toMatchObject({
+    before: "2026-11-20T00Z/r1",
+    after: "2026-11-21T00Z/r1",
+    added: ["d"],
+    removed: [],
+    repriced: [
+      { id: "a", old_usd: 10, new_usd: 12, change_pct: 20 },
+      { id: "b", old_usd: 11, new_usd: 10.5, change_pct: -4.55 },
+    ],
+    metadata: [{ id: "c", field: "basis", old: "reported", new: "carried" }],
+    corrected: [],
+    // The mean of 12/10, 10.5/11 and 12/12; a adds 20/3, b takes 4.5455/3.
+    index: {
+      old_level: 100,
+      new_level: 105.1515,
+      movers: [
+        { id: "a", points: 6.6667 },
+        { id: "b", points: -1.5152 },
+      ],
+    },
+  });
+  const back = await desk("diff head~1 2026-11-20T00Z", folder);
+  expect(back.out).toContain("From 2026-11-21T00Z/r1 to 2026-11-20T00Z/r1\n");
+  expect(back.out).toContain("Index 105.1515 to 100\nAdded none\nRemoved d\n");
+  expect(back.out).toMatch(/\nRepriced\n.*\na +12 +10 +-16\.67\nb +10\.5 +11 +4\.76\n/);
+  const same = await desk("diff head head", folder);
+  expect(same.out.split("\n")).toHaveLength(5);
+});
+
+test("verify: whole, damaged, with --json and --all", async () => {
+  const folder = published();
+  expect((await desk("verify", folder)).out).toMatch(
+    /^Whole: 2026-11-21T12Z\/r1, \d+ files, \d+ bytes\n$/,
+  );
+  expect(await deskJson("verify --all", folder)).toMatchObject({
+    whole: true,
+    checked: ["2026-11-20T00Z/r1", "2026-11-21T00Z/r1", "2026-11-21T12Z/r1"],
+    pruned: [],
+    damages: [],
+  });
+  const lost = "sessions/2026-11-20T00Z/r1/pro/export.csv";
+  rmSync(join(folder, lost));
+  expect((await desk("verify", folder)).code).toBe(0);
+  const found = await desk("verify --all", folder);
+  expect(found).toEqual({
+    code: 6,
+    out: "",
+    err: `error: ${folder} is damaged: 1 finding\n  ${folder}/${lost} is missing\n`,
+  });
+  expect((await deskJson("verify 2026-11-20T00Z", folder)).error).toEqual({
+    exit_code: 6,
+    message: `${folder} is damaged: 1 finding`,
+    details: [`${folder}/${lost} is missing`],
+  });
+});
+
+test.each([
+  ["rollback head~1", 2, "--reason"],
+  ['rollback head~1 --reason ""', 2, "--reason"],
+  ['rollback head~1 --reason " "', 2, "--reason"],
+  ["rollback --reason x", 2, "snapshot"],
+  ["prune", 2, "--keep-days"],
+  ["prune --keep-days -1", 2, "--keep-days"],
+  ["prune --keep-days 1.5", 2, "--keep-days"],
+  ["diff head", 2, "after"],
+  ["ls --limit many", 2, "--limit"],
+  ["lost", 2, "lost"],
+])("%s: exit %i, naming it", async (line, code, named) => {
+  const folder = published();
+  const said = await desk(line, folder);
+  expect([said.code, said.err]).toEqual([code, expect.stringContaining(named)]);
+  expect((await deskJson("ls", folder)).publications[2].number).toBe(3);
+});
+
+const s3 = testService("s3");
+
+test.runIf(s3 !== null)("the same on S3", async () => {
+  const { env } = s3 as NonNullable<typeof s3>;
+  const prefix = `desk-${process.pid}-${performance.now().toString(36).replace(".", "")}`;
+  const location = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${prefix}`;
+  const variables = {
+    ...env,
+    CHIPBOARD_S3_ENDPOINT: env["CHIPBOARD_TEST_S3_ENDPOINT"] ?? "",
+    CHIPBOARD_S3_REGION: "us-east-1",
+    CHIPBOARD_S3_PATH_STYLE: "true",
+  };
+  const previous = { ...process.env };
+  Object.assign(process.env, env);
+  const store = await openStore(location, {
+    endpoint: env["CHIPBOARD_TEST_S3_ENDPOINT"],
+    region: "us-east-1",
+    pathStyle: true,
+  });
+  try {
+    for (const run of RUNS) await mustPublish(store, run);
+    const at = (line: string, now = NOW) => deskJson(line, location, now, variables);
+    expect((await at("ls")).publications).toHaveLength(6);
+    expect((await at("show")).folder).toBe(`${location}/sessions/2026-11-21T12Z/r1/`);
+    expect((await at("diff head~1 head")).repriced).toHaveLength(2);
+    expect((await at("rollback 2026-11-20T00Z --reason back")).outcome).toBe("rolled_back");
+    expect((await at("verify --all")).whole).toBe(true);
+    const later = "2099-01-01T00:00:00Z";
+    expect(await at("prune --keep-days 0", later)).toMatchObject({
+      snapshots: [{ name: "2026-11-21T00Z/r1", orphan: false }],
+      kept: 2,
+    });
+    expect(await at("verify --all")).toMatchObject({ whole: true, pruned: ["2026-11-21T00Z/r1"] });
+    await store.delete("sessions/2026-11-20T00Z/r1/report.html");
+    expect((await at("verify")).error.exit_code).toBe(6);
+  } finally {
+    for await (const { key } of store.list("")) await store.delete(key);
+    await store.close();
+    process.env = previous;
+    s3?.stop();
+  }
+});

@@ -1,0 +1,211 @@
+/** What `verify` finds, and that nothing goes on from it. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { createClock } from "../../src/clock.ts";
+import { listPublications } from "../../src/inspect/list.ts";
+import { prune } from "../../src/inspect/prune.ts";
+import { rollBack } from "../../src/inspect/rollback.ts";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { contentOf, mustPublish } from "../cli/market.ts";
+import { copyOf } from "../http/fixture.ts";
+import { flip, keysOf, overwrite, RUNS } from "./desk.ts";
+
+const OLD = "sessions/2026-11-20T00Z/r1/";
+const HEAD = "sessions/2026-11-21T12Z/r1/";
+const CLOCK = createClock("2099-01-01T00:00:00Z");
+
+let whole: MemoryStore;
+beforeAll(async () => {
+  whole = new MemoryStore();
+  for (const run of RUNS) await mustPublish(whole, run);
+});
+
+const damages = async (store: ObjectStore, reference: string | null): Promise<readonly string[]> =>
+  (await verifySnapshots(store, reference)).damages;
+
+test("a whole store: every file and part of every snapshot is read, parts once", async () => {
+  const found = await verifySnapshots(whole, null);
+  expect([found.damages, found.pruned, found.checked.length]).toEqual([[], [], 3]);
+  const proven = (await keysOf(whole)).filter((key) => !/publications|manifest/.test(key));
+  expect(found.files).toBe(proven.length);
+});
+
+test("one bit flipped in any file of a snapshot is found, and named once", async () => {
+  for (const key of await keysOf(whole, HEAD)) {
+    const store = await copyOf(whole);
+    await flip(store, key);
+    for (const reference of ["head", null]) {
+      expect(await damages(store, reference)).toEqual([expect.stringContaining(`/${key} is `)]);
+    }
+    expect(await damages(store, "head~1")).toEqual([]);
+  }
+});
+
+test("a missing file is found, and named once, the head's manifest too", async () => {
+  for (const key of await keysOf(whole, HEAD)) {
+    const store = await copyOf(whole);
+    await store.delete(key);
+    for (const reference of ["head", null]) {
+      expect(await damages(store, reference)).toEqual([`${store.location}/${key} is missing`]);
+    }
+  }
+});
+
+test.each(["pro/board.json.orig", "notes.txt", "pro/contracts/zz.json"])(
+  "a file too many: %s",
+  async (path) => {
+    const store = await copyOf(whole);
+    await store.create(HEAD + path, Buffer.from("{}"), "application/json");
+    const expected = [`${store.location}/${HEAD}${path} is not named by the manifest`];
+    expect(await damages(store, "head")).toEqual(expected);
+    expect(await damages(store, null)).toEqual(expected);
+  },
+);
+
+test("a ledger part: flipped, cut off, missing", async () => {
+  const parts = await keysOf(whole, "ledger/");
+  expect(parts.length).toBeGreaterThan(2);
+  for (const key of parts) {
+    const harms: ((store: ObjectStore) => Promise<void>)[] = [
+      (store) => flip(store, key),
+      (store) => store.delete(key),
+      async (store) => overwrite(store, key, ((await store.get(key)) as Buffer).subarray(1)),
+    ];
+    for (const harm of harms) {
+      const store = await copyOf(whole);
+      await harm(store);
+      expect(await damages(store, null)).toEqual([expect.stringContaining(`/${key} `)]);
+    }
+  }
+});
+
+describe("the log", () => {
+  test.each([
+    ["a gap", 2, null, "the log lacks publications/0000000002.json"],
+    ["a first entry missing", 1, null, "the log lacks publications/0000000001.json"],
+    ["no JSON", 2, "{", "publications/0000000002.json is not a publication"],
+    ["empty", 3, "", "publications/0000000003.json is not a publication"],
+  ])("%s", async (_name, number, text, expected) => {
+    const store = await copyOf(whole);
+    const key = `publications/000000000${number}.json`;
+    if (text === null) await store.delete(key);
+    else await overwrite(store, key, Buffer.from(text));
+    for (const reference of [null, "head", "2026-11-20T00Z/r1"]) {
+      expect(await damages(store, reference)).toEqual([expect.stringContaining(expected)]);
+    }
+    const before = await contentOf(store);
+    const damaged = expect.objectContaining({ exitCode: 6 });
+    await expect(prune(store, 0, false, CLOCK)).rejects.toEqual(damaged);
+    await expect(rollBack(store, "2026-11-20T00Z/r1", "x", CLOCK)).rejects.toEqual(damaged);
+    await expect(listPublications(store, CLOCK, null)).rejects.toEqual(damaged);
+    expect(await contentOf(store)).toEqual(before);
+  });
+
+  test("an entry with another number, another action, another manifest", async () => {
+    for (const [from, to, expected] of [
+      ['"number":2', '"number":7', "carries another number"],
+      ['"publish"', '"pubLish"', "is not a publication"],
+      ['"revision":1', '"revision":0', "is not a publication"],
+      ["2026-11-21T00Z", "2026-11-21T01Z", "is not a publication"],
+      ['"manifest_sha256":"', '"manifest_sha256":"0', "is not a publication"],
+      ["2026-11-21T00Z", "2026-11-20T00Z", "names another manifest than"],
+    ] as const) {
+      const store = await copyOf(whole);
+      const key = "publications/0000000002.json";
+      const text = String(await store.get(key));
+      await overwrite(store, key, Buffer.from(text.replace(from, to)));
+      expect(await damages(store, null)).toEqual([expect.stringContaining(expected)]);
+    }
+  });
+});
+
+/** Changes a file and makes manifest and log agree with it, as only a faulty publisher would. */
+async function forge(store: ObjectStore, path: string, change: (text: string) => string) {
+  const bytes = Buffer.from(change(String(await store.get(HEAD + path))));
+  const manifest = JSON.parse(String(await store.get(`${HEAD}manifest.json`))) as Manifest;
+  manifest.files = manifest.files.map((file) =>
+    file.path === path ? { ...file, bytes: bytes.length, sha256: sha256Hex(bytes) } : file,
+  );
+  manifest.identity = identityOf(manifest.files, manifest.ledger);
+  const manifestBytes = Buffer.from(JSON.stringify(manifest));
+  await overwrite(store, HEAD + path, bytes);
+  await overwrite(store, `${HEAD}manifest.json`, manifestBytes);
+  const key = "publications/0000000003.json";
+  const entry = JSON.parse(String(await store.get(key)));
+  entry.manifest_sha256 = sha256Hex(manifestBytes);
+  await overwrite(store, key, Buffer.from(JSON.stringify(entry)));
+}
+
+describe("formats that do not say the same", () => {
+  test.each([
+    ["pro/export.csv", "a,A,", "a,Z,", 'pro/export.csv row 2 ticker: "Z", expected "A"'],
+    ["pro/export.csv", ",12.5,", ",12.6,", 'row 2 spot_usd: "12.6", expected "12.5"'],
+    ["starter/export.csv", ",25,", ",,", "starter/export.csv row"],
+    ["pro/export.csv", "contract_id", "id", 'row 1 contract_id: "id", expected "contract_id"'],
+    ["pro/board.json", '"spot_usd":12.5', '"spot_usd":12.50', "pro/export.csv row 2 spot_usd"],
+    ["pro/board.json", '"ticker":"B"', '"ticker":"Q"', 'pro/export.xlsx Memory row 3 ticker: "B"'],
+    ["pro/board.json", '"as_of":"2026-11-20"', '"as_of":"2026-11-19"', "export.xlsx Semiconductor"],
+  ])("%s: %s", async (path, from, to, expected) => {
+    const store = await copyOf(whole);
+    let isChanged = false;
+    await forge(store, path, (text) => {
+      const changed = text.replace(from, to);
+      isChanged = changed !== text;
+      return changed;
+    });
+    if (!isChanged && path === "starter/export.csv") {
+      await forge(store, path, (text) => text.replace(/,[\d.]+,/, ",1,"));
+    }
+    const found = await damages(store, "head");
+    expect(found).toContainEqual(expect.stringContaining(expected));
+    expect(found[0]).toMatch(/^2026-11-21T12Z\/r1: /);
+  });
+
+  test("a row too many or too few", async () => {
+    for (const change of [
+      (text: string) => text.split("\r\n").slice(0, -2).join("\r\n") + "\r\n",
+      (text: string) => `${text}${text.split("\r\n")[1]}\r\n`,
+    ]) {
+      const store = await copyOf(whole);
+      await forge(store, "pro/export.csv", change);
+      expect(await damages(store, null)).toEqual([
+        expect.stringMatching(/pro\/export\.csv has [46] rows, expected 5$/),
+      ]);
+    }
+  });
+
+  test("an identity that is not that of the files", async () => {
+    const store = await copyOf(whole);
+    await forge(store, "report.html", (text) => text);
+    expect(await damages(store, "head")).toEqual([]);
+    const key = `${HEAD}manifest.json`;
+    const manifest = JSON.parse(String(await store.get(key))) as Manifest;
+    const bytes = Buffer.from(JSON.stringify({ ...manifest, identity: "0".repeat(64) }));
+    await overwrite(store, key, bytes);
+    const log = "publications/0000000003.json";
+    const entry = JSON.parse(String(await store.get(log)));
+    entry.manifest_sha256 = sha256Hex(bytes);
+    await overwrite(store, log, Buffer.from(JSON.stringify(entry)));
+    expect(await damages(store, "head")).toEqual([
+      "2026-11-21T12Z/r1: the identity is not that of the files named",
+    ]);
+  });
+});
+
+test("no rollback to a damaged snapshot; the log stays as it is", async () => {
+  for (const key of await keysOf(whole, OLD)) {
+    for (const harm of [flip, (store: ObjectStore) => store.delete(key)]) {
+      const store = await copyOf(whole);
+      await harm(store, key);
+      for (const reference of ["2026-11-20T00Z", "head~2"]) {
+        await expect(rollBack(store, reference, "x", CLOCK)).rejects.toEqual(
+          expect.objectContaining({ exitCode: 6 }),
+        );
+      }
+      expect(await keysOf(store, "publications/")).toHaveLength(3);
+    }
+  }
+});

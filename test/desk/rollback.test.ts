@@ -1,0 +1,203 @@
+/** `rollback`: which snapshot, what the next publish goes on from, what may come back. */
+import { expect, test } from "vitest";
+import { rollBack } from "../../src/inspect/rollback.ts";
+import { prune } from "../../src/inspect/prune.ts";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { readHead } from "../../src/snapshot/publication-log.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import { contentOf, headJson, mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
+import { eventually, startTestProxy, TestClock } from "../http/fixture.ts";
+import { CATALOG, keysOf, RUNS } from "./desk.ts";
+
+const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
+const CLOCK = clockAt("2026-11-21T13:00:00Z");
+const LATER = clockAt("2099-01-01T00:00:00Z");
+
+async function published(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  for (const run of RUNS) await mustPublish(store, run);
+  return store;
+}
+
+const back = (store: ObjectStore, reference: string, reason = "wrong feed") =>
+  rollBack(store, reference, reason, CLOCK);
+const head = async (store: ObjectStore): Promise<string> => {
+  const entry = await readHead(store);
+  return entry === null ? "none" : `${entry.number} ${snapshotText(entry)} ${entry.action}`;
+};
+
+test("appends one entry and touches nothing else", async () => {
+  const store = await published();
+  const before = await contentOf(store);
+  const done = await back(store, "2026-11-20T00Z");
+  expect(done.outcome).toBe("rolled_back");
+  const after = await contentOf(store);
+  const added = "publications/0000000004.json";
+  const { [added]: entry, ...rest } = after;
+  expect(rest).toEqual(before);
+  expect(JSON.parse(entry as string)).toEqual({
+    number: 4,
+    action: "rollback",
+    session: "2026-11-20T00Z",
+    revision: 1,
+    reason: "wrong feed",
+    at: "2026-11-21T13:00:00.000Z",
+    manifest_sha256: JSON.parse(before["publications/0000000001.json"] as string).manifest_sha256,
+  });
+  expect((await back(store, "head")).outcome).toBe("unchanged");
+  expect(await contentOf(store)).toEqual(after);
+  expect((await back(store, "head~1")).snapshot.name.revision).toBe(1);
+  expect(await head(store)).toBe("5 2026-11-21T12Z/r1 rollback");
+});
+
+test("a session alone means its last published revision, not one that a rollback named", async () => {
+  const store = await published();
+  const revise = { session: "2026-11-21T12Z", minCoverageMicros: 0 };
+  await mustPublish(store, { ...revise, quotes: quotesOf({ b: 10.75 }), revise: "once" });
+  await mustPublish(store, { ...revise, quotes: quotesOf({ b: 10.8 }), revise: "twice" });
+  await back(store, "2026-11-21T12Z/r1");
+  expect(await head(store)).toBe("6 2026-11-21T12Z/r1 rollback");
+  await back(store, "2026-11-20T00Z");
+  await back(store, "2026-11-21T12Z");
+  expect(await head(store)).toBe("8 2026-11-21T12Z/r3 rollback");
+});
+
+test("a stored snapshot that no publication names can be the head", async () => {
+  const store = await published();
+  await store.delete("publications/0000000003.json");
+  await back(store, "2026-11-21T12Z/r1");
+  expect(await head(store)).toBe("3 2026-11-21T12Z/r1 rollback");
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("an orphan without a manifest, a pruned snapshot and an unknown one: 2", async () => {
+  const store = await published();
+  await store.create("sessions/2026-11-21T12Z/r2/catalog.json", Buffer.from("[]\n"), "");
+  await prune(store, 0, false, { now: () => Date.now() + 7_200_000 });
+  for (const [reference, message] of [
+    ["2026-11-20T00Z", "memory: does not hold 2026-11-20T00Z/r1; it was pruned"],
+    ["2026-11-21T12Z/r2", "memory: does not hold 2026-11-21T12Z/r2"],
+    ["2026-11-19T00Z", "memory: has no publication of 2026-11-19T00Z"],
+  ] as const) {
+    await expect(back(store, reference)).rejects.toEqual(
+      expect.objectContaining({ exitCode: 2, message }),
+    );
+  }
+});
+
+test("the next publish goes on from that snapshot's ledger, catalog and corrections", async () => {
+  const store = await published();
+  await mustPublish(store, {
+    session: "2026-11-21T12Z",
+    quotes: "id,spot_usd,session_utc\na,11,2026-11-20T00Z\n",
+    revise: "source corrected a",
+    minCoverageMicros: 0,
+  });
+  await back(store, "2026-11-20T00Z");
+  await mustPublish(store, {
+    session: "2026-11-22T00Z",
+    quotes: quotesOf({ a: 10.5, b: 11, c: 12 }),
+    minCoverageMicros: 0,
+  });
+  const manifest = await headJson(store, "manifest.json");
+  expect(manifest.parent).toMatchObject({ session_utc: "2026-11-20T00:00:00.000Z", revision: 1 });
+  expect(await headJson(store, "corrections.json")).toEqual([]);
+  const { history } = await headJson(store, "pro/contracts/a.json");
+  // Neither the corrected 11 nor the withdrawn session's 12.5 is left.
+  expect(history.slice(-2)).toEqual([
+    { date: "2026-11-20", close_usd: 10 },
+    { date: "2026-11-22", close_usd: 10.5 },
+  ]);
+  expect((await headJson(store, "pro/board.json")).counts).toEqual({ memory: 2, semiconductor: 1 });
+});
+
+test("what was withdrawn comes back with --revise only, in a revision of its own", async () => {
+  const store = await published();
+  await back(store, "2026-11-20T00Z", "levels of another day");
+  for (const run of [RUNS[2], { ...RUNS[2], quotes: quotesOf({ a: 11, b: 11, c: 12 }) }]) {
+    for (const dryRun of [true, false]) {
+      const { code, said } = await tryPublish(store, { ...run, dryRun });
+      expect([code, said[0]]).toEqual([4, expect.stringContaining("(levels of another day)")]);
+    }
+  }
+  expect(await mustPublish(store, { ...RUNS[2], revise: "checked" })).toBe("2026-11-21T12Z/r2");
+  expect(await headJson(store, "manifest.json")).toMatchObject({
+    parent: { session_utc: "2026-11-20T00:00:00.000Z" },
+    reason: "checked",
+  });
+  expect((await tryPublish(store, { ...RUNS[2] })).result?.outcome).toBe("unchanged");
+});
+
+test("withdrawn, pruned, forgotten by nobody: neither the session nor its number is free", async () => {
+  const store = new MemoryStore();
+  await mustPublish(store, { ...RUNS[0], session: "2026-11-21T00Z" });
+  await mustPublish(store, { ...RUNS[1], session: "2026-11-21T12Z" });
+  await back(store, "2026-11-21T00Z", "levels of another day");
+  await mustPublish(store, { ...RUNS[2], session: "2026-11-22T00Z" });
+  await back(store, "2026-11-21T00Z", "again");
+  const pruned = await prune(store, 0, false, LATER);
+  expect(pruned.snapshots).toEqual([{ name: "2026-11-21T12Z/r1", orphan: false }]);
+  const again = { ...RUNS[1], session: "2026-11-21T12Z" };
+  const refused = await tryPublish(store, again);
+  expect([refused.code, refused.said[0]]).toEqual([4, expect.stringContaining("another day")]);
+  expect(await mustPublish(store, { ...again, revise: "checked" })).toBe("2026-11-21T12Z/r2");
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("somebody publishes meanwhile: 4, and their head stays", async () => {
+  const store = await published();
+  const racing = new Proxy(store, {
+    get(target, name) {
+      if (name !== "prove")
+        return Reflect.get(target, name, target).bind?.(target) ?? target.location;
+      return async () => {
+        await mustPublish(target, {
+          session: "2026-11-22T00Z",
+          quotes: quotesOf({ a: 12, b: 11, c: 12 }),
+          minCoverageMicros: 0,
+        });
+      };
+    },
+  });
+  await expect(back(racing, "2026-11-20T00Z")).rejects.toEqual(
+    expect.objectContaining({ exitCode: 4 }),
+  );
+  expect(await head(store)).toBe("4 2026-11-22T00Z/r1 publish");
+});
+
+test("a running proxy follows", async () => {
+  const store = await published();
+  const proxy = await startTestProxy({ store, clock: new TestClock(CLOCK.now()) });
+  try {
+    const prices = () => proxy.get("/api/public/v1/prices", { key: proxy.pro });
+    expect((await prices()).headers["x-snapshot"]).toBe("2026-11-21T12Z/r1");
+    await back(store, "2026-11-20T00Z");
+    await eventually(async () => (await prices()).headers["x-snapshot"] === "2026-11-20T00Z/r1");
+    const { json, headers } = await prices();
+    expect(json.session_utc).toBe("2026-11-20T00:00:00.000Z");
+    // Two sessions have begun since and the grace of the third has not passed.
+    expect([json.delayed_sessions, headers["x-delayed-sessions"]]).toEqual([3, "3"]);
+  } finally {
+    await proxy.close();
+  }
+});
+
+test("the catalog of the snapshot stands again", async () => {
+  const store = await published();
+  const more = `${CATALOG}e,E,Contract e,memory,DRAM,USD per piece,40,Source,https://s.example/e,,,\n`;
+  await mustPublish(store, {
+    session: "2026-11-22T00Z",
+    catalog: more,
+    quotes: quotesOf({ a: 12, e: 1 }),
+    minCoverageMicros: 0,
+  });
+  await back(store, "head~1");
+  const { code, said } = await tryPublish(store, {
+    session: "2026-11-22T12Z",
+    quotes: quotesOf({ a: 12, e: 1 }),
+  });
+  expect([code, said.join(" ")]).toEqual([2, expect.stringContaining('id "e"')]);
+  expect(await keysOf(store, "publications/")).toHaveLength(5);
+});
