@@ -61,13 +61,12 @@ test("from an empty folder, then on from what is there", async () => {
     const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(first.printed) ?? [];
 
     const curls = first.printed.split("\n").filter((line) => line.startsWith("  curl "));
-    const answers = await Promise.all(
-      curls.map(
-        async (line) =>
-          (await exec("bash", ["-c", line.replace("curl -s", "curl -sSf")], { cwd: folder }))
-            .stdout,
-      ),
-    );
+    const answers: string[] = [];
+    // One after another, as they would be pasted: the last tells what the others have used.
+    for (const line of curls) {
+      const pasted = line.replace("curl -s", "curl -sSf");
+      answers.push((await exec("bash", ["-c", pasted], { cwd: folder })).stdout);
+    }
     const payloads = answers.map((text) => (text.startsWith("{") ? JSON.parse(text) : text));
     const [free, contract, index, csv, pro, basket, xlsx, usage] = payloads;
     expect(payloads).toHaveLength(8);
