@@ -22,7 +22,7 @@ export async function formatDifferences(
   if (TIERS[tier].exports.includes("csv")) {
     const path = FILES.csv(tier);
     const { bytes } = await fileOf(store, name, manifest, path);
-    const rows = parse(bytes, { record_delimiter: "\r\n" }) as string[][];
+    const rows = parse(bytes, { record_delimiter: "\r\n" });
     const expected = BOARDS.flatMap((key) =>
       board[key].map((record) =>
         COLUMNS.map((column: Column) =>
@@ -71,7 +71,7 @@ function valueOf(
       return record.break?.reason ?? null;
     default: {
       const value = record[column.field ?? column.name];
-      return value === null || value === undefined ? null : String(value);
+      return typeof value === "string" ? value : null;
     }
   }
 }
