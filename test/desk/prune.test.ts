@@ -1,0 +1,207 @@
+/** `prune`: what goes, what stays, and that the store is whole after it. */
+import { utimesSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { prune, type Pruning } from "../../src/inspect/prune.ts";
+import { rollBack } from "../../src/inspect/rollback.ts";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";
+
+const HOUR_MS = 3_600_000;
+const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
+const names = ({ snapshots }: Pruning): string[] => snapshots.map(({ name }) => name);
+
+/** A store whose objects are as old as the entries of its log say. */
+function storeAt(instant: string): { store: MemoryStore; clock: { ms: number; now(): number } } {
+  const clock = { ms: Date.parse(instant), now: () => clock.ms };
+  return { store: new MemoryStore(clock), clock };
+}
+
+async function published(store: ObjectStore): Promise<void> {
+  for (const run of RUNS) await mustPublish(store, run);
+}
+
+const daily = (session: string, usd: number) => ({
+  session,
+  quotes: quotesOf({ a: usd, b: 11, c: 12 }),
+  minCoverageMicros: 0,
+});
+
+test("keeps the head, the publication before it and all of the last N days; the log whole", async () => {
+  const { store } = storeAt("2026-11-20T00:00:00Z");
+  await published(store);
+  for (const [day, usd] of [
+    [23, 12],
+    [24, 12.1],
+    [25, 12.2],
+  ] as const) {
+    await mustPublish(store, daily(`2026-11-${day}T00Z`, usd));
+  }
+  const now = clockAt("2026-11-25T00:05:00Z");
+  const before = await contentOf(store);
+  const dry = await prune(store, 2, true, now);
+  expect(await contentOf(store)).toEqual(before);
+  const done = await prune(store, 2, false, now);
+  expect(done).toEqual(dry);
+  expect(names(done)).toEqual(["2026-11-20T00Z/r1", "2026-11-21T00Z/r1", "2026-11-21T12Z/r1"]);
+  const after = await contentOf(store);
+  const gone = Object.keys(before).filter((key) => !(key in after));
+  expect([done.objects, done.kept]).toEqual([gone.length, 3]);
+  expect(done.bytes).toBe(gone.reduce((sum, key) => sum + (before[key]?.length ?? 0), 0));
+  expect(await keysOf(store, "publications/")).toHaveLength(6);
+  expect(await verifySnapshots(store, null)).toMatchObject({ damages: [], pruned: { length: 3 } });
+  // Parts of the months before are shared: they go with nobody.
+  expect(gone.filter((key) => /^ledger\/(?!2026-11)/.test(key))).toEqual([]);
+
+  expect(names(await prune(store, 0, false, now))).toEqual(["2026-11-23T00Z/r1"]);
+  // More days than what is left of them, and again: nothing to do.
+  for (const days of [90, 0]) expect((await prune(store, days, false, now)).objects).toBe(0);
+  await rollBack(store, "2026-11-24T00Z", "check", now);
+  await mustPublish(store, { ...daily("2026-11-25T00Z", 12.3), revise: "check" });
+  await mustPublish(store, daily("2026-11-25T12Z", 12.4));
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("a rollback's snapshot is kept however old, and so is what it went back from", async () => {
+  const { store } = storeAt("2026-11-20T00:00:00Z");
+  await published(store);
+  const now = clockAt("2027-11-25T01:00:00Z");
+  await rollBack(store, "2026-11-20T00Z", "check", now);
+  expect(names(await prune(store, 0, false, now))).toEqual(["2026-11-21T00Z/r1"]);
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("orphans and parts that nothing names go when they are an hour old, not before", async () => {
+  const { store, clock } = storeAt("2026-11-21T12:05:00Z");
+  await published(store);
+  const orphan = [
+    "sessions/2026-11-22T00Z/r1/catalog.json",
+    "sessions/2026-11-22T00Z/r1/pro/board.json",
+  ];
+  const part = `ledger/2026-12-${"0".repeat(64)}.ndjson`;
+  for (const key of [...orphan, part]) await store.create(key, Buffer.from("x"), "");
+  clock.ms += HOUR_MS - 1;
+  expect(await prune(store, 9999, false, clock)).toMatchObject({ objects: 0, kept: 4 });
+  clock.ms += 1;
+  expect(await prune(store, 9999, false, clock)).toMatchObject({
+    snapshots: [{ name: "2026-11-22T00Z/r1", orphan: true }],
+    ledgerParts: [part],
+    objects: 3,
+    bytes: 3,
+    kept: 3,
+  });
+  expect((await keysOf(store)).filter((key) => [...orphan, part].includes(key))).toEqual([]);
+});
+
+test("on a folder: age by the files' times; one young file keeps its folder, and all parts", async () => {
+  const folder = temporaryFolder();
+  const store = new FolderStore(folder);
+  await published(store);
+  const orphan = "sessions/2026-11-22T00Z/r7/";
+  for (const name of ["catalog.json", "pro/board.json"]) {
+    await store.create(orphan + name, Buffer.from("x"), "");
+  }
+  const aged = new Date("2026-11-22T00:00:00Z");
+  const keys = await keysOf(store);
+  for (const key of keys) utimesSync(join(folder, key), aged, aged);
+  utimesSync(join(folder, `${orphan}pro/board.json`), aged, new Date("2026-11-22T10:00:00Z"));
+  const early = "2026-11-22T10:59:00Z";
+  const unaffected = await deskJson("prune --keep-days 0", folder, early);
+  expect(unaffected).toMatchObject({
+    dry_run: false,
+    snapshots: [{ name: "2026-11-20T00Z/r1", orphan: false }],
+    ledger_parts: [],
+    kept: 3,
+  });
+  const later = "2026-11-22T11:01:00Z";
+  const dry = await desk("prune --keep-days 0 --dry-run", folder, later);
+  expect(dry.out).toMatch(
+    /\nWould be removed\nsnapshot\n2026-11-22T00Z\/r7 +no publication names it\nWould remove 1 snapshots and 1 ledger parts, 3 objects of \d+ bytes; 2 snapshots stay\n$/,
+  );
+  expect(await keysOf(store, orphan)).toHaveLength(2);
+  expect((await desk("prune --keep-days 0", folder, later)).code).toBe(0);
+  expect(await keysOf(store, orphan)).toEqual([]);
+  expect((await desk("verify --all", folder, later)).code).toBe(0);
+});
+
+test("a kept snapshot that cannot be read, or a lost log: 6, and nothing goes", async () => {
+  const harms = [
+    async (store: MemoryStore) => store.delete("sessions/2026-11-21T12Z/r1/manifest.json"),
+    async (store: MemoryStore) => {
+      for (const key of await keysOf(store, "publications/")) await store.delete(key);
+    },
+  ];
+  for (const harm of harms) {
+    const { store } = storeAt("2026-11-20T00:00:00Z");
+    await published(store);
+    await harm(store);
+    const before = await contentOf(store);
+    await expect(prune(store, 0, false, clockAt("2099-01-01T00:00:00Z"))).rejects.toEqual(
+      expect.objectContaining({ exitCode: 6 }),
+    );
+    expect(await contentOf(store)).toEqual(before);
+  }
+});
+
+test("beside a publish under way: wherever prune comes in between, the result is whole", async () => {
+  let writes = Number.POSITIVE_INFINITY;
+  for (let at = 1; at <= writes; at += 5) {
+    const { store, clock } = storeAt("2026-11-20T00:00:00Z");
+    await published(store);
+    // A crashed run of the same input has left the very parts that this one needs.
+    const next = daily("2026-11-22T00Z", 12.4);
+    await mustPublish(store, next);
+    await store.delete("publications/0000000004.json");
+    clock.ms = Date.parse("2026-11-22T00:05:00Z");
+    let count = 0;
+    const between = new Proxy(store, {
+      get(target, name) {
+        if (name === "location") return target.location;
+        const method: unknown = Reflect.get(target, name, target);
+        if (typeof method !== "function") return method;
+        if (name !== "create") return method.bind(target);
+        return async (...args: Parameters<ObjectStore["create"]>) => {
+          count += 1;
+          if (count === at) await prune(target, 0, false, clock);
+          return target.create(...args);
+        };
+      },
+    });
+    expect(await mustPublish(between, next)).toMatch(/^2026-11-22T00Z\/r[12]$/);
+    expect((await verifySnapshots(store, null)).damages).toEqual([]);
+    writes = count;
+  }
+});
+
+test("a publish that comes while prune removes, and builds on a part about to go", async () => {
+  const { store, clock } = storeAt("2026-11-20T00:00:00Z");
+  await published(store);
+  const next = daily("2026-11-22T00Z", 12.4);
+  await mustPublish(store, next);
+  // As if that run had crashed: its part of the ledger is named by nothing now.
+  await store.delete("publications/0000000004.json");
+  clock.ms = Date.parse("2026-11-22T00:05:00Z");
+  let isFirst = true;
+  const between = new Proxy(store, {
+    get(target, name) {
+      if (name === "location") return target.location;
+      const method: unknown = Reflect.get(target, name, target);
+      if (typeof method !== "function") return method;
+      if (name !== "delete") return method.bind(target);
+      return async (key: string) => {
+        if (isFirst) {
+          isFirst = false;
+          expect(await mustPublish(target, next)).toBe("2026-11-22T00Z/r2");
+        }
+        return target.delete(key);
+      };
+    },
+  });
+  const pruned = await prune(between, 0, false, clock);
+  expect(names(pruned)).toEqual(["2026-11-20T00Z/r1", "2026-11-22T00Z/r1"]);
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});

@@ -1,0 +1,62 @@
+/**
+ * A small market over six sessions: a late listing (echo-new), a carried level (charlie-1tb), a
+ * drop (delta-old), a break (bravo-8gb), a correction and a withdrawal, a rollback and what
+ * replaced the session that it took back. Nothing in it depends on when or where it is published.
+ */
+import { join } from "node:path";
+import { sourceOf } from "../../src/feed/source.ts";
+import { rollBack } from "../../src/inspect/rollback.ts";
+import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
+import { publish } from "../../src/publish/publish.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+
+export const EXPECTED = join(import.meta.dirname, "expected");
+const INPUTS = join(import.meta.dirname, "inputs");
+
+interface Step {
+  readonly session: string;
+  readonly minutes: number;
+  readonly first?: true;
+  readonly quotes: string;
+  readonly revise?: string;
+}
+
+export async function publishGolden(store: ObjectStore): Promise<void> {
+  await publishStep(store, { session: "2026-11-18T00Z", minutes: 5, first: true, quotes: "quotes-1.csv" });
+  await publishStep(store, { session: "2026-11-18T12Z", minutes: 5, quotes: "quotes-2.csv" });
+  await publishStep(store, { session: "2026-11-19T00Z", minutes: 5, quotes: "quotes-3.csv" });
+  await publishStep(store, { session: "2026-11-19T12Z", minutes: 5, quotes: "quotes-4.csv" });
+  await publishStep(store, { session: "2026-11-20T00Z", minutes: 5, quotes: "quotes-5.csv" });
+  await publishStep(store, { session: "2026-11-20T00Z", minutes: 40, quotes: "correction.csv", revise: "The source restated two levels" });
+  await publishStep(store, { session: "2026-11-20T12Z", minutes: 5, quotes: "quotes-6-wrong.csv" });
+  const clock = { now: () => startMs("2026-11-20T12Z") + 30 * 60_000 };
+  await rollBack(store, "2026-11-20T00Z", "The feed was of another day", clock);
+  await publishStep(store, { session: "2026-11-20T12Z", minutes: 50, quotes: "quotes-6.csv", revise: "The right feed" });
+}
+
+async function publishStep(store: ObjectStore, step: Step): Promise<void> {
+  const nowMs = startMs(step.session) + step.minutes * 60_000;
+  await publish(
+    {
+      catalog: step.first ? sourceOf(join(INPUTS, "catalog.csv")) : null,
+      quotes: [sourceOf(join(INPUTS, step.quotes))],
+      closes: step.first ? [sourceOf(join(INPUTS, "closes.csv"))] : [],
+      session: parseSession(step.session) as Session,
+      attribution: step.first ? "Invented levels, for tests" : null,
+      revise: step.revise ?? null,
+      dryRun: false,
+      gates: {
+        maxMoveMicros: 50_000_000,
+        minCoverageMicros: 60_000_000,
+        maxCarryDays: 45,
+        acceptMoves: false,
+        allowSparse: false,
+      },
+    },
+    store,
+    { now: () => nowMs },
+    () => {},
+  );
+}
+
+const startMs = (key: string): number => sessionStartMs(parseSession(key) as Session);
