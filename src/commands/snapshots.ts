@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { z } from "zod";
+import { createClock } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { DamageError } from "../errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -165,7 +166,13 @@ function pruneCommand(): Command {
       const { printPruning } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
-        const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment());
+        const pruning = await prune(
+          store,
+          options.keepDays,
+          dryRun,
+          clockFromEnvironment(),
+          createClock(undefined),
+        );
         await print(options, pruningView(pruning, dryRun), () => printPruning(pruning, dryRun));
       });
     });

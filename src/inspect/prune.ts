@@ -2,7 +2,8 @@
  * `snapshots prune`: removes what no kept snapshot needs. Kept are the head, the publication before
  * it, every snapshot published (or of a session) in the last N days, and the ledger parts that
  * their manifests name. The log stays whole. Nothing younger than an hour goes: it may belong to a
- * publish that is under way.
+ * publish that is under way. A published snapshot, and the parts it names, are as old as their
+ * entry in the log; what no publication names is as old as its files.
  */
 import type { Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
@@ -36,20 +37,23 @@ export interface Pruning {
 
 /**
  * Removes what need not be kept, or with `dryRun` only says what that is. Throws DamageError, and
- * removes nothing, where the log or the manifest of a kept snapshot cannot be read.
+ * removes nothing, where the log or the manifest of a kept snapshot cannot be read. `fileClock` is
+ * the one that the times of files are in, where `clock` was set to another day.
  */
 export async function prune(
   store: ObjectStore,
   keepDays: number,
   dryRun: boolean,
   clock: Clock,
+  fileClock: Clock = clock,
 ): Promise<Pruning> {
   const nowMs = clock.now();
-  const found = await survey(store, keepDays, nowMs);
+  const times = { keepDays, nowMs, filesNowMs: Math.max(nowMs, fileClock.now()) };
+  const found = await survey(store, times, new Set());
   if (!dryRun) {
     for (const folder of found.doomed) await removeFolder(store, folder);
     // A publish that has begun meanwhile may build on parts that nothing needed when they were seen.
-    const { doomedParts } = await survey(store, keepDays, nowMs);
+    const { doomedParts } = await survey(store, times, found.agedParts);
     const still = new Set(doomedParts.map(({ key }) => key));
     found.doomedParts = found.doomedParts.filter(({ key }) => still.has(key));
     await removeAll(store, found.doomedParts);
@@ -67,32 +71,55 @@ export async function prune(
   };
 }
 
+interface Times {
+  readonly keepDays: number;
+  readonly nowMs: number;
+  readonly filesNowMs: number;
+}
+
 interface Survey {
   readonly log: readonly Publication[];
   readonly doomed: readonly Folder[];
   doomedParts: readonly StoredObject[];
+  /** Parts that snapshots name which go: published, so their age is known. */
+  readonly agedParts: ReadonlySet<string>;
   readonly kept: number;
 }
 
-async function survey(store: ObjectStore, keepDays: number, nowMs: number): Promise<Survey> {
+/** `agedParts`: those of snapshots that are gone already. */
+async function survey(
+  store: ObjectStore,
+  times: Times,
+  agedParts: ReadonlySet<string>,
+): Promise<Survey> {
   const log = await readLog(store);
   // The ledger is listed before the snapshots: a part that appears later is not looked at.
   const parts = await collect(store, LEDGER);
   const folders = foldersOf(await collect(store, SESSIONS));
   if (log.length === 0) requireNoSnapshot(store, folders);
-  const isYoung = ({ modifiedAtMs }: StoredObject): boolean => modifiedAtMs > nowMs - YOUNG_MS;
+  const isYoung = ({ modifiedAtMs }: StoredObject): boolean =>
+    modifiedAtMs > times.filesNowMs - YOUNG_MS;
 
-  const keptEntries = keptPublications(log, keepDays, nowMs);
+  const keptEntries = keptPublications(log, times);
   const keptNames = new Set(keptEntries.map(snapshotText));
   const others = folders.filter(({ name }) => !keptNames.has(snapshotText(name)));
-  const doomed = others.filter(({ objects }) => !objects.some(isYoung));
+  const published = new Map(log.map((entry) => [snapshotText(entry), entry]));
+  const doomed = others.filter(
+    ({ name, objects }) => published.has(snapshotText(name)) || !objects.some(isYoung),
+  );
   const needed = await neededParts(store, keptEntries);
+  const aged = new Set(agedParts);
+  for (const { name } of doomed) {
+    if (!published.has(snapshotText(name))) continue;
+    const stored = await readStoredManifest(store, name, null).catch(() => null);
+    stored?.manifest.ledger.forEach(({ key }) => aged.add(key));
+  }
   // A young folder that is not kept is a publish under way; what parts it needs is not known yet.
   const isPublishing = doomed.length < others.length;
   const doomedParts = isPublishing
     ? []
-    : parts.filter((part) => !needed.has(part.key) && !isYoung(part));
-  return { log, doomed, doomedParts, kept: folders.length - doomed.length };
+    : parts.filter((part) => !needed.has(part.key) && (aged.has(part.key) || !isYoung(part)));
+  return { log, doomed, doomedParts, agedParts: aged, kept: folders.length - doomed.length };
 }
 
 /** Where the log is lost every snapshot looks like a crashed run's; that must not cost the store. */
@@ -108,14 +135,14 @@ function requireNoSnapshot(store: ObjectStore, folders: readonly Folder[]): void
 
 function keptPublications(
   log: readonly Publication[],
-  keepDays: number,
-  nowMs: number,
+  { keepDays, nowMs }: Times,
 ): readonly Publication[] {
   const since = nowMs - keepDays * DAY_MS;
   return log.filter(
     (entry, at) =>
       at >= log.length - 2 ||
       Date.parse(entry.at) >= since ||
+      Date.parse(entry.at) > nowMs - YOUNG_MS ||
       sessionStartMs(entry.session) >= since,
   );
 }

@@ -190,11 +190,9 @@ export class FolderStore implements ObjectStore {
       } catch (error) {
         if (errorCode(error) !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
       }
-      const first = await mkdir(folder, { recursive: true });
-      if (first === undefined) continue;
-      const made: string[] = [];
-      for (let path = folder; path.length >= first.length; path = dirname(path)) made.push(path);
-      await this.#sync.sync(...made, dirname(first));
+      const made = await makeFolders(folder);
+      const [first] = made;
+      if (first !== undefined) await this.#sync.sync(...made, dirname(first));
     }
   }
 
@@ -257,4 +255,25 @@ function foldersOf(key: string): string[] {
   const folders: string[] = [];
   for (let folder = dirname(key); folder !== "."; folder = dirname(folder)) folders.push(folder);
   return [...folders, ""];
+}
+
+/**
+ * Makes a folder and those above it that are missing; those made, from the top. Node's own
+ * recursive mkdir never ends where a parent exists and the system still says ENOENT (as /proc does).
+ */
+async function makeFolders(folder: string): Promise<string[]> {
+  const made: string[] = [];
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return made;
+    if (errorCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    made.push(...(await makeFolders(dirname(folder))));
+    try {
+      await mkdir(folder);
+    } catch (again) {
+      if (errorCode(again) !== "EEXIST") throw again;
+    }
+  }
+  return [...made, folder];
 }

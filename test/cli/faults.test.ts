@@ -71,6 +71,14 @@ describe("a store that cannot be written", () => {
     expect(readFileSync(join(folder, "q.csv"), "utf8")).toBe(levels(11));
   });
 
+  test("a folder that the system lets nobody make: 5, and an end", async () => {
+    const { code, stderr } = await publish("--catalog c.csv --quotes q.csv --store /proc/nope");
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining('error: --store "/proc/nope": cannot write to it: '),
+    ]);
+  });
+
   test("a folder without permission: 5, and nothing changed", async () => {
     await mustPublish(store, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
     const before = tree();

@@ -1,5 +1,5 @@
 /** `prune`: what goes, what stays, and that the store is whole after it. */
-import { utimesSync } from "node:fs";
+import { utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { prune, type Pruning } from "../../src/inspect/prune.ts";
@@ -8,7 +8,7 @@ import { verifySnapshots } from "../../src/inspect/verify.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";
 
 const HOUR_MS = 3_600_000;
@@ -205,3 +205,30 @@ test("a publish that comes while prune removes, and builds on a part about to go
   expect(names(pruned)).toEqual(["2026-11-20T00Z/r1", "2026-11-22T00Z/r1"]);
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
+
+test.each(["2021-06-01", "2096-06-01"])(
+  "on a clock set to %s, published snapshots are as old as the log says",
+  async (start) => {
+    const [folder, inputs] = [temporaryFolder(), temporaryFolder()];
+    const store = new FolderStore(folder);
+    const first = Date.parse(`${start}T00:00:00Z`);
+    const session = (day: number): string =>
+      `${new Date(first + day * 86_400_000).toISOString().slice(0, 10)}T00Z`;
+    for (const [day, usd] of [10, 10.1, 10.2, 10.3].entries()) {
+      writeFileSync(join(inputs, "catalog.csv"), catalogOf([{ id: "a" }]));
+      writeFileSync(join(inputs, "quotes.csv"), quotesOf({ a: usd }));
+      const files = `--catalog ${inputs}/catalog.csv --quotes ${inputs}/quotes.csv`;
+      const at = new Date(first + day * 86_400_000 + 300_000).toISOString();
+      expect(await desk(`publish ${files}`, folder, at)).toMatchObject({ code: 0 });
+    }
+    const now = (minutes: number): string =>
+      new Date(first + 3 * 86_400_000 + minutes * 60_000).toISOString();
+    const pruned = await deskJson("prune --keep-days 0", folder, now(30));
+    expect(pruned.snapshots.map(({ name }: { name: string }) => name)).toEqual([
+      `${session(0)}/r1`,
+      `${session(1)}/r1`,
+    ]);
+    expect(pruned.ledger_parts).toHaveLength(2);
+    expect((await verifySnapshots(store, null)).damages).toEqual([]);
+  },
+);
