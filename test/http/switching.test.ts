@@ -129,7 +129,7 @@ test(
       await publishSession(store, clock, SESSION + step, { usd: 11 + step });
       const wanted = sessionUtc(SESSION + step);
       await eventually(async () => (await proxy.get("/readyz")).json.session_utc === wanted);
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await new Promise((resolve) => setTimeout(resolve, 3_400));
     }
     running = false;
     await Promise.all(clients);
