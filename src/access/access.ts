@@ -7,15 +7,18 @@
  */
 import type { KeyTierName } from "../market/tier.ts";
 
+/** Whose key it is. */
+export interface KeyHolder {
+  readonly account: string;
+  readonly tier: KeyTierName;
+  /** Whom the key's calls are counted for. */
+  readonly subject: Subject;
+}
+
 /** What a presented key is worth. The closed list of outcomes; the proxy maps each to HTTP once. */
 export type KeyVerdict =
-  | { readonly ok: true; readonly account: string; readonly tier: KeyTierName }
-  | {
-      readonly ok: false;
-      readonly code: "key_suspended" | "trial_lapsed";
-      readonly account: string;
-      readonly tier: KeyTierName;
-    }
+  | ({ readonly ok: true } & KeyHolder)
+  | ({ readonly ok: false; readonly code: "key_suspended" | "trial_lapsed" } & KeyHolder)
   | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
 
 /**

@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 const PREFIX = "cbk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
-const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
+export const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
 const KEY_ID_CHARACTERS = 12;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = /^cbk_[0-9A-Za-z]{49}$/;

@@ -9,8 +9,8 @@
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
-import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
-import type { KeyVerdict } from "./access.ts";
+import { KEY_TIER_NAMES } from "../market/tier.ts";
+import type { KeyHolder, KeyVerdict } from "./access.ts";
 
 const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -61,21 +61,27 @@ export const trialLapsesAtMs = ({ trial }: AccountRecord): number =>
 
 /** What a stored key is worth, prepared so that judging it costs nothing. */
 export interface Holding {
-  readonly account: string;
-  readonly tier: KeyTierName;
   /** From this instant on the key is void: revoked, or rotated out. */
   readonly voidAtMs: number;
-  readonly suspended: boolean;
+  readonly isSuspended: boolean;
   readonly lapsesAtMs: number;
+  readonly valid: KeyVerdict;
+  readonly suspended: KeyVerdict;
+  readonly lapsed: KeyVerdict;
 }
 
-export const holdingOf = (key: KeyRecord, account: AccountRecord): Holding => ({
-  account: account.name,
-  tier: account.tier,
-  voidAtMs: voidAtMs(key),
-  suspended: key.suspended || account.suspended,
-  lapsesAtMs: trialLapsesAtMs(account),
-});
+export function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
+  const { name, tier } = account;
+  const holder: KeyHolder = { account: name, tier, subject: `account:${name}` };
+  return {
+    voidAtMs: voidAtMs(key),
+    isSuspended: key.suspended || account.suspended,
+    lapsesAtMs: trialLapsesAtMs(account),
+    valid: { ok: true, ...holder },
+    suspended: { ok: false, code: "key_suspended", ...holder },
+    lapsed: { ok: false, code: "trial_lapsed", ...holder },
+  };
+}
 
 /** From when on the key is void (epoch milliseconds); infinity for a key that stands. */
 export function voidAtMs(key: KeyRecord): number {
@@ -83,10 +89,11 @@ export function voidAtMs(key: KeyRecord): number {
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
 }
 
+export const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
+
 /** The verdict on a key at an instant, in the order in which refusals come. */
-export function judge({ account, tier, ...holding }: Holding, nowMs: number): KeyVerdict {
-  if (nowMs >= holding.voidAtMs) return { ok: false, code: "invalid_key" };
-  if (holding.suspended) return { ok: false, code: "key_suspended", account, tier };
-  if (nowMs >= holding.lapsesAtMs) return { ok: false, code: "trial_lapsed", account, tier };
-  return { ok: true, account, tier };
+export function judge(holding: Holding, nowMs: number): KeyVerdict {
+  if (nowMs >= holding.voidAtMs) return INVALID_KEY;
+  if (holding.isSuspended) return holding.suspended;
+  return nowMs >= holding.lapsesAtMs ? holding.lapsed : holding.valid;
 }

@@ -11,7 +11,8 @@ import { UnreachableError } from "../errors.ts";
 import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./access.ts";
 import { addressSubject } from "./address.ts";
 import { GenerationCache } from "./generation-cache.ts";
-import { keySha256, looksLikeKey } from "./key.ts";
+import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
+import { INVALID_KEY } from "./records.ts";
 import type { StateGatekeeper } from "./state.ts";
 
 /** A worker goes by a verdict for this long without asking again. */
@@ -137,10 +138,11 @@ class RelayGatekeeper implements Gatekeeper {
   }
 
   authenticate(key: string): MaybePromise<KeyVerdict> {
-    if (!looksLikeKey(key)) return { ok: false, code: "invalid_key" };
+    if (key.length !== KEY_CHARACTERS) return INVALID_KEY;
     const sha256 = keySha256(key);
     const known = this.#verdicts.get(sha256);
     if (known !== undefined && this.#clock.now() < known.untilMs) return known.verdict;
+    if (!looksLikeKey(key)) return INVALID_KEY;
     return this.#authenticate(key, sha256);
   }
 

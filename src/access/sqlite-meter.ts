@@ -22,6 +22,8 @@ interface Count {
   used: number;
   /** Whether `used` includes what the file holds. */
   isWhole: boolean;
+  /** Whether the file does not hold `used` yet. */
+  isUnwritten: boolean;
 }
 
 interface Statements {
@@ -33,6 +35,7 @@ interface Statements {
 export class SqliteMeter {
   readonly #current: () => DatabaseSync;
   readonly #failed: (error: unknown) => void;
+  /** By subject: the month asked for last. */
   readonly #counts = new GenerationCache<Count>(REMEMBERED_COUNTS);
   readonly #unwritten = new Map<string, Count>();
   #statements: { database: DatabaseSync; prepared: Statements } | null = null;
@@ -50,10 +53,10 @@ export class SqliteMeter {
   take(subject: Subject, limit: number | null, atMs: number): TakeResult {
     const count = this.#count(subject, monthOf(atMs));
     if (limit !== null && count.used >= limit) return { granted: false, used: count.used };
-    const id = idOf(count);
-    if (!this.#unwritten.has(id)) {
+    if (!count.isUnwritten) {
       if (this.#unwritten.size >= UNWRITTEN_COUNTS) return { granted: false, used: count.used };
-      this.#unwritten.set(id, count);
+      this.#unwritten.set(idOf(count), count);
+      count.isUnwritten = true;
     }
     count.used += 1;
     return { granted: true, used: count.used };
@@ -80,7 +83,10 @@ export class SqliteMeter {
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
-    for (const count of batch) this.#unwritten.delete(idOf(count));
+    for (const count of batch) {
+      this.#unwritten.delete(idOf(count));
+      count.isUnwritten = false;
+    }
   }
 
   /** Forgets some of the counts that are past keeping. Returns whether there may be more. */
@@ -91,10 +97,13 @@ export class SqliteMeter {
   }
 
   #count(subject: Subject, month: string): Count {
-    const id = `${month} ${subject}`;
-    const known = this.#counts.get(id) ?? this.#unwritten.get(id);
-    const count = known ?? { subject, month, used: 0, isWhole: false };
-    if (known === undefined) this.#counts.set(id, count);
+    let count = this.#counts.get(subject);
+    if (count?.month !== month) {
+      const id = idOf({ subject, month });
+      const fresh = { subject, month, used: 0, isWhole: false, isUnwritten: false };
+      count = this.#unwritten.get(id) ?? fresh;
+      this.#counts.set(subject, count);
+    }
     if (!count.isWhole) {
       try {
         this.#complete(count);
@@ -131,4 +140,5 @@ export class SqliteMeter {
   }
 }
 
-const idOf = ({ month, subject }: Count): string => `${month} ${subject}`;
+const idOf = ({ month, subject }: Pick<Count, "month" | "subject">): string =>
+  `${month} ${subject}`;

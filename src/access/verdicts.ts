@@ -12,11 +12,12 @@ import type { Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import type { KeyVerdict, MaybePromise } from "./access.ts";
 import { GenerationCache } from "./generation-cache.ts";
-import { keySha256, looksLikeKey } from "./key.ts";
+import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
 import {
   accountItem,
   accountRecord,
   holdingOf,
+  INVALID_KEY,
   judge,
   keyItem,
   keyRecord,
@@ -25,11 +26,12 @@ import {
 } from "./records.ts";
 
 const REMEMBERED_KEYS = 100_000;
+/** Of keys in use at the moment; others are hashed first. */
+const REMEMBERED_TEXTS = 10_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = 3_600_000;
 
-const INVALID: KeyVerdict = { ok: false, code: "invalid_key" };
 const UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 
 interface Remembered {
@@ -51,6 +53,8 @@ export class Verdicts {
   readonly #clock: Clock;
   readonly #state: Reachability;
   readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
+  /** By the key itself, in memory only: hashing it would cost a request more than all else here. */
+  readonly #presented = new GenerationCache<Remembered>(REMEMBERED_TEXTS);
   readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
   readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
   #epoch = 1;
@@ -63,16 +67,26 @@ export class Verdicts {
 
   /** Judges a key as presented; waits only where the state must be asked. Never throws. */
   authenticate(key: string): MaybePromise<KeyVerdict> {
-    if (!looksLikeKey(key)) return INVALID;
-    const sha256 = keySha256(key);
     const nowMs = this.#clock.now();
-    if (!this.#state.healthy) return this.#lastKnown(sha256, nowMs);
+    const lately = this.#presented.get(key);
+    if (lately?.epoch === this.#epoch && this.#state.healthy) {
+      lately.seenAtMs = nowMs;
+      return judge(lately.holding, nowMs);
+    }
+    if (key.length !== KEY_CHARACTERS) return INVALID_KEY;
+    const sha256 = keySha256(key);
+    if (!this.#state.healthy) {
+      return looksLikeKey(key) ? this.#lastKnown(sha256, nowMs) : INVALID_KEY;
+    }
     const known = this.#known.get(sha256);
     if (known?.epoch === this.#epoch) {
+      this.#presented.set(key, known);
       known.seenAtMs = nowMs;
       return judge(known.holding, nowMs);
     }
-    if (this.#unknown.get(sha256) === this.#epoch) return INVALID;
+    if (this.#unknown.get(sha256) === this.#epoch) return INVALID_KEY;
+    // Checked this late, since it costs more than finding a key that is known.
+    if (!looksLikeKey(key)) return INVALID_KEY;
     return this.#lookUpOnce(sha256);
   }
 
@@ -101,7 +115,7 @@ export class Verdicts {
       if (holding === null) {
         this.#unknown.set(sha256, epoch);
         this.#known.delete(sha256);
-        return INVALID;
+        return INVALID_KEY;
       }
       this.#known.set(sha256, { holding, epoch, seenAtMs: nowMs });
       return judge(holding, nowMs);

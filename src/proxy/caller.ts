@@ -2,7 +2,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/access.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
-import { chain } from "./chain.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
 /** A caller whose calls are counted, or whose key is refused. */
@@ -24,6 +23,8 @@ export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: S
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
+const KEY_PREFIX = "cbk_";
+const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
 
 /**
@@ -36,9 +37,12 @@ export function presentedKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     if (isRepeated(request.rawHeaders, "authorization")) return NO_KEY_AT_ALL;
+    if (authorization.startsWith(USUAL_PREFIX)) {
+      return authorization.slice(USUAL_PREFIX.length - KEY_PREFIX.length);
+    }
     const bearer = BEARER.exec(authorization);
     if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
-    if (authorization.startsWith("cbk_")) return NO_KEY_AT_ALL;
+    if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
   }
   // Repeated x-api-key fields arrive joined by commas, which is no key.
   return (request.headers["x-api-key"] as string | undefined) ?? null;
@@ -46,21 +50,26 @@ export function presentedKey(request: IncomingMessage): string | null {
 
 /** Finds out who the caller is; waits only where the state must be asked. */
 export function identify(
-  key: string | null,
-  address: () => AddressGroup,
+  request: IncomingMessage,
+  trustedHops: number,
   gatekeeper: Gatekeeper,
   nowMs: number,
 ): MaybePromise<Caller> {
-  if (key !== null) return chain(gatekeeper.authenticate(key), callerOf);
-  const subject = gatekeeper.addressSubject(address(), nowMs);
+  const key = presentedKey(request);
+  if (key !== null) {
+    const verdict = gatekeeper.authenticate(key);
+    return verdict instanceof Promise ? verdict.then(callerOf) : callerOf(verdict);
+  }
+  const address = addressOf(request, trustedHops);
+  const subject = gatekeeper.addressSubject(address, nowMs);
   return { account: null, tier: TIERS.free, subject, refusal: null };
 }
 
 function callerOf(verdict: KeyVerdict): Caller {
   const refusal = verdict.ok ? null : verdict.code;
   if (!("account" in verdict)) return { account: null, tier: null, subject: null, refusal };
-  const { account, tier } = verdict;
-  return { account, tier: TIERS[tier], subject: `account:${account}`, refusal };
+  const { account, tier, subject } = verdict;
+  return { account, tier: TIERS[tier], subject, refusal };
 }
 
 /** The address group a request is counted for when it carries no key. */

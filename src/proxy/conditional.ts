@@ -1,10 +1,5 @@
 /** Preconditions of GET and HEAD (RFC 9110, 13). */
-
-/** The header fields that matter. */
-export interface Preconditions {
-  readonly ifNoneMatch: string | undefined;
-  readonly ifModifiedSince: string | undefined;
-}
+import type { IncomingHttpHeaders } from "node:http";
 
 const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/y;
 
@@ -14,7 +9,7 @@ const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/y;
  * seconds as HTTP dates are.
  */
 export function isNotModified(
-  { ifNoneMatch, ifModifiedSince }: Preconditions,
+  { "if-none-match": ifNoneMatch, "if-modified-since": ifModifiedSince }: IncomingHttpHeaders,
   etag: string,
   modifiedMs: number,
 ): boolean {

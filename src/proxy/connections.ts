@@ -2,15 +2,18 @@
  * The open connections of a server, and how they come to an end. Node's own `close` is not used:
  * it counts a connection as idle as soon as its answer is handed over, and would cut off what a
  * slow reader has not received yet.
+ *
+ * An answer costs one note here and no listener: answers of a connection are sent in the order of
+ * their requests, so the newest one tells whether any is unfinished.
  */
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
 export class Connections {
   readonly #server: Server;
-  /** Answers not yet wholly given to the operating system, by connection. */
-  readonly #unfinished = new Map<Socket, number>();
+  /** The newest answer begun on each open connection; null before the first. */
+  readonly #newest = new Map<Socket, ServerResponse | null>();
   #closing = false;
 
   /** Construct it before other listeners are added to the server. */
@@ -18,18 +21,21 @@ export class Connections {
     this.#server = server;
     const opened = server instanceof TlsServer ? "secureConnection" : "connection";
     server.on(opened, (socket: Socket) => {
-      this.#unfinished.set(socket, 0);
-      socket.once("close", () => this.#unfinished.delete(socket));
+      this.#newest.set(socket, null);
+      socket.once("close", () => this.#newest.delete(socket));
     });
-    server.on("request", ({ socket }, response) => {
-      this.#count(socket, 1);
-      response.once("close", () => this.#count(socket, -1));
-    });
+    const note = ({ socket }: { socket: Socket }, response: ServerResponse): void => {
+      this.#newest.set(socket, response);
+      if (this.#closing) this.#endAfter(response, socket);
+    };
+    server.on("request", note);
+    server.on("checkExpectation", note);
   }
 
   /** Whether an answer is being sent on this connection. */
   isBusy(socket: Socket): boolean {
-    return (this.#unfinished.get(socket) ?? 0) > 0;
+    const response = this.#newest.get(socket);
+    return response !== undefined && response !== null && !isSent(response);
   }
 
   /** Stops accepting, and resolves when all answers are sent, or after `deadlineMs` at the latest. */
@@ -38,11 +44,12 @@ export class Connections {
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
-    for (const [socket, unfinished] of this.#unfinished) {
-      if (unfinished === 0) socket.destroySoon();
+    for (const [socket, response] of this.#newest) {
+      if (response === null || isSent(response)) socket.destroySoon();
+      else this.#endAfter(response, socket);
     }
     const force = setTimeout(() => {
-      for (const socket of this.#unfinished.keys()) socket.destroy();
+      for (const socket of this.#newest.keys()) socket.destroy();
     }, deadlineMs);
     await closed;
     clearTimeout(force);
@@ -50,10 +57,13 @@ export class Connections {
     this.#server.close();
   }
 
-  #count(socket: Socket, step: 1 | -1): void {
-    const before = this.#unfinished.get(socket);
-    if (before === undefined) return;
-    this.#unfinished.set(socket, before + step);
-    if (this.#closing && before + step === 0) socket.destroySoon();
+  #endAfter(response: ServerResponse, socket: Socket): void {
+    response.once("close", () => {
+      if (this.#newest.get(socket) === response) socket.destroySoon();
+    });
   }
 }
+
+/** Wholly given to the operating system, or given up. */
+const isSent = (response: ServerResponse): boolean =>
+  response.writableFinished || response.destroyed;

@@ -39,33 +39,47 @@ export async function codedForms(plain: Buffer): Promise<Map<Coding, Buffer>> {
   return forms;
 }
 
+/** Headers whose reading is remembered: clients send a few dozen different ones. */
+const REMEMBERED_HEADERS = 256;
+const REMEMBERED_CHARACTERS_MAX = 256;
+const orders = new Map<string, readonly Coding[]>();
+
 /**
- * The coding to answer with, of those there are (identity always is). The highest weight wins; of
+ * The coding to answer with, of those in `forms` (identity always is). The highest weight wins; of
  * equal weights br, then gzip, then identity. No header: identity. Where nothing there is would be
  * acceptable, identity: RFC 9110 lets a server ignore the field rather than fail.
  */
 export function chooseCoding(
   acceptEncoding: string | undefined,
-  isThere: (coding: Coding) => boolean,
+  forms: ReadonlyMap<Coding, unknown>,
 ): Coding {
   if (acceptEncoding === undefined || acceptEncoding === "") return "identity";
-  const weights = parseWeights(acceptEncoding);
-  let chosen: Coding = "identity";
-  // Identity not mentioned is acceptable, but anything asked for by name is preferred to it.
-  let best = weights.get("identity") ?? (weights.get("*") === 0 ? 0 : Number.MIN_VALUE);
-  for (const coding of MADE.toReversed()) {
-    const weight = weightOf(coding, weights);
-    if (weight > 0 && weight >= best && isThere(coding)) {
-      chosen = coding;
-      best = weight;
+  let order = orders.get(acceptEncoding);
+  if (order === undefined) {
+    order = orderOf(acceptEncoding);
+    if (acceptEncoding.length <= REMEMBERED_CHARACTERS_MAX) {
+      if (orders.size >= REMEMBERED_HEADERS) orders.clear();
+      orders.set(acceptEncoding, order);
     }
   }
-  return chosen;
+  for (const coding of order) if (coding === "identity" || forms.has(coding)) return coding;
+  return "identity";
 }
 
-function weightOf(coding: Coding, weights: ReadonlyMap<string, number>): number {
-  const named = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined);
-  return named ?? weights.get("*") ?? 0;
+/** What is acceptable, best first. */
+function orderOf(acceptEncoding: string): readonly Coding[] {
+  const weights = parseWeights(acceptEncoding);
+  const rest = weights.get("*");
+  // Identity not mentioned is acceptable, but anything asked for by name is preferred to it.
+  const identity = weights.get("identity") ?? (rest === 0 ? 0 : Number.MIN_VALUE);
+  const weighted = MADE.map((coding): [Coding, number] => {
+    const named = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined);
+    return [coding, named ?? rest ?? 0];
+  });
+  return [...weighted, ["identity", identity] as [Coding, number]]
+    .filter(([, weight]) => weight > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([coding]) => coding);
 }
 
 const ITEM = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*[qQ]=([01](?:\.\d{0,3})?)\s*)?$/;

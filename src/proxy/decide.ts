@@ -6,11 +6,10 @@ import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, MaybePromise } from "../access/access.ts";
 import { isAdmitted, type AdmittedCaller, type Caller, type Refusal } from "./caller.ts";
 import { chain } from "./chain.ts";
-import { isNotModified } from "./conditional.ts";
-import { nextChangeMs } from "./freshness.ts";
+import { dataReply } from "./data-reply.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
-import { quotaExceeded, remainingAfter, usageReply } from "./meter.ts";
+import { usageReply } from "./meter.ts";
 import type { Pages } from "./pages.ts";
 import { holdsKey, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation } from "./prepared-file.ts";
@@ -20,7 +19,6 @@ import { findResource, isReply } from "./resource.ts";
 import { requiredTier, type DataRoute, type Match, type OpenRoute } from "./routes.ts";
 
 const STATE_RETRY_SECONDS = 5;
-const MAX_AGE_SECONDS_MAX = 60;
 
 /** What answers are made from. */
 export interface Sources {
@@ -49,7 +47,8 @@ export interface Outcome {
 /** Waits only where the state must be asked or a body must be made first. */
 export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outcome> {
   const { request, match, query, caller, nowMs } = exchange;
-  if (lacksHost(request)) {
+  if (request.headers.host === undefined && request.httpVersion === "1.1") {
+    // RFC 9112, 3.2.
     return { reply: problemReply("bad_request", "An HTTP/1.1 request must have a Host field.") };
   }
   if (match === null) {
@@ -85,63 +84,24 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   }
   const refused = refuseBody(request);
   if (refused !== null) return { reply: refused };
-  const acceptEncoding = request.headers["accept-encoding"];
   const { tier } = caller;
-  const asked = { snapshot, tier, route, id, query, acceptEncoding, nowMs };
-  return chain(findResource(asked), (found) =>
-    isReply(found)
-      ? { reply: found }
-      : meteredReply(sources.gatekeeper, exchange, caller, snapshot, found),
-  );
+  const acceptEncoding = request.headers["accept-encoding"];
+  const found = findResource({ snapshot, tier, route, id, query, acceptEncoding, nowMs });
+  const { gatekeeper } = sources;
+  return found instanceof Promise
+    ? found.then((made) => foundReply(gatekeeper, exchange, caller, snapshot, made))
+    : foundReply(gatekeeper, exchange, caller, snapshot, found);
 }
 
-/** Quota, preconditions, and the call counted last, so that only a 200 costs one. */
-function meteredReply(
+function foundReply(
   gatekeeper: Gatekeeper,
   { request, nowMs }: Exchange,
   caller: AdmittedCaller,
   snapshot: LoadedSnapshot,
-  found: Representation,
+  found: Representation | Reply,
 ): MaybePromise<Outcome> {
-  const { subject, tier } = caller;
-  const limit = tier.callsPerMonth;
-  const conditions = {
-    ifNoneMatch: request.headers["if-none-match"],
-    ifModifiedSince: request.headers["if-modified-since"],
-  };
-  const refused = (): Outcome => ({ reply: quotaExceeded(caller, nowMs), remaining: 0 });
-  if (isNotModified(conditions, found.etag, found.modifiedMs)) {
-    const headers = fresh(found.notModifiedHeaders, snapshot, nowMs);
-    const reply = { status: 304, headers, body: null };
-    if (limit === null) return { reply };
-    return chain(gatekeeper.used(subject, nowMs), (used) =>
-      used >= limit ? refused() : { reply },
-    );
-  }
-  const send = (body: Reply["body"]): MaybePromise<Outcome> =>
-    chain(gatekeeper.take(subject, limit, nowMs), ({ granted, used }) => {
-      if (granted) {
-        const headers = fresh(found.headers, snapshot, nowMs);
-        return { reply: { status: 200, headers, body }, remaining: remainingAfter(limit, used) };
-      }
-      // Nobody will read it; whether it ends well no longer matters.
-      if (body instanceof ReadableStream) body.cancel().catch(() => {});
-      return refused();
-    });
-  if (request.method === "HEAD") return send(null);
-  // A stream that cannot be opened is an error, and errors cost nothing: open before counting.
-  return Buffer.isBuffer(found.body) ? send(found.body) : found.body().then(send);
-}
-
-/** Fresh for a minute at most, and never past the moment at which the answer may change. */
-function fresh(
-  headers: Reply["headers"],
-  { stamp }: LoadedSnapshot,
-  nowMs: number,
-): Reply["headers"] {
-  const seconds = Math.floor((nextChangeMs(stamp.head, stamp.graceMs, nowMs) - nowMs) / 1000);
-  const maxAge = Math.min(MAX_AGE_SECONDS_MAX, Math.max(0, seconds));
-  return { ...headers, "cache-control": `private, max-age=${maxAge}` };
+  if (isReply(found)) return { reply: found };
+  return dataReply({ gatekeeper, caller, snapshot, found, request, nowMs });
 }
 
 function openReply(
@@ -183,10 +143,6 @@ function refuseBody(request: IncomingMessage): Reply | null {
   if (coding === undefined && (length === undefined || Number(length) === 0)) return null;
   return problemReply("bad_request", `A ${request.method} request must have no body here.`);
 }
-
-/** RFC 9112, 3.2. */
-const lacksHost = (request: IncomingMessage): boolean =>
-  request.headers.host === undefined && request.httpVersion === "1.1";
 
 const retrySeconds = ({ pollMs }: Pick<Sources, "pollMs">): number =>
   Math.max(1, Math.ceil(pollMs / 1000));

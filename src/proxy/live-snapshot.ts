@@ -9,6 +9,7 @@
 import type { Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
 import type { Logger } from "./log.ts";
@@ -23,6 +24,8 @@ export interface LiveSnapshotOptions {
   readonly graceMs: number;
   /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
   readonly cacheBytes: number;
+  /** Null: snapshots need not be signed. */
+  readonly verifyKeys: readonly VerifyKey[] | null;
 }
 
 /** Why the newest publication is not the one served. */
@@ -111,13 +114,14 @@ export class LiveSnapshot {
   }
 
   async #load(publication: Publication): Promise<void> {
-    const { store, graceMs, cacheBytes, clock, log } = this.#options;
+    const { store, graceMs, cacheBytes, verifyKeys, clock, log } = this.#options;
     this.#newestSeen = publication;
     const startedAt = performance.now();
     try {
       const loaded = await loadSnapshot(store, publication, {
         graceMs,
         budgetBytes: cacheBytes / 2,
+        verifyKeys,
         nowMs: clock.now(),
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });

@@ -14,6 +14,8 @@ import { parseBasketFile, type BasketFile } from "../payload/basket-file.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
+import { requireSignature } from "../snapshot/signature.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
 import { Limiter } from "../store/limiter.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -45,6 +47,8 @@ export interface LoadOptions {
   readonly graceMs: number;
   /** Memory for this snapshot's files. */
   readonly budgetBytes: number;
+  /** Keys of which one must have signed it; null: it need not be signed. */
+  readonly verifyKeys: readonly VerifyKey[] | null;
   readonly nowMs: number;
   /** Told when a streamed file turns out damaged or gone. */
   readonly onStreamFailure: (error: unknown) => void;
@@ -55,7 +59,11 @@ export async function loadSnapshot(
   publication: Publication,
   options: LoadOptions,
 ): Promise<LoadedSnapshot> {
-  const manifest = await readManifest(store, publication, publication.manifest_sha256);
+  const { manifest_sha256 } = publication;
+  const manifest = await readManifest(store, publication, manifest_sha256);
+  if (options.verifyKeys !== null) {
+    await requireSignature(store, publication, manifest_sha256, options.verifyKeys);
+  }
   const stamp: SnapshotStamp = {
     text: snapshotText(publication),
     head: publication.session,

@@ -6,23 +6,18 @@ import { sessionStartMs } from "../market/session.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
 
-export interface ObservedRequest {
-  /** The route's path template, never the path sent. */
-  readonly route: string;
-  readonly status: number;
-  readonly tier: string;
-  readonly durationMs: number;
-}
-
 type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };
+
+interface Counted {
+  readonly labels: RequestLabels;
+  requests: number;
+  ms: number;
+}
 
 export class ProxyMetrics {
   readonly #registry = new Registry();
-  /** Counted here and handed over when asked for: a labelled counter costs a request more. */
-  readonly #counts = new Map<
-    string,
-    { readonly labels: RequestLabels; requests: number; ms: number }
-  >();
+  /** By route, tier and status. Handed over when asked for: a labelled counter costs more. */
+  readonly #counts = new Map<string, Map<string, Map<number, Counted>>>();
 
   constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock) {
     collectDefaultMetrics({ register: this.#registry });
@@ -88,16 +83,22 @@ export class ProxyMetrics {
     );
   }
 
-  observe({ route, status, tier, durationMs }: ObservedRequest): void {
-    const key = `${status} ${tier} ${route}`;
-    const counted = this.#counts.get(key);
-    if (counted === undefined) {
-      const labels = { route, status: String(status), tier };
-      this.#counts.set(key, { labels, requests: 1, ms: durationMs });
-    } else {
+  /** Notes a request: its route's path template (never the path sent), and how it was answered. */
+  observe(route: string, tier: string, status: number, durationMs: number): void {
+    const counted = this.#counts.get(route)?.get(tier)?.get(status);
+    if (counted === undefined) this.#begin({ route, status: String(status), tier }, durationMs);
+    else {
       counted.requests += 1;
       counted.ms += durationMs;
     }
+  }
+
+  #begin(labels: RequestLabels, ms: number): void {
+    const ofRoute = this.#counts.get(labels.route) ?? new Map<string, Map<number, Counted>>();
+    const ofTier = ofRoute.get(labels.tier) ?? new Map<number, Counted>();
+    this.#counts.set(labels.route, ofRoute);
+    ofRoute.set(labels.tier, ofTier);
+    ofTier.set(Number(labels.status), { labels, requests: 1, ms });
   }
 
   /** In the text format 0.0.4. */
@@ -122,7 +123,11 @@ export class ProxyMetrics {
       registers: [this.#registry],
       collect: () => {
         counter.reset();
-        for (const counted of this.#counts.values()) counter.inc(counted.labels, read(counted));
+        for (const ofRoute of this.#counts.values()) {
+          for (const ofTier of ofRoute.values()) {
+            for (const counted of ofTier.values()) counter.inc(counted.labels, read(counted));
+          }
+        }
       },
     });
   }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { isNotModified } from "./conditional.ts";
 import { chooseCoding, codedForms, type Coding } from "./content-coding.ts";
-import { CORS_HEADERS, VARY, type Reply } from "./reply.ts";
+import { CORS_HEADERS, headerLines, VARY, type Reply } from "./reply.ts";
 
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
 const MAX_AGE_SECONDS = 60;
@@ -46,8 +46,7 @@ export class Pages {
     const page = this.#pages.get(path);
     if (page === undefined) throw new Error(`No page is prepared for ${path}`);
     const { source, etagRoot, coded } = page;
-    const accepted = request["accept-encoding"];
-    const coding = chooseCoding(accepted, (name) => coded.has(name));
+    const coding = chooseCoding(request["accept-encoding"], coded);
     const body = coded.get(coding) ?? source.body;
     const headers = {
       ...CORS_HEADERS,
@@ -56,23 +55,19 @@ export class Pages {
       "last-modified": new Date(this.#startedMs).toUTCString(),
       "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
     };
-    const conditions = {
-      ifNoneMatch: request["if-none-match"],
-      ifModifiedSince: request["if-modified-since"],
-    };
-    if (isNotModified(conditions, headers.etag, this.#startedMs)) {
-      return { status: 304, headers, body: null };
+    if (isNotModified(request, headers.etag, this.#startedMs)) {
+      return { status: 304, headers: headerLines(headers), body: null };
     }
     return {
       status: 200,
       body,
-      headers: {
+      headers: headerLines({
         ...headers,
         ...source.headers,
         "content-type": source.mediaType,
         "content-length": String(body.length),
         ...(coding !== "identity" && { "content-encoding": coding }),
-      },
+      }),
     };
   }
 }

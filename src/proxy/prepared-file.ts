@@ -7,7 +7,7 @@ import { sessionKey } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
 import { raiseDelay } from "../payload/envelope.ts";
 import { codedForms, type Coding } from "./content-coding.ts";
-import type { HeaderFields } from "./reply.ts";
+import { headerLines, quickBody, type Body, type HeaderLines } from "./reply.ts";
 import {
   modifiedMs,
   snapshotHeaders,
@@ -32,13 +32,15 @@ export type FileSource =
   | { readonly plain: Buffer }
   | { readonly open: () => Promise<ReadableStream<Uint8Array>> };
 
+type PlainBody = Buffer | (() => Promise<ReadableStream<Uint8Array>>);
+
 /** What is sent: the bytes in one coding, with what is said about them. */
 export interface Representation {
   readonly etag: string;
   readonly modifiedMs: number;
-  readonly headers: HeaderFields;
-  readonly notModifiedHeaders: HeaderFields;
-  readonly body: Buffer | (() => Promise<ReadableStream<Uint8Array>>);
+  readonly headers: HeaderLines;
+  readonly notModifiedHeaders: HeaderLines;
+  readonly body: Body | (() => Promise<ReadableStream<Uint8Array>>);
 }
 
 /** The file while `overdue` sessions are missing. */
@@ -85,7 +87,7 @@ export class PreparedFile {
     }
   }
 
-  #plainBody(overdue: number): Representation["body"] {
+  #plainBody(overdue: number): PlainBody {
     const source = this.#source;
     if (!this.#isRaised(overdue)) return "plain" in source ? source.plain : source.open;
     if ("plain" in source) return raiseDelay(source.plain, overdue);
@@ -93,25 +95,27 @@ export class PreparedFile {
   }
 
   /** A workbook is compressed already; what is streamed is sent as it is stored. */
-  async #codedForms(plain: Representation["body"]): Promise<ReadonlyMap<Coding, Buffer>> {
+  async #codedForms(plain: PlainBody): Promise<ReadonlyMap<Coding, Buffer>> {
     if (this.#file.exportAs === "xlsx" || !Buffer.isBuffer(plain)) return new Map();
     return codedForms(plain);
   }
 
-  #representation(overdue: number, coding: Coding, body: Representation["body"]): Representation {
+  #representation(overdue: number, coding: Coding, plain: PlainBody): Representation {
     const { stamp, position, mediaType, exportAs, tier } = this.#file;
     const etag = this.#etag(overdue, coding);
-    const notModifiedHeaders = { ...snapshotHeaders(stamp, position, overdue), etag };
-    const sizeBytes = Buffer.isBuffer(body) ? body.length : this.#plainBytes(overdue);
-    const headers = {
-      ...notModifiedHeaders,
+    const shared = { ...snapshotHeaders(stamp, position, overdue), etag };
+    const sizeBytes = Buffer.isBuffer(plain) ? plain.length : this.#plainBytes(overdue);
+    const body = Buffer.isBuffer(plain) ? quickBody(plain) : plain;
+    const headers = headerLines({
+      ...shared,
       "content-type": mediaType,
       "content-length": String(sizeBytes),
       ...(coding !== "identity" && { "content-encoding": coding }),
       ...(exportAs !== null && {
         "content-disposition": `attachment; filename="chipboard-${sessionKey(position.session)}-${tier}.${exportAs}"`,
       }),
-    };
+    });
+    const notModifiedHeaders = headerLines(shared);
     return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
   }
 

@@ -46,9 +46,10 @@ export function answerRefusedRequests(
       const caller = { account: null, tier: TIERS.free, subject, refusal: null };
       const left = await remaining(caller, gatekeeper, nowMs);
       const { status, headers, body } = problemReply(code, detail);
-      const fields = { ...headers, "x-ratelimit-remaining": String(left), connection: "close" };
-      const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`;
+      let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+      for (let at = 0; at < headers.length; at += 2)
+        head += `${headers[at]}: ${headers[at + 1]}\r\n`;
+      head += `x-ratelimit-remaining: ${left}\r\nconnection: close\r\n\r\n`;
       socket.end(Buffer.concat([Buffer.from(head), body as Buffer]));
       linger(socket);
     })().catch(() => socket.destroy());

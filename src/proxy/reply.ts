@@ -9,11 +9,29 @@ import {
 
 export type HeaderFields = Readonly<Record<string, string>>;
 
+/** Header fields as they are sent: name, value, name, value … */
+export type HeaderLines = readonly string[];
+
+export const headerLines = (fields: HeaderFields): HeaderLines => Object.entries(fields).flat();
+
+/** The bytes of a body; as text, one character a byte (latin1). */
+export type Body = Buffer | string;
+
+/** Up to here, with room for the header, Node's server writes a text without making a copy first. */
+const TEXT_BYTES_MAX = 15 * 1024;
+
+/**
+ * The form in which a body that is sent over and over costs least: a small one as text goes out in
+ * one piece with its header, which saves a quarter of a request.
+ */
+export const quickBody = (bytes: Buffer): Body =>
+  bytes.length <= TEXT_BYTES_MAX ? bytes.toString("latin1") : bytes;
+
 export interface Reply {
   readonly status: number;
-  readonly headers: HeaderFields;
+  readonly headers: HeaderLines;
   /** Null where there is none, and for HEAD. */
-  readonly body: Buffer | string | ReadableStream<Uint8Array> | null;
+  readonly body: Body | ReadableStream<Uint8Array> | null;
   /** For logs and metrics. */
   readonly code?: ProblemCode;
 }
@@ -34,7 +52,7 @@ export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 /** To a preflight (Fetch, 4.8), and to any other OPTIONS request. */
 export const OPTIONS_REPLY: Reply = {
   status: 204,
-  headers: {
+  headers: headerLines({
     ...CORS_HEADERS,
     allow: ALLOWED_METHODS,
     "access-control-allow-methods": ALLOWED_METHODS,
@@ -42,7 +60,7 @@ export const OPTIONS_REPLY: Reply = {
       "Authorization, X-Api-Key, Accept, Cache-Control, If-None-Match, If-Modified-Since, Pragma",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
-  },
+  }),
   body: null,
 };
 
@@ -64,7 +82,7 @@ export function problemReply(
     status,
     code,
     body,
-    headers: {
+    headers: headerLines({
       ...CORS_HEADERS,
       "content-type": PROBLEM_MEDIA_TYPE,
       "content-length": String(body.length),
@@ -73,7 +91,7 @@ export function problemReply(
       ...(status === 401 && { "www-authenticate": challenge(code) }),
       ...(status === 405 && { allow: ALLOWED_METHODS }),
       ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
-    },
+    }),
   };
 }
 
@@ -83,13 +101,13 @@ export function jsonReply(value: unknown): Reply {
   return {
     status: 200,
     body,
-    headers: {
+    headers: headerLines({
       ...CORS_HEADERS,
       "content-type": "application/json",
       "content-length": String(body.length),
       "cache-control": "no-store",
       vary: VARY,
-    },
+    }),
   };
 }
 

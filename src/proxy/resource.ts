@@ -9,7 +9,7 @@ import { overdueSessions } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation, Variant } from "./prepared-file.ts";
-import { problemReply, type Reply } from "./reply.ts";
+import { headerLines, problemReply, quickBody, type Reply } from "./reply.ts";
 import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
 import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
 
@@ -38,7 +38,7 @@ export function findResource(request: ResourceRequest): MaybePromise<Representat
 export const isReply = (found: Representation | Reply): found is Reply => "status" in found;
 
 function inCoding({ plain, coded }: Variant, acceptEncoding: string | undefined): Representation {
-  return coded.get(chooseCoding(acceptEncoding, (coding) => coded.has(coding))) ?? plain;
+  return coded.get(chooseCoding(acceptEncoding, coded)) ?? plain;
 }
 
 function missing({ snapshot, tier, route, id }: ResourceRequest): Reply {
@@ -66,13 +66,15 @@ function basketResource(request: ResourceRequest, overdue: number): Representati
   const basket = readBasket(request.query, baskets);
   if ("status" in basket) return basket;
   const { constituents, weights, weighting } = basket;
-  const body = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
-  const etag = `"${sha256Hex(body).slice(0, 32)}"`;
-  const notModifiedHeaders = { ...snapshotHeaders(stamp, baskets.envelope, overdue), etag };
-  const headers = {
-    ...notModifiedHeaders,
+  const bytes = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
+  const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
+  const shared = { ...snapshotHeaders(stamp, baskets.envelope, overdue), etag };
+  const notModifiedHeaders = headerLines(shared);
+  const headers = headerLines({
+    ...shared,
     "content-type": "application/json",
-    "content-length": String(body.length),
-  };
+    "content-length": String(bytes.length),
+  });
+  const body = quickBody(bytes);
   return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
 }

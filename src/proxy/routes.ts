@@ -2,7 +2,14 @@
  * The addresses of the service. The path is compared as it was sent: no decoding, no dot segments,
  * no trailing slash, so that nothing but the exact path finds anything.
  */
-import { KEY_TIER_NAMES, TIERS, type KeyTierName, type Tier } from "../market/tier.ts";
+import {
+  KEY_TIER_NAMES,
+  TIER_NAMES,
+  TIERS,
+  type KeyTierName,
+  type Tier,
+  type TierName,
+} from "../market/tier.ts";
 import { FILES } from "../store/paths.ts";
 import { namesBasket, type Query } from "./parameters.ts";
 
@@ -36,13 +43,18 @@ export interface OpenRoute {
 export type Route = DataRoute | UsageRoute | OpenRoute;
 
 const everyone = (): boolean => true;
+/** The paths are made once, not for each request. */
+const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
+  const paths = new Map(TIER_NAMES.map((name) => [name, path(name)]));
+  return (tier) => paths.get(tier.name) as string;
+};
 const exports_ = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 
 export const BOARD_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/prices`,
   isOffered: everyone,
-  file: (tier) => FILES.board(tier.name),
+  file: eachTier(FILES.board),
   takesBasket: false,
 };
 
@@ -58,7 +70,7 @@ export const INDEX_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/index`,
   isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
-  file: (tier) => FILES.index(tier.name),
+  file: eachTier(FILES.index),
   takesBasket: true,
 };
 
@@ -66,7 +78,7 @@ export const CSV_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/export.csv`,
   isOffered: exports_("csv"),
-  file: (tier) => FILES.csv(tier.name),
+  file: eachTier(FILES.csv),
   takesBasket: false,
 };
 
@@ -74,7 +86,7 @@ export const XLSX_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/export.xlsx`,
   isOffered: exports_("xlsx"),
-  file: (tier) => FILES.xlsx(tier.name),
+  file: eachTier(FILES.xlsx),
   takesBasket: false,
 };
 
@@ -97,14 +109,12 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
   { kind: "readyz", path: "/readyz" },
 ];
 
-const EXACT = new Map<string, Route>(
+const EXACT = new Map<string, Match>(
   [BOARD_ROUTE, INDEX_ROUTE, CSV_ROUTE, XLSX_ROUTE, USAGE_ROUTE, ...OPEN_ROUTES].map((route) => [
     route.path,
-    route,
+    { route, id: "" },
   ]),
 );
-/** The paths of routes without `{id}`. */
-export const EXACT_PATHS: readonly string[] = [...EXACT.keys()];
 
 const CONTRACT_PREFIX = CONTRACT_ROUTE.path.slice(0, -"{id}".length);
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
@@ -117,8 +127,8 @@ export interface Match {
 
 /** The route of a path as sent, or null. */
 export function findRoute(path: string): Match | null {
-  const route = EXACT.get(path);
-  if (route !== undefined) return { route, id: "" };
+  const exact = EXACT.get(path);
+  if (exact !== undefined) return exact;
   if (!path.startsWith(CONTRACT_PREFIX)) return null;
   const segment = path.slice(CONTRACT_PREFIX.length);
   if (segment === "" || segment.includes("/") || DOT_SEGMENT.test(segment)) return null;

@@ -1,10 +1,10 @@
 /** The proxy as a whole: snapshot, application, sockets, and an orderly end. */
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { toNodeHandler } from "h3/node";
 import type { Gatekeeper } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { createApp } from "./app.ts";
 import { Connections } from "./connections.ts";
@@ -61,6 +61,8 @@ export interface ProxyOptions {
   /** PEM; null: plain HTTP. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
   readonly cacheBytes: number;
+  /** Snapshots must be signed by one of them; without, none need be. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
   readonly limits?: Partial<ConnectionLimits>;
 }
 
@@ -92,6 +94,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     pollMs,
     graceMs,
     cacheBytes: options.cacheBytes,
+    verifyKeys: options.verifyKeys ?? null,
   });
   const metrics = new ProxyMetrics(live, gatekeeper, clock);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
@@ -103,11 +106,24 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const pages = await Pages.prepare(await documentationPages(), clock.now());
     await live.start();
     const { trustedHops } = options;
-    const app = createApp({ live, gatekeeper, clock, log, metrics, pages, pollMs, trustedHops });
+    const { stalledMs } = limits;
+    const app = createApp({
+      live,
+      gatekeeper,
+      clock,
+      log,
+      metrics,
+      pages,
+      pollMs,
+      trustedHops,
+      stalledMs,
+    });
     const server = createHttpServer(limits, tls);
     const connections = new Connections(server);
     answerRefusedRequests(server, connections, gatekeeper, clock);
-    serveApp(server, app, log);
+    server.on("request", app);
+    // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
+    server.on("checkExpectation", app);
     const scheme = tls === null ? "http" : "https";
     const url = await listen(server, scheme, host, options.port, options.reusePort);
     opened.push(connections);
@@ -143,24 +159,5 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
       throw new InputError(`--tls-cert and --tls-key cannot be used: ${reason}`, [], { cause });
     }
   }
-  server.timeout = limits.stalledMs;
   return server;
-}
-
-function serveApp(server: Server, app: ReturnType<typeof createApp>, log: Logger): void {
-  const handle = toNodeHandler(app);
-  server.on("request", (request, response) => {
-    // Host decides nothing here, and one that is no host would make h3 fail on its URL.
-    if (request.headers.host !== undefined || request.httpVersion !== "1.1") {
-      request.headers.host = "localhost";
-    }
-    try {
-      void handle(request, response);
-    } catch (error) {
-      log.error({ err: error }, "request cannot be handled");
-      response.destroy();
-    }
-  });
-  // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
-  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
 }

@@ -67,6 +67,7 @@ export function stateContract(name: string, create: () => Promise<StateUnderTest
         ok: true,
         account: "acme",
         tier: "starter",
+        subject: "account:acme",
       });
       const { createKey } = await import("../../src/access/key.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
@@ -90,7 +91,7 @@ export function stateContract(name: string, create: () => Promise<StateUnderTest
       await registry.setAccount("acme", { suspended: false, tier: "starter" });
       await vi.waitFor(async () => {
         const verdict = await gatekeeper.authenticate(key);
-        expect(verdict).toEqual({ ok: true, account: "acme", tier: "starter" });
+        expect(verdict).toMatchObject({ ok: true, account: "acme", tier: "starter" });
       }, WITHIN_FIVE_SECONDS);
       await registry.revokeKey(keyId);
       await expectSoon(gatekeeper, key, "invalid_key");

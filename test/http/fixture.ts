@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pino } from "pino";
 import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
 import type { Registry } from "../../src/access/registry.ts";
 import type { Clock } from "../../src/clock.ts";
@@ -17,6 +16,7 @@ import {
   type Session,
 } from "../../src/market/session.ts";
 import type { ProxyOptions, RunningProxy } from "../../src/proxy/server.ts";
+import { createLogger } from "../../src/proxy/log.ts";
 import { startProxy } from "../../src/proxy/server.ts";
 import { publish, type PublishResult } from "../../src/publish/publish.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -177,7 +177,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   const pro = (await registry.createKey("large", null)).key;
   const gatekeeper = await openGatekeeper(state, clock);
   const logged: string[] = [];
-  const log = pino({ level: "info", base: null }, { write: (line: string) => logged.push(line) });
+  const log = createLogger("info", clock, { write: (line) => logged.push(line) });
   const proxy: RunningProxy = await startProxy({
     log,
     host: "127.0.0.1",
