@@ -1,43 +1,9 @@
-/**
- * Content codings (RFC 9110, 8.4 and 12.5.3). Bodies are coded once, when a snapshot is loaded, on
- * the thread pool of the runtime, so that answers go on meanwhile.
- */
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
-import { Limiter } from "../store/limiter.ts";
+/** Content codings (RFC 9110, 8.4 and 12.5.3): which form of a body to send. See coder.ts. */
 
 export type Coding = "br" | "gzip" | "identity";
 
 /** What the proxy makes, best first. */
 const MADE = ["br", "gzip"] as const;
-
-/** One for each core of a small machine, so that the pool keeps threads for reading files. */
-const limiter = new Limiter(2);
-
-/** Quality of the small files that are asked for most, and of large ones, where it costs time. */
-const BROTLI_QUALITY = { small: 9, large: 5 };
-const LARGE_BYTES = 64 * 1024;
-
-const brotli = promisify(brotliCompress);
-const deflate = promisify(gzip);
-
-/** The coded forms of `plain` that are smaller than it. */
-export async function codedForms(plain: Buffer): Promise<Map<Coding, Buffer>> {
-  const forms = new Map<Coding, Buffer>();
-  const quality = plain.length < LARGE_BYTES ? BROTLI_QUALITY.small : BROTLI_QUALITY.large;
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: quality,
-    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-    [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
-  };
-  const [br, gz] = await Promise.all([
-    limiter.run(() => brotli(plain, { params })),
-    limiter.run(() => deflate(plain)),
-  ]);
-  if (br.length < plain.length) forms.set("br", br);
-  if (gz.length < plain.length) forms.set("gzip", gz);
-  return forms;
-}
 
 /** Headers whose reading is remembered: clients send a few dozen different ones. */
 const REMEMBERED_HEADERS = 256;

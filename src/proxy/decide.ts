@@ -65,7 +65,7 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   }
   const { route, id } = match;
   if (route.kind !== "data" && route.kind !== "usage") {
-    return { reply: openReply(sources, route, exchange) };
+    return chain(openReply(sources, route, exchange), (reply) => ({ reply }));
   }
   if (!isAdmitted(caller)) return { reply: refusalReply(caller.refusal) };
   if (route.kind === "usage") {
@@ -108,7 +108,7 @@ function openReply(
   { live, gatekeeper, pages, pollMs }: Sources,
   route: OpenRoute,
   { request, nowMs }: Exchange,
-): Reply {
+): MaybePromise<Reply> {
   if (route.kind === "healthz") return healthReply();
   if (route.kind === "page") return pages.reply(route.path, request.headers);
   return readinessReply(live, gatekeeper, nowMs, retrySeconds({ pollMs }));

@@ -11,7 +11,7 @@ import { DamageError } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
+import { codeFiles, loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
 import type { Logger } from "./log.ts";
 
 const RETRY_MS_MAX = 60_000;
@@ -122,9 +122,12 @@ export class LiveSnapshot {
         graceMs,
         budgetBytes: cacheBytes / 2,
         verifyKeys,
-        nowMs: clock.now(),
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });
+      const coded = codeFiles(loaded, clock, () => !this.#closed);
+      // The old snapshot answers meanwhile. Where there is none, answers come before all is coded.
+      if (this.#current !== null) await coded;
+      else coded.catch((error: unknown) => log.error({ err: error }, "snapshot not compressed"));
       if (this.#closed) return;
       this.#current = loaded;
       this.#trouble = null;

@@ -7,6 +7,7 @@
  * now, and streamed from the store (and proven again) when they are asked for.
  */
 import { createHash } from "node:crypto";
+import type { Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import { parseSession, type Session } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
@@ -49,7 +50,6 @@ export interface LoadOptions {
   readonly budgetBytes: number;
   /** Keys of which one must have signed it; null: it need not be signed. */
   readonly verifyKeys: readonly VerifyKey[] | null;
-  readonly nowMs: number;
   /** Told when a streamed file turns out damaged or gone. */
   readonly onStreamFailure: (error: unknown) => void;
 }
@@ -70,7 +70,6 @@ export async function loadSnapshot(
     publishedAtMs: Date.parse(publication.at),
     graceMs: options.graceMs,
   };
-  const overdue = overdueSessions(stamp.head, stamp.graceMs, options.nowMs);
   const held = chooseHeld(manifest.files, options.budgetBytes);
   const files = new Map<string, PreparedFile>();
   const inner = new Map<string, Buffer>();
@@ -88,9 +87,7 @@ export async function loadSnapshot(
           const source = held.has(entry.path)
             ? { plain: await readVerified(store, key, entry.sha256) }
             : await streamedSource(store, key, entry, options.onStreamFailure);
-          const file = preparedFile(entry, entry.tier, manifest, stamp, source);
-          await file.variant(overdue);
-          files.set(entry.path, file);
+          files.set(entry.path, preparedFile(entry, entry.tier, manifest, stamp, source));
         }
       }),
     ),
@@ -106,6 +103,21 @@ export async function loadSnapshot(
     baskets: readBaskets(innerFile(inner, FILES.basket("pro"), stamp)),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
+}
+
+/**
+ * Makes the coded forms of all files, one after another, while `isWanted`. What is asked for before
+ * its turn is made then.
+ */
+export async function codeFiles(
+  { stamp, files }: LoadedSnapshot,
+  clock: Clock,
+  isWanted: () => boolean,
+): Promise<void> {
+  for (const file of files.values()) {
+    if (!isWanted()) return;
+    await file.variant(overdueSessions(stamp.head, stamp.graceMs, clock.now()));
+  }
 }
 
 /** Files that are read, not sent. */

@@ -1,8 +1,10 @@
 /** Fixed files: the OpenAPI document and the documentation page with what it needs. */
 import type { IncomingHttpHeaders } from "node:http";
+import type { MaybePromise } from "../access/access.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { isNotModified } from "./conditional.ts";
-import { chooseCoding, codedForms, type Coding } from "./content-coding.ts";
+import { codedForms, type CodedForms } from "./coder.ts";
+import { chooseCoding } from "./content-coding.ts";
 import { CORS_HEADERS, headerLines, VARY, type Reply } from "./reply.ts";
 
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
@@ -19,33 +21,42 @@ export interface PageSource {
 interface Page {
   readonly source: PageSource;
   readonly etagRoot: string;
-  readonly coded: ReadonlyMap<Coding, Buffer>;
+  /** Null until they are made. */
+  coded: CodedForms | null;
 }
 
 export class Pages {
   readonly #pages: ReadonlyMap<string, Page>;
   readonly #startedMs: number;
 
-  private constructor(pages: ReadonlyMap<string, Page>, startedMs: number) {
-    this.#pages = pages;
+  /** `startedMs` (epoch) dates the files. */
+  constructor(sources: readonly PageSource[], startedMs: number) {
     this.#startedMs = startedMs;
-  }
-
-  /** Codes the files once. `startedMs` (epoch) dates them. */
-  static async prepare(sources: readonly PageSource[], startedMs: number): Promise<Pages> {
-    const pages = await Promise.all(
-      sources.map(async (source): Promise<[string, Page]> => {
+    this.#pages = new Map(
+      sources.map((source): [string, Page] => {
         const etagRoot = sha256Hex(source.body).slice(0, 32);
-        return [source.path, { source, etagRoot, coded: await codedForms(source.body) }];
+        return [source.path, { source, etagRoot, coded: null }];
       }),
     );
-    return new Pages(new Map(pages), startedMs);
   }
 
-  reply(path: string, request: IncomingHttpHeaders): Reply {
+  /** Codes the files that nobody has asked for yet. */
+  async prepare(): Promise<void> {
+    for (const page of this.#pages.values()) page.coded ??= await codedForms(page.source.body);
+  }
+
+  /** A promise only for the first to ask. */
+  reply(path: string, request: IncomingHttpHeaders): MaybePromise<Reply> {
     const page = this.#pages.get(path);
-    if (page === undefined) throw new Error(`No page is prepared for ${path}`);
-    const { source, etagRoot, coded } = page;
+    if (page === undefined) throw new Error(`There is no page at ${path}`);
+    if (page.coded !== null) return this.#reply(page, page.coded, request);
+    return codedForms(page.source.body).then((coded) => {
+      page.coded = coded;
+      return this.#reply(page, coded, request);
+    });
+  }
+
+  #reply({ source, etagRoot }: Page, coded: CodedForms, request: IncomingHttpHeaders): Reply {
     const coding = chooseCoding(request["accept-encoding"], coded);
     const body = coded.get(coding) ?? source.body;
     const headers = {

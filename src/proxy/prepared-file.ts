@@ -6,7 +6,8 @@
 import { sessionKey } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
 import { raiseDelay } from "../payload/envelope.ts";
-import { codedForms, type Coding } from "./content-coding.ts";
+import { codedForms, type CodedForms } from "./coder.ts";
+import type { Coding } from "./content-coding.ts";
 import { headerLines, quickBody, type Body, type HeaderLines } from "./reply.ts";
 import {
   modifiedMs,
@@ -95,7 +96,7 @@ export class PreparedFile {
   }
 
   /** A workbook is compressed already; what is streamed is sent as it is stored. */
-  async #codedForms(plain: PlainBody): Promise<ReadonlyMap<Coding, Buffer>> {
+  async #codedForms(plain: PlainBody): Promise<CodedForms> {
     if (this.#file.exportAs === "xlsx" || !Buffer.isBuffer(plain)) return new Map();
     return codedForms(plain);
   }

@@ -1,0 +1,80 @@
+/**
+ * Makes the coded forms of bodies (br, gzip) beside the answers: in a thread of its own, one body
+ * after another, which on Linux runs only when nothing else wants the core. So a snapshot of any
+ * size is prepared under load without answers waiting for it.
+ *
+ * The thread is started when there is something to do, and ends when there is nothing for a while.
+ */
+import { Worker } from "node:worker_threads";
+import type { Coding } from "./content-coding.ts";
+
+const IDLE_MS = 1_000;
+/** It holds next to nothing on its heap; bodies are outside of it. */
+const YOUNG_MB = 2;
+const OLD_MB = 64;
+
+/** A body's forms that are smaller than it. */
+export type CodedForms = ReadonlyMap<Coding, Buffer>;
+
+export interface CodedMessage {
+  readonly br: Uint8Array;
+  readonly gzip: Uint8Array;
+}
+
+interface Job {
+  readonly plain: Buffer;
+  readonly resolve: (forms: CodedForms) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const queue: Job[] = [];
+let running: Job | null = null;
+let worker: Worker | null = null;
+let idle: NodeJS.Timeout | undefined;
+
+/** The forms of `plain` that are smaller than it. Rejects where the thread cannot go on. */
+export function codedForms(plain: Buffer): Promise<CodedForms> {
+  return new Promise((resolve, reject) => {
+    queue.push({ plain, resolve, reject });
+    next();
+  });
+}
+
+function next(): void {
+  if (running !== null) return;
+  running = queue.shift() ?? null;
+  clearTimeout(idle);
+  if (running === null) {
+    idle = setTimeout(() => void worker?.terminate(), IDLE_MS).unref();
+    return;
+  }
+  worker ??= start();
+  worker.postMessage(running.plain, []);
+}
+
+function start(): Worker {
+  const started = new Worker(new URL("coder-worker.ts", import.meta.url), {
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB, maxOldGenerationSizeMb: OLD_MB },
+  });
+  started.unref();
+  started.on("message", ({ br, gzip }: CodedMessage) => {
+    const forms = new Map<Coding, Buffer>();
+    const bytes = running?.plain.length ?? 0;
+    if (br.length < bytes) forms.set("br", Buffer.from(br.buffer));
+    if (gzip.length < bytes) forms.set("gzip", Buffer.from(gzip.buffer));
+    settle((job) => job.resolve(forms));
+  });
+  let failure: unknown = new Error("The thread that codes bodies has ended");
+  started.on("error", (error) => (failure = error));
+  started.on("exit", () => {
+    worker = null;
+    settle((job) => job.reject(failure));
+  });
+  return started;
+}
+
+function settle(tell: (job: Job) => void): void {
+  if (running !== null) tell(running);
+  running = null;
+  next();
+}
