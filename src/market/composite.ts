@@ -4,6 +4,7 @@
  * against the base, never chained. The base is one calendar year before the session and equals 100.
  * Because it rolls, levels of different sessions are not one series.
  */
+import { errorOf, roundCertain } from "./certain.ts";
 import { CHANGE_DECIMALS } from "./change.ts";
 import { ratio, roundRatio, sumRatios, type Decimal, type Micros, type Ratio } from "./decimal.ts";
 
@@ -51,6 +52,9 @@ export const EQUAL_WEIGHT = 1n;
 /**
  * Prices a basket. `weights[i]`, a positive integer in any common scale, belongs to
  * `constituents[i]`; the weights are normalised to sum 1.
+ *
+ * Every figure is the exact one, rounded once: in doubles where that is certain, by fractions where
+ * it is not.
  */
 export function composite(
   constituents: readonly Constituent[],
@@ -59,55 +63,149 @@ export function composite(
   if (constituents.length === 0) {
     return { level: null, chg24hPct: null, chg30dPct: null, contributions: [] };
   }
-  const weighted = constituents.map((item, at) => ({ ...item, weight: weights[at] as bigint }));
-  const totalWeight = weighted.reduce((sum, { weight }) => sum + weight, 0n);
-  const meanOf = (price: (item: Constituent) => Micros): Ratio =>
-    sumRatios(weighted.map((item) => ratio(item.weight * BigInt(price(item)), BigInt(item.base))));
-
-  const now = meanOf((item) => item.now);
-  const then24h = meanOf((item) => item.then24h);
-  const then30d = meanOf((item) => item.then30d);
+  const exact = new ExactBasket(constituents, weights);
+  const sums = sumsOf(constituents, weights);
+  const error = errorOf(constituents.length);
+  const changePct = (moved: number, magnitude: number, then: number): Decimal | null =>
+    roundCertain((100 * moved) / then, (200 * error * magnitude) / then, CHANGE_DECIMALS);
+  const level = (100 * sums.now) / sums.weight;
   return {
-    level: roundRatio(ratio(now.numerator * 100n, now.denominator * totalWeight), INDEX_DECIMALS),
-    chg24hPct: changeOfMeans(now, then24h),
-    chg30dPct: changeOfMeans(now, then30d),
-    contributions: weighted.map((item) => contributionOf(item, totalWeight, then24h)),
+    level: roundCertain(level, level * error, INDEX_DECIMALS) ?? exact.level(),
+    chg24hPct:
+      changePct(sums.moved24h, sums.magnitude24h, sums.then24h) ??
+      exact.changePct((item) => item.then24h),
+    chg30dPct:
+      changePct(sums.moved30d, sums.magnitude30d, sums.then30d) ??
+      exact.changePct((item) => item.then30d),
+    contributions: constituents.map((item, at) => {
+      const { id, ticker, segment, now, base, then24h } = item;
+      const percent = 100 * Number(weights[at]);
+      const rounded = (value: number, decimals: number): Decimal | null =>
+        roundCertain(value, Math.abs(value) * error, decimals);
+      return {
+        id,
+        ticker,
+        segment,
+        weightPct: rounded(percent / sums.weight, INDEX_DECIMALS) ?? exact.weightPct(at),
+        base,
+        now,
+        relative: rounded(now / base, RELATIVE_DECIMALS) ?? exact.relative(at),
+        contribution:
+          rounded(((percent / sums.weight) * (now - base)) / base, INDEX_DECIMALS) ??
+          exact.contribution(at),
+        contribution24hPct:
+          rounded(((percent / base) * (now - then24h)) / sums.then24h, INDEX_DECIMALS) ??
+          exact.contribution24hPct(at),
+      };
+    }),
   };
 }
 
-function changeOfMeans(now: Ratio, then: Ratio): Decimal {
-  const nowOverThen = now.numerator * then.denominator;
-  const unity = now.denominator * then.numerator;
-  return roundRatio(ratio((nowOverThen - unity) * 100n, unity), CHANGE_DECIMALS);
+/** Of weighted relatives, in doubles. Magnitudes are sums of absolute moves. */
+interface Sums {
+  weight: number;
+  now: number;
+  then24h: number;
+  then30d: number;
+  moved24h: number;
+  moved30d: number;
+  magnitude24h: number;
+  magnitude30d: number;
 }
 
-function contributionOf(
-  item: Constituent & { weight: bigint },
-  totalWeight: bigint,
-  then24h: Ratio,
-): Contribution {
-  const now = BigInt(item.now);
-  const base = BigInt(item.base);
-  const percentOfTotal = item.weight * 100n;
-  return {
-    id: item.id,
-    ticker: item.ticker,
-    segment: item.segment,
-    weightPct: roundRatio(ratio(percentOfTotal, totalWeight), INDEX_DECIMALS),
-    base: item.base,
-    now: item.now,
-    relative: roundRatio(ratio(now, base), RELATIVE_DECIMALS),
-    contribution: roundRatio(
-      ratio(percentOfTotal * (now - base), totalWeight * base),
-      INDEX_DECIMALS,
-    ),
-    // The total weight cancels out: it divides both the item's move and the sum it is taken of.
-    contribution24hPct: roundRatio(
-      ratio(
-        percentOfTotal * (now - BigInt(item.then24h)) * then24h.denominator,
-        base * then24h.numerator,
+function sumsOf(constituents: readonly Constituent[], weights: readonly bigint[]): Sums {
+  const sums = {
+    weight: 0,
+    now: 0,
+    then24h: 0,
+    then30d: 0,
+    moved24h: 0,
+    moved30d: 0,
+    magnitude24h: 0,
+    magnitude30d: 0,
+  };
+  for (const [at, { now, base, then24h, then30d }] of constituents.entries()) {
+    const weight = Number(weights[at]);
+    const share = weight / base;
+    // Levels are whole numbers of at most 10¹⁵, so their differences are exact.
+    const moved24h = share * (now - then24h);
+    const moved30d = share * (now - then30d);
+    sums.weight += weight;
+    sums.now += share * now;
+    sums.then24h += share * then24h;
+    sums.then30d += share * then30d;
+    sums.moved24h += moved24h;
+    sums.moved30d += moved30d;
+    sums.magnitude24h += Math.abs(moved24h);
+    sums.magnitude30d += Math.abs(moved30d);
+  }
+  return sums;
+}
+
+/** The figures of a basket by fractions of whole numbers. */
+class ExactBasket {
+  readonly #constituents: readonly Constituent[];
+  readonly #weights: readonly bigint[];
+
+  constructor(constituents: readonly Constituent[], weights: readonly bigint[]) {
+    this.#constituents = constituents;
+    this.#weights = weights;
+  }
+
+  level(): Decimal {
+    const now = this.#sumOf((item) => item.now);
+    const hundredths = ratio(now.numerator * 100n, now.denominator * this.#totalWeight());
+    return roundRatio(hundredths, INDEX_DECIMALS);
+  }
+
+  changePct(then: (item: Constituent) => Micros): Decimal {
+    const now = this.#sumOf((item) => item.now);
+    const before = this.#sumOf(then);
+    const nowOverBefore = now.numerator * before.denominator;
+    const unity = now.denominator * before.numerator;
+    return roundRatio(ratio((nowOverBefore - unity) * 100n, unity), CHANGE_DECIMALS);
+  }
+
+  weightPct(at: number): Decimal {
+    return roundRatio(ratio(this.#percent(at), this.#totalWeight()), INDEX_DECIMALS);
+  }
+
+  relative(at: number): Decimal {
+    const { now, base } = this.#item(at);
+    return roundRatio(ratio(BigInt(now), BigInt(base)), RELATIVE_DECIMALS);
+  }
+
+  contribution(at: number): Decimal {
+    const { now, base } = this.#item(at);
+    const moved = this.#percent(at) * BigInt(now - base);
+    return roundRatio(ratio(moved, this.#totalWeight() * BigInt(base)), INDEX_DECIMALS);
+  }
+
+  /** The total weight cancels out: it divides both the item's move and the sum it is taken of. */
+  contribution24hPct(at: number): Decimal {
+    const { now, base, then24h } = this.#item(at);
+    const before = this.#sumOf((item) => item.then24h);
+    const moved = this.#percent(at) * BigInt(now - then24h) * before.denominator;
+    return roundRatio(ratio(moved, BigInt(base) * before.numerator), INDEX_DECIMALS);
+  }
+
+  #item(at: number): Constituent {
+    return this.#constituents[at] as Constituent;
+  }
+
+  #percent(at: number): bigint {
+    return (this.#weights[at] as bigint) * 100n;
+  }
+
+  #totalWeight(): bigint {
+    return this.#weights.reduce((sum, weight) => sum + weight, 0n);
+  }
+
+  #sumOf(price: (item: Constituent) => Micros): Ratio {
+    return sumRatios(
+      this.#constituents.map((item, at) =>
+        ratio((this.#weights[at] as bigint) * BigInt(price(item)), BigInt(item.base)),
       ),
-      INDEX_DECIMALS,
-    ),
-  };
+    );
+  }
 }

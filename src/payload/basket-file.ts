@@ -8,7 +8,14 @@ import { formatMicros } from "../market/decimal.ts";
 import { parseSession, type Session } from "../market/session.ts";
 import type { ExclusionReason, Membership } from "../market/view.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
-import { indexBody, lines } from "./index-body.ts";
+import {
+  constituentText,
+  indexBody,
+  indexHead,
+  lines,
+  type ConstituentText,
+  type IndexKind,
+} from "./index-body.ts";
 
 const basketFileSchema = z.object({
   session_utc: z.string(),
@@ -38,6 +45,10 @@ export interface BasketFile {
   readonly envelope: Envelope;
   /** Every contract on the board, by id. */
   readonly contracts: ReadonlyMap<string, BasketEntry>;
+  /** Of each constituent, made when the file is read. */
+  readonly texts: ReadonlyMap<string, ConstituentText>;
+  /** The heads of bodies, by weighting and sessions overdue; kept as they are made. */
+  readonly heads: Map<string, string>;
 }
 
 /** The file's text. */
@@ -59,6 +70,11 @@ export function renderBasketFile(envelope: Envelope, members: readonly Membershi
 /** Reads the file. Throws (ZodError, SyntaxError) where it is none. */
 export function parseBasketFile(bytes: Uint8Array): BasketFile {
   const file = basketFileSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
+  const contracts = new Map(file.contracts.map(entryOf));
+  const texts = new Map<string, ConstituentText>();
+  for (const [id, entry] of contracts) {
+    if (!("excluded" in entry)) texts.set(id, constituentText(entry));
+  }
   return {
     envelope: {
       session: parseSession(file.session_utc) as Session,
@@ -66,25 +82,24 @@ export function parseBasketFile(bytes: Uint8Array): BasketFile {
       license: file.license,
       attribution: file.attribution,
     },
-    contracts: new Map(
-      file.contracts.map((item): [string, BasketEntry] => {
-        if ("excluded" in item) return [item.id, { excluded: item.excluded }];
-        const { id, ticker, segment } = item;
-        return [
-          id,
-          {
-            id,
-            ticker,
-            segment,
-            now: micros(item.spot_usd),
-            base: micros(item.base_usd),
-            then24h: micros(item.then_24h_usd),
-            then30d: micros(item.then_30d_usd),
-          },
-        ];
-      }),
-    ),
+    contracts,
+    texts,
+    heads: new Map(),
   };
+}
+
+function entryOf(
+  item: z.infer<typeof basketFileSchema>["contracts"][number],
+): [string, BasketEntry] {
+  if ("excluded" in item) return [item.id, { excluded: item.excluded }];
+  const { id, ticker, segment } = item;
+  const levels = {
+    now: micros(item.spot_usd),
+    base: micros(item.base_usd),
+    then24h: micros(item.then_24h_usd),
+    then30d: micros(item.then_30d_usd),
+  };
+  return [id, { id, ticker, segment, ...levels }];
 }
 
 /**
@@ -98,13 +113,19 @@ export function basketBody(
   weighting: "equal" | "custom",
   overdueSessions: number,
 ): string {
-  const delayedSessions = file.envelope.delayedSessions + overdueSessions;
-  return indexBody(
-    { ...file.envelope, delayedSessions },
-    { name: "basket", weighting },
-    composite(constituents, weights),
-    [],
-  );
+  const head = headOf(file, weighting, overdueSessions);
+  const textOf = ({ id }: { id: string }): ConstituentText => file.texts.get(id) as ConstituentText;
+  return indexBody(head, composite(constituents, weights), [], textOf);
+}
+
+function headOf(file: BasketFile, weighting: IndexKind["weighting"], overdue: number): string {
+  const name = `${weighting} ${overdue}`;
+  const known = file.heads.get(name);
+  if (known !== undefined) return known;
+  const delayedSessions = file.envelope.delayedSessions + overdue;
+  const head = indexHead({ ...file.envelope, delayedSessions }, { name: "basket", weighting });
+  file.heads.set(name, head);
+  return head;
 }
 
 /** Exact: a level has at most 15 digits, which a double keeps. */

@@ -1,5 +1,5 @@
 /** The body of an index or basket response, as JSON text. */
-import type { Composite } from "../market/composite.ts";
+import type { Composite, Contribution } from "../market/composite.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
 import type { ExclusionReason } from "../market/view.ts";
@@ -12,31 +12,52 @@ export interface IndexKind {
   readonly weighting: "equal" | "custom";
 }
 
-/**
- * Decimals are written as they are, digit by digit: a detour through floating point could change
- * them.
- */
-export function indexBody(
-  envelope: Envelope,
-  kind: IndexKind,
-  result: Composite,
-  excluded: readonly { readonly id: string; readonly reason: ExclusionReason }[],
-): string {
+/** The parts of a contribution that do not depend on the basket. */
+export interface ConstituentText {
+  readonly identity: string;
+  readonly levels: string;
+}
+
+export const constituentText = (
+  item: Pick<Contribution, "id" | "ticker" | "segment" | "base" | "now">,
+): ConstituentText => ({
+  identity:
+    `{"id":${JSON.stringify(item.id)},"ticker":${JSON.stringify(item.ticker)},` +
+    `"segment":${JSON.stringify(item.segment)}`,
+  levels: `"base_usd":${formatMicros(item.base)},"spot_usd":${formatMicros(item.now)}`,
+});
+
+/** What comes before the figures. */
+export function indexHead(envelope: Envelope, { name, weighting }: IndexKind): string {
   const base = {
     date: dateText(dayOf(sessionYearBefore(envelope.session))),
     level: INDEX_BASE_LEVEL,
   };
-  const contributions = result.contributions.map(
-    (item) =>
-      `{"id":${JSON.stringify(item.id)},"ticker":${JSON.stringify(item.ticker)},` +
-      `"segment":${JSON.stringify(item.segment)},"weight_pct":${item.weightPct},` +
-      `"base_usd":${formatMicros(item.base)},"spot_usd":${formatMicros(item.now)},` +
-      `"relative":${item.relative},"contribution":${item.contribution},` +
-      `"contribution_24h_pct":${item.contribution24hPct}}`,
-  );
   return (
-    `${envelopeHead(envelope)},"name":"${kind.name}","weighting":"${kind.weighting}",` +
-    `"base":${JSON.stringify(base)},"level":${result.level},"chg_24h_pct":${result.chg24hPct},` +
+    `${envelopeHead(envelope)},"name":"${name}","weighting":"${weighting}",` +
+    `"base":${JSON.stringify(base)}`
+  );
+}
+
+/**
+ * The whole body, from its `indexHead` on. Decimals are written as they are, digit by digit: a
+ * detour through floating point could change them.
+ */
+export function indexBody(
+  head: string,
+  result: Composite,
+  excluded: readonly { readonly id: string; readonly reason: ExclusionReason }[],
+  textOf: (item: Contribution) => ConstituentText = constituentText,
+): string {
+  const contributions = result.contributions.map((item) => {
+    const { identity, levels } = textOf(item);
+    return (
+      `${identity},"weight_pct":${item.weightPct},${levels},"relative":${item.relative},` +
+      `"contribution":${item.contribution},"contribution_24h_pct":${item.contribution24hPct}}`
+    );
+  });
+  return (
+    `${head},"level":${result.level},"chg_24h_pct":${result.chg24hPct},` +
     `"chg_30d_pct":${result.chg30dPct},"constituents":${contributions.length},` +
     `"contributions":${lines(contributions)},` +
     `"excluded":${lines(excluded.map(({ id, reason }) => JSON.stringify({ id, reason })))}}\n`

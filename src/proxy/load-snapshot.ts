@@ -8,6 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import { GenerationCache } from "../access/generation-cache.ts";
 import { DamageError } from "../errors.ts";
 import { parseSession, type Session } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
@@ -23,11 +24,15 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";
 import { verified } from "./verified-stream.ts";
-import { PreparedFile, type FileSource } from "./prepared-file.ts";
+import { PreparedFile, type FileSource, type Representation } from "./prepared-file.ts";
+import type { HeaderLines } from "./reply.ts";
 import type { SnapshotStamp } from "./snapshot-headers.ts";
 
 /** Reads from the store at once; enough to hide the latency of S3. */
 const READS_AT_ONCE = 16;
+
+/** Callers ask for the same few baskets over and over. One has 3 to 25 kB. */
+const REMEMBERED_BASKETS = 500;
 
 /** Memory per byte held: the stored form, the form sent while sessions are overdue, br and gzip. */
 const HELD_COST = 3;
@@ -41,6 +46,10 @@ export interface LoadedSnapshot {
   /** By path in the snapshot's folder. */
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly baskets: BasketFile;
+  /** What answers with baskets share, by sessions overdue; kept as they are made. */
+  readonly basketHeaders: Map<number, HeaderLines>;
+  /** Answers with baskets asked for lately, by `ids`, `weights` and sessions overdue. */
+  readonly basketAnswers: GenerationCache<Representation>;
   readonly heldBytes: number;
 }
 
@@ -101,6 +110,8 @@ export async function loadSnapshot(
     offBoard: offBoardOf(manifest),
     files,
     baskets: readBaskets(innerFile(inner, FILES.basket("pro"), stamp)),
+    basketHeaders: new Map(),
+    basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }

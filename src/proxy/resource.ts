@@ -9,7 +9,7 @@ import { overdueSessions } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation, Variant } from "./prepared-file.ts";
-import { headerLines, problemReply, quickBody, type Reply } from "./reply.ts";
+import { headerLines, problemReply, quickBody, type HeaderLines, type Reply } from "./reply.ts";
 import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
 import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
 
@@ -62,19 +62,45 @@ function missing({ snapshot, tier, route, id }: ResourceRequest): Reply {
 }
 
 function basketResource(request: ResourceRequest, overdue: number): Representation | Reply {
-  const { stamp, baskets } = request.snapshot;
-  const basket = readBasket(request.query, baskets);
+  const { basketAnswers } = request.snapshot;
+  const asked = JSON.stringify([overdue, request.query]);
+  const known = basketAnswers.get(asked);
+  if (known !== undefined) return known;
+  const made = pricedBasket(request, overdue);
+  if (!isReply(made)) basketAnswers.set(asked, made);
+  return made;
+}
+
+function pricedBasket(
+  { snapshot, query }: ResourceRequest,
+  overdue: number,
+): Representation | Reply {
+  const { stamp, baskets } = snapshot;
+  const basket = readBasket(query, baskets);
   if ("status" in basket) return basket;
   const { constituents, weights, weighting } = basket;
   const bytes = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
   const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
-  const shared = { ...snapshotHeaders(stamp, baskets.envelope, overdue), etag };
-  const notModifiedHeaders = headerLines(shared);
-  const headers = headerLines({
-    ...shared,
-    "content-type": "application/json",
-    "content-length": String(bytes.length),
-  });
+  const notModifiedHeaders = [...sharedLines(snapshot, overdue), "etag", etag];
+  const headers = [
+    ...notModifiedHeaders,
+    "content-type",
+    "application/json",
+    "content-length",
+    String(bytes.length),
+  ];
   const body = quickBody(bytes);
   return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
+}
+
+/** What all baskets of a snapshot say while `overdue` sessions are missing. */
+function sharedLines(
+  { stamp, baskets, basketHeaders }: LoadedSnapshot,
+  overdue: number,
+): HeaderLines {
+  const known = basketHeaders.get(overdue);
+  if (known !== undefined) return known;
+  const made = headerLines(snapshotHeaders(stamp, baskets.envelope, overdue));
+  basketHeaders.set(overdue, made);
+  return made;
 }

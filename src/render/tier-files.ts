@@ -6,7 +6,7 @@ import type { TierName } from "../market/tier.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "../payload/basket-file.ts";
 import type { Envelope } from "../payload/envelope.ts";
-import { indexBody } from "../payload/index-body.ts";
+import { indexBody, indexHead } from "../payload/index-body.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
 import { boardBody, contractBody } from "./json.ts";
@@ -89,5 +89,6 @@ function compositeBody(market: Market, view: TierView, envelope: Envelope): stri
     constituents,
     constituents.map(() => EQUAL_WEIGHT),
   );
-  return indexBody(envelope, { name: "composite", weighting: "equal" }, result, excluded);
+  const head = indexHead(envelope, { name: "composite", weighting: "equal" });
+  return indexBody(head, result, excluded);
 }

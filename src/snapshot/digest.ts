@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** SHA-256 (FIPS 180-4) in lower-case hex. */
-export const sha256Hex = (data: string | Uint8Array): string =>
-  createHash("sha256").update(data).digest("hex");
+export const sha256Hex = (data: string | Uint8Array): string => hash("sha256", data);
