@@ -4,6 +4,7 @@ import type { keyView } from "../access/account-view.ts";
 import type { KeyRecord } from "../access/records.ts";
 import type { Registry } from "../access/registry.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
+import { signingCommand } from "./signing.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 } as const;
@@ -24,10 +25,10 @@ interface RotateOptions extends StateOptions {
   readonly overlap: number;
 }
 
-/** `keys create|ls|suspend|resume|revoke|rotate`. */
+/** `keys create|ls|suspend|resume|revoke|rotate|signing`. */
 export function keysCommand(): Command {
   const keys = new Command("keys")
-    .description("create, list, suspend, revoke and rotate keys")
+    .description("create, list, suspend, revoke and rotate keys; make keys for signing")
     .addHelpText("after", examples("keys create acme --label ci", "keys ls acme"));
   keys
     .command("create")
@@ -84,7 +85,7 @@ export function keysCommand(): Command {
     .addOption(jsonOption())
     .addHelpText("after", examples("keys rotate cbk_1a2B3c4D --overlap 24h"))
     .action(rotate);
-  return keys;
+  return keys.addCommand(signingCommand());
 }
 
 /** Prints keys as a table. */

@@ -5,13 +5,19 @@ import { InputError } from "../errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
+import {
+  publishingKeysFrom,
+  signKeyOption,
+  verifyKeyOption,
+  type PublishingKeyOptions,
+} from "./signing-options.ts";
 import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_CARRY_DAYS = 36_500;
 
-interface PublishOptions extends StoreOptions {
+interface PublishOptions extends StoreOptions, PublishingKeyOptions {
   readonly catalog?: string;
   readonly quotes?: readonly string[];
   readonly closes?: readonly string[];
@@ -80,6 +86,8 @@ export function publishCommand(): Command {
         45,
       ),
     )
+    .addOption(signKeyOption())
+    .addOption(verifyKeyOption("go on from a head only if one of these public keys has signed it"))
     .addOption(jsonOption());
   return withStoreOptions(command)
     .addHelpText(
@@ -88,6 +96,7 @@ export function publishCommand(): Command {
         "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
         "publish --quotes https://feed.example/quotes.json --store s3://prices/chipboard",
         'publish --quotes fix.csv --revise "source corrected DDR5"',
+        "publish --quotes quotes.csv --sign-key signing.pem",
         "publish --quotes - --session 2026-11-21T00Z --dry-run < quotes.ndjson",
       ),
     )
@@ -103,6 +112,7 @@ async function publishFromOptions(options: PublishOptions): Promise<void> {
   if (words.filter((word) => word === "-").length > 1) {
     throw new InputError("Standard input (-) is named twice; it can be read once");
   }
+  const keys = await publishingKeysFrom(options);
   const clock = clockFromEnvironment();
   const summary = options.summary === undefined ? null : await openSummary(options.summary);
   const store = await storeFromOptions(options);
@@ -124,6 +134,7 @@ async function publishFromOptions(options: PublishOptions): Promise<void> {
           acceptMoves: options.acceptMoves ?? false,
           allowSparse: options.allowSparse ?? false,
         },
+        ...keys,
       },
       store,
       clock,

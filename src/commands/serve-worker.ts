@@ -7,14 +7,14 @@ import { openFiles, startOne } from "./serving.ts";
 await runWorker(async (settings, clock, gatekeeper) => {
   // What `startSeveral` hands over comes back as it was.
   const options = settings as ServeOptions;
-  const { tls, store } = await openFiles(options);
+  const files = await openFiles(options);
   const log = createLogger(options.logLevel, clock);
   const alone: ServeOptions = { ...options, metricsPort: "off" };
   const reusePort = KERNEL_SHARES_PORT;
-  const proxy = await startOne(alone, { tls, store, gatekeeper, clock, log, reusePort });
+  const proxy = await startOne(alone, { ...files, gatekeeper, clock, log, reusePort });
   const close = async (): Promise<void> => {
     await proxy.close();
-    await store.close();
+    await files.store.close();
   };
   return { url: proxy.url, metrics: () => proxy.metrics(), close };
 });

@@ -4,12 +4,13 @@ import { clockFromEnvironment, setting } from "../config.ts";
 import { LOG_LEVELS, type LogLevel } from "../proxy/log.ts";
 import { durationMs } from "./durations.ts";
 import { openFiles, startOne, startSeveral } from "./serving.ts";
+import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 const HOUR_MS = 3_600_000;
 
-export interface ServeOptions extends StoreOptions {
+export interface ServeOptions extends StoreOptions, VerifyKeyOptions {
   readonly state: string;
   readonly host: string;
   readonly port: number;
@@ -29,12 +30,14 @@ export interface ServeOptions extends StoreOptions {
 export function serveCommand(): Command {
   const command = new Command("serve").description("serve the published snapshots over HTTP");
   return withServeOptions(command)
+    .addOption(verifyKeyOption("serve only what one of these public keys has signed"))
     .addHelpText(
       "after",
       examples(
         "serve",
         "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
         "serve --workers 4 --cache-mb 128",
+        "serve --verify-key signing.pem.pub",
         "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
       ),
     )
@@ -118,14 +121,16 @@ export async function serve(
   const { printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const ended = nextSignal();
-  const { tls, store } = await openFiles(options);
+  const { store, ...files } = await openFiles(options);
   try {
     const gatekeeper = await openGatekeeper(options.state, clock);
     try {
       const log = createLogger(options.logLevel, clock);
+      const keys = files.verifyKeys?.map(({ fingerprint }) => fingerprint);
+      if (keys !== undefined) log.info({ keys }, "only signed snapshots are served");
       const proxy =
         options.workers === 1
-          ? await startOne(options, { tls, store, gatekeeper, clock, log })
+          ? await startOne(options, { ...files, store, gatekeeper, clock, log })
           : await startSeveral(options, gatekeeper, clock, log);
       printLine(announce(proxy));
       await ended;

@@ -6,22 +6,25 @@ import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
 import type { Logger } from "../proxy/log.ts";
 import type { ProxyOptions, RunningProxy } from "../proxy/server.ts";
-import type { ObjectStore } from "../store/object-store.ts";
 import type { ServeOptions } from "./serve.ts";
+import { verifyKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 const MEGABYTE = 1_000_000;
 const METRICS_SHUTDOWN_MS = 1_000;
 const WORKER = fileURLToPath(new URL("./serve-worker.ts", import.meta.url));
 
-type Parts = Pick<ProxyOptions, "tls" | "store" | "gatekeeper" | "clock" | "log" | "reusePort">;
+type Files = Pick<ProxyOptions, "tls" | "store"> & Required<Pick<ProxyOptions, "verifyKeys">>;
+type Parts = Files & Pick<ProxyOptions, "gatekeeper" | "clock" | "log" | "reusePort">;
 
-/** What is served, and with which certificate. Throws InputError where an option names neither. */
-export async function openFiles(
-  options: ServeOptions,
-): Promise<{ tls: ProxyOptions["tls"]; store: ObjectStore }> {
+/**
+ * What is served, with which certificate, and signed by whom. Throws InputError where an option
+ * names no such thing.
+ */
+export async function openFiles(options: ServeOptions): Promise<Files> {
   const tls = await readTls(options);
-  return { tls, store: await storeFromOptions(options) };
+  const verifyKeys = await verifyKeysFrom(options);
+  return { tls, verifyKeys, store: await storeFromOptions(options) };
 }
 
 /** A proxy in this process; errors as of `startProxy`. */

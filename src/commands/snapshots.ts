@@ -4,6 +4,7 @@ import { createClock } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { DamageError } from "../errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
+import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
 import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
@@ -102,31 +103,41 @@ function verifyCommand(): Command {
   )
     .argument("[snapshot]", "which one", "head")
     .addOption(setting("--all", "every snapshot that the log names"))
+    .addOption(verifyKeyOption("also refuse what none of these public keys has signed"))
     .addHelpText(
       "after",
-      REFERENCES + examples("snapshots verify", "snapshots verify --all --json"),
+      REFERENCES +
+        examples(
+          "snapshots verify",
+          "snapshots verify --all --json",
+          "snapshots verify --verify-key signing.pem.pub",
+        ),
     )
-    .action(async (reference: string, options: SnapshotOptions & { all?: true }) => {
-      const { verifySnapshots } = await import("../inspect/verify.ts");
-      const { verificationView } = await import("../inspect/views.ts");
-      const { printVerification } = await import("../inspect/words.ts");
-      await withStore(options, async (store) => {
-        const found = await verifySnapshots(store, options.all ? null : reference);
-        if (found.damages.length > 0) {
-          throw new DamageError(
-            `${store.location} is damaged: ${found.damages.length === 1 ? "1 finding" : `${found.damages.length} findings`}`,
-            found.damages,
-          );
-        }
-        await print(options, verificationView(found), () => printVerification(found));
-      });
-    });
+    .action(
+      async (reference: string, options: SnapshotOptions & VerifyKeyOptions & { all?: true }) => {
+        const { verifySnapshots } = await import("../inspect/verify.ts");
+        const { verificationView } = await import("../inspect/views.ts");
+        const { printVerification } = await import("../inspect/words.ts");
+        const keys = await verifyKeysFrom(options);
+        await withStore(options, async (store) => {
+          const found = await verifySnapshots(store, options.all ? null : reference, keys);
+          if (found.damages.length > 0) {
+            throw new DamageError(
+              `${store.location} is damaged: ${found.damages.length === 1 ? "1 finding" : `${found.damages.length} findings`}`,
+              found.damages,
+            );
+          }
+          await print(options, verificationView(found), () => printVerification(found));
+        });
+      },
+    );
 }
 
 function rollbackCommand(): Command {
   return desk("rollback", "make an older snapshot the head again")
     .argument("<snapshot>", "which one")
     .addOption(setting("--reason <text>", "why; kept in the log", text).makeOptionMandatory())
+    .addOption(verifyKeyOption("only to what one of these public keys has signed"))
     .addHelpText(
       "after",
       REFERENCES +
@@ -135,15 +146,22 @@ function rollbackCommand(): Command {
           'snapshots rollback head~1 --reason "wrong feed"',
         ),
     )
-    .action(async (reference: string, options: SnapshotOptions & { reason: string }) => {
-      const { rollBack } = await import("../inspect/rollback.ts");
-      const { rollbackView } = await import("../inspect/views.ts");
-      const { printRollback } = await import("../inspect/words.ts");
-      await withStore(options, async (store) => {
-        const done = await rollBack(store, reference, options.reason, clockFromEnvironment());
-        await print(options, rollbackView(done), () => printRollback(done));
-      });
-    });
+    .action(
+      async (
+        reference: string,
+        options: SnapshotOptions & VerifyKeyOptions & { reason: string },
+      ) => {
+        const { rollBack } = await import("../inspect/rollback.ts");
+        const { rollbackView } = await import("../inspect/views.ts");
+        const { printRollback } = await import("../inspect/words.ts");
+        const keys = await verifyKeysFrom(options);
+        await withStore(options, async (store) => {
+          const clock = clockFromEnvironment();
+          const done = await rollBack(store, reference, options.reason, clock, keys);
+          await print(options, rollbackView(done), () => printRollback(done));
+        });
+      },
+    );
 }
 
 function pruneCommand(): Command {

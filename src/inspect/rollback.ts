@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { ConflictError, DamageError } from "../errors.ts";
 import { appendPublication, readHead, type Publication } from "../snapshot/publication-log.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
@@ -19,18 +20,20 @@ export interface Rollback {
 /**
  * Verifies the snapshot that `reference` means, then appends a publication that names it. The next
  * publish goes on from it; proxies follow with their next poll. Throws InputError where there is no
- * such snapshot, DamageError where it is not whole, ConflictError where somebody publishes meanwhile.
+ * such snapshot, DamageError where it is not whole or, with keys, signed by none of them,
+ * ConflictError where somebody publishes meanwhile.
  */
 export async function rollBack(
   store: ObjectStore,
   reference: string,
   reason: string,
   clock: Clock,
+  keys: readonly VerifyKey[] | null = null,
 ): Promise<Rollback> {
   const before = await readHead(store);
   const snapshot = await findSnapshot(store, reference);
   if (before === null) throw new DamageError(`${store.location} holds snapshots but no log`);
-  const damages = await damagesOf(store, snapshot);
+  const damages = await damagesOf(store, snapshot, keys);
   if (damages.length > 0) {
     throw new DamageError(`${snapshotText(snapshot.name)} is damaged; the head stays`, damages);
   }

@@ -2,6 +2,7 @@
 import { InputError } from "../errors.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
+import { readSignature } from "../snapshot/signature.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
@@ -23,6 +24,8 @@ export interface Description {
   readonly index: { level: string | null; chg_24h_pct: string | null; chg_30d_pct: string | null };
   readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[];
   readonly breaks: readonly { id: string; session_utc: string; reason: string }[];
+  /** Whether there is a signature; whether it is right and by whom only `verify` can tell. */
+  readonly signed: boolean;
   readonly manifest: Omit<Manifest, "files" | "ledger">;
 }
 
@@ -31,9 +34,10 @@ export async function describeSnapshot(
   reference: string,
 ): Promise<Description> {
   const found = await findSnapshot(store, reference);
-  const [board, index] = await Promise.all([
+  const [board, index, signature] = await Promise.all([
     readBoard(store, found, "pro"),
     readIndex(store, found),
+    readSignature(store, found.name),
   ]);
   const records = recordsOfBoard(board);
   const { files: _files, ledger: _ledger, ...manifest } = found.manifest;
@@ -61,6 +65,7 @@ export async function describeSnapshot(
     breaks: records.flatMap(({ id, break: latest }) =>
       latest === null ? [] : [{ id, ...latest }],
     ),
+    signed: signature !== null,
     manifest,
   };
 }

@@ -1,12 +1,15 @@
 /**
- * `snapshots verify`: every byte against the manifest, the manifest against the log, the ledger's
- * parts, and the formats of each tier against each other. Findings are collected, not thrown.
+ * `snapshots verify`: every byte against the manifest, the manifest against the log and, with keys,
+ * its signature, the ledger's parts, and the formats of each tier against each other. Findings are
+ * collected, not thrown.
  */
 import { ChipboardError } from "../errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
 import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { requireSignature } from "../snapshot/signature.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -29,18 +32,24 @@ export interface Verification {
   readonly checked: readonly SnapshotName[];
   /** Snapshots that the log names and that are gone altogether. */
   readonly pruned: readonly SnapshotName[];
+  /** The fingerprint of who signed each snapshot checked; empty where no keys were given. */
+  readonly signatures: readonly { readonly snapshot: string; readonly fingerprint: string }[];
   readonly files: number;
   readonly bytes: number;
   /** One line each; empty where everything is right. */
   readonly damages: readonly string[];
 }
 
-/** Checks one snapshot by reference, or with null every one that the log names. */
+/**
+ * Checks one snapshot by reference, or with null every one that the log names. With keys, each must
+ * be signed by one of them.
+ */
 export async function verifySnapshots(
   store: ObjectStore,
   reference: string | null,
+  keys: readonly VerifyKey[] | null = null,
 ): Promise<Verification> {
-  const run = new VerifyRun(store);
+  const run = new VerifyRun(store, keys);
   if (reference === null) {
     const log = await run.attempt(() => readLog(store));
     const head = log?.at(-1);
@@ -60,30 +69,37 @@ export async function verifySnapshots(
     }
   } else {
     const found = await run.attempt(() => findSnapshot(store, reference));
-    if (found !== null) await run.snapshot(found.name, found.manifest);
+    if (found !== null) await run.snapshot(found);
   }
   return run;
 }
 
-/** Checks one snapshot that was found already; the damages, one line each. */
-export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promise<string[]> {
-  const run = new VerifyRun(store);
-  await run.snapshot(found.name, found.manifest);
+/** The same for a snapshot that was found already; the damages, one line each. */
+export async function damagesOf(
+  store: ObjectStore,
+  found: FoundSnapshot,
+  keys: readonly VerifyKey[] | null,
+): Promise<string[]> {
+  const run = new VerifyRun(store, keys);
+  await run.snapshot(found);
   return run.damages;
 }
 
 class VerifyRun implements Verification {
   readonly checked: SnapshotName[] = [];
   readonly pruned: SnapshotName[] = [];
+  readonly signatures: { snapshot: string; fingerprint: string }[] = [];
   readonly damages: string[] = [];
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
+  readonly #keys: readonly VerifyKey[] | null;
   /** Parts are shared: each is read once. */
   readonly #parts = new Set<string>();
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, keys: readonly VerifyKey[] | null) {
     this.#store = store;
+    this.#keys = keys;
   }
 
   /** The result, or null with a finding where it fails by damage; other failures are thrown. */
@@ -103,15 +119,20 @@ class VerifyRun implements Verification {
     const stored = await this.attempt(() =>
       readStoredManifest(this.#store, name, entry.manifest_sha256),
     );
-    if (stored !== null) return this.snapshot(name, stored.manifest);
+    if (stored !== null) return this.snapshot({ name, ...stored });
     if (this.damages.length > before) return;
     await this.attempt(() => requirePruned(this.#store, name, isHead));
     if (this.damages.length === before) this.pruned.push(name);
   }
 
-  async snapshot(name: SnapshotName, manifest: Manifest): Promise<void> {
+  async snapshot({
+    name,
+    manifest,
+    manifestSha256,
+  }: Omit<FoundSnapshot, "publication">): Promise<void> {
     this.checked.push(name);
     const before = this.damages.length;
+    await this.#signature(name, manifestSha256);
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
       this.damages.push(`${snapshotText(name)}: the identity is not that of the files named`);
     }
@@ -133,6 +154,16 @@ class VerifyRun implements Verification {
       );
       this.damages.push(...(found ?? []).map((line) => `${snapshotText(name)}: ${line}`));
     }
+  }
+
+  async #signature(name: SnapshotName, manifestSha256: string): Promise<void> {
+    const keys = this.#keys;
+    if (keys === null) return;
+    const signer = await this.attempt(() =>
+      requireSignature(this.#store, name, manifestSha256, keys),
+    );
+    if (signer === null) return;
+    this.signatures.push({ snapshot: snapshotText(name), fingerprint: signer.fingerprint });
   }
 
   async #objects(
@@ -157,7 +188,12 @@ class VerifyRun implements Verification {
   }
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
-    const known = new Set([FILES.manifest, ...manifest.files.map(({ path }) => path)]);
+    // A signature beside the manifest is nothing strange, whether or not somebody asks who made it.
+    const known = new Set([
+      FILES.manifest,
+      FILES.signature,
+      ...manifest.files.map(({ path }) => path),
+    ]);
     for (const key of await this.#keysUnder(snapshotFolder(name))) {
       const path = parseSnapshotFileKey(key)?.path ?? key;
       if (!known.has(path)) this.damages.push(`${this.#where(key)} is not named by the manifest`);

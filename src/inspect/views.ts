@@ -75,6 +75,7 @@ export const comparisonView = (
 export const verificationView = ({
   checked,
   pruned,
+  signatures,
   files,
   bytes,
   damages,
@@ -82,6 +83,7 @@ export const verificationView = ({
   whole: damages.length === 0,
   checked: checked.map(snapshotText),
   pruned: pruned.map(snapshotText),
+  signatures,
   files,
   bytes,
   damages,

@@ -78,6 +78,7 @@ export function printDescription(description: Description): void {
     ],
     ["Files", `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`],
     ["Identity", manifest.identity],
+    ["Signed", description.signed ? "yes; verify --verify-key FILE tells by whom" : "no"],
     ["Attribution", manifest.attribution],
     ["Program", `${manifest.program.name} ${manifest.program.version}`],
   ];
@@ -149,10 +150,15 @@ export function printComparison(
   );
 }
 
-export function printVerification({ checked, pruned, files, bytes }: Verification): void {
+export function printVerification(found: Verification): void {
+  const { checked, pruned, signatures, files, bytes } = found;
   const snapshots =
     checked.length === 1 ? snapshotText(checked[0] as SnapshotName) : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
+  for (const signer of new Set(signatures.map(({ fingerprint }) => fingerprint))) {
+    const count = signatures.filter(({ fingerprint }) => fingerprint === signer).length;
+    printLine(`Signed by ${signer}: ${count} of ${checked.length}`);
+  }
   if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
 }
 

@@ -1,15 +1,18 @@
 /**
- * Writes a plan: claim the folder, objects, manifest, and last the publication. Until that last
- * step readers see the old head, and a crash leaves at worst a folder that no publication names.
+ * Writes a plan: claim the folder, objects, manifest, its signature, and last the publication.
+ * Until that last step readers see the old head, and a crash leaves at worst a folder that no
+ * publication names.
  */
 import { DamageError } from "../errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import type { Manifest } from "../snapshot/manifest.ts";
+import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import {
   appendPublication,
   readPublication,
   type Publication,
 } from "../snapshot/publication-log.ts";
+import { SIGNATURE_TYPE, signatureOf } from "../snapshot/signature.ts";
+import type { SigningKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, type SnapshotName } from "../store/paths.ts";
 import { JSON_TYPE } from "../render/tier-files.ts";
@@ -23,6 +26,8 @@ export interface Commit {
   readonly name: SnapshotName;
   readonly plan: Plan;
   readonly manifest: Manifest;
+  /** Null: the snapshot is not signed. */
+  readonly signingKey: SigningKey | null;
   /** The entry to append, but for the manifest's digest. */
   readonly publication: Omit<Publication, "manifest_sha256">;
 }
@@ -35,7 +40,7 @@ export type CommitOutcome = "committed" | "claimed" | "superseded";
 
 export async function commit(
   store: ObjectStore,
-  { name, plan, manifest, publication }: Commit,
+  { name, plan, manifest, signingKey, publication }: Commit,
   progress: Progress,
 ): Promise<CommitOutcome> {
   await store.prove();
@@ -64,9 +69,14 @@ export async function commit(
     }),
   );
 
-  const bytes = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
+  const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
   await createProven(store, snapshotFileKey(name, FILES.manifest), bytes, sha256, JSON_TYPE);
+  if (signingKey !== null) {
+    const signature = signatureOf(sha256, signingKey);
+    const key = snapshotFileKey(name, FILES.signature);
+    await createProven(store, key, signature, sha256Hex(signature), SIGNATURE_TYPE);
+  }
   const entry: Publication = { ...publication, manifest_sha256: sha256 };
   if ((await appendPublication(store, entry)) === "created") return "committed";
   // A retried request may have met its own first attempt; only this run can have named this digest.

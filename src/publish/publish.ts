@@ -21,6 +21,7 @@ import { describeInputs, readInputs, type Inputs } from "./inputs.ts";
 import { manifestOf, plan } from "./plan.ts";
 import { nextRevision, withdrawnBy } from "./revisions.ts";
 import type { Progress, PublishRequest } from "./request.ts";
+import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.ts";
 
 const ATTEMPTS_MAX = 50;
 export const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
@@ -34,6 +35,8 @@ export interface PublishResult {
   readonly manifest: Manifest;
   /** What is, or would be, on the Pro board. */
   readonly board: readonly BoardRecord[];
+  /** Null where the run had no key to sign with. */
+  readonly signing: Signing | null;
 }
 
 /** Throws the error classes of errors.ts, with the exit codes of the contract. */
@@ -62,8 +65,9 @@ async function attemptPublish(
   clock: Clock,
   progress: Progress,
 ): Promise<PublishResult | "again"> {
-  const { session } = request;
+  const { session, signingKey = null } = request;
   const base = await loadBase(store);
+  await requireSignedHead(store, base.head?.publication ?? null, request.verifyKeys ?? null);
   requireNotOlder(session, base);
   const market = layOver(base, inputs, store);
   const { amendment } = market;
@@ -101,13 +105,15 @@ async function attemptPublish(
   if (base.head?.manifest.identity === planned.identity) {
     const { publication, manifest } = base.head;
     const { number: headNumber, revision } = publication;
-    return {
-      outcome: "unchanged",
-      snapshot: { session: publication.session, revision },
-      publication: headNumber,
-      manifest,
-      board,
-    };
+    const snapshot = { session: publication.session, revision };
+    const remade = (): Manifest =>
+      manifestOf(planned, snapshot, amendment.ledger, corrections, {
+        ...manifest,
+        program: PROGRAM,
+      });
+    const signing = await signHead(store, publication, remade, signingKey, request.dryRun);
+    const published = { snapshot, publication: headNumber, manifest };
+    return { outcome: "unchanged", ...published, board, signing };
   }
   await requireFree(request, base, store);
   passGates(
@@ -141,7 +147,8 @@ async function attemptPublish(
   });
   if (request.dryRun) {
     await store.mayWrite();
-    return { outcome: "planned", snapshot: name, publication: null, manifest, board };
+    const signing = signingOf(signingKey, "planned");
+    return { outcome: "planned", snapshot: name, publication: null, manifest, board, signing };
   }
 
   const number = (base.head?.publication.number ?? 0) + 1;
@@ -151,6 +158,7 @@ async function attemptPublish(
       name,
       plan: planned,
       manifest,
+      signingKey,
       publication: {
         number,
         action: "publish",
@@ -162,9 +170,9 @@ async function attemptPublish(
     },
     progress,
   );
-  return outcome === "committed"
-    ? { outcome: "published", snapshot: name, publication: number, manifest, board }
-    : "again";
+  if (outcome !== "committed") return "again";
+  const signing = signingOf(signingKey, "signed");
+  return { outcome: "published", snapshot: name, publication: number, manifest, board, signing };
 }
 
 function requireBegun(session: Session, clock: Clock): void {

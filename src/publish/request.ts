@@ -1,6 +1,7 @@
 import type { GateOptions } from "../feed/gates.ts";
 import type { Source } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";
+import type { SigningKey, VerifyKey } from "../snapshot/signing-key.ts";
 
 /** What a publish is asked to do. At least one source is needed. */
 export interface PublishRequest {
@@ -15,6 +16,10 @@ export interface PublishRequest {
   readonly revise: string | null;
   readonly dryRun: boolean;
   readonly gates: GateOptions;
+  /** Signs the snapshot; without, it stays unsigned. */
+  readonly signingKey?: SigningKey | null;
+  /** The head must be signed by one of them; without, it is gone on from as it is. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
 }
 
 /** Tells a person how far a long run is. `total` null: not known. */

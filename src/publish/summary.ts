@@ -1,4 +1,4 @@
-/** What a publish says when it is done: five lines for people, Markdown, one object for machines. */
+/** What a publish says when it is done: a few lines for people, Markdown, one object for machines. */
 import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
@@ -10,18 +10,21 @@ const ROWS_SHOWN = 10;
 export function summaryLines(result: PublishResult, location: string): string[] {
   const { manifest, snapshot } = result;
   const { counts, carried, dropped, corrected } = manifest;
+  const signature = signatureOf(result);
   return [
     headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}`,
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
+    ...(signature === null ? [] : [`Signature  ${signature}`]),
   ];
 }
 
 /** The same for a CI job's summary page, with the largest moves (GitHub Flavored Markdown). */
 export function summaryMarkdown(result: PublishResult, location: string): string {
   const { counts, carried, dropped, corrected, reason } = result.manifest;
+  const signature = signatureOf(result);
   const moves = result.board
     .flatMap(({ contract, level, chg24hPct }) =>
       chg24hPct === null || chg24hPct === "0"
@@ -71,6 +74,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
       ]),
     ),
     `${counts["files"]} files of ${counts["bytes"]} bytes in \`${location}/${snapshotFolder(result.snapshot)}\``,
+    ...(signature === null ? [] : [`Signature ${signature}`]),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
@@ -83,6 +87,7 @@ export const resultView = (result: PublishResult, location: string): object => (
   publication: result.publication,
   identity: result.manifest.identity,
   store: location,
+  signature: result.signing,
   counts: result.manifest.counts,
   carried: result.manifest.carried,
   dropped: result.manifest.dropped,
@@ -96,12 +101,28 @@ function named(items: readonly { readonly id: string }[]): string {
   return `${items.length} (${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""})`;
 }
 
-function headlineOf({ snapshot, publication, outcome }: PublishResult): string {
+function headlineOf({ snapshot, publication, outcome, signing }: PublishResult): string {
   const name = snapshotText(snapshot);
+  const isSame = `${name}, which is the head and holds the same`;
+  if (signing?.outcome === "added") return `Signed ${isSame}`;
+  if (outcome === "unchanged" && signing?.outcome === "planned") {
+    return `Dry run: would sign ${isSame}; nothing was written`;
+  }
   return {
     published: `Published ${name} as publication ${publication}`,
     planned: `Dry run: would publish ${name}; nothing was written`,
     unchanged: `Nothing to do: ${name} is the head and holds the same`,
+  }[outcome];
+}
+
+function signatureOf({ signing }: PublishResult): string | null {
+  if (signing === null) return null;
+  const { outcome, fingerprint } = signing;
+  return {
+    signed: `by ${fingerprint}`,
+    added: `by ${fingerprint}, added to the head`,
+    present: `by ${fingerprint}, there already`,
+    planned: `would be by ${fingerprint}`,
   }[outcome];
 }
 

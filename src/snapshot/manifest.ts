@@ -86,6 +86,10 @@ export function identityOf(
   return sha256Hex(lines.sort().join(""));
 }
 
+/** The bytes of manifest.json. */
+export const renderManifest = (manifest: Manifest): Buffer =>
+  Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
+
 /** Reads a manifest's bytes. Throws DamageError, naming `where`, if they are none. */
 export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   try {

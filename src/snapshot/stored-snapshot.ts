@@ -1,13 +1,14 @@
 /** A published snapshot as it lies in a store: found through the log, checked before it is used. */
 import { DamageError } from "../errors.ts";
+import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, type SnapshotName } from "../store/paths.ts";
+import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
 
 /**
  * The manifest of a snapshot. Throws DamageError where it is missing, or is not the one whose
- * digest (`manifestSha256`, from the publication) is given.
+ * digest (`manifestSha256`, from the publication) is given, or is another snapshot's.
  */
 export async function readManifest(
   store: ObjectStore,
@@ -21,7 +22,8 @@ export async function readManifest(
 
 /**
  * The manifest of a snapshot that may not be there (null), with its digest. Where `manifestSha256`
- * is given, the bytes are proven by it; DamageError where they differ.
+ * is given, the bytes are proven by it; DamageError where they differ. It is also one for the
+ * manifest to name another session or revision than the folder it lies in.
  */
 export async function readStoredManifest(
   store: ObjectStore,
@@ -33,7 +35,14 @@ export async function readStoredManifest(
   if (bytes === null) return null;
   const where = `${store.location}/${key}`;
   if (manifestSha256 !== null) requireDigest(bytes, manifestSha256, where);
-  return { manifest: parseManifest(bytes, where), manifestSha256: sha256Hex(bytes) };
+  const manifest = parseManifest(bytes, where);
+  if (manifest.session_utc !== sessionUtc(name.session) || manifest.revision !== name.revision) {
+    throw new DamageError(
+      `${where} is the manifest of ${manifest.session_utc} r${manifest.revision}, ` +
+        `expected that of ${snapshotText(name)}`,
+    );
+  }
+  return { manifest, manifestSha256: sha256Hex(bytes) };
 }
 
 /** An object's bytes, proven to have the digest expected. Throws DamageError otherwise. */

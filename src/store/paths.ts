@@ -3,6 +3,7 @@
  *
  *   publications/0000000042.json
  *   sessions/2026-11-21T00Z/r1/manifest.json
+ *   sessions/2026-11-21T00Z/r1/manifest.sig
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
  *   ledger/2026-11-3f…e9.ndjson
  */
@@ -67,6 +68,7 @@ export function parseLedgerPartKey(key: string): { month: string; sha256: string
 /** Paths inside a snapshot's folder. */
 export const FILES = {
   manifest: "manifest.json",
+  signature: "manifest.sig",
   catalog: "catalog.json",
   corrections: "corrections.json",
   report: "report.html",

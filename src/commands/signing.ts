@@ -1,0 +1,79 @@
+import { open, unlink } from "node:fs/promises";
+import { Command } from "commander";
+import { setting } from "../config.ts";
+import { ConflictError, InputError } from "../errors.ts";
+import { examples, jsonOption } from "./state-options.ts";
+
+interface SigningOptions {
+  readonly out: string;
+  readonly json?: true;
+}
+
+/** `keys signing`: make the pair of keys that snapshots are signed and verified with. */
+export function signingCommand(): Command {
+  return new Command("signing")
+    .description("make a pair of keys to sign snapshots and verify them (Ed25519, PEM)")
+    .addOption(
+      setting("--out <file>", "the private key; the public one goes to FILE.pub").default(
+        "./signing.pem",
+      ),
+    )
+    .addOption(jsonOption())
+    .addHelpText("after", examples("keys signing", "keys signing --out /etc/chipboard/signing.pem"))
+    .action(makeKeys);
+}
+
+async function makeKeys({ out, json }: SigningOptions): Promise<void> {
+  const { newKeyPair } = await import("../snapshot/signing-key.ts");
+  const { printJson, printLine } = await import("../terminal.ts");
+  const { privatePem, publicPem, fingerprint } = newKeyPair();
+  const publicPath = `${out}.pub`;
+  await createFile(out, privatePem, 0o600);
+  try {
+    await createFile(publicPath, publicPem, 0o644);
+  } catch (error) {
+    await unlink(out);
+    throw error;
+  }
+  if (json) {
+    return printJson({
+      algorithm: "ed25519",
+      private_key: out,
+      public_key: publicPath,
+      public_key_pem: publicPem,
+      fingerprint,
+    });
+  }
+  printLine(`Private key  ${out}, for the publisher only; it is nowhere else: keep a copy`);
+  printLine(`Public key   ${publicPath}, for whoever verifies`);
+  printLine(`Fingerprint  ${fingerprint}`);
+  printLine(`Next         chipboard publish --sign-key ${out} --quotes quotes.csv`);
+  printLine(`             chipboard snapshots verify --verify-key ${publicPath}`);
+  printLine(`             chipboard serve --verify-key ${publicPath}`);
+}
+
+/** Creates the file, durable on return. Throws ConflictError where something is there already. */
+async function createFile(path: string, text: string, mode: number): Promise<void> {
+  try {
+    const file = await open(path, "wx", mode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } catch (error) {
+      await unlink(path);
+      throw error;
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") {
+      throw new ConflictError(`${path} is there already; a key is never overwritten: name another`);
+    }
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new InputError(
+      `--out ${JSON.stringify(path)}: expected a file to write (${reason})`,
+      [],
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Keys that sign snapshots: Ed25519 (RFC 8032) in PEM (RFC 7468), private ones as PKCS#8, public
+ * ones as SubjectPublicKeyInfo (RFC 8410): the forms that openssl makes and reads.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
+import { InputError } from "../errors.ts";
+import { sha256Hex } from "./digest.ts";
+
+/** A public key, and by what people know it. */
+export interface VerifyKey {
+  readonly key: KeyObject;
+  /** SHA-256 (hex) of the key's SubjectPublicKeyInfo in DER. */
+  readonly fingerprint: string;
+}
+
+/** A private key with the public one that belongs to it. */
+export interface SigningKey {
+  readonly key: KeyObject;
+  readonly verifyKey: VerifyKey;
+}
+
+/** A fresh pair, as PEM. */
+export function newKeyPair(): { privatePem: string; publicPem: string; fingerprint: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return {
+    privatePem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    publicPem: publicKey.export({ type: "spki", format: "pem" }).toString(),
+    fingerprint: verifyKeyOf(publicKey).fingerprint,
+  };
+}
+
+/**
+ * The private key in the text of a PEM file. Throws InputError, naming `where`, unless it holds one
+ * Ed25519 private key without a passphrase, and no other block. The error holds nothing of the key.
+ */
+export function parseSigningKey(pem: string, where: string): SigningKey {
+  const expected = `${where}: expected an Ed25519 private key (PEM, PKCS#8)`;
+  const blocks = blocksOf(pem, expected);
+  const [block] = blocks;
+  if (block === undefined || blocks.length > 1) {
+    throw new InputError(`${expected}, found ${blocks.length} PEM blocks`);
+  }
+  if (block.label === "PUBLIC KEY") {
+    throw new InputError(`${expected}, found a public key: give the private one it belongs to`);
+  }
+  if (block.label === "ENCRYPTED PRIVATE KEY" || /^Proc-Type: 4,ENCRYPTED/m.test(block.text)) {
+    throw new InputError(
+      `${expected}, found an encrypted one, which is not supported: ` +
+        "openssl pkey -in FILE -out PLAIN asks for its passphrase and removes it",
+    );
+  }
+  const key = keyOf(block, "PRIVATE KEY", createPrivateKey, expected);
+  return { key, verifyKey: verifyKeyOf(createPublicKey(key)) };
+}
+
+/**
+ * The public keys in the text of a PEM file, in its order. Throws InputError, naming `where`,
+ * unless it holds at least one Ed25519 public key, and nothing but such keys.
+ */
+export function parseVerifyKeys(pem: string, where: string): readonly VerifyKey[] {
+  const expected = `${where}: expected Ed25519 public keys (PEM)`;
+  const blocks = blocksOf(pem, expected);
+  return blocks.map((block) => {
+    if (block.label.endsWith("PRIVATE KEY")) {
+      throw new InputError(
+        `${expected}, found a private key: give the public one, which ` +
+          "openssl pkey -in FILE -pubout prints; the private one belongs where publish runs",
+      );
+    }
+    return verifyKeyOf(keyOf(block, "PUBLIC KEY", createPublicKey, expected));
+  });
+}
+
+interface Block {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** At least one. Text around the blocks is a comment (RFC 7468, 2). */
+function blocksOf(pem: string, expected: string): readonly Block[] {
+  const blocks = [...pem.matchAll(/^-----BEGIN ([^-\r\n]+)-----[^]*?^-----END \1-----/gm)];
+  const begun = [...pem.matchAll(/^-----BEGIN /gm)].length;
+  if (begun === 0) throw new InputError(`${expected}, found no PEM block`);
+  if (blocks.length < begun) throw new InputError(`${expected}, found a PEM block without its end`);
+  return blocks.map(([text, label]) => ({ label: label as string, text }));
+}
+
+function keyOf(
+  block: Block,
+  label: string,
+  parse: (pem: string) => KeyObject,
+  expected: string,
+): KeyObject {
+  if (block.label !== label) throw new InputError(`${expected}, found "${block.label}"`);
+  let key: KeyObject;
+  try {
+    key = parse(block.text);
+  } catch (cause) {
+    throw new InputError(`${expected}, found a PEM block that cannot be read`, [], { cause });
+  }
+  const { asymmetricKeyType } = key;
+  if (asymmetricKeyType === "ed25519") return key;
+  throw new InputError(`${expected}, found a key of type "${asymmetricKeyType}"`);
+}
+
+const verifyKeyOf = (key: KeyObject): VerifyKey => ({
+  key,
+  fingerprint: sha256Hex(key.export({ type: "spki", format: "der" })),
+});

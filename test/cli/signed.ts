@@ -1,0 +1,143 @@
+/** Signed snapshots in a folder of their own: the program's commands, openssl, and somebody who may write there. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
+import { readHead } from "../../src/snapshot/publication-log.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { publicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
+import { catalogOf, quotesOf } from "./market.ts";
+import { inProcess, type Ran } from "./run.ts";
+
+export const FIRST = "2026-11-20T12Z";
+export const SECOND = "2026-11-21T00Z";
+const IDS = ["a", "b", "c"];
+
+export interface Workshop {
+  /** `@name`: the file of that name here. */
+  path(name: string): string;
+  readonly store: FolderStore;
+  /** Runs `chipboard LINE`; words that begin with `@` are files here, and `@store` is the store. */
+  say(line: string, env?: Record<string, string>): Promise<Ran>;
+  /** The same, which must end with 0; what it printed. */
+  must(line: string): Promise<string>;
+  /** Publishes FIRST or SECOND, with further options. */
+  publish(session: string, more?: string): Promise<Ran>;
+  /** Makes a pair with openssl, `NAME` and `NAME.pub`; returns the fingerprint that openssl gives. */
+  opensslKey(name: string): Promise<string>;
+  /** A signature of the file `@name` by openssl, or what openssl says of one. */
+  openssl(line: string): Promise<{ code: number; out: string }>;
+  bytes(name: string): Buffer;
+}
+
+/** A folder with a small market's files; it is removed when the test is done. */
+export function workshop(): Workshop {
+  const folder = mkdtempSync(join(tmpdir(), "chipboard-signed-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = (name: string): string => join(folder, name);
+  const worded = (line: string): string[] =>
+    line.split(/ +/).map((word) => (word.startsWith("@") ? path(word.slice(1)) : word));
+  writeFileSync(path("catalog.csv"), catalogOf(IDS));
+  for (const [at, session] of [FIRST, SECOND].entries()) {
+    const levels = Object.fromEntries(IDS.map((id, item) => [id, 10 + item + at]));
+    writeFileSync(path(`${session}.csv`), quotesOf(levels));
+  }
+  const say: Workshop["say"] = (line, env = {}) => {
+    const words = worded(line);
+    const inStore = words[0] === "keys" ? [] : ["--store", path("store")];
+    return inProcess([...words, ...inStore], env);
+  };
+  const must: Workshop["must"] = async (line) => {
+    const { code, stdout, stderr } = await say(line);
+    if (code === 0) return stdout;
+    throw new Error(`${line} ended with ${code}: ${stderr}`);
+  };
+  const openssl: Workshop["openssl"] = (line) =>
+    new Promise((resolve, reject) => {
+      execFile("openssl", worded(line), { encoding: "utf8" }, (error, stdout, stderr) => {
+        if (error !== null && typeof error.code !== "number") reject(error);
+        else resolve({ code: Number(error?.code ?? 0), out: stdout + stderr });
+      });
+    });
+  return {
+    path,
+    store: new FolderStore(path("store")),
+    say,
+    must,
+    publish: (session, more = "") => {
+      const feeds = `--catalog @catalog.csv --quotes @${session}.csv --session ${session}`;
+      return say(`publish ${feeds} ${more}`.trim());
+    },
+    openssl,
+    async opensslKey(name) {
+      await openssl(`genpkey -algorithm ed25519 -out @${name}`);
+      await openssl(`pkey -in @${name} -pubout -out @${name}.pub`);
+      await openssl(`pkey -pubin -in @${name}.pub -outform DER -out @${name}.der`);
+      const { out } = await openssl(`dgst -sha256 -r @${name}.der`);
+      return out.split(" ")[0] as string;
+    },
+    bytes: (name) => readFileSync(path(name)),
+  };
+}
+
+/** Where `@store` keeps a file of a snapshot. */
+export const stored = (session: string, file: string): string =>
+  `store/sessions/${session}/r1/${file}`;
+
+/** What openssl says of the signature of FIRST: the two commands of the operator's guide. */
+export async function opensslVerifies(shop: Workshop, publicKey: string): Promise<boolean> {
+  const [manifest, signature] = ["manifest.json", "manifest.sig"].map((file) =>
+    stored(FIRST, file),
+  );
+  await shop.openssl(`dgst -sha256 -binary -out @digest @${manifest}`);
+  const { code } = await shop.openssl(
+    `pkeyutl -verify -pubin -inkey @${publicKey} -rawin -in @digest -sigfile @${signature}`,
+  );
+  return code === 0;
+}
+
+/** Puts other bytes in the place of an object's, as no store would do it by itself. */
+export async function replace(store: FolderStore, key: string, bytes: Uint8Array): Promise<void> {
+  await store.delete(key);
+  await store.create(key, bytes, "application/octet-stream");
+}
+
+/**
+ * What an attacker can do who may write to the store, but has no key: change a file of the head,
+ * and make manifest, identity and log agree with it.
+ */
+export async function forgeHead(
+  store: FolderStore,
+  change: (text: string) => string,
+  file = "pro/board.json",
+): Promise<void> {
+  const head = await readHead(store);
+  if (head === null) throw new Error("The store is empty");
+  const folder = snapshotFolder(head);
+  const text = String(await store.get(folder + file));
+  const bytes = Buffer.from(change(text));
+  if (bytes.equals(Buffer.from(text))) throw new Error(`Nothing is changed in ${file}`);
+  const manifest = JSON.parse(String(await store.get(`${folder}manifest.json`))) as Manifest;
+  manifest.files = manifest.files.map((entry) =>
+    entry.path === file ? { ...entry, bytes: bytes.length, sha256: sha256Hex(bytes) } : entry,
+  );
+  manifest.identity = identityOf(manifest.files, manifest.ledger);
+  await replace(store, folder + file, bytes);
+  await pointHeadTo(store, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+}
+
+/** Puts another manifest in the place of the head's, and makes the log agree with it. */
+export async function pointHeadTo(store: FolderStore, manifest: Uint8Array): Promise<void> {
+  const head = await readHead(store);
+  if (head === null) throw new Error("The store is empty");
+  await replace(store, `${snapshotFolder(head)}manifest.json`, manifest);
+  const entry = {
+    ...head,
+    session: snapshotText(head).split("/")[0],
+    manifest_sha256: sha256Hex(manifest),
+  };
+  await replace(store, publicationKey(head.number), Buffer.from(JSON.stringify(entry)));
+}

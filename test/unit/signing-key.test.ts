@@ -1,0 +1,155 @@
+/** Keys in PEM, and what a signature covers, against the examples of the standards and openssl's forms. */
+import { createHash, generateKeyPairSync } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { ChipboardError } from "../../src/errors.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { signatureOf, signerOf } from "../../src/snapshot/signature.ts";
+import { newKeyPair, parseSigningKey, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
+
+/** RFC 8410, 10.1 and 10.3: a pair, and its private key once more with attributes and public key. */
+const PUBLIC = pem("PUBLIC KEY", "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=");
+const PRIVATE = pem(
+  "PRIVATE KEY",
+  "MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC",
+);
+const PRIVATE_V2 = pem(
+  "PRIVATE KEY",
+  "MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n" +
+    "oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\nZ9w7lshQhqowtrbLDFw4rXAxZuE=",
+);
+const DER = Buffer.from("MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=", "base64");
+const FINGERPRINT = createHash("sha256").update(DER).digest("hex");
+const DIGEST = sha256Hex("a manifest");
+
+describe("what is a key", () => {
+  test.each([
+    ["as the RFC has it", PRIVATE],
+    ["with attributes and public key", PRIVATE_V2],
+    ["with CRLF", PRIVATE.replaceAll("\n", "\r\n")],
+    ["with text around it", `Bag Attributes\n  friendlyName: signing\n${PRIVATE}\nkept safe\n`],
+    ["without a last line end", PRIVATE.trimEnd()],
+  ])("private: %s", (_name, text) => {
+    expect(parseSigningKey(text, "x").verifyKey.fingerprint).toBe(FINGERPRINT);
+  });
+
+  test("public: one, several in their order, with text between them", () => {
+    expect(parseVerifyKeys(PUBLIC, "x").map(({ fingerprint }) => fingerprint)).toEqual([
+      FINGERPRINT,
+    ]);
+    const other = newKeyPair();
+    const text = `until spring\n${other.publicPem}from spring on\n${PUBLIC}`;
+    const found = parseVerifyKeys(text, "x").map(({ fingerprint }) => fingerprint);
+    expect(found).toEqual([other.fingerprint, FINGERPRINT]);
+  });
+
+  test("a fresh pair belongs together, and no two are the same", () => {
+    const [one, two] = [newKeyPair(), newKeyPair()];
+    expect(parseSigningKey(one.privatePem, "x").verifyKey.fingerprint).toBe(one.fingerprint);
+    expect(parseVerifyKeys(one.publicPem, "x")[0]?.fingerprint).toBe(one.fingerprint);
+    expect(two.fingerprint).not.toBe(one.fingerprint);
+  });
+});
+
+const rsa = generateKeyPairSync("rsa", { modulusLength: 1024 });
+const x25519 = generateKeyPairSync("x25519");
+const ed448 = generateKeyPairSync("ed448");
+const encoded = (key: { export(as: object): string | Buffer }, type: string, more = {}): string =>
+  String(key.export({ type, format: "pem", ...more }));
+const LOCK = { cipher: "aes-256-cbc", passphrase: "secret" };
+const OPENSSH = pem("OPENSSH PRIVATE KEY", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU=");
+
+describe("what is none", () => {
+  test.each([
+    ["nothing", "", "found no PEM block"],
+    ["text", "key: yes", "found no PEM block"],
+    ["DER", DER.toString("latin1"), "found no PEM block"],
+    ["an ssh public key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== me", "found no PEM block"],
+    ["indented", PRIVATE.replaceAll(/^/gm, "  "), "found no PEM block"],
+    ["cut off", PRIVATE.slice(0, 80), "found a PEM block without its end"],
+    ["ended by another", PRIVATE.replace("END PRIVATE", "END PUBLIC"), "without its end"],
+    ["two", PRIVATE + PRIVATE_V2, "found 2 PEM blocks"],
+    ["public", PUBLIC, "found a public key: give the private one it belongs to"],
+    ["RSA", encoded(rsa.privateKey, "pkcs8"), 'found a key of type "rsa"'],
+    ["RSA in PKCS#1", encoded(rsa.privateKey, "pkcs1"), 'found "RSA PRIVATE KEY"'],
+    ["X25519", encoded(x25519.privateKey, "pkcs8"), 'found a key of type "x25519"'],
+    ["Ed448", encoded(ed448.privateKey, "pkcs8"), 'found a key of type "ed448"'],
+    ["encrypted", encoded(ed448.privateKey, "pkcs8", LOCK), "found an encrypted one, which is not"],
+    ["encrypted as of old", encoded(rsa.privateKey, "pkcs1", LOCK), "found an encrypted one"],
+    ["of OpenSSH", OPENSSH, 'found "OPENSSH PRIVATE KEY"'],
+    ["garbage", pem("PRIVATE KEY", "AAAA"), "found a PEM block that cannot be read"],
+  ])("private: %s", (_name, text, found) => {
+    const message = refusal(() => parseSigningKey(text, '--sign-key "k.pem"'));
+    expect(message).toContain(`--sign-key "k.pem": expected an Ed25519 private key (PEM, PKCS#8)`);
+    expect(message).toContain(found);
+  });
+
+  test.each([
+    ["nothing", "", "found no PEM block"],
+    ["private", PRIVATE, "found a private key: give the public one, which openssl pkey"],
+    ["private beside public", PUBLIC + PRIVATE, "found a private key"],
+    ["encrypted private", encoded(ed448.privateKey, "pkcs8", LOCK), "found a private key"],
+    ["RSA", encoded(rsa.publicKey, "spki"), 'found a key of type "rsa"'],
+    ["RSA beside another", PUBLIC + encoded(rsa.publicKey, "spki"), 'found a key of type "rsa"'],
+    ["a certificate", pem("CERTIFICATE", "AAAA"), 'found "CERTIFICATE"'],
+    ["the second cut off", PUBLIC + PUBLIC.slice(0, 60), "found a PEM block without its end"],
+    ["garbage", pem("PUBLIC KEY", "AAAA"), "found a PEM block that cannot be read"],
+  ])("public: %s", (_name, text, found) => {
+    const message = refusal(() => parseVerifyKeys(text, '--verify-key "k.pub"'));
+    expect(message).toContain('--verify-key "k.pub": expected Ed25519 public keys (PEM), found ');
+    expect(message).toContain(found);
+  });
+});
+
+describe("a signature", () => {
+  const key = parseSigningKey(PRIVATE, "x");
+  const keys = parseVerifyKeys(PUBLIC, "x");
+  const signature = signatureOf(DIGEST, key);
+
+  test("has 64 bytes, the same every time, and tells whose it is", () => {
+    expect(signature).toHaveLength(64);
+    expect(signatureOf(DIGEST, key)).toEqual(signature);
+    const others = parseVerifyKeys(newKeyPair().publicPem + newKeyPair().publicPem, "x");
+    expect(signerOf(signature, DIGEST, [...others, ...keys])?.fingerprint).toBe(FINGERPRINT);
+    expect(signerOf(signature, DIGEST, others)).toBeNull();
+    expect(signerOf(signature, DIGEST, [])).toBeNull();
+  });
+
+  test("with any one bit changed, of it or of the digest, is none", () => {
+    const digest = Buffer.from(DIGEST, "hex");
+    for (const bytes of [signature, digest]) {
+      for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+        bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
+        expect(signerOf(signature, digest.toString("hex"), keys), `bit ${bit}`).toBeNull();
+        bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
+      }
+    }
+    expect(signerOf(signature, digest.toString("hex"), keys)?.fingerprint).toBe(FINGERPRINT);
+  });
+
+  test("with other than 64 bytes is none", () => {
+    for (const bytes of [
+      Buffer.alloc(0),
+      signature.subarray(1),
+      signature.subarray(0, 63),
+      Buffer.concat([signature, Buffer.alloc(1)]),
+      Buffer.from(signature.toString("base64")),
+    ]) {
+      expect(signerOf(bytes, DIGEST, keys)).toBeNull();
+    }
+  });
+});
+
+/** The message of the usage error that `parse` must end in. */
+function refusal(parse: () => unknown): string {
+  try {
+    parse();
+  } catch (error) {
+    if (error instanceof ChipboardError && error.exitCode === 2) return error.message;
+    throw error;
+  }
+  throw new Error("It was taken for a key");
+}
+
+function pem(label: string, base64: string): string {
+  return `-----BEGIN ${label}-----\n${base64}\n-----END ${label}-----\n`;
+}
