@@ -6,42 +6,153 @@ import type { TableInput, TableShape } from "./table.ts";
 
 const MAX_RECORD_CHARACTERS = 1_000_000;
 
+/**
+ * A stretch of text that is read without the parser holds no more, so no row in it can be too long:
+ * the parser counts bytes, and a character has at most three of them here.
+ */
+const MAX_PLAIN_CHARACTERS = 300_000;
+
+/**
+ * Up to the first quotation mark, RFC 4180 comes down to lines and commas, and so most feeds are read
+ * in a quarter of the parser's time. From the row with that mark on, the parser reads.
+ */
 export async function readCsv(input: TableInput): Promise<void> {
-  const { source, shape, complaints, where, take } = input;
-  let positions: readonly number[] | null = null;
-  let width = 0;
-  let returnsInCells = 0;
-  const parser = parse({
-    record_delimiter: ["\r\n", "\n"],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: MAX_RECORD_CHARACTERS,
-    on_record: (record: string[], context) => {
-      returnsInCells += occurrences(record, "\r");
-      if (positions === null) {
-        positions = headerPositions(record, shape, `${source}:1`, complaints);
-        width = record.length;
-        if (positions === null) parser.destroy();
-        return null;
-      }
-      const line = context.lines - returnsInCells - occurrences(record, "\n");
-      if (record.length === width) {
-        take(
-          positions.map((position) => (position < 0 ? "" : (record[position] as string))),
-          line,
-        );
-      } else {
-        complaints.at(where(line), `${record.length} fields, expected ${width} as in the header`);
-      }
-      return null;
-    },
-  });
-  try {
-    await feedAll(parser, input.chunks);
-  } catch (cause) {
-    if (!(cause instanceof CsvError)) throw cause;
-    complaints.at(where(Number(cause["lines"] ?? 1) - returnsInCells), explanation(cause));
+  const rows = new RowTaker(input);
+  const plain = new PlainText(rows);
+  let quoted: QuotedText | null = null;
+  for await (const chunk of input.chunks) {
+    if (rows.isRefused) return;
+    if (quoted !== null) {
+      if (!(await quoted.read(chunk))) return;
+    } else if (!plain.read(chunk)) {
+      quoted = new QuotedText(rows, input, plain.line);
+      if (!(await quoted.read(plain.rest + chunk))) return;
+    }
   }
+  if (quoted === null) plain.end();
+  else await quoted.end();
+}
+
+/** Takes the records of a file, the header first, and hands on the rows of cells. */
+class RowTaker {
+  /** The header is not one of this table; nothing more is taken. */
+  isRefused = false;
+  readonly #input: TableInput;
+  #positions: readonly number[] | null = null;
+  #width = 0;
+
+  constructor(input: TableInput) {
+    this.#input = input;
+  }
+
+  take(record: readonly string[], line: number): void {
+    const { source, shape, complaints, where, take } = this.#input;
+    if (this.#positions !== null) {
+      if (record.length === this.#width) {
+        take(inOrder(record, this.#positions), line);
+      } else {
+        const expected = `expected ${this.#width} as in the header`;
+        complaints.at(where(line), `${record.length} fields, ${expected}`);
+      }
+    } else if (!this.isRefused) {
+      this.#positions = headerPositions(record, shape, `${source}:1`, complaints);
+      this.#width = record.length;
+      this.isRefused = this.#positions === null;
+    }
+  }
+}
+
+/** Text without quotation marks, in chunks. */
+class PlainText {
+  /** The line of the record that comes next, and what is known of it so far. */
+  line = 1;
+  rest = "";
+  readonly #rows: RowTaker;
+
+  constructor(rows: RowTaker) {
+    this.#rows = rows;
+  }
+
+  /** Reads the records that end in this chunk; false, and nothing is read, where it is not plain. */
+  read(chunk: string): boolean {
+    if (chunk.includes('"') || this.rest.length + chunk.length > MAX_PLAIN_CHARACTERS) return false;
+    const lines = (this.rest + chunk).split("\n");
+    this.rest = lines.pop() as string;
+    for (const text of lines) {
+      this.#take(text.endsWith("\r") ? text.slice(0, -1) : text);
+      this.line += 1;
+    }
+    return true;
+  }
+
+  end(): void {
+    this.#take(this.rest);
+  }
+
+  #take(text: string): void {
+    if (text !== "") this.#rows.take(text.split(","), this.line);
+  }
+}
+
+/** Text in chunks from a record on that starts at a line of the file; whatever RFC 4180 allows. */
+class QuotedText {
+  readonly #input: TableInput;
+  readonly #parser: Parser;
+  readonly #finished: Promise<void>;
+  #returnsInCells = 0;
+
+  constructor(rows: RowTaker, input: TableInput, line: number) {
+    this.#input = input;
+    this.#parser = parse({
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+      skip_empty_lines: true,
+      max_record_size: MAX_RECORD_CHARACTERS,
+      on_record: (record: string[], context) => {
+        this.#returnsInCells += occurrences(record, "\r");
+        const newlines = occurrences(record, "\n");
+        rows.take(record, context.lines - this.#returnsInCells - newlines);
+        return null;
+      },
+    });
+    // The parser's own count, in its positions and messages, goes on from the lines before.
+    Object.assign(this.#parser.info, { lines: line });
+    this.#finished = new Promise<void>((resolve, reject) => {
+      this.#parser.once("end", resolve).once("close", resolve).once("error", reject);
+    });
+    this.#finished.catch(() => undefined);
+    this.#parser.resume();
+  }
+
+  /** False where the text is no CSV; it is complained of. */
+  async read(chunk: string): Promise<boolean> {
+    if (this.#parser.destroyed) return this.#outcome(this.#finished);
+    if (this.#parser.write(chunk)) return true;
+    const drained = new Promise<void>((resolve) => this.#parser.once("drain", resolve));
+    return this.#outcome(Promise.race([drained, this.#finished]));
+  }
+
+  async end(): Promise<void> {
+    if (!this.#parser.destroyed) this.#parser.end();
+    await this.#outcome(this.#finished);
+  }
+
+  async #outcome(step: Promise<void>): Promise<boolean> {
+    try {
+      await step;
+      return true;
+    } catch (cause) {
+      if (!(cause instanceof CsvError)) throw cause;
+      const line = Number(cause["lines"] ?? 1) - this.#returnsInCells;
+      this.#input.complaints.at(this.#input.where(line), explanation(cause));
+      return false;
+    }
+  }
+}
+
+/** The cells in the order of the table's columns, `""` for those that the file lacks. */
+function inOrder(record: readonly string[], positions: readonly number[]): string[] {
+  return positions.map((position) => (position < 0 ? "" : (record[position] as string)));
 }
 
 /**
@@ -79,22 +190,6 @@ function occurrences(record: readonly string[], character: "\r" | "\n"): number 
     if (cell.includes(character)) count += cell.split(character).length - 1;
   }
   return count;
-}
-
-async function feedAll(parser: Parser, chunks: AsyncIterable<string>): Promise<void> {
-  const finished = new Promise<void>((resolve, reject) => {
-    parser.once("end", resolve).once("close", resolve).once("error", reject);
-  });
-  finished.catch(() => undefined);
-  parser.resume();
-  for await (const chunk of chunks) {
-    if (parser.destroyed) break;
-    if (!parser.write(chunk)) {
-      await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), finished]);
-    }
-  }
-  if (!parser.destroyed) parser.end();
-  await finished;
 }
 
 function explanation(error: CsvError): string {

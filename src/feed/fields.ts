@@ -2,6 +2,7 @@
 import { BASES, type Basis } from "../market/level-series.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
+import { detached } from "./text.ts";
 
 /** `parse` returns undefined where the text is not what is expected. */
 export interface Field<T> {
@@ -43,14 +44,16 @@ export const sessionField: Field<Session> = {
 export const idField: Field<string> = {
   expected: `a lowercase slug such as ddr5-16gb-spot, at most ${MAX_ID_CHARACTERS} characters`,
   parse: (text) =>
-    text.length <= MAX_ID_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(text) ? text : undefined,
+    text.length <= MAX_ID_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(text)
+      ? detached(text)
+      : undefined,
 };
 
 export const textField: Field<string> = {
   expected: `text of 1 to ${MAX_TEXT_CHARACTERS} characters without control characters`,
   parse: (text) =>
     text.trim() !== "" && text.length <= MAX_TEXT_CHARACTERS && !UNPRINTABLE.test(text)
-      ? text
+      ? detached(text)
       : undefined,
 };
 
@@ -61,7 +64,7 @@ export const urlField: Field<string> = {
     /^https?:\/\/[^\s/]/i.test(text) &&
     !/[\s\u0000-\u001f\u007f]/.test(text) &&
     URL.canParse(text)
-      ? text
+      ? detached(text)
       : undefined,
 };
 
@@ -91,7 +94,7 @@ function memoized<T>(parse: (text: string) => T | undefined): (text: string) => 
     const found = known.get(text);
     if (found !== undefined) return found;
     const value = parse(text);
-    if (value !== undefined && known.size < 100_000) known.set(text, value);
+    if (value !== undefined && known.size < 100_000) known.set(detached(text), value);
     return value;
   };
 }

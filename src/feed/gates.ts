@@ -6,7 +6,7 @@ import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import { formatMicros, ratio, roundRatio, type Micros } from "../market/decimal.ts";
 import type { LevelSeries } from "../market/level-series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
-import type { LevelTable } from "./levels.ts";
+import type { GivenTable } from "./levels.ts";
 
 export interface GateOptions {
   /** Percent, in millionths: 50 % is 50,000,000. */
@@ -32,7 +32,7 @@ export interface GateInput {
   readonly before: ReadonlyMap<string, LevelSeries>;
   readonly after: ReadonlyMap<string, LevelSeries>;
   readonly touched: readonly string[];
-  readonly tables: readonly LevelTable[];
+  readonly given: GivenTable;
 }
 
 export interface GateFindings {
@@ -151,18 +151,8 @@ function changedSpecifications(input: GateInput): string[] {
         ? []
         : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),
     ];
-    if (changes.length === 0 || namesBreak(input.tables, contract.id)) return [];
+    if (changes.length === 0 || input.given.byContract.get(contract.id)?.namesBreak === true)
+      return [];
     return [`${contract.id} changes its ${changes.join(" and its ")} without a break`];
-  });
-}
-
-function namesBreak(tables: readonly LevelTable[], id: string): boolean {
-  return tables.some(({ byContract }) => {
-    const levels = byContract.get(id);
-    if (levels === undefined) return false;
-    for (let place = 0; place < levels.length; place += 1) {
-      if (levels.at(place).extras.breakReason !== undefined) return true;
-    }
-    return false;
   });
 }

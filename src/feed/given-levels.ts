@@ -1,4 +1,8 @@
-/** The levels that a run's input names for one contract, in columns, and where each was named. */
+/**
+ * The levels that a run's input names for one contract, in columns: twenty million rows of an input
+ * of five years must fit. Collected in the order they are read, they are then settled in the order
+ * of their sessions, for good.
+ */
 import type { Micros } from "../market/decimal.ts";
 import type { Basis } from "../market/level-series.ts";
 import type { Day, Session } from "../market/session.ts";
@@ -12,83 +16,109 @@ export interface GivenExtras {
   readonly breakReason?: string;
 }
 
+export const NO_EXTRAS: GivenExtras = {};
+
+export type GivenKind = "quotes" | "closes";
+
+/** A file of the input. `where` names a row of it, by its position, in messages. */
+export interface Origin {
+  readonly kind: GivenKind;
+  readonly where: (position: number) => string;
+}
+
 /** One named level; `usd` null takes a level back. */
 export interface GivenLevel {
   readonly session: Session;
   readonly usd: Micros | null;
   readonly extras: GivenExtras;
-  readonly where: string;
+  /** Its place among the contract's. */
+  readonly place: number;
 }
 
-const NO_EXTRAS: GivenExtras = {};
-const WITHDRAWN = Number.NaN;
+/** No level is 0. */
+export const WITHDRAWN = 0;
 
-/** Rows in the order they were read; `sort` puts them in the order of their sessions. */
+/** Places, from one up to another that is no more among them. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** From a place on, rows of one origin. */
+export interface Run {
+  readonly from: number;
+  readonly origin: Origin;
+}
+
+/** Sorted by session; of one session, in the order they were read. */
 export class GivenLevels {
-  #length = 0;
-  #sessions = new Int32Array(16);
-  #usd = new Float64Array(16);
-  #positions = new Int32Array(16);
-  #extras = new Map<number, GivenExtras>();
-  /** Rows from `from` on were read from the file that `where` names. */
-  readonly #origins: { from: number; where: (position: number) => string }[] = [];
-  #order: Int32Array | null = null;
+  readonly sessions: Int32Array;
+  /** In micro-dollars; 0 takes a level back. */
+  readonly usd: Float64Array;
+  /** What else rows name, by their places, in no order. */
+  readonly extras: ReadonlyMap<number, GivenExtras>;
+  /** Whether each row gives a level, and each to a session of its own. */
+  readonly areSeries: boolean;
+  readonly #positions: Int32Array;
+  readonly #runs: readonly Run[];
+
+  constructor(
+    columns: { sessions: Int32Array; usd: Float64Array; positions: Int32Array },
+    extras: ReadonlyMap<number, GivenExtras>,
+    runs: readonly Run[],
+  ) {
+    const { sessions, usd, positions } = columns;
+    this.sessions = sessions;
+    this.usd = usd;
+    this.#positions = positions;
+    this.extras = extras;
+    this.#runs = runs;
+    this.areSeries = ascends(sessions, 1) && !usd.includes(WITHDRAWN);
+  }
 
   get length(): number {
-    return this.#length;
+    return this.sessions.length;
   }
 
-  push(
-    session: Session,
-    usd: Micros | null,
-    extras: GivenExtras,
-    where: (position: number) => string,
-    position: number,
-  ): void {
-    if (this.#length === this.#sessions.length) this.#grow();
-    if (this.#origins.at(-1)?.where !== where) this.#origins.push({ from: this.#length, where });
-    this.#sessions[this.#length] = session;
-    this.#usd[this.#length] = usd ?? WITHDRAWN;
-    this.#positions[this.#length] = position;
-    if (Object.keys(extras).length > 0) this.#extras.set(this.#length, extras);
-    this.#length += 1;
-    this.#order = null;
+  get all(): Stretch {
+    return { from: 0, to: this.length };
   }
 
-  /** The named level that comes at this place when all are sorted by session. */
   at(place: number): GivenLevel {
-    this.#order ??= this.#sorted();
-    const row = this.#order[place] as number;
-    const usd = this.#usd[row] as number;
+    const usd = this.usd[place] as number;
     return {
-      session: this.#sessions[row] as number,
-      usd: Number.isNaN(usd) ? null : usd,
-      extras: this.#extras.get(row) ?? NO_EXTRAS,
-      where: this.#where(row),
+      session: this.sessions[place] as number,
+      usd: usd === WITHDRAWN ? null : usd,
+      extras: this.extras.get(place) ?? NO_EXTRAS,
+      place,
     };
   }
 
-  #sorted(): Int32Array {
-    const order = Int32Array.from({ length: this.#length }, (_, row) => row);
-    const sessions = this.#sessions;
-    // Equal sessions stay in the order they were read: the sort is stable.
-    const ascending = order.every(
-      (row) => row === 0 || (sessions[row - 1] as number) <= (sessions[row] as number),
+  /** The row of a place, for messages: `quotes.csv:17`. */
+  where(place: number): string {
+    return this.#originAt(place).where(this.#positions[place] as number);
+  }
+
+  /** The places, ascending, of the rows that files of this kind gave. */
+  placesOf(kind: GivenKind): Stretch[] {
+    return this.#runs.flatMap(({ from, origin }, at) =>
+      origin.kind === kind ? [{ from, to: this.#runs[at + 1]?.from ?? this.length }] : [],
     );
-    if (ascending) return order;
-    return order.sort((a, b) => (sessions[a] as number) - (sessions[b] as number) || a - b);
   }
 
-  #where(row: number): string {
-    const origin = this.#origins.findLast(({ from }) => from <= row);
-    return origin?.where(this.#positions[row] as number) ?? "";
+  get namesBreak(): boolean {
+    return this.extras.values().some(({ breakReason }) => breakReason !== undefined);
   }
 
-  #grow(): void {
-    const capacity = this.#length * 2;
-    const [sessions, usd, positions] = [this.#sessions, this.#usd, this.#positions];
-    (this.#sessions = new Int32Array(capacity)).set(sessions);
-    (this.#usd = new Float64Array(capacity)).set(usd);
-    (this.#positions = new Int32Array(capacity)).set(positions);
+  #originAt(place: number): Origin {
+    return (this.#runs.findLast(({ from }) => from <= place) as Run).origin;
   }
+}
+
+/** Whether each session comes at least so much after the one before. */
+export function ascends(sessions: Int32Array, step: 0 | 1): boolean {
+  for (let at = 1; at < sessions.length; at += 1) {
+    if ((sessions[at] as number) - (sessions[at - 1] as number) < step) return false;
+  }
+  return true;
 }

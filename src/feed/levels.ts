@@ -1,4 +1,5 @@
 /** Reads quotes (levels for a session) and closes (daily history). */
+import type { Micros } from "../market/decimal.ts";
 import { closeSessionOf, dateText, dayOf, sessionKey, type Session } from "../market/session.ts";
 import type { Complaints } from "./complaints.ts";
 import {
@@ -10,15 +11,54 @@ import {
   urlField,
   type Field,
 } from "./fields.ts";
-import { GivenLevels, type GivenExtras } from "./given-levels.ts";
+import { GivenLevelsBuilder } from "./given-levels-builder.ts";
+import {
+  NO_EXTRAS,
+  type GivenExtras,
+  type GivenKind,
+  type GivenLevels,
+  type Origin,
+} from "./given-levels.ts";
 import type { Source } from "./source.ts";
-import { readTable, type TableShape, type Where } from "./table.ts";
+import { readTable, type TableShape } from "./table.ts";
+import { detached } from "./text.ts";
 
-/** What a set of files names, by contract id. Ids are not checked against a catalog yet. */
-export interface LevelTable {
-  readonly kind: "quotes" | "closes";
-  readonly byContract: Map<string, GivenLevels>;
-  rows: number;
+/** What quotes and closes name, by contract id. Ids are not checked against a catalog yet. */
+export interface GivenTable {
+  readonly byContract: ReadonlyMap<string, GivenLevels>;
+  readonly rows: Readonly<Record<GivenKind, number>>;
+}
+
+/** The rows read so far, by contract id. */
+export class GivenTableBuilder {
+  readonly #byContract = new Map<string, GivenLevelsBuilder>();
+  readonly #rows = { quotes: 0, closes: 0 };
+
+  push(
+    id: string,
+    session: Session,
+    usd: Micros | null,
+    extras: GivenExtras,
+    origin: Origin,
+    position: number,
+  ): void {
+    let levels = this.#byContract.get(id);
+    if (levels === undefined) {
+      this.#byContract.set(detached(id), (levels = new GivenLevelsBuilder()));
+    }
+    levels.push(session, usd, extras, origin, position);
+    this.#rows[origin.kind] += 1;
+  }
+
+  /** Nothing can be pushed after it. */
+  build(): GivenTable {
+    const byContract = new Map<string, GivenLevels>();
+    for (const [id, levels] of this.#byContract) {
+      byContract.set(id, levels.build());
+      this.#byContract.delete(id);
+    }
+    return { byContract, rows: this.#rows };
+  }
 }
 
 const QUOTES: TableShape = {
@@ -31,50 +71,52 @@ const CLOSES: TableShape = {
   required: ["id", "date", "close_usd"],
 };
 
-const NOTHING_MORE: GivenExtras = {};
-
 /** Reads one file of quotes into the table. Rows without a session belong to `published`. */
 export async function readQuotes(
   source: Source,
   published: Session,
-  table: LevelTable,
+  table: GivenTableBuilder,
   complaints: Complaints,
 ): Promise<void> {
-  await readTable(source, QUOTES, complaints, (where) => (cells, position) => {
-    const [id = "", , sessionText = "", basisText = ""] = cells;
-    const before = complaints.count;
-    const read = reader(cells, QUOTES, where, position, complaints);
-    const session = sessionText === "" ? published : read("session_utc", sessionField);
-    const basis = basisText === "" ? undefined : read("basis", basisField);
-    const withdrawn = basis === "withdrawn";
-    if (withdrawn) {
-      for (const name of ["spot_usd", "break"]) {
-        const text = cells[QUOTES.columns.indexOf(name)] ?? "";
-        if (text !== "")
-          complaints.cell(where(position), name, text, "nothing beside basis withdrawn");
+  await readTable(source, QUOTES, complaints, (where) => {
+    const origin: Origin = { kind: "quotes", where };
+    return (cells, position) => {
+      const [id = "", , sessionText = "", basisText = ""] = cells;
+      const before = complaints.count;
+      const read = reader(cells, QUOTES, origin, position, complaints);
+      const session = sessionText === "" ? published : read("session_utc", sessionField);
+      const basis = basisText === "" ? undefined : read("basis", basisField);
+      const withdrawn = basis === "withdrawn";
+      if (withdrawn) {
+        for (const name of ["spot_usd", "break"]) {
+          const text = cells[QUOTES.columns.indexOf(name)] ?? "";
+          if (text !== "")
+            complaints.cell(where(position), name, text, "nothing beside basis withdrawn");
+        }
       }
-    }
-    const usd = withdrawn ? null : read("spot_usd", levelField);
-    const extras: GivenExtras = {
-      ...(basis === undefined || withdrawn ? {} : { basis }),
-      ...(cells[4] === "" ? {} : { asOf: read("as_of", dateField) }),
-      ...(cells[5] === "" ? {} : { source: read("source", textField) }),
-      ...(cells[6] === "" ? {} : { sourceUrl: read("source_url", urlField) }),
-      ...(cells[7] === "" ? {} : { breakReason: read("break", textField) }),
+      const usd = withdrawn ? null : read("spot_usd", levelField);
+      const extras: GivenExtras = {
+        ...(basis === undefined || withdrawn ? {} : { basis }),
+        ...(cells[4] === "" ? {} : { asOf: read("as_of", dateField) }),
+        ...(cells[5] === "" ? {} : { source: read("source", textField) }),
+        ...(cells[6] === "" ? {} : { sourceUrl: read("source_url", urlField) }),
+        ...(cells[7] === "" ? {} : { breakReason: read("break", textField) }),
+      };
+      if (complaints.count > before) return;
+      if (session > published) {
+        complaints.cell(where(position), "session_utc", sessionText, notLater(published));
+      } else if (extras.asOf !== undefined && extras.asOf > dayOf(session)) {
+        complaints.cell(
+          where(position),
+          "as_of",
+          cells[4] ?? "",
+          `a date not after the session's, ${dateText(dayOf(session))}`,
+        );
+      } else {
+        const named = Object.keys(extras).length === 0 ? NO_EXTRAS : extras;
+        table.push(id, session, usd, named, origin, position);
+      }
     };
-    if (complaints.count > before) return;
-    if (session > published) {
-      complaints.cell(where(position), "session_utc", sessionText, notLater(published));
-    } else if (extras.asOf !== undefined && extras.asOf > dayOf(session)) {
-      complaints.cell(
-        where(position),
-        "as_of",
-        cells[4] ?? "",
-        `a date not after the session's, ${dateText(dayOf(session))}`,
-      );
-    } else {
-      add(table, id, session, usd, extras, where, position);
-    }
   });
 }
 
@@ -82,37 +124,49 @@ export async function readQuotes(
 export async function readCloses(
   source: Source,
   published: Session,
-  table: LevelTable,
+  table: GivenTableBuilder,
   complaints: Complaints,
 ): Promise<void> {
-  await readTable(source, CLOSES, complaints, (where) => (cells, position) => {
-    const [id = "", , , breakText = ""] = cells;
-    const before = complaints.count;
-    const read = reader(cells, CLOSES, where, position, complaints);
-    const date = read("date", dateField);
-    const usd = read("close_usd", levelField);
-    const extras = breakText === "" ? NOTHING_MORE : { breakReason: read("break", textField) };
-    if (complaints.count > before) return;
-    const session = closeSessionOf(date);
-    if (session > published) {
-      const expected = `a date whose 12:00 session is ${notLater(published).slice("a session ".length)}`;
-      complaints.cell(where(position), "date", cells[1] ?? "", expected);
-    } else {
-      add(table, id, session, usd, extras, where, position);
-    }
+  await readTable(source, CLOSES, complaints, (where) => {
+    const origin: Origin = { kind: "closes", where };
+    return (cells, position) => {
+      const [id = "", dateCell = "", usdCell = "", breakCell = ""] = cells;
+      const date = dateField.parse(dateCell);
+      const usd = levelField.parse(usdCell);
+      const breakReason = breakCell === "" ? null : textField.parse(breakCell);
+      if (date === undefined || usd === undefined || breakReason === undefined) {
+        const read = reader(cells, CLOSES, origin, position, complaints);
+        read("date", dateField);
+        read("close_usd", levelField);
+        if (breakReason === undefined) read("break", textField);
+        return;
+      }
+      const session = closeSessionOf(date);
+      if (session > published) {
+        const expected = `a date whose 12:00 session is ${notLater(published).slice("a session ".length)}`;
+        complaints.cell(where(position), "date", dateCell, expected);
+      } else {
+        const extras = breakReason === null ? NO_EXTRAS : { breakReason };
+        table.push(id, session, usd, extras, origin, position);
+      }
+    };
   });
 }
 
 /** Complains of every row whose contract `isKnown` does not know. */
 export function requireKnownContracts(
-  table: LevelTable,
+  table: GivenTable,
   isKnown: (id: string) => boolean,
   complaints: Complaints,
 ): void {
-  for (const [id, levels] of table.byContract) {
-    if (isKnown(id)) continue;
-    for (let place = 0; place < levels.length; place += 1) {
-      complaints.cell(levels.at(place).where, "id", id, "a contract of the catalog");
+  for (const kind of ["quotes", "closes"] as const) {
+    for (const [id, levels] of table.byContract) {
+      if (isKnown(id)) continue;
+      for (const { from, to } of levels.placesOf(kind)) {
+        for (let place = from; place < to; place += 1) {
+          complaints.cell(levels.where(place), "id", id, "a contract of the catalog");
+        }
+      }
     }
   }
 }
@@ -123,7 +177,7 @@ const notLater = (published: Session): string =>
 function reader(
   cells: readonly string[],
   shape: TableShape,
-  where: Where,
+  { where }: Origin,
   position: number,
   complaints: Complaints,
 ): <T>(name: string, field: Field<T>) => T {
@@ -134,19 +188,4 @@ function reader(
     // With a complaint the row is dropped by the caller, so the missing value is never seen.
     return value as T;
   };
-}
-
-function add(
-  table: LevelTable,
-  id: string,
-  session: Session,
-  usd: number | null,
-  extras: GivenExtras,
-  where: Where,
-  position: number,
-): void {
-  let levels = table.byContract.get(id);
-  if (levels === undefined) table.byContract.set(id, (levels = new GivenLevels()));
-  levels.push(session, usd, extras, where, position);
-  table.rows += 1;
 }

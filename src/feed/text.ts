@@ -47,6 +47,12 @@ export async function* readText(source: Source, complaints: Complaints): AsyncIt
   }
 }
 
+/**
+ * The same text with memory of its own. A cell is a window on the chunk it was cut from, and keeps
+ * all of it: what outlives its row is detached.
+ */
+export const detached = (text: string): string => Buffer.from(text).toString();
+
 /** The first character that is no white space (null: there is none), and the text unread. */
 export async function sniffed(
   text: AsyncIterable<string>,

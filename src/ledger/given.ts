@@ -1,48 +1,36 @@
 import type { Complaints } from "../feed/complaints.ts";
-import type { GivenExtras, GivenLevel, GivenLevels } from "../feed/given-levels.ts";
-import type { LevelTable } from "../feed/levels.ts";
+import type { GivenExtras, GivenLevel, GivenLevels, Stretch } from "../feed/given-levels.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
 import { dateText, sessionKey } from "../market/session.ts";
 
 /**
- * What all tables name for one contract, one entry a session, ascending. Rows for the same session
- * that name different values are complained of; otherwise what they name is put together.
+ * What these rows name for one contract, one entry a session, ascending; its place is that of the
+ * first row for the session. Rows for the same session that name different values are complained of; otherwise
+ * what they name is put together.
  */
 export function* mergedBySession(
-  tables: readonly LevelTable[],
+  levels: GivenLevels,
+  stretches: readonly Stretch[],
   id: string,
   complaints: Complaints,
 ): Generator<GivenLevel> {
-  const queues = tables
-    .flatMap(({ byContract }) => byContract.get(id) ?? [])
-    .map((levels) => ({ levels, place: 0 }));
   let current: GivenLevel | null = null;
-  for (let next = takeEarliest(queues); next !== null; next = takeEarliest(queues)) {
-    if (current !== null && current.session === next.session) {
-      current = combined(current, next, id, complaints);
-    } else {
-      if (current !== null) yield current;
-      current = next;
+  for (const { from, to } of stretches) {
+    for (let place = from; place < to; place += 1) {
+      const next = levels.at(place);
+      if (current !== null && current.session === next.session) {
+        current = combined(levels, current, next, id, complaints);
+      } else {
+        if (current !== null) yield current;
+        current = next;
+      }
     }
   }
   if (current !== null) yield current;
 }
 
-function takeEarliest(
-  queues: readonly { levels: GivenLevels; place: number }[],
-): GivenLevel | null {
-  let earliest: { levels: GivenLevels; place: number } | null = null;
-  let result: GivenLevel | null = null;
-  for (const queue of queues) {
-    if (queue.place === queue.levels.length) continue;
-    const level = queue.levels.at(queue.place);
-    if (result === null || level.session < result.session) [earliest, result] = [queue, level];
-  }
-  if (earliest !== null) earliest.place += 1;
-  return result;
-}
-
 function combined(
+  levels: GivenLevels,
   first: GivenLevel,
   second: GivenLevel,
   id: string,
@@ -58,12 +46,10 @@ function combined(
     }),
   ];
   for (const [name, value, earlier] of conflicts) {
-    complaints.cell(
-      second.where,
-      name as string,
-      value as string,
-      `${earlier} as in ${first.where}: ${id} has one level for ${sessionKey(first.session)}`,
-    );
+    const expected =
+      `${earlier} as in ${levels.where(first.place)}: ` +
+      `${id} has one level for ${sessionKey(first.session)}`;
+    complaints.cell(levels.where(second.place), name as string, value as string, expected);
   }
   return { ...first, extras: { ...second.extras, ...first.extras } };
 }

@@ -14,27 +14,33 @@ export const monthOf = (session: Session): string => dateText(dayOf(session)).sl
 export const monthStart = (month: string): Session =>
   (Date.parse(`${month}-01T00:00:00.000Z`) / 86_400_000) * SESSIONS_PER_DAY;
 
-/** The first session of the month after. */
-export const monthEnd = (month: string): Session => {
-  const first = new Date(`${month}-01T00:00:00.000Z`);
-  return (
-    (Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1) / 86_400_000) * SESSIONS_PER_DAY
-  );
-};
+const monthEnds = new Map<string, Session>();
+
+/** The first session of the month after. Kept once made: all contracts ask for the same months. */
+export function monthEnd(month: string): Session {
+  let end = monthEnds.get(month);
+  if (end === undefined) {
+    const first = new Date(`${month}-01T00:00:00.000Z`);
+    const next = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1);
+    monthEnds.set(month, (end = (next / 86_400_000) * SESSIONS_PER_DAY));
+  }
+  return end;
+}
 
 /** The months that hold levels, ascending. */
 export function monthsOf(ledger: Ledger): string[] {
   const months = new Set<string>();
-  for (const { sessions } of ledger.values()) {
-    let end = -1;
-    for (const session of sessions) {
-      if (session < end) continue;
-      const month = monthOf(session);
-      months.add(month);
-      end = monthEnd(month);
-    }
-  }
+  for (const series of ledger.values()) addMonths(series, months);
   return [...months].sort();
+}
+
+/** Adds the months that hold levels of the series. */
+export function addMonths(series: LevelSeries, months: Set<string>): void {
+  for (let index = 0; index < series.length;) {
+    const month = monthOf(series.sessions[index] as number);
+    months.add(month);
+    index = series.indexAt(monthEnd(month) - 1) + 1;
+  }
 }
 
 export const countLevels = (ledger: Ledger): number =>

@@ -1,4 +1,4 @@
-import type { LevelSeriesBuilder } from "../market/level-series.ts";
+import type { LevelSeriesBuilder } from "../market/level-series-builder.ts";
 import type { LedgerEntry } from "../snapshot/manifest.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";

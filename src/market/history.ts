@@ -9,21 +9,31 @@ export interface Close {
 }
 
 /**
- * The closes of the levels given at or before `session`, one for each distinct `as_of`, of several
- * levels the last. Ascending. Only dates after `floor` are taken, but the last one always is: it
- * equals the level in force, whatever its age.
+ * Visits the closes of the levels given at or before `session`, one for each distinct `as_of`, of
+ * several levels the last. Ascending. Only dates after `floor` are taken, but the last one always is:
+ * it equals the level in force, whatever its age.
  */
-export function closes(series: LevelSeries, session: Session, floor: Day): Close[] {
+export function eachClose(
+  series: LevelSeries,
+  session: Session,
+  floor: Day,
+  visit: (date: Day, usd: Micros) => void,
+): void {
   const end = series.indexAt(session);
-  const result: Close[] = [];
-  let date: Day | null = null;
-  // Backwards, the first level met of an as_of is the one that stands; as_of never decreases.
-  for (let index = end; index >= 0; index -= 1) {
-    const asOf = series.asOf[index] as number;
-    if (asOf === date) continue;
-    if (asOf <= floor && index !== end) break;
-    date = asOf;
-    result.push({ date: asOf, usd: series.usd[index] as number });
+  if (end < 0) return;
+  let index = end;
+  // as_of never decreases.
+  while (index > 0 && series.asOfAt(index - 1) > floor) index -= 1;
+  for (let date = series.asOfAt(index); index <= end; index += 1) {
+    const next = index === end ? null : series.asOfAt(index + 1);
+    if (date !== next) visit(date, series.usd[index] as number);
+    if (next !== null) date = next;
   }
-  return result.reverse();
+}
+
+/** The same as a list. */
+export function closes(series: LevelSeries, session: Session, floor: Day): Close[] {
+  const result: Close[] = [];
+  eachClose(series, session, floor, (date, usd) => result.push({ date, usd }));
+  return result;
 }

@@ -3,7 +3,7 @@
  * contracts are twenty million levels, and an object for each would not fit.
  */
 import type { Micros } from "./decimal.ts";
-import type { Day, Session } from "./session.ts";
+import { dayOf, type Day, type Session } from "./session.ts";
 
 export const BASES = ["reported", "assessed", "estimated"] as const;
 export type Basis = (typeof BASES)[number];
@@ -29,34 +29,36 @@ export interface Break {
 
 /** What few levels have: kept apart, by session. */
 export type LevelNotes = Pick<Level, "source" | "sourceUrl" | "breakReason">;
+const REPORTED = 0;
 const NO_NOTES: LevelNotes = { source: null, sourceUrl: null, breakReason: null };
+
+/** A series' levels, column by column. */
+export interface LevelColumns {
+  readonly sessions: Int32Array;
+  readonly usd: Float64Array;
+  /** Null where each is the session's own date. */
+  readonly asOf: Int32Array | null;
+  /** Indices into BASES; null where each is reported. */
+  readonly basis: Uint8Array | null;
+}
 
 /** Ascending by session, each session once. Treat as immutable. */
 export class LevelSeries {
   readonly length: number;
   readonly sessions: Int32Array;
   readonly usd: Float64Array;
-  readonly asOf: Int32Array;
-  readonly basis: Uint8Array;
+  readonly columns: LevelColumns;
   readonly notes: ReadonlyMap<Session, LevelNotes>;
   /** Ascending by session. */
   readonly breaks: readonly Break[];
 
-  constructor(
-    columns: Pick<LevelSeries, "sessions" | "usd" | "asOf" | "basis">,
-    notes: ReadonlyMap<Session, LevelNotes>,
-  ) {
+  constructor(columns: LevelColumns, notes: ReadonlyMap<Session, LevelNotes>) {
     this.length = columns.sessions.length;
     this.sessions = columns.sessions;
     this.usd = columns.usd;
-    this.asOf = columns.asOf;
-    this.basis = columns.basis;
+    this.columns = columns;
     this.notes = notes;
-    this.breaks = [...notes]
-      .flatMap(([session, { breakReason }]) =>
-        breakReason === null ? [] : [{ session, reason: breakReason }],
-      )
-      .sort((a, b) => a.session - b.session);
+    this.breaks = breaksOf(notes);
   }
 
   /** The index of the last level given at or before `session`; −1 where there is none. */
@@ -71,14 +73,24 @@ export class LevelSeries {
     return low - 1;
   }
 
+  asOfAt(index: number): Day {
+    const { asOf } = this.columns;
+    return asOf === null ? dayOf(this.sessions[index] as number) : (asOf[index] as number);
+  }
+
+  /** An index into BASES. */
+  basisAt(index: number): number {
+    return this.columns.basis?.[index] ?? REPORTED;
+  }
+
   /** The level at an index from 0 to length − 1. */
   level(index: number): Level {
     const session = this.sessions[index] as number;
     return {
       session,
       usd: this.usd[index] as number,
-      basis: BASES[this.basis[index] as number] as Basis,
-      asOf: this.asOf[index] as number,
+      basis: BASES[this.basisAt(index)] as Basis,
+      asOf: this.asOfAt(index),
       ...(this.notes.get(session) ?? NO_NOTES),
     };
   }
@@ -100,59 +112,11 @@ export class LevelSeries {
   }
 }
 
-/** Collects levels in ascending order of their sessions into a series. */
-export class LevelSeriesBuilder {
-  #length = 0;
-  #sessions = new Int32Array(64);
-  #usd = new Float64Array(64);
-  #asOf = new Int32Array(64);
-  #basis = new Uint8Array(64);
-  readonly #notes = new Map<Session, LevelNotes>();
-
-  /** `basis` is an index into BASES. The session must be later than the last one's. */
-  push(session: Session, usd: Micros, asOf: Day, basis: number): void {
-    if (this.#length === this.#sessions.length) this.#grow();
-    this.#sessions[this.#length] = session;
-    this.#usd[this.#length] = usd;
-    this.#asOf[this.#length] = asOf;
-    this.#basis[this.#length] = basis;
-    this.#length += 1;
-  }
-
-  note(session: Session, notes: LevelNotes): void {
-    if (notes.source !== null || notes.sourceUrl !== null || notes.breakReason !== null) {
-      this.#notes.set(session, notes);
-    }
-  }
-
-  pushLevel(level: Level): void {
-    this.push(level.session, level.usd, level.asOf, BASES.indexOf(level.basis));
-    const { source, sourceUrl, breakReason } = level;
-    this.note(level.session, { source, sourceUrl, breakReason });
-  }
-
-  build(): LevelSeries {
-    return new LevelSeries(
-      {
-        sessions: this.#sessions.slice(0, this.#length),
-        usd: this.#usd.slice(0, this.#length),
-        asOf: this.#asOf.slice(0, this.#length),
-        basis: this.#basis.slice(0, this.#length),
-      },
-      this.#notes,
-    );
-  }
-
-  #grow(): void {
-    const capacity = this.#length * 2;
-    this.#sessions = resized(new Int32Array(capacity), this.#sessions);
-    this.#usd = resized(new Float64Array(capacity), this.#usd);
-    this.#asOf = resized(new Int32Array(capacity), this.#asOf);
-    this.#basis = resized(new Uint8Array(capacity), this.#basis);
-  }
-}
-
-function resized<T extends Int32Array | Float64Array | Uint8Array>(target: T, source: T): T {
-  target.set(source);
-  return target;
+function breaksOf(notes: ReadonlyMap<Session, LevelNotes>): Break[] {
+  if (notes.size === 0) return [];
+  return [...notes]
+    .flatMap(([session, { breakReason }]) =>
+      breakReason === null ? [] : [{ session, reason: breakReason }],
+    )
+    .sort((a, b) => a.session - b.session);
 }

@@ -47,9 +47,11 @@ export async function commit(
   if ((await claim(store, name, plan)) === "taken") return "claimed";
 
   const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
-    ...plan.ledger
-      .filter(({ stored }) => !stored)
-      .map((part) => ({ key: part.entry.key, mediaType: LEDGER_TYPE, planned: part })),
+    ...plan.freshParts.map((part) => ({
+      key: part.entry.key,
+      mediaType: LEDGER_TYPE,
+      planned: part,
+    })),
     ...plan.files
       .filter(({ entry }) => entry.path !== FILES.catalog)
       .map((file) => ({

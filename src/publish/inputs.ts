@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
-import { readCloses, readQuotes, type LevelTable } from "../feed/levels.ts";
-import type { GivenLevel } from "../feed/given-levels.ts";
+import type { GivenKind, GivenLevels } from "../feed/given-levels.ts";
+import { GivenTableBuilder, readCloses, readQuotes, type GivenTable } from "../feed/levels.ts";
 import { mergedBySession } from "../ledger/given.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
@@ -14,7 +14,7 @@ import type { Progress, PublishRequest } from "./request.ts";
 export interface Inputs {
   /** Null: none was given. `ids` includes those of faulty rows. */
   readonly catalog: { contracts: readonly Contract[]; ids: ReadonlySet<string> } | null;
-  readonly tables: readonly LevelTable[];
+  readonly given: GivenTable;
   /** What is wrong so far; more may come when the input meets the ledger. */
   readonly complaints: Complaints;
 }
@@ -27,17 +27,16 @@ export async function readInputs(request: PublishRequest, progress: Progress): P
 
   const catalog = request.catalog === null ? null : await readCatalog(request.catalog, complaints);
   if (catalog !== null) tell();
-  const quotes: LevelTable = { kind: "quotes", byContract: new Map(), rows: 0 };
+  const given = new GivenTableBuilder();
   for (const source of request.quotes) {
-    await readQuotes(source, request.session, quotes, complaints);
+    await readQuotes(source, request.session, given, complaints);
     tell();
   }
-  const closes: LevelTable = { kind: "closes", byContract: new Map(), rows: 0 };
   for (const source of request.closes) {
-    await readCloses(source, request.session, closes, complaints);
+    await readCloses(source, request.session, given, complaints);
     tell();
   }
-  return { catalog, tables: [quotes, closes], complaints };
+  return { catalog, given: given.build(), complaints };
 }
 
 /**
@@ -52,27 +51,58 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
     const sha256 = sha256Hex(renderCatalog(contracts));
     described.push({ kind: "catalog", rows: contracts.length, sha256 });
   }
-  for (const table of inputs.tables) {
-    if (table.rows === 0) continue;
-    described.push({ kind: table.kind, rows: table.rows, sha256: digestOf(table) });
+  for (const kind of ["quotes", "closes"] as const) {
+    const rows = inputs.given.rows[kind];
+    if (rows > 0) described.push({ kind, rows, sha256: digestOf(inputs.given, kind) });
   }
   return described;
 }
 
-function digestOf(table: LevelTable): string {
+/**
+ * For each contract a line of JSON with its id, the number of its levels and what they name besides
+ * a price, and then their sessions and their prices as two columns of little-endian numbers.
+ */
+function digestOf({ byContract }: GivenTable, kind: GivenKind): string {
   const hash = createHash("sha256");
-  for (const id of [...table.byContract.keys()].sort()) {
-    const rows: string[] = [id];
-    for (const given of mergedBySession([table], id, new Complaints())) rows.push(rowText(given));
-    hash.update(rows.join("\n")).update("\n\n");
+  for (const id of [...byContract.keys()].sort()) {
+    const { sessions, usd, extras } = columnsOf(byContract.get(id) as GivenLevels, id, kind);
+    if (sessions.length === 0) continue;
+    const named = [...extras]
+      .sort(([a], [b]) => a - b)
+      .map(([place, { basis, asOf, source, sourceUrl, breakReason }]) => [
+        place,
+        [basis, asOf, source, sourceUrl, breakReason],
+      ])
+      .filter(([, values]) => (values as unknown[]).some((value) => value !== undefined));
+    hash
+      .update(`${JSON.stringify([id, sessions.length, named])}\n`)
+      .update(sessions)
+      .update(usd);
   }
   return hash.digest("hex");
 }
 
-function rowText({ session, usd, extras }: GivenLevel): string {
-  const { basis, asOf, source, sourceUrl, breakReason } = extras;
-  const named = [basis, asOf, source, sourceUrl, breakReason];
-  return named.every((value) => value === undefined)
-    ? `${session} ${usd}`
-    : `${session} ${usd} ${JSON.stringify(named)}`;
+/** What the files of one kind name for a contract, one entry a session, in columns. */
+function columnsOf(
+  levels: GivenLevels,
+  id: string,
+  kind: GivenKind,
+): Pick<GivenLevels, "sessions" | "usd" | "extras"> {
+  const stretches = levels.placesOf(kind);
+  const [{ from, to } = { from: 0, to: 0 }, ...more] = stretches;
+  const { sessions, usd, extras } = levels;
+  if (levels.areSeries && more.length === 0) {
+    const own = [...extras].filter(([place]) => from <= place && place < to);
+    return {
+      sessions: sessions.subarray(from, to),
+      usd: usd.subarray(from, to),
+      extras: new Map(own.map(([place, named]) => [place - from, named])),
+    };
+  }
+  const merged = [...mergedBySession(levels, stretches, id, new Complaints())];
+  return {
+    sessions: Int32Array.from(merged, (item) => item.session),
+    usd: Float64Array.from(merged, (item) => item.usd ?? 0),
+    extras: new Map(merged.map(({ extras: named }, at) => [at, named])),
+  };
 }

@@ -3,26 +3,24 @@
  * once for its digest; bytes are kept while they fit and made again when they are written.
  */
 import type { Correction } from "../ledger/corrections.ts";
-import { renderCorrections } from "../ledger/corrections.ts";
 import { countLevels, monthsOf, type Ledger } from "../ledger/ledger.ts";
-import { encodePart } from "../ledger/parts.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
-import { TIER_NAMES, TIERS, type TierName } from "../market/tier.ts";
-import { recordsOf, tierView, type TierView } from "../market/view.ts";
-import { HTML_TYPE, renderReport, type ReportInput } from "../render/report.ts";
-import { JSON_TYPE, tierFiles, type PlannedFile } from "../render/tier-files.ts";
-import { renderCatalog } from "../snapshot/catalog-file.ts";
-import { sha256Hex } from "../snapshot/digest.ts";
+import type { TierName } from "../market/tier.ts";
+import { recordsOf, type TierView } from "../market/view.ts";
+import type { ReportInput } from "../render/report.ts";
 import {
   identityOf,
   type FileEntry,
   type LedgerEntry,
   type Manifest,
 } from "../snapshot/manifest.ts";
-import { FILES, ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
+import { ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
+import { renderJobs, renderOrder, type RenderJob, type RenderOrder } from "./render-order.ts";
+import type { RenderThread } from "./render-thread.ts";
+import { Rendering, type Rendered } from "./rendering.ts";
 import type { Progress } from "./request.ts";
 
-const KEPT_BYTES_MAX = 256 * 1024 * 1024;
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Something to write: an entry for the manifest, and its bytes when they are asked for. */
 export interface Planned<Entry> {
@@ -34,8 +32,10 @@ export interface Plan {
   readonly identity: string;
   readonly views: { readonly [T in TierName]: TierView };
   readonly files: readonly Planned<FileEntry>[];
-  /** Every part of the ledger; `stored` ones are in the store already. */
-  readonly ledger: readonly (Planned<LedgerEntry> & { readonly stored: boolean })[];
+  /** Every part of the ledger, by month. */
+  readonly ledger: readonly LedgerEntry[];
+  /** Those of them that the parent does not have. */
+  readonly freshParts: readonly Planned<LedgerEntry>[];
 }
 
 export interface PlanInput extends ReportInput {
@@ -45,61 +45,71 @@ export interface PlanInput extends ReportInput {
   readonly touchedMonths: ReadonlySet<string>;
 }
 
-export async function plan(input: PlanInput, progress: Progress): Promise<Plan> {
-  const { market, head } = input;
-  const views = Object.fromEntries(
-    TIER_NAMES.map((name) => [name, tierView(market, TIERS[name], head)]),
-  ) as { [T in TierName]: TierView };
-  const planned: PlannedFile[] = [
-    textFile(FILES.catalog, JSON_TYPE, () => renderCatalog(market.catalog)),
-    textFile(FILES.corrections, JSON_TYPE, () => renderCorrections(input.corrections)),
-    textFile(FILES.report, HTML_TYPE, () => renderReport(input)),
-    ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),
-  ];
-
-  let kept = 0;
-  const keeping = (bytes: Uint8Array): boolean => (kept += bytes.length) <= KEPT_BYTES_MAX;
-  const files: Planned<FileEntry>[] = [];
-  for (const file of planned) {
-    const bytes = await file.render();
-    const { path, mediaType, tier } = file;
-    files.push({
-      entry: { path, bytes: bytes.length, sha256: sha256Hex(bytes), media_type: mediaType, tier },
-      bytes: keeping(bytes) ? () => bytes : () => file.render(),
-    });
-    progress("Rendering", files.length, planned.length);
-  }
-  const ledger = planLedger(input, keeping);
-  const identity = identityOf(
-    files.map(({ entry }) => entry),
-    ledger.map(({ entry }) => entry),
-  );
-  return { identity, views, files, ledger };
-}
-
-function planLedger(input: PlanInput, keeping: (bytes: Uint8Array) => boolean): Plan["ledger"] {
-  const parentParts = new Map(
-    input.parentLedger.map((entry) => [parseLedgerPartKey(entry.key)?.month, entry]),
-  );
-  return monthsOf(input.ledger).map((month) => {
-    const parent = parentParts.get(month);
-    const encode = (): Buffer => encodePart(input.ledger, month);
-    if (parent !== undefined && !input.touchedMonths.has(month)) {
-      return { entry: parent, stored: true, bytes: encode };
-    }
-    const bytes = encode();
-    const sha256 = sha256Hex(bytes);
-    const entry = { key: ledgerPartKey(month, sha256), bytes: bytes.length, sha256 };
-    return { entry, stored: false, bytes: keeping(bytes) ? () => bytes : encode };
+/** `thread` renders a share, where there is one. */
+export async function plan(
+  input: PlanInput,
+  thread: RenderThread | null,
+  progress: Progress,
+): Promise<Plan> {
+  const months = freshMonths(input);
+  const order = renderOrder(input, input.ledger, months);
+  const { views, files, jobs } = renderJobs(order);
+  const rendered = await renderAll(order, jobs, thread, progress);
+  const plannedFiles = files.map(({ path, mediaType, tier }, at): Planned<FileEntry> => {
+    const { sizeBytes, sha256, bytes } = rendered[at] as Result;
+    return { entry: { path, bytes: sizeBytes, sha256, media_type: mediaType, tier }, bytes };
   });
+  const freshParts = months.map((month, at): Planned<LedgerEntry> => {
+    const { sizeBytes, sha256, bytes } = rendered[files.length + at] as Result;
+    return { entry: { key: ledgerPartKey(month, sha256), bytes: sizeBytes, sha256 }, bytes };
+  });
+  const ledger = [...keptParts(input), ...freshParts.map(({ entry }) => entry)];
+  ledger.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const entries = plannedFiles.map(({ entry }) => entry);
+  return { identity: identityOf(entries, ledger), views, files: plannedFiles, ledger, freshParts };
 }
 
-const textFile = (path: string, mediaType: string, text: () => string): PlannedFile => ({
-  path,
-  mediaType,
-  tier: null,
-  render: () => Buffer.from(text()),
-});
+/** The months whose parts are not the parent's, ascending. */
+function freshMonths({ ledger, parentLedger, touchedMonths }: PlanInput): string[] {
+  const stored = new Set(parentLedger.map(monthOfPart));
+  return monthsOf(ledger).filter((month) => touchedMonths.has(month) || !stored.has(month));
+}
+
+/** The parent's parts that stand. A month that was touched is made anew, or holds nothing more. */
+const keptParts = ({ parentLedger, touchedMonths }: PlanInput): LedgerEntry[] =>
+  parentLedger.filter((entry) => !touchedMonths.has(monthOfPart(entry)));
+
+const monthOfPart = ({ key }: LedgerEntry): string => parseLedgerPartKey(key)?.month ?? "";
+
+interface Result extends Rendered {
+  bytes(): Uint8Array | Promise<Uint8Array>;
+}
+
+/** All jobs, in their order. */
+async function renderAll(
+  order: RenderOrder,
+  jobs: readonly RenderJob[],
+  thread: RenderThread | null,
+  progress: Progress,
+): Promise<Result[]> {
+  const drawn = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const keptBytesMax = thread === null ? KEPT_BYTES_MAX : KEPT_BYTES_MAX / 2;
+  const own = new Rendering(jobs, keptBytesMax);
+  const total = jobs.length;
+  const shares = await Promise.all([
+    thread?.run(order, drawn, keptBytesMax) ?? [],
+    own.run(drawn, (done) => {
+      if (done < total) progress("Rendering", done, total);
+    }),
+  ]);
+  progress("Rendering", total, total);
+  const results = shares.flat().sort((a, b) => a.number - b.number);
+  return results.map((item) => ({
+    ...item,
+    // The first thread has the writing to do, so the second one makes what was not kept.
+    bytes: () => own.takeKept(item.number) ?? thread?.bytes(item.number) ?? own.render(item.number),
+  }));
+}
 
 /** What of a manifest does not come from the plan. */
 export type ManifestHead = Pick<
@@ -160,7 +170,7 @@ export function manifestOf(
       pro: tierSummary(plan.views.pro),
     },
     files: plan.files.map(({ entry }) => entry).sort((a, b) => (a.path < b.path ? -1 : 1)),
-    ledger: plan.ledger.map(({ entry }) => entry),
+    ledger: [...plan.ledger],
   };
 }
 

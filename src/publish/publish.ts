@@ -8,6 +8,7 @@ import { judge, USUAL_LIMITS, type GateFindings } from "../feed/gates.ts";
 import { requireKnownContracts } from "../feed/levels.ts";
 import { amend, levelText, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
+import { countLevels, type Ledger } from "../ledger/ledger.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { sessionAt, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { recordsOf, type BoardRecord, type Market } from "../market/view.ts";
@@ -19,11 +20,13 @@ import { commit } from "./apply.ts";
 import { loadBase, type Base } from "./base.ts";
 import { describeInputs, readInputs, type Inputs } from "./inputs.ts";
 import { manifestOf, plan } from "./plan.ts";
+import { RenderThread } from "./render-thread.ts";
 import { nextRevision, withdrawnBy } from "./revisions.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.ts";
 
 const ATTEMPTS_MAX = 50;
+const LEVELS_FOR_TWO_THREADS = 1_000_000;
 export const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
 
 export interface PublishResult {
@@ -51,9 +54,17 @@ export async function publish(
     throw new InputError("Nothing to publish: give --catalog, --quotes or --closes");
   }
   const inputs = await readInputs(request, progress);
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const result = await attemptPublish(request, inputs, store, clock, progress);
-    if (result !== "again") return result;
+  let thread: RenderThread | null = null;
+  // To start it takes longer than a small market takes to render.
+  const threadFor = (ledger: Ledger): RenderThread | null =>
+    countLevels(ledger) < LEVELS_FOR_TWO_THREADS ? null : (thread ??= new RenderThread());
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const result = await attemptPublish(request, inputs, store, clock, threadFor, progress);
+      if (result !== "again") return result;
+    }
+  } finally {
+    await (thread as RenderThread | null)?.close();
   }
   throw new ConflictError(`Gave up: ${ATTEMPTS_MAX} other publishers came first`);
 }
@@ -63,6 +74,7 @@ async function attemptPublish(
   inputs: Inputs,
   store: ObjectStore,
   clock: Clock,
+  threadFor: (ledger: Ledger) => RenderThread | null,
   progress: Progress,
 ): Promise<PublishResult | "again"> {
   const { session, signingKey = null } = request;
@@ -99,6 +111,7 @@ async function attemptPublish(
       parentLedger: base.head?.manifest.ledger ?? [],
       touchedMonths: amendment.touchedMonths,
     },
+    threadFor(amendment.ledger),
     progress,
   );
   const board = recordsOf(planned.views.pro);
@@ -125,7 +138,7 @@ async function attemptPublish(
         before: base.ledger,
         after: amendment.ledger,
         touched: amendment.touched,
-        tables: inputs.tables,
+        given: inputs.given,
       },
       request.gates,
     ),
@@ -198,7 +211,7 @@ function layOver(
   inputs: Inputs,
   store: ObjectStore,
 ): { catalog: NonNullable<Base["catalog"]>; amendment: Amendment } {
-  const { complaints, tables } = inputs;
+  const { complaints, given } = inputs;
   const catalog = inputs.catalog?.contracts ?? base.catalog;
   if (catalog === null) {
     complaints.raise();
@@ -206,9 +219,7 @@ function layOver(
   }
   const known = inputs.catalog?.ids ?? new Set(catalog.map(({ id }) => id));
   // Without a single readable row every quote would be called unknown: noise, not news.
-  if (known.size > 0) {
-    for (const table of tables) requireKnownContracts(table, (id) => known.has(id), complaints);
-  }
+  if (known.size > 0) requireKnownContracts(given, (id) => known.has(id), complaints);
   const withdrawn = new Map<string, boolean>();
   for (const { contract, session, newUsd } of base.corrections) {
     withdrawn.set(`${contract} ${session}`, newUsd === null);
@@ -219,7 +230,7 @@ function layOver(
       head: base.head?.publication.session ?? null,
       wasWithdrawn: (contract, session) => withdrawn.get(`${contract} ${session}`) === true,
     },
-    tables,
+    given,
     complaints,
   );
   complaints.raise();

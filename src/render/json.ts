@@ -1,12 +1,12 @@
 /** Boards and contracts as JSON text. Decimals are written as they are, digit by digit. */
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
-import { formatMicros } from "../market/decimal.ts";
-import { closes } from "../market/history.ts";
+import { eachClose } from "../market/history.ts";
 import type { Break } from "../market/level-series.ts";
 import { dateText, dayOf, sessionUtc, type Day, type Session } from "../market/session.ts";
 import { historyFloor } from "../market/tier.ts";
 import type { BoardRecord, TierView } from "../market/view.ts";
 import { RECORD_COLUMNS } from "../payload/columns.ts";
+import { ByteText } from "../payload/byte-text.ts";
 import { envelopeHead, type Envelope } from "../payload/envelope.ts";
 import { lines } from "../payload/index-body.ts";
 
@@ -22,24 +22,30 @@ export function boardBody(envelope: Envelope, view: TierView, nextSession: Sessi
   );
 }
 
-/** `corrections` are those of this contract; what lies outside the tier's view is left out. */
-export function contractBody(
+/**
+ * A contract's file. `corrections` are those of this contract; what lies outside the tier's view is
+ * left out.
+ */
+export function contractFile(
   envelope: Envelope,
   view: TierView,
   record: BoardRecord,
   corrections: readonly Correction[],
-): string {
+): Buffer {
   const floor = historyFloor(view.tier, view.session);
   const isVisible = (session: Session): boolean =>
     floor !== null && session <= view.session && dayOf(session) > floor;
   const breaks = record.series.breaks.filter(({ session }) => isVisible(session));
   const visible = corrections.filter(({ session }) => isVisible(session));
-  return (
-    `${envelopeHead(envelope)},${recordFields(record, view.session)},` +
-    `"history":${history(record, view.session, floor)},` +
-    `"breaks":${lines(breaks.map(breakObject))},` +
-    `"corrections":${lines(visible.map((item) => `{${correctionFields(item)}}`))}}\n`
-  );
+  file.text(`${envelopeHead(envelope)},${recordFields(record, view.session)},"history":`);
+  if (floor === null) file.text("[]");
+  else addHistory(record, view.session, floor);
+  return file
+    .text(
+      `,"breaks":${lines(breaks.map(breakObject))},` +
+        `"corrections":${lines(visible.map((item) => `{${correctionFields(item)}}`))}}\n`,
+    )
+    .take();
 }
 
 /** The fields of a record, in the order of the contract, without braces. */
@@ -55,11 +61,29 @@ function recordFields(record: BoardRecord, session: Session): string {
 const breakObject = ({ session, reason }: Break): string =>
   JSON.stringify({ session_utc: sessionUtc(session), reason });
 
-function history(record: BoardRecord, session: Session, floor: Day | null): string {
-  if (floor === null) return "[]";
-  return lines(
-    closes(record.series, session, floor).map(
-      ({ date, usd }) => `{"date":"${dateText(date)}","close_usd":${formatMicros(usd)}}`,
-    ),
-  );
+/** What is being put together; nothing waits in between, so one is enough. */
+const file = new ByteText();
+
+/** As `lines` would have it. */
+function addHistory({ series }: BoardRecord, session: Session, floor: Day): void {
+  let opening = "[";
+  eachClose(series, session, floor, (date, usd) => {
+    file.text(opening).piece(closeHead(date)).micros(usd).piece(CLOSE_END);
+    opening = ",";
+  });
+  file.text("\n]");
+}
+
+const CLOSE_END = Buffer.from("}");
+
+const closeHeads = new Map<Day, Uint8Array>();
+
+/** What stands before the level. Kept once made: all contracts have the same days. */
+function closeHead(date: Day): Uint8Array {
+  let head = closeHeads.get(date);
+  if (head === undefined) {
+    head = Buffer.from(`\n{"date":"${dateText(date)}","close_usd":`);
+    closeHeads.set(date, head);
+  }
+  return head;
 }

@@ -99,7 +99,7 @@ function sparkline({ series }: BoardRecord, session: Session): string {
   ).context(path);
   const breakDates = series.breaks
     .filter((item) => item.session <= session)
-    .map((item) => series.asOf[series.indexAt(item.session)] as number);
+    .map((item) => series.asOfAt(series.indexAt(item.session)));
   for (const run of comparableRuns(points, breakDates)) draw(run);
   return `<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true"><path d="${path.text}"/></svg>`;
 }

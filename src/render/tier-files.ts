@@ -9,7 +9,7 @@ import type { Envelope } from "../payload/envelope.ts";
 import { indexBody, indexHead } from "../payload/index-body.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
-import { boardBody, contractBody } from "./json.ts";
+import { boardBody, contractFile } from "./json.ts";
 import { renderWorkbook } from "./workbook.ts";
 
 /** A file of a snapshot before it is made. The same call gives the same bytes, any time. */
@@ -49,16 +49,8 @@ export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
     render: () => Buffer.from(text()),
   });
 
-  const files = [
-    json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1)),
-    ...recordsOf(view).map((record) => {
-      const { id } = record.contract;
-      const corrections = input.corrections.filter(({ contract }) => contract === id);
-      return json(FILES.contract(tier.name, id), () =>
-        contractBody(envelope, view, record, corrections),
-      );
-    }),
-  ];
+  // The long ones come first, so that of two threads none is left with one of them at the end.
+  const files = [json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];
   if (tier.index) {
     files.push(json(FILES.index(tier.name), () => compositeBody(market, view, envelope)));
   }
@@ -74,7 +66,17 @@ export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
     const render = (): Promise<Uint8Array> => renderWorkbook(view, { attribution });
     files.push({ path: FILES.xlsx(tier.name), mediaType: XLSX_TYPE, tier: tier.name, render });
   }
-  return files;
+  const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
+  const contracts = recordsOf(view).map((record): PlannedFile => {
+    const { id } = record.contract;
+    return {
+      path: FILES.contract(tier.name, id),
+      mediaType: JSON_TYPE,
+      tier: tier.name,
+      render: () => contractFile(envelope, view, record, correctionsOf.get(id) ?? []),
+    };
+  });
+  return [...files, ...contracts];
 }
 
 function compositeBody(market: Market, view: TierView, envelope: Envelope): string {

@@ -1,6 +1,7 @@
 /** Small markets for tests, made the way the program makes them. */
 import type { Contract } from "../../src/market/contract.ts";
-import { LevelSeriesBuilder, type Level } from "../../src/market/level-series.ts";
+import { LevelSeriesBuilder } from "../../src/market/level-series-builder.ts";
+import type { Level } from "../../src/market/level-series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type Tier } from "../../src/market/tier.ts";
 import { tierView, type Market, type TierView } from "../../src/market/view.ts";

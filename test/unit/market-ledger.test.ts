@@ -12,12 +12,8 @@ import {
   type Ledger,
 } from "../../src/ledger/ledger.ts";
 import { decodePart, encodePart } from "../../src/ledger/parts.ts";
-import {
-  BASES,
-  LevelSeriesBuilder,
-  type Level,
-  type LevelSeries,
-} from "../../src/market/level-series.ts";
+import { LevelSeriesBuilder } from "../../src/market/level-series-builder.ts";
+import { BASES, type Level, type LevelSeries } from "../../src/market/level-series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { ledgerPartKey } from "../../src/store/paths.ts";
 

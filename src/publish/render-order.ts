@@ -1,0 +1,94 @@
+/**
+ * What there is to render for a snapshot, as plain data that a second thread can be given: both make
+ * the same list of jobs out of it, and share the list out by number.
+ */
+import { renderCorrections } from "../ledger/corrections.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { encodePart } from "../ledger/parts.ts";
+import type { Contract } from "../market/contract.ts";
+import { LevelSeries, type LevelColumns, type LevelNotes } from "../market/level-series.ts";
+import type { Session } from "../market/session.ts";
+import { TIER_NAMES, TIERS, type TierName } from "../market/tier.ts";
+import { tierView, type TierView } from "../market/view.ts";
+import { HTML_TYPE, renderReport, type ReportInput } from "../render/report.ts";
+import { JSON_TYPE, tierFiles, type PlannedFile } from "../render/tier-files.ts";
+import { renderCatalog } from "../snapshot/catalog-file.ts";
+import { FILES } from "../store/paths.ts";
+
+export interface RenderOrder extends Omit<ReportInput, "market"> {
+  readonly catalog: readonly Contract[];
+  readonly maxCarryDays: number;
+  readonly ledger: readonly StoredSeries[];
+  /** The months whose parts of the ledger are to be encoded. */
+  readonly months: readonly string[];
+}
+
+interface StoredSeries {
+  readonly id: string;
+  /** In memory that threads share. */
+  readonly columns: LevelColumns;
+  readonly notes: ReadonlyMap<Session, LevelNotes>;
+}
+
+/** The same call gives the same bytes, any time. */
+export interface RenderJob {
+  render(): Uint8Array | Promise<Uint8Array>;
+}
+
+export interface RenderJobs {
+  readonly views: { readonly [T in TierName]: TierView };
+  readonly files: readonly PlannedFile[];
+  /** The files, and after them the parts of the months. */
+  readonly jobs: readonly RenderJob[];
+}
+
+/** The order for what `input` describes. */
+export function renderOrder(
+  { market, ...rest }: ReportInput,
+  ledger: Ledger,
+  months: readonly string[],
+): RenderOrder {
+  const series = [...ledger].map(([id, { columns, notes }]) => ({ id, columns, notes }));
+  // Sorted once: each part would do it anew.
+  series.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const { head, attribution, corrections, gates, program } = rest;
+  const { catalog, maxCarryDays } = market;
+  return {
+    head,
+    attribution,
+    corrections,
+    gates,
+    program,
+    catalog,
+    maxCarryDays,
+    ledger: series,
+    months,
+  };
+}
+
+export function renderJobs(order: RenderOrder): RenderJobs {
+  const { catalog, maxCarryDays, head, corrections } = order;
+  const ledger: Ledger = new Map(
+    order.ledger.map(({ id, columns, notes }) => [id, new LevelSeries(columns, notes)]),
+  );
+  const market = { catalog, maxCarryDays, seriesOf: (id: string) => ledger.get(id) };
+  const input: ReportInput = { ...order, market };
+  const views = Object.fromEntries(
+    TIER_NAMES.map((name) => [name, tierView(market, TIERS[name], head)]),
+  ) as { [T in TierName]: TierView };
+  const files = [
+    textFile(FILES.report, HTML_TYPE, () => renderReport(input)),
+    ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),
+    textFile(FILES.catalog, JSON_TYPE, () => renderCatalog(catalog)),
+    textFile(FILES.corrections, JSON_TYPE, () => renderCorrections(corrections)),
+  ];
+  const parts = order.months.map((month) => ({ render: () => encodePart(ledger, month) }));
+  return { views, files, jobs: [...files, ...parts] };
+}
+
+const textFile = (path: string, mediaType: string, text: () => string): PlannedFile => ({
+  path,
+  mediaType,
+  tier: null,
+  render: () => Buffer.from(text()),
+});

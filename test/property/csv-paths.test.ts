@@ -1,0 +1,79 @@
+/**
+ * Text without quotes is read by a short path, text with quotes by the library's parser: the same
+ * rows, complaints and lines either way, however the text is cut into chunks.
+ */
+import { fc, test } from "@fast-check/vitest";
+import { expect } from "vitest";
+import { Complaints } from "../../src/feed/complaints.ts";
+import { readCsv } from "../../src/feed/csv-table.ts";
+
+const SHAPE = { columns: ["id", "date", "usd"], required: ["id", "usd"] };
+
+interface ReadTable {
+  readonly rows: readonly (readonly [cells: readonly string[], line: number])[];
+  readonly complaints: readonly string[];
+}
+
+async function read(text: string, cuts: readonly number[]): Promise<ReadTable> {
+  const complaints = new Complaints();
+  const rows: [readonly string[], number][] = [];
+  async function* chunks(): AsyncGenerator<string> {
+    let from = 0;
+    for (const cut of cuts.map((part) => part % (text.length + 1)).toSorted((a, b) => a - b)) {
+      if (cut > from) yield text.slice(from, cut);
+      from = Math.max(from, cut);
+    }
+    if (from < text.length) yield text.slice(from);
+  }
+  await readCsv({
+    source: "a.csv",
+    shape: SHAPE,
+    complaints,
+    chunks: chunks(),
+    where: (line) => `a.csv:${line}`,
+    take: (cells, line) => rows.push([[...cells], line]),
+  });
+  let said: readonly string[] = [];
+  try {
+    complaints.raise();
+  } catch (error) {
+    said = [String(error), ...((error as { details?: readonly string[] }).details ?? [])];
+  }
+  return { rows, complaints: said };
+}
+
+const cell = fc.string({
+  unit: fc.constantFrom("a", "1", ".", "-", " ", "ä", "\t"),
+  maxLength: 4,
+});
+const header = fc.constantFrom("id,date,usd", "usd,id", "id,usd,date", "id,usd");
+const record = fc.array(cell, { minLength: 1, maxLength: 4 });
+const lineEnd = fc.constantFrom("\n", "\r\n");
+const file = fc.record({
+  header,
+  records: fc.array(fc.tuple(record, lineEnd), { maxLength: 12 }),
+  endsInBreak: fc.boolean(),
+  cuts: fc.array(fc.nat(), { maxLength: 6 }),
+});
+
+test.prop([file], { numRuns: 2_000 })("both paths read the same", async (given) => {
+  const written = (write: (text: string) => string): string => {
+    const lines = given.records.map(([cells, end]) => cells.map(write).join(",") + end);
+    const text = `${given.header}\n${lines.join("")}`;
+    return given.endsInBreak ? text : text.replace(/\r?\n$/, "");
+  };
+  // An empty line is no record, but one with an empty quoted cell is: leave those out of it.
+  fc.pre(given.records.every(([cells]) => cells.length > 1 || cells[0] !== ""));
+  const plain = await read(
+    written((text) => text),
+    given.cuts,
+  );
+  const quoted = await read(
+    written((text) => `"${text}"`),
+    [],
+  );
+  expect(plain).toEqual(quoted);
+  let turn = 0;
+  const mixed = written((text) => ((turn += 1) % 3 === 0 ? `"${text}"` : text));
+  expect(await read(mixed, given.cuts)).toEqual(quoted);
+});
