@@ -1,4 +1,4 @@
-/** Runs `publish` with the options given and tells the peak memory of the process. */
+/** Runs `publish` with the options given and tells the peak memory of the process, threads included. */
 import { run } from "../../src/cli.ts";
 
 process.exitCode = await run([process.execPath, "chipboard", "publish", ...process.argv.slice(2)]);

@@ -1,102 +1,176 @@
 /**
- * How long a publish takes, and what memory it needs at its peak: 110 contracts with five years of
- * daily closes and a session's quotes, into an empty folder, then the next session on top of it.
- * Each figure is that of a whole process, start included. Prints Markdown.
+ * How long a publish takes as the market grows, and what memory it needs at its peak: five years of
+ * daily closes and a session's quotes into an empty folder, then the next session on top. Each
+ * figure is that of a whole process, start included, on all cores. The smaller markets are
+ * published once a round, those of more than 2,000 contracts once.
  */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { dateText, parseSession, type Session } from "../../src/market/session.ts";
+import { text } from "node:stream/consumers";
+import { sessionKey, type Session } from "../../src/market/session.ts";
+import { CLOSES, instantIn, writeMarket, type MarketFiles } from "./market.ts";
+import { chipboardEnv } from "./program.ts";
+import { median, type BenchOptions, type Section, type Target } from "./section.ts";
 
-const CONTRACTS = 110;
-const DAYS = 1826;
-const ROUNDS = 3;
-const SESSION = parseSession("2026-11-21T00Z") as Session;
 const CHILD = new URL("publish-child.ts", import.meta.url).pathname;
-
-const folder = mkdtempSync(join(tmpdir(), "chipboard-bench-"));
-try {
-  writeFileSync(join(folder, "catalog.csv"), catalog());
-  writeFileSync(join(folder, "closes.csv"), closes());
-  writeFileSync(join(folder, "quotes.csv"), quotes(0));
-  writeFileSync(join(folder, "next.csv"), quotes(1));
-  console.log(
-    `Publishing ${CONTRACTS} contracts, ${DAYS} daily closes each, median of ${ROUNDS}\n`,
-  );
-  console.log("| run | seconds | peak MB |\n|---|---|---|");
-  const first: Run[] = [];
-  const next: Run[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const store = join(folder, `store-${round}`);
-    const file = (name: string): string => join(folder, name);
-    const session = ["--store", store, "--session"];
-    const whole = ["--catalog", file("catalog.csv"), "--closes", file("closes.csv")];
-    first.push(run([...session, "2026-11-21T00Z", ...whole, "--quotes", file("quotes.csv")]));
-    next.push(run([...session, "2026-11-21T12Z", "--quotes", file("next.csv")]));
-  }
-  console.log(row("five years, empty store", first));
-  console.log(row("next session", next));
-} finally {
-  rmSync(folder, { recursive: true });
-}
+const LARGE_CONTRACTS = 2_000;
+const SECONDS_MAX_AT_110 = 1.5;
+const RSS_MB_MAX_AT_11000 = 1_024;
+const GROWTH_MAX = 1.1;
 
 interface Run {
   readonly seconds: number;
-  readonly peakMb: number;
+  readonly rssMb: number;
 }
 
-function run(options: readonly string[]): Run {
-  const started = performance.now();
-  const child = spawnSync(process.execPath, [CHILD, ...options], {
-    encoding: "utf8",
-    env: { ...process.env, CHIPBOARD_NOW: "2026-11-21T12:05:00Z" },
+/** A market's runs, and what the next session wrote of the ledger. */
+interface Published {
+  readonly contracts: number;
+  readonly first: Run;
+  readonly next: Run;
+  readonly rounds: number;
+  readonly ledger: { readonly parts: number; readonly written: readonly string[] };
+}
+
+/** Publishes a market of each size. Throws where a publish fails. */
+export async function benchPublish(options: BenchOptions): Promise<Section> {
+  const all: Published[] = [];
+  for (const contracts of options.contracts) all.push(await publishMarket(contracts, options));
+  const perContractMs = ({ first, contracts }: Published): string =>
+    ((first.seconds * 1_000) / contracts).toFixed(1);
+  return {
+    title: "Publishing",
+    columns: [
+      "contracts",
+      "seconds",
+      "ms a contract",
+      "peak MB",
+      "next session: seconds",
+      "peak MB",
+      "ledger parts written",
+      "rounds",
+    ],
+    rows: all.map((published) => [
+      String(published.contracts),
+      published.first.seconds.toFixed(2),
+      perContractMs(published),
+      published.first.rssMb.toFixed(0),
+      published.next.seconds.toFixed(2),
+      published.next.rssMb.toFixed(0),
+      `${published.ledger.written.length} of ${published.ledger.parts}`,
+      String(published.rounds),
+    ]),
+    notes: [`${CLOSES} daily closes of each contract; whole processes, medians.`],
+    targets: targetsOf(all),
+    figures: {
+      publish: Object.fromEntries(
+        all.map(({ contracts, first }) => [
+          String(contracts),
+          { seconds: first.seconds, rss_mb: first.rssMb },
+        ]),
+      ),
+    },
+  };
+}
+
+function targetsOf(all: readonly Published[]): Target[] {
+  const targets: Target[] = [];
+  const small = all.find(({ contracts }) => contracts === 110);
+  const large = all.find(({ contracts }) => contracts === 11_000);
+  if (small !== undefined) {
+    const { seconds } = small.first;
+    targets.push({
+      text: `110 contracts are published in less than ${SECONDS_MAX_AT_110} s`,
+      met: seconds < SECONDS_MAX_AT_110,
+      figure: `${seconds.toFixed(2)} s`,
+    });
+  }
+  if (large !== undefined) {
+    const { rssMb } = large.first;
+    targets.push({
+      text: `11,000 contracts are published with less than 1 GB`,
+      met: rssMb < RSS_MB_MAX_AT_11000,
+      figure: `${rssMb.toFixed(0)} MB`,
+    });
+  }
+  if (small !== undefined && large !== undefined) {
+    const perContract = ({ first, contracts }: Published): number => first.seconds / contracts;
+    const growth = perContract(large) / perContract(small);
+    targets.push({
+      text: `a contract takes at most ${GROWTH_MAX} times as long among 11,000 as among 110`,
+      met: growth <= GROWTH_MAX,
+      figure: growth.toFixed(2),
+    });
+  }
+  for (const { contracts, ledger } of all) {
+    targets.push({
+      text: `${contracts} contracts: the next session writes one part of the ledger, its month's`,
+      met: ledger.written.length === 1 && ledger.written[0]?.startsWith("2026-11-") === true,
+      figure: `${ledger.written.length} of ${ledger.parts}`,
+    });
+  }
+  return targets;
+}
+
+async function publishMarket(contracts: number, options: BenchOptions): Promise<Published> {
+  const folder = join(options.folder, `publish-${contracts}`);
+  mkdirSync(folder);
+  options.say(`publish: writing ${contracts} contracts x ${CLOSES} closes`);
+  const market = writeMarket(folder, contracts, 2);
+  const rounds = contracts > LARGE_CONTRACTS ? 1 : options.rounds;
+  const first: Run[] = [];
+  const next: Run[] = [];
+  let ledger: Published["ledger"] = { parts: 0, written: [] };
+  for (let round = 1; round <= rounds; round += 1) {
+    options.say(`publish: ${contracts} contracts, round ${round} of ${rounds}`);
+    const store = join(folder, "store");
+    first.push(await publishSession(market, 0, store));
+    const before = new Set(ledgerParts(store));
+    const storedAt = lastWrite(store, before);
+    next.push(await publishSession(market, 1, store));
+    if (lastWrite(store, before) !== storedAt) throw new Error("A ledger part was written again");
+    const after = ledgerParts(store);
+    ledger = { parts: before.size, written: after.filter((part) => !before.has(part)) };
+    rmSync(store, { recursive: true });
+  }
+  rmSync(folder, { recursive: true });
+  return { contracts, first: medianOf(first), next: medianOf(next), rounds, ledger };
+}
+
+async function publishSession(market: MarketFiles, index: number, store: string): Promise<Run> {
+  const quotes = market.quotes[index];
+  if (quotes === undefined) throw new Error(`The market has no session ${index}`);
+  const { session, file } = quotes;
+  const inputs = ["--quotes", file];
+  if (index === 0) inputs.push("--catalog", market.catalog, "--closes", market.closes);
+  return publishWhole(session, ["--store", store, ...inputs]);
+}
+
+async function publishWhole(session: Session, inputs: readonly string[]): Promise<Run> {
+  const startedAt = performance.now();
+  const args = [CHILD, "--session", sessionKey(session), ...inputs];
+  const child = spawn(process.execPath, args, {
+    env: chipboardEnv(instantIn(session)),
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const seconds = (performance.now() - started) / 1000;
-  if (child.status !== 0) throw new Error(child.stderr);
-  return { seconds, peakMb: Number(/peak_kb=(\d+)/.exec(child.stdout)?.[1]) / 1024 };
+  const ended = once(child, "exit");
+  const [said, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await ended;
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const peakKb = /^peak_kb=(\d+)$/m.exec(said)?.[1];
+  if (code !== 0 || peakKb === undefined) throw new Error(`publish failed: ${complaint}`);
+  return { seconds, rssMb: Number(peakKb) / 1_024 };
 }
 
-function row(name: string, runs: readonly Run[]): string {
-  const median = (values: readonly number[]): number =>
-    values.toSorted((a, b) => a - b)[values.length >> 1] as number;
-  const seconds = median(runs.map((item) => item.seconds)).toFixed(2);
-  return `| ${name} | ${seconds} | ${median(runs.map((item) => item.peakMb)).toFixed(0)} |`;
-}
+const ledgerParts = (store: string): string[] => readdirSync(join(store, "ledger"));
 
-function catalog(): string {
-  const header =
-    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb\n";
-  return (
-    header +
-    each(
-      (id, at) =>
-        `${id},T${at},Contract ${at},${at % 5 === 0 ? "semiconductor" : "memory"},DRAM,USD per chip,10,Bench,https://example.com/,2\n`,
-    )
-  );
-}
+/** When the last of the parts was written (epoch milliseconds). */
+const lastWrite = (store: string, parts: ReadonlySet<string>): number =>
+  Math.max(...[...parts].map((part) => statSync(join(store, "ledger", part)).mtimeMs));
 
-function closes(): string {
-  const last = (SESSION >> 1) - 1;
-  return `id,date,close_usd\n${each((id, at) => {
-    let rows = "";
-    for (let day = last - DAYS + 1; day <= last; day += 1) {
-      rows += `${id},${dateText(day)},${level(at, day)}\n`;
-    }
-    return rows;
-  })}`;
-}
-
-function quotes(shift: number): string {
-  return `id,spot_usd\n${each((id, at) => `${id},${level(at, (SESSION >> 1) + shift)}\n`)}`;
-}
-
-function level(at: number, day: number): string {
-  return (10 + at + ((day * 7 + at * 13) % 101) / 100).toFixed(2);
-}
-
-function each(text: (id: string, at: number) => string): string {
-  let all = "";
-  for (let at = 0; at < CONTRACTS; at += 1) all += text(`contract-${at}`, at);
-  return all;
-}
+const medianOf = (runs: readonly Run[]): Run => ({
+  seconds: median(runs.map(({ seconds }) => seconds)),
+  rssMb: median(runs.map(({ rssMb }) => rssMb)),
+});

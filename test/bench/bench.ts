@@ -1,0 +1,69 @@
+/**
+ * `npm run bench`: how fast chipboard is beside servers that do the same work, and how it grows.
+ * Prints Markdown, and at the end which targets are met; tells on standard error how far it is.
+ * Absolute numbers are noise on shared machines, so everything that is compared runs in turns of a
+ * fraction of a second, and what counts are the ratios.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { benchBasket } from "./basket.ts";
+import { benchConditional, benchHistory } from "./conditional.ts";
+import { benchKeys } from "./keys.ts";
+import { benchMemory } from "./memory.ts";
+import { readOptions, type Options, type Part } from "./options.ts";
+import { benchPublish } from "./publish.ts";
+import {
+  markdown,
+  NO_FIGURES,
+  type BenchOptions,
+  type Figures,
+  type Section,
+  type Target,
+} from "./section.ts";
+import { benchServing } from "./serving.ts";
+import { benchSwitch } from "./switching.ts";
+import { requireLoad } from "./wrk.ts";
+
+const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Section> } = {
+  serving: benchServing,
+  conditional: benchConditional,
+  basket: benchBasket,
+  history: benchHistory,
+  keys: benchKeys,
+  memory: benchMemory,
+  switch: benchSwitch,
+  publish: benchPublish,
+};
+
+// Servers and folders are cleared away on exit, however it comes about.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+const options = readOptions(process.argv.slice(2));
+if (options !== null) await runBenches(options);
+
+async function runBenches(chosen: Options): Promise<void> {
+  if (chosen.only.some((part) => part !== "publish")) requireLoad();
+  const startedAt = performance.now();
+  const say = (text: string): void => {
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    process.stderr.write(`[${String(seconds).padStart(4)} s] ${text}\n`);
+  };
+  let figures: Figures = NO_FIGURES;
+  const targets: Target[] = [];
+  for (const part of chosen.only) {
+    const folder = mkdtempSync(join(tmpdir(), "chipboard-bench-"));
+    const remove = (): void => rmSync(folder, { recursive: true, force: true });
+    process.once("exit", remove);
+    const section = await BENCHES[part]({ ...chosen, folder, say });
+    process.off("exit", remove);
+    remove();
+    console.log(`${markdown(section)}\n`);
+    figures = { ...figures, ...section.figures };
+    targets.push(...section.targets);
+  }
+  console.log("## Targets\n");
+  for (const { text, met, figure } of targets) {
+    console.log(`- ${met ? "met" : "NOT MET"}: ${text} (${figure})`);
+  }
+  if (chosen.json !== null) writeFileSync(chosen.json, `${JSON.stringify(figures, null, 2)}\n`);
+}

@@ -1,0 +1,61 @@
+/**
+ * The memory of a proxy with 110 contracts under load: its peak (VmHWM, proc(5)) after the board
+ * alone, and after everything it can be asked for.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { basketPath } from "./basket.ts";
+import { contractId } from "./market.ts";
+import type { BenchOptions, Section } from "./section.ts";
+import { residentMb, Servers } from "./server.ts";
+import { BOARD_PATH, CONTRACTS, fieldsOf, prepareService, startProxy } from "./service.ts";
+import { sendLoad } from "./wrk.ts";
+
+const MB_MAX = 200;
+
+export async function benchMemory(options: BenchOptions): Promise<Section> {
+  const { folder, say, rounds } = options;
+  const seconds = rounds * options.seconds;
+  say("memory: publishing, starting the proxy");
+  const service = await prepareService(folder);
+  await using servers = new Servers();
+  const proxy = await servers.add(startProxy(service, join(folder, "proxy.log")));
+  const load = { url: `${proxy.url}${BOARD_PATH}`, fields: fieldsOf(service.key) };
+  const rows: string[][] = [];
+  const row = (name: string, requests: number): void => {
+    const { peak, now } = residentMb(proxy.pid);
+    rows.push([name, requests.toLocaleString("en"), peak.toFixed(0), now.toFixed(0)]);
+  };
+  row("started", 0);
+  say(`memory: the board, ${seconds} s`);
+  row("board", (await sendLoad(load, seconds)).requests);
+  const file = join(folder, "paths.txt");
+  writeFileSync(file, everyPath().join("\n"));
+  say(`memory: everything, ${seconds} s`);
+  const all = await sendLoad({ ...load, lines: { file, kind: "path" } }, seconds);
+  row("boards, histories, index, baskets, exports", all.requests);
+  const { peak } = residentMb(proxy.pid);
+  return {
+    title: "Memory",
+    columns: ["after", "requests", "peak MB", "MB"],
+    rows,
+    notes: [`${CONTRACTS} contracts; 64 connections; a pro key.`],
+    targets: [
+      {
+        text: `the proxy's memory under load stays under ${MB_MAX} MB`,
+        met: peak < MB_MAX,
+        figure: `${peak.toFixed(0)} MB`,
+      },
+    ],
+    figures: { rss_mb: peak },
+  };
+}
+
+function everyPath(): string[] {
+  const contracts = Array.from({ length: CONTRACTS }, (_, at) => `${BOARD_PATH}/${contractId(at)}`);
+  const baskets = Array.from({ length: CONTRACTS }, (_, at) => basketPath(at));
+  const others = ["index", "export.csv", "export.xlsx", "usage"].map(
+    (name) => `/api/public/v1/${name}`,
+  );
+  return [BOARD_PATH, ...contracts, ...baskets, ...others];
+}

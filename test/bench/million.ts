@@ -1,0 +1,143 @@
+/** A registry as large as one can get, written with the registry's own records and tables. */
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { createKey, keyIdOf, keySha256 } from "../../src/access/key.ts";
+import {
+  accountItem,
+  keyIdItem,
+  keyItem,
+  type AccountRecord,
+  type KeyRecord,
+} from "../../src/access/records.ts";
+import { createStateFile } from "../../src/access/sqlite-file.ts";
+import { sqliteStorage } from "../../src/access/sqlite-storage.ts";
+import { NOW } from "./service.ts";
+
+const WRITTEN_AT_ONCE = 20_000;
+
+interface Key {
+  readonly keyId: string;
+  readonly sha256: string;
+  readonly account: string;
+}
+
+/**
+ * Creates the state `folder` with pro accounts of five keys each, and writes the keys to `keysFile`,
+ * one a line; keys of the same account follow each other. Resolves with the name of one account.
+ */
+export async function createLargeState(
+  folder: string,
+  accounts: number,
+  keysFile: string,
+): Promise<string> {
+  const keys = createKeys(accounts, keysFile);
+  const database = await createStateFile(folder);
+  try {
+    database.exec("PRAGMA synchronous = OFF");
+    const storage = sqliteStorage(() => database);
+    // In the order of the table, which is several times faster than in any other.
+    for (const batch of batches(itemsOf(keys))) {
+      database.exec("BEGIN");
+      await storage.setItems(batch);
+      database.exec("COMMIT");
+    }
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } finally {
+    database.close();
+  }
+  return accountName(accounts >> 1);
+}
+
+export const KEYS_EACH = 5;
+
+const SECRET_BYTES = 32;
+const SECRETS_AT_ONCE = 1_000;
+
+/** Random secrets, asked of the system in bulk: one by one they would take the longest of all. */
+function secretSource(): () => Uint8Array {
+  let pool = Buffer.alloc(0);
+  return () => {
+    if (pool.length === 0) pool = randomBytes(SECRETS_AT_ONCE * SECRET_BYTES);
+    const secret = pool.subarray(0, SECRET_BYTES);
+    pool = pool.subarray(SECRET_BYTES);
+    return secret;
+  };
+}
+
+const accountName = (at: number): string => `account-${String(at).padStart(7, "0")}`;
+
+function createKeys(accounts: number, keysFile: string): Key[] {
+  const file = openSync(keysFile, "wx");
+  const keys: Key[] = [];
+  const keyIds = new Set<string>();
+  const nextSecret = secretSource();
+  for (let at = 0; at < accounts; at += 1) {
+    let lines = "";
+    for (let made = 0; made < KEYS_EACH;) {
+      const key = createKey(nextSecret());
+      const keyId = keyIdOf(key);
+      if (keyIds.has(keyId)) continue;
+      keyIds.add(keyId);
+      keys.push({ keyId, sha256: keySha256(key), account: accountName(at) });
+      lines += `${key}\n`;
+      made += 1;
+    }
+    writeSync(file, lines);
+  }
+  closeSync(file);
+  return keys;
+}
+
+interface Item {
+  readonly key: string;
+  readonly value: object;
+}
+
+function* itemsOf(keys: readonly Key[]): Generator<Item> {
+  for (let at = 0; at < keys.length; at += KEYS_EACH) {
+    const held = keys.slice(at, at + KEYS_EACH);
+    const name = held[0]?.account as string;
+    const value: AccountRecord = {
+      name,
+      tier: "pro",
+      trial: null,
+      suspended: false,
+      created_at: NOW,
+      keys: held.map(({ sha256 }) => sha256),
+    };
+    yield { key: accountItem(name), value };
+  }
+  for (const { keyId, sha256 } of keys.toSorted(by(({ keyId: id }) => id))) {
+    yield { key: keyIdItem(keyId), value: { sha256 } };
+  }
+  for (const { keyId, sha256, account } of keys.toSorted(by((key) => key.sha256))) {
+    const value: KeyRecord = {
+      key_id: keyId,
+      sha256,
+      account,
+      label: null,
+      created_at: NOW,
+      suspended: false,
+      revoked_at: null,
+      expires_at: null,
+      replaced_by: null,
+    };
+    yield { key: keyItem(sha256), value };
+  }
+}
+
+const by =
+  (text: (key: Key) => string) =>
+  (a: Key, b: Key): number =>
+    text(a) < text(b) ? -1 : 1;
+
+function* batches(items: Iterable<Item>): Generator<Item[]> {
+  let batch: Item[] = [];
+  for (const item of items) {
+    batch.push(item);
+    if (batch.length < WRITTEN_AT_ONCE) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

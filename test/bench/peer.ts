@@ -1,0 +1,30 @@
+/** The servers to compare with. Those that are not Node's own are packages of test/bench. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { startServer, type Server } from "./server.ts";
+
+const HERE = import.meta.dirname;
+
+/** Programs under peers/. */
+export type PeerName = "bare" | "fastify" | "express";
+
+/** Starts a peer with the recipe in `folder`; see recipe.ts. */
+export const startPeer = (name: PeerName, folder: string): Promise<Server> =>
+  startServer({
+    name,
+    command: process.execPath,
+    args: [join(HERE, "peers", `${name}.ts`), folder],
+    env: { NODE_ENV: "production" },
+    log: join(folder, `${name}.log`),
+  });
+
+/** Installs the packages, exactly as locked, where they are missing. Throws where that fails. */
+export function installPeers(say: (text: string) => void): void {
+  if (existsSync(join(HERE, "node_modules", "fastify"))) return;
+  say("installing the servers to compare with (npm ci --prefix test/bench)");
+  const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--prefix", HERE], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (status !== 0) throw new Error("npm ci --prefix test/bench failed");
+}

@@ -1,0 +1,35 @@
+/**
+ * What a peer serves: chipboard's own answer, kept in a folder that the peer is started with.
+ *
+ *   recipe.json           path, key, status and header fields
+ *   prices.json.gz        the body as it was sent
+ *   prices.json           the same, plain
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { repeatable, type Answer } from "./answer.ts";
+
+export const BODY_FILE = "prices.json";
+
+export interface Recipe {
+  readonly path: string;
+  readonly key: string;
+  readonly status: number;
+  readonly headers: Answer["headers"];
+  readonly body: Buffer;
+}
+
+/** Lays down an answer for the peers. A body, where there is one, must be coded with gzip. */
+export function writeRecipe(folder: string, path: string, key: string, answer: Answer): void {
+  const { status, body } = answer;
+  const recipe = { path, key, status, headers: repeatable(answer) };
+  writeFileSync(join(folder, "recipe.json"), JSON.stringify(recipe));
+  writeFileSync(join(folder, `${BODY_FILE}.gz`), body);
+  if (body.length > 0) writeFileSync(join(folder, BODY_FILE), gunzipSync(body));
+}
+
+export function readRecipe(folder: string): Recipe {
+  const recipe = JSON.parse(readFileSync(join(folder, "recipe.json"), "utf8")) as Recipe;
+  return { ...recipe, body: readFileSync(join(folder, `${BODY_FILE}.gz`)) };
+}

@@ -1,0 +1,95 @@
+/**
+ * The board of 110 contracts to a pro key, gzip: chipboard beside servers that send the same bytes
+ * with the same header fields.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { rawGet, requireSame } from "./answer.ts";
+import { missingNginx, startNginx } from "./nginx.ts";
+import { installPeers, startPeer } from "./peer.ts";
+import { Race, raceColumns, type Runner } from "./race.ts";
+import { writeRecipe } from "./recipe.ts";
+import { atLeast, type BenchOptions, type Section } from "./section.ts";
+import { Servers, type Server } from "./server.ts";
+import {
+  BOARD_PATH,
+  callsCharged,
+  createProKey,
+  fieldsOf,
+  prepareService,
+  startProxy,
+} from "./service.ts";
+
+const QUIET = "chipboard --log-level warn";
+
+export async function benchServing(options: BenchOptions): Promise<Section> {
+  const { folder, say } = options;
+  installPeers(say);
+  say("serving: publishing, starting the servers");
+  const service = await prepareService(folder);
+  await using servers = new Servers();
+  const proxy = await servers.add(startProxy(service, join(folder, "proxy.log")));
+  const reference = await rawGet(`${proxy.url}${BOARD_PATH}`, fieldsOf(service.key));
+  const recipe = join(folder, "recipe");
+  mkdirSync(recipe);
+  writeRecipe(recipe, BOARD_PATH, service.key, reference);
+  const runners: Runner[] = [];
+  const enter = async (name: string, server: Server, key = service.key): Promise<void> => {
+    const load = { url: `${server.url}${BOARD_PATH}`, fields: fieldsOf(key) };
+    requireSame(name, await rawGet(load.url, load.fields), reference);
+    runners.push({
+      name,
+      server,
+      load,
+      answerBytes: (await rawGet(load.url, load.fields)).sizeBytes,
+    });
+  };
+  await enter("bare", await servers.add(startPeer("bare", recipe)));
+  await enter("chipboard", proxy);
+  const quietState = join(folder, "quiet-state");
+  const quietKey = await createProKey(quietState);
+  const quiet = { ...service, state: quietState };
+  const quietProxy = startProxy(quiet, join(folder, "quiet.log"), ["--log-level", "warn"]);
+  await enter(QUIET, await servers.add(quietProxy), quietKey);
+  await enter("fastify", await servers.add(startPeer("fastify", recipe)));
+  await enter("express", await servers.add(startPeer("express", recipe)));
+  const missing = missingNginx();
+  if (missing === null) await enter("nginx + Lua", await servers.add(startNginx(recipe)));
+  else say(`nginx is left out: there is no ${missing}`);
+
+  const chargedBefore = await callsCharged(proxy, service.key);
+  const race = await Race.run("serving", runners, options);
+  race.requireCharged(["chipboard"], (await callsCharged(proxy, service.key)) - chargedBefore);
+  return sectionOf(race, missing, reference.sizeBytes);
+}
+
+function sectionOf(race: Race, missingNginxParts: string | null, sizeBytes: number): Section {
+  const toBare = (name: string): number => race.ratio(name, "bare");
+  const chipboard = toBare("chipboard");
+  const nginx = missingNginxParts === null ? toBare("nginx + Lua") : null;
+  const notes = [
+    `${sizeBytes} bytes an answer, the header included; 64 connections; log lines go to a file. ` +
+      "Every call was counted, and no other.",
+  ];
+  if (missingNginxParts !== null) notes.push(`nginx is left out: there is no ${missingNginxParts}`);
+  return {
+    title: "Serving",
+    columns: raceColumns("bare"),
+    rows: race.rows("bare"),
+    notes,
+    targets: [
+      atLeast("serving is at least 0.90 of bare node:http", chipboard, 0.9),
+      atLeast("serving is at least 1.15 times fastify", race.ratio("chipboard", "fastify"), 1.15),
+      atLeast("serving is at least 6 times express", race.ratio("chipboard", "express"), 6),
+    ],
+    figures: {
+      serving: {
+        bare: 1,
+        chipboard,
+        fastify: toBare("fastify"),
+        express: toBare("express"),
+        nginx_lua: nginx,
+      },
+    },
+  };
+}

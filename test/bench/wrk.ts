@@ -1,0 +1,80 @@
+/** The load: wrk on a core of its own, and what it saw. */
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cpus } from "node:os";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import type { Fields } from "./answer.ts";
+import { LOAD_CORE } from "./server.ts";
+
+export const CONNECTIONS = 64;
+
+const WRK = "/usr/bin/wrk";
+const TASKSET = "/usr/bin/taskset";
+const ENDLESS_SECONDS = 3_600;
+/** A load that sleeps between its turns waits that long for answers. */
+const PATIENCE_SECONDS = 60;
+const SCRIPT = new URL("load.lua", import.meta.url).pathname;
+
+export interface Load {
+  readonly url: string;
+  readonly fields: Fields;
+  /** A file whose lines the requests take at random: keys or paths. See load.lua. */
+  readonly lines?: { readonly file: string; readonly kind: "key" | "path" };
+}
+
+export interface Loaded {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly bytes: number;
+  /** The median of the latencies, in milliseconds. */
+  readonly p50: number;
+}
+
+/** Throws where the machine lacks what the load needs: wrk, and a core beside the server's. */
+export function requireLoad(): void {
+  for (const [path, debianPackage] of [[WRK, "wrk"] as const, [TASKSET, "util-linux"] as const]) {
+    if (existsSync(path)) continue;
+    throw new Error(`${path} is missing: install the Debian package ${debianPackage}`);
+  }
+  if (cpus().length < 2) throw new Error("Server and load need a core each; there is one");
+}
+
+/**
+ * Sends requests on 64 connections for some seconds. Throws where a connection failed, or where an
+ * answer had a status above 399.
+ */
+export async function sendLoad(load: Load, seconds: number): Promise<Loaded> {
+  const { stdout } = await promisify(execFile)(TASKSET, wrkArgs(load, seconds));
+  return readSummary(load, stdout);
+}
+
+/** The load as a process of its own, which sends until it is stopped (SIGINT) and then sums up. */
+export const startLoad = (load: Load): ChildProcess & { readonly stdout: Readable } =>
+  spawn(TASKSET, wrkArgs(load, ENDLESS_SECONDS), { stdio: ["ignore", "pipe", "inherit"] });
+
+/** What wrk printed at its end. Throws as `sendLoad` does. */
+export function readSummary({ url }: Load, stdout: string): Loaded {
+  const text = /^summary=(.*)$/m.exec(stdout)?.[1];
+  if (text === undefined) throw new Error(`wrk has no summary: ${stdout}`);
+  const summary = JSON.parse(text) as Record<string, number>;
+  const figure = (name: string): number => summary[name] as number;
+  if (figure("failed") + figure("refused") > 0) {
+    throw new Error(
+      `${url}: ${figure("refused")} of ${figure("requests")} answers were errors, ${figure("failed")} connections failed`,
+    );
+  }
+  return {
+    requests: figure("requests"),
+    seconds: figure("micros") / 1e6,
+    bytes: figure("bytes"),
+    p50: figure("p50") / 1_000,
+  };
+}
+
+function wrkArgs({ url, fields, lines }: Load, seconds: number): string[] {
+  const headers = Object.entries(fields).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+  const limits = [`-c${CONNECTIONS}`, `-d${seconds}s`, `--timeout=${PATIENCE_SECONDS}s`];
+  const script = lines === undefined ? [] : ["--", lines.kind, lines.file];
+  return ["-c", LOAD_CORE, WRK, "-t1", ...limits, "-s", SCRIPT, ...headers, url, ...script];
+}
