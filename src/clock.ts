@@ -9,6 +9,9 @@ export interface Clock {
   now(): number;
 }
 
+/** The machine's time (epoch milliseconds), for what must not follow CHIPBOARD_NOW. */
+export const machineNowMs = (): number => Date.now();
+
 /**
  * The clock of this process. `startAt` is an ISO 8601 instant with a zone, or undefined for the
  * real time. Throws InputError where it is neither.

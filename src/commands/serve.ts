@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
-import { LOG_LEVELS, type LogLevel } from "../proxy/log.ts";
+import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
 import { durationMs } from "./durations.ts";
-import { openFiles, startOne, startSeveral } from "./serving.ts";
+import { logOptions, openFiles, startOne, startSeveral } from "./serving.ts";
 import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
@@ -23,6 +23,7 @@ export interface ServeOptions extends StoreOptions, VerifyKeyOptions {
   readonly cacheMb: number;
   readonly workers: number;
   readonly logLevel: LogLevel;
+  readonly logRequests: RequestLog;
   readonly json?: true;
 }
 
@@ -107,6 +108,15 @@ export const withServeOptions = (command: Command): Command =>
         }),
       ).default("info"),
     )
+    .addOption(
+      setting(
+        "--log-requests <which>",
+        "requests that get a line in the log: all, those answered with a problem, or none",
+        z.enum(REQUEST_LOGS, {
+          error: `expected one of ${REQUEST_LOGS.join(", ")}`,
+        }),
+      ).default("problems"),
+    )
     .addOption(jsonOption());
 
 /**
@@ -125,7 +135,7 @@ export async function serve(
   try {
     const gatekeeper = await openGatekeeper(options.state, clock);
     try {
-      const log = createLogger(options.logLevel, clock);
+      const log = createLogger(logOptions(options), clock);
       const keys = files.verifyKeys?.map(({ fingerprint }) => fingerprint);
       if (keys !== undefined) log.info({ keys }, "only signed snapshots are served");
       const proxy =

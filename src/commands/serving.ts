@@ -5,6 +5,7 @@ import type { StateGatekeeper } from "../access/state.ts";
 import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
 import type { Logger } from "../proxy/log.ts";
+import type { LogOptions } from "../proxy/log-options.ts";
 import type { ProxyOptions, RunningProxy } from "../proxy/server.ts";
 import type { ServeOptions } from "./serve.ts";
 import { verifyKeysFrom } from "./signing-options.ts";
@@ -26,6 +27,11 @@ export async function openFiles(options: ServeOptions): Promise<Files> {
   const verifyKeys = await verifyKeysFrom(options);
   return { tls, verifyKeys, store: await storeFromOptions(options) };
 }
+
+export const logOptions = ({ logLevel, logRequests }: ServeOptions): LogOptions => ({
+  level: logLevel,
+  requests: logRequests,
+});
 
 /** A proxy in this process; errors as of `startProxy`. */
 export async function startOne(options: ServeOptions, parts: Parts): Promise<RunningProxy> {

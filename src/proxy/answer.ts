@@ -111,7 +111,7 @@ function recorded(
   const tier = caller.tier?.name ?? "none";
   const durationMs = performance.now() - startedAt;
   metrics.observe(route, tier, status, durationMs);
-  if (log.logsRequests) {
+  if (log.wantsRequest(code)) {
     const { method } = request;
     const from = shortened(addressOf(request, trustedHops));
     log.request({ method, route, status, code, account: caller.account, tier, from, durationMs });

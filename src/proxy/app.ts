@@ -16,22 +16,25 @@ import { FastResponse } from "srvx";
 import type { MaybePromise } from "../access/access.ts";
 import { answer, internalProblem, type Answer, type AnswerOptions } from "./answer.ts";
 import { chain } from "./chain.ts";
-import type { HeaderLines } from "./reply.ts";
+import { headerPairs, keptOpen, writeHeader, type HeaderText } from "./header-text.ts";
 
 export interface AppOptions extends AnswerOptions {
   /** A connection that takes nothing of its answer for so long is closed. */
   readonly stalledMs: number;
+  /** An idle connection is kept open for so long. */
+  readonly keepAliveMs: number;
 }
 
 /** The application, as a listener for the `request` event of a server of Node's. */
 export function createApp(options: AppOptions): RequestListener {
   const { log, stalledMs } = options;
+  const keptOpenLines = keptOpen(options.keepAliveMs);
   const awaited = new WeakMap<IncomingMessage, MaybePromise<Answer>>();
   const throughH3 = toNodeHandler(h3App(options, awaited));
   return (request, response) => {
     try {
       const answered = answer(options, request);
-      const isSending = sendAtOnce(answered, request, response);
+      const isSending = sendAtOnce(answered, request, response, keptOpenLines);
       // Nearly all answers fit what the system takes at once, and need no watch.
       if (!isSending || response.writableLength > 0) request.socket.setTimeout(stalledMs);
       if (isSending) return;
@@ -69,11 +72,12 @@ function sendAtOnce(
   answered: MaybePromise<Answer>,
   { method }: IncomingMessage,
   response: ServerResponse,
+  keptOpenLines: string,
 ): boolean {
   if (answered instanceof Promise) return false;
   const { status, body } = answered.reply;
   if (body instanceof ReadableStream) return false;
-  response.writeHead(status, linesOf(answered) as string[]);
+  writeHeader(response, status, headersOf(answered), keptOpenLines);
   if (method === "HEAD" || body === null) response.end();
   else response.end(body, "latin1");
   return true;
@@ -81,18 +85,11 @@ function sendAtOnce(
 
 function responseOf(answered: Answer, method: string | undefined): Response {
   const { status, body } = answered.reply;
-  const lines = linesOf(answered);
-  const headers: [string, string][] = [];
-  for (let at = 0; at < lines.length; at += 2) {
-    headers.push([lines[at] as string, lines[at + 1] as string]);
-  }
+  const headers = headerPairs(headersOf(answered));
   const statusText = STATUS_CODES[status] ?? "";
   const bytes = typeof body === "string" ? Buffer.from(body, "latin1") : body;
   return new FastResponse(method === "HEAD" ? null : bytes, { status, statusText, headers });
 }
 
-const linesOf = ({ reply, remaining }: Answer): HeaderLines => [
-  ...reply.headers,
-  "x-ratelimit-remaining",
-  String(remaining),
-];
+const headersOf = ({ reply, remaining }: Answer): HeaderText =>
+  `${reply.headers}x-ratelimit-remaining: ${remaining}\r\n`;

@@ -13,7 +13,7 @@ export function isNotModified(
   etag: string,
   modifiedMs: number,
 ): boolean {
-  if (ifNoneMatch !== undefined) return matchesAny(ifNoneMatch, etag);
+  if (ifNoneMatch !== undefined) return ifNoneMatch === etag || matchesAny(ifNoneMatch, etag);
   if (ifModifiedSince === undefined) return false;
   const since = Date.parse(ifModifiedSince);
   return !Number.isNaN(since) && Math.floor(modifiedMs / 1000) * 1000 <= since;

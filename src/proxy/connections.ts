@@ -6,7 +6,7 @@
  * An answer costs one note here and no listener: answers of a connection are sent in the order of
  * their requests, so the newest one tells whether any is unfinished.
  */
-import type { Server, ServerResponse } from "node:http";
+import type { RequestListener, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
@@ -16,20 +16,23 @@ export class Connections {
   readonly #newest = new Map<Socket, ServerResponse | null>();
   #closing = false;
 
-  /** Construct it before other listeners are added to the server. */
-  constructor(server: Server) {
+  /** Every request to `server` goes to `listener`. */
+  constructor(server: Server, listener: RequestListener) {
     this.#server = server;
     const opened = server instanceof TlsServer ? "secureConnection" : "connection";
     server.on(opened, (socket: Socket) => {
       this.#newest.set(socket, null);
       socket.once("close", () => this.#newest.delete(socket));
     });
-    const note = ({ socket }: { socket: Socket }, response: ServerResponse): void => {
+    const onRequest: RequestListener = (request, response): void => {
+      const { socket } = request;
       this.#newest.set(socket, response);
       if (this.#closing) this.#endAfter(response, socket);
+      listener(request, response);
     };
-    server.on("request", note);
-    server.on("checkExpectation", note);
+    server.on("request", onRequest);
+    // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
+    server.on("checkExpectation", onRequest);
   }
 
   /** Whether an answer is being sent on this connection. */

@@ -13,12 +13,13 @@ import { nextChangeMs } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { quotaExceeded, remainingAfter } from "./meter.ts";
 import type { Representation } from "./prepared-file.ts";
-import type { HeaderLines, Reply } from "./reply.ts";
+import type { HeaderText } from "./header-text.ts";
+import type { Reply } from "./reply.ts";
 
 const MAX_AGE_SECONDS_MAX = 60;
 const CACHE_CONTROL = Array.from(
   { length: MAX_AGE_SECONDS_MAX + 1 },
-  (_, seconds) => `private, max-age=${seconds}`,
+  (_, seconds) => `cache-control: private, max-age=${seconds}\r\n`,
 );
 
 /** What is asked for, found, and who pays. */
@@ -42,8 +43,8 @@ export function dataReply(delivery: Delivery): MaybePromise<Outcome> {
   return charged(delivery, found.body);
 }
 
-function notModified({ gatekeeper, caller, ...delivery }: Delivery): MaybePromise<Outcome> {
-  const { found, snapshot, nowMs } = delivery;
+function notModified(delivery: Delivery): MaybePromise<Outcome> {
+  const { gatekeeper, caller, found, snapshot, nowMs } = delivery;
   const headers = fresh(found.notModifiedHeaders, snapshot, nowMs);
   const reply: Reply = { status: 304, headers, body: null };
   const limit = caller.tier.callsPerMonth;
@@ -82,8 +83,8 @@ const refused = (caller: AdmittedCaller, nowMs: number): Outcome => ({
 });
 
 /** Fresh for a minute at most, and never past the moment at which the answer may change. */
-function fresh(headers: HeaderLines, { stamp }: LoadedSnapshot, nowMs: number): HeaderLines {
+function fresh(headers: HeaderText, { stamp }: LoadedSnapshot, nowMs: number): HeaderText {
   const seconds = Math.floor((nextChangeMs(stamp.head, stamp.graceMs, nowMs) - nowMs) / 1000);
   const maxAge = Math.min(MAX_AGE_SECONDS_MAX, Math.max(0, seconds));
-  return [...headers, "cache-control", CACHE_CONTROL[maxAge] as string];
+  return headers + (CACHE_CONTROL[maxAge] as string);
 }

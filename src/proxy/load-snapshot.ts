@@ -25,7 +25,7 @@ import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";
 import { verified } from "./verified-stream.ts";
 import { PreparedFile, type FileSource, type Representation } from "./prepared-file.ts";
-import type { HeaderLines } from "./reply.ts";
+import type { HeaderText } from "./header-text.ts";
 import type { SnapshotStamp } from "./snapshot-headers.ts";
 
 /** Reads from the store at once; enough to hide the latency of S3. */
@@ -47,7 +47,7 @@ export interface LoadedSnapshot {
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly baskets: BasketFile;
   /** What answers with baskets share, by sessions overdue; kept as they are made. */
-  readonly basketHeaders: Map<number, HeaderLines>;
+  readonly basketHeaders: Map<number, HeaderText>;
   /** Answers with baskets asked for lately, by `ids`, `weights` and sessions overdue. */
   readonly basketAnswers: GenerationCache<Representation>;
   readonly heldBytes: number;

@@ -1,14 +1,16 @@
 /**
- * Structured logs (NDJSON): what happened to the service, and one line a request. No key, query or
+ * Structured logs (NDJSON): what happened to the service, and requests as far as wanted. No key, query or
  * full address is ever in them. Lines are buffered and written together; what is buffered is
  * written on exit.
  */
 import { destination, pino, type Logger as PinoLogger } from "pino";
 import type { Clock } from "../clock.ts";
+import type { LogOptions, RequestLog } from "./log-options.ts";
+import type { ProblemCode } from "./problem.ts";
 
 export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {
-  /** Whether lines about requests are wanted at all. */
-  readonly logsRequests: boolean;
+  /** Whether a line about a request is wanted that was answered with data, or with this problem. */
+  wantsRequest(code: ProblemCode | undefined): boolean;
   /** One line about a request, at level info. */
   request(line: RequestLine): void;
 }
@@ -19,16 +21,13 @@ export interface RequestLine {
   readonly route: string;
   readonly status: number;
   /** Of a problem. */
-  readonly code: string | undefined;
+  readonly code: ProblemCode | undefined;
   readonly account: string | null;
   readonly tier: string;
   /** The client's network. */
   readonly from: string;
   readonly durationMs: number;
 }
-
-export const LOG_LEVELS = ["silent", "error", "warn", "info"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const BUFFER_BYTES = 8 * 1024;
 const FLUSH_MS = 250;
@@ -40,7 +39,7 @@ export interface LogSink {
 
 /** `time` in the lines is the clock's, in epoch milliseconds. */
 export function createLogger(
-  level: LogLevel,
+  { level, requests }: LogOptions,
   clock: Clock,
   sink: LogSink = bufferedStandardError(),
 ): Logger {
@@ -49,7 +48,7 @@ export function createLogger(
     error: log.error.bind(log),
     warn: log.warn.bind(log),
     info: log.info.bind(log),
-    logsRequests: log.isLevelEnabled("info"),
+    wantsRequest: log.isLevelEnabled("info") ? WANTS[requests] : WANTS.none,
     request: (line) => sink.write(requestText(line, clock.now())),
   };
 }
@@ -75,6 +74,12 @@ function bufferedStandardError(): LogSink {
     },
   };
 }
+
+const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
+  all: () => true,
+  problems: (code) => code !== undefined,
+  none: () => false,
+};
 
 const INFO = pino.levels.values["info"];
 const PLAIN = /^[\w.:/{}()-]*$/;

@@ -20,7 +20,8 @@ export async function startMetricsServer(
   port: number,
   read: () => Promise<string>,
 ): Promise<MetricsServer> {
-  const server = createServer((request, response) => {
+  const server = createServer();
+  const connections = new Connections(server, (request, response) => {
     if (request.url !== "/metrics") {
       response.writeHead(404).end();
       return;
@@ -31,7 +32,6 @@ export async function startMetricsServer(
       () => response.writeHead(500).end(),
     );
   });
-  const connections = new Connections(server);
   const url = `${await listen(server, "http", host, port)}/metrics`;
   return { url, close: (deadlineMs) => connections.close(deadlineMs) };
 }

@@ -1,10 +1,11 @@
 /** What the proxy measures, for Prometheus. Of several workers each metric is put together. */
-import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { type Aggregator, Counter, Gauge, Registry } from "prom-client";
 import type { Gatekeeper } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
+import { collectProcessMetrics } from "./process-metrics.ts";
 
 type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };
 
@@ -20,7 +21,7 @@ export class ProxyMetrics {
   readonly #counts = new Map<string, Map<string, Map<number, Counted>>>();
 
   constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock) {
-    collectDefaultMetrics({ register: this.#registry });
+    collectProcessMetrics(this.#registry);
     this.#requestCounter(
       "chipboard_requests_total",
       "Requests answered.",

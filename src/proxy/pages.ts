@@ -5,7 +5,8 @@ import { sha256Hex } from "../snapshot/digest.ts";
 import { isNotModified } from "./conditional.ts";
 import { codedForms, type CodedForms } from "./coder.ts";
 import { chooseCoding } from "./content-coding.ts";
-import { CORS_HEADERS, headerLines, VARY, type Reply } from "./reply.ts";
+import { headerText } from "./header-text.ts";
+import { CORS_HEADERS, VARY, type Reply } from "./reply.ts";
 
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
 const MAX_AGE_SECONDS = 60;
@@ -67,12 +68,12 @@ export class Pages {
       "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
     };
     if (isNotModified(request, headers.etag, this.#startedMs)) {
-      return { status: 304, headers: headerLines(headers), body: null };
+      return { status: 304, headers: headerText(headers), body: null };
     }
     return {
       status: 200,
       body,
-      headers: headerLines({
+      headers: headerText({
         ...headers,
         ...source.headers,
         "content-type": source.mediaType,

@@ -8,7 +8,8 @@ import type { TierName } from "../market/tier.ts";
 import { raiseDelay } from "../payload/envelope.ts";
 import { codedForms, type CodedForms } from "./coder.ts";
 import type { Coding } from "./content-coding.ts";
-import { headerLines, quickBody, type Body, type HeaderLines } from "./reply.ts";
+import { headerText, type HeaderText } from "./header-text.ts";
+import { quickBody, type Body } from "./reply.ts";
 import {
   modifiedMs,
   snapshotHeaders,
@@ -39,8 +40,8 @@ type PlainBody = Buffer | (() => Promise<ReadableStream<Uint8Array>>);
 export interface Representation {
   readonly etag: string;
   readonly modifiedMs: number;
-  readonly headers: HeaderLines;
-  readonly notModifiedHeaders: HeaderLines;
+  readonly headers: HeaderText;
+  readonly notModifiedHeaders: HeaderText;
   readonly body: Body | (() => Promise<ReadableStream<Uint8Array>>);
 }
 
@@ -107,7 +108,7 @@ export class PreparedFile {
     const shared = { ...snapshotHeaders(stamp, position, overdue), etag };
     const sizeBytes = Buffer.isBuffer(plain) ? plain.length : this.#plainBytes(overdue);
     const body = Buffer.isBuffer(plain) ? quickBody(plain) : plain;
-    const headers = headerLines({
+    const headers = headerText({
       ...shared,
       "content-type": mediaType,
       "content-length": String(sizeBytes),
@@ -116,7 +117,7 @@ export class PreparedFile {
         "content-disposition": `attachment; filename="chipboard-${sessionKey(position.session)}-${tier}.${exportAs}"`,
       }),
     });
-    const notModifiedHeaders = headerLines(shared);
+    const notModifiedHeaders = headerText(shared);
     return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
   }
 

@@ -47,9 +47,7 @@ export function answerRefusedRequests(
       const left = await remaining(caller, gatekeeper, nowMs);
       const { status, headers, body } = problemReply(code, detail);
       let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
-      for (let at = 0; at < headers.length; at += 2)
-        head += `${headers[at]}: ${headers[at + 1]}\r\n`;
-      head += `x-ratelimit-remaining: ${left}\r\nconnection: close\r\n\r\n`;
+      head += `${headers}x-ratelimit-remaining: ${left}\r\nconnection: close\r\n\r\n`;
       socket.end(Buffer.concat([Buffer.from(head), body as Buffer]));
       linger(socket);
     })().catch(() => socket.destroy());

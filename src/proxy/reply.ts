@@ -1,4 +1,5 @@
 /** An answer before it is sent, and the header fields that answers share. */
+import { headerText, type HeaderText } from "./header-text.ts";
 import {
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
@@ -6,13 +7,6 @@ import {
   type ProblemCode,
   type ProblemExtras,
 } from "./problem.ts";
-
-export type HeaderFields = Readonly<Record<string, string>>;
-
-/** Header fields as they are sent: name, value, name, value … */
-export type HeaderLines = readonly string[];
-
-export const headerLines = (fields: HeaderFields): HeaderLines => Object.entries(fields).flat();
 
 /** The bytes of a body; as text, one character a byte (latin1). */
 export type Body = Buffer | string;
@@ -29,7 +23,7 @@ export const quickBody = (bytes: Buffer): Body =>
 
 export interface Reply {
   readonly status: number;
-  readonly headers: HeaderLines;
+  readonly headers: HeaderText;
   /** Null where there is none, and for HEAD. */
   readonly body: Body | ReadableStream<Uint8Array> | null;
   /** For logs and metrics. */
@@ -52,7 +46,7 @@ export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 /** To a preflight (Fetch, 4.8), and to any other OPTIONS request. */
 export const OPTIONS_REPLY: Reply = {
   status: 204,
-  headers: headerLines({
+  headers: headerText({
     ...CORS_HEADERS,
     allow: ALLOWED_METHODS,
     "access-control-allow-methods": ALLOWED_METHODS,
@@ -82,7 +76,7 @@ export function problemReply(
     status,
     code,
     body,
-    headers: headerLines({
+    headers: headerText({
       ...CORS_HEADERS,
       "content-type": PROBLEM_MEDIA_TYPE,
       "content-length": String(body.length),
@@ -101,7 +95,7 @@ export function jsonReply(value: unknown): Reply {
   return {
     status: 200,
     body,
-    headers: headerLines({
+    headers: headerText({
       ...CORS_HEADERS,
       "content-type": "application/json",
       "content-length": String(body.length),

@@ -9,7 +9,8 @@ import { overdueSessions } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation, Variant } from "./prepared-file.ts";
-import { headerLines, problemReply, quickBody, type HeaderLines, type Reply } from "./reply.ts";
+import { headerText, type HeaderText } from "./header-text.ts";
+import { problemReply, quickBody, type Reply } from "./reply.ts";
 import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
 import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
 
@@ -81,26 +82,20 @@ function pricedBasket(
   const { constituents, weights, weighting } = basket;
   const bytes = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
   const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
-  const notModifiedHeaders = [...sharedLines(snapshot, overdue), "etag", etag];
-  const headers = [
-    ...notModifiedHeaders,
-    "content-type",
-    "application/json",
-    "content-length",
-    String(bytes.length),
-  ];
+  const notModifiedHeaders = `${sharedHeaders(snapshot, overdue)}etag: ${etag}\r\n`;
+  const headers = `${notModifiedHeaders}content-type: application/json\r\ncontent-length: ${bytes.length}\r\n`;
   const body = quickBody(bytes);
   return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
 }
 
 /** What all baskets of a snapshot say while `overdue` sessions are missing. */
-function sharedLines(
+function sharedHeaders(
   { stamp, baskets, basketHeaders }: LoadedSnapshot,
   overdue: number,
-): HeaderLines {
+): HeaderText {
   const known = basketHeaders.get(overdue);
   if (known !== undefined) return known;
-  const made = headerLines(snapshotHeaders(stamp, baskets.envelope, overdue));
+  const made = headerText(snapshotHeaders(stamp, baskets.envelope, overdue));
   basketHeaders.set(overdue, made);
   return made;
 }

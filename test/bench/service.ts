@@ -1,6 +1,6 @@
 /**
  * chipboard as it is run: 110 contracts with five years of closes published by the command line, an
- * account with a key, and a proxy with its defaults. Log lines, one a request, go to a file.
+ * account with a key, and a proxy with its defaults. Log lines go to a file.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -20,7 +20,7 @@ import {
   startProxy,
 } from "./service.ts";
 
-const QUIET = "chipboard --log-level warn";
+const LOGGING = "chipboard --log-requests all";
 
 export async function benchServing(options: BenchOptions): Promise<Section> {
   const { folder, say } = options;
@@ -46,11 +46,10 @@ export async function benchServing(options: BenchOptions): Promise<Section> {
   };
   await enter("bare", await servers.add(startPeer("bare", recipe)));
   await enter("chipboard", proxy);
-  const quietState = join(folder, "quiet-state");
-  const quietKey = await createProKey(quietState);
-  const quiet = { ...service, state: quietState };
-  const quietProxy = startProxy(quiet, join(folder, "quiet.log"), ["--log-level", "warn"]);
-  await enter(QUIET, await servers.add(quietProxy), quietKey);
+  const state = join(folder, "logging-state");
+  const logging = { ...service, state, key: await createProKey(state) };
+  const loggingProxy = startProxy(logging, join(folder, "all.log"), ["--log-requests", "all"]);
+  await enter(LOGGING, await servers.add(loggingProxy), logging.key);
   await enter("fastify", await servers.add(startPeer("fastify", recipe)));
   await enter("express", await servers.add(startPeer("express", recipe)));
   const missing = missingNginx();
@@ -68,7 +67,7 @@ function sectionOf(race: Race, missingNginxParts: string | null, sizeBytes: numb
   const chipboard = toBare("chipboard");
   const nginx = missingNginxParts === null ? toBare("nginx + Lua") : null;
   const notes = [
-    `${sizeBytes} bytes an answer, the header included; 64 connections; log lines go to a file. ` +
+    `${sizeBytes} bytes an answer, the header included; 64 connections; log lines go to a file. By default only problems are logged. ` +
       "Every call was counted, and no other.",
   ];
   if (missingNginxParts !== null) notes.push(`nginx is left out: there is no ${missingNginxParts}`);

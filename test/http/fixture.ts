@@ -177,7 +177,9 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   const pro = (await registry.createKey("large", null)).key;
   const gatekeeper = await openGatekeeper(state, clock);
   const logged: string[] = [];
-  const log = createLogger("info", clock, { write: (line) => logged.push(line) });
+  const log = createLogger({ level: "info", requests: "all" }, clock, {
+    write: (line) => logged.push(line),
+  });
   const proxy: RunningProxy = await startProxy({
     log,
     host: "127.0.0.1",

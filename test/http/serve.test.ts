@@ -95,6 +95,27 @@ test("--json, options from the environment, and IPv6", async () => {
   expect(serving.stderr()).toBe("");
 });
 
+test.each([
+  ["problems", [[404, "not_found"]]],
+  [
+    "all",
+    [
+      [200, undefined],
+      [404, "not_found"],
+    ],
+  ],
+  ["none", []],
+])("--log-requests %s", async (which, expected) => {
+  // What is not said is the default.
+  const serving = await serve(which === "problems" ? [] : ["--log-requests", which]);
+  await call(`${serving.url}${API}/prices`, { key: pro });
+  await call(`${serving.url}${API}/nothing`, { key: pro });
+  expect(await end(serving)).toBe(0);
+  const lines = serving.stderr().trim().split("\n");
+  const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
+  expect(requests.map(({ status, code }) => [status, code])).toEqual(expected);
+});
+
 test("metrics have a port of their own, and are nowhere else", async () => {
   const args = ["--store", store, "--state", state, "--port", "0", "--metrics-port", "0", "--json"];
   const child = spawn(process.execPath, [PROGRAM, "serve", ...args], {
@@ -190,6 +211,7 @@ describe("what it cannot start with", () => {
     ["--cache-mb", "lots"],
     ["--s3-endpoint", "nowhere"],
     ["--log-level", "loud"],
+    ["--log-requests", "some"],
   ];
   for (const [option = "", value = ""] of BAD) {
     test(`${option} ${value}`, async () => {

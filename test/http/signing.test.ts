@@ -170,8 +170,10 @@ describe("serve", () => {
     const key = { CHIPBOARD_VERIFY_KEY: shop.path("k.pub") };
     const proxy = await serve([...files, ...options], key);
     servings.push(proxy);
-    const started = proxy.stderr().match(/.*only signed snapshots are served.*/g) ?? [];
-    expect(started.map((line) => JSON.parse(line).keys)).toEqual([[fingerprint]]);
+    const started = (): string[] =>
+      proxy.stderr().match(/.*only signed snapshots are served.*\n/g) ?? [];
+    await eventually(() => started().length > 0);
+    expect(started().map((line) => JSON.parse(line).keys)).toEqual([[fingerprint]]);
     await shop.publish(SECOND);
     const refused = /publication 2 cannot be loaded/g;
     await eventually(() => (proxy.stderr().match(refused) ?? []).length === workers);

@@ -1,0 +1,60 @@
+/**
+ * What the process itself uses, under the names that dashboards know (Prometheus, "Writing client
+ * libraries"; nodejs_ as prom-client's own). That library's default metrics are left aside: they
+ * watch every collection of garbage, which costs a busy proxy a tenth of its throughput.
+ */
+import { readdirSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, Gauge, type Aggregator, type Registry } from "prom-client";
+
+const LAG_RESOLUTION_MS = 20;
+
+/** Registers the metrics; of several workers each is put together as its aggregator says. */
+export function collectProcessMetrics(registry: Registry): void {
+  const registers = [registry];
+  const cpu: Counter = new Counter({
+    name: "process_cpu_seconds_total",
+    help: "Processor time used, user and system.",
+    registers,
+    collect: () => {
+      const { user, system } = process.cpuUsage();
+      cpu.reset();
+      cpu.inc((user + system) / 1e6);
+    },
+  });
+  const gauge = (name: string, help: string, aggregator: Aggregator, read: () => number): void => {
+    const measured: Gauge = new Gauge({
+      name,
+      help,
+      aggregator,
+      registers,
+      collect: () => measured.set(read()),
+    });
+  };
+  const startSeconds = performance.timeOrigin / 1000;
+  gauge("process_start_time_seconds", "Start, as epoch seconds.", "min", () => startSeconds);
+  gauge("process_resident_memory_bytes", "Resident memory.", "sum", () =>
+    process.memoryUsage.rss(),
+  );
+  if (process.platform === "linux") {
+    gauge(
+      "process_open_fds",
+      "Open file descriptors.",
+      "sum",
+      () => readdirSync("/proc/self/fd").length,
+    );
+  }
+  gauge(
+    "nodejs_heap_size_used_bytes",
+    "Memory of JavaScript objects in use.",
+    "sum",
+    () => process.memoryUsage().heapUsed,
+  );
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile since last asked.", "max", () => {
+    const seconds = lag.percentile(99) / 1e9;
+    lag.reset();
+    return seconds;
+  });
+}
