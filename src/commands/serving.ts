@@ -7,13 +7,14 @@ import { InputError } from "../errors.ts";
 import type { Logger } from "../proxy/log.ts";
 import type { LogOptions } from "../proxy/log-options.ts";
 import type { ProxyOptions, RunningProxy } from "../proxy/server.ts";
+import { scriptBeside } from "../script.ts";
 import type { ServeOptions } from "./serve.ts";
 import { verifyKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 const MEGABYTE = 1_000_000;
 const METRICS_SHUTDOWN_MS = 1_000;
-const WORKER = fileURLToPath(new URL("./serve-worker.ts", import.meta.url));
+const WORKER = fileURLToPath(scriptBeside(import.meta.url, "serve-worker"));
 
 type Files = Pick<ProxyOptions, "tls" | "store"> & Required<Pick<ProxyOptions, "verifyKeys">>;
 type Parts = Files & Pick<ProxyOptions, "gatekeeper" | "clock" | "log" | "reusePort">;

@@ -6,6 +6,7 @@
  * The thread is started when there is something to do, and ends when there is nothing for a while.
  */
 import { Worker } from "node:worker_threads";
+import { scriptBeside } from "../script.ts";
 import type { Coding } from "./content-coding.ts";
 
 const IDLE_MS = 1_000;
@@ -53,7 +54,7 @@ function next(): void {
 }
 
 function start(): Worker {
-  const started = new Worker(new URL("coder-worker.ts", import.meta.url), {
+  const started = new Worker(scriptBeside(import.meta.url, "coder-worker"), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB, maxOldGenerationSizeMb: OLD_MB },
   });
   started.unref();

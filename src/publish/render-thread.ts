@@ -4,6 +4,7 @@
  * the first thread writes.
  */
 import { Worker } from "node:worker_threads";
+import { scriptBeside } from "../script.ts";
 import type { RenderOrder } from "./render-order.ts";
 import type { Rendered } from "./rendering.ts";
 
@@ -25,7 +26,7 @@ interface Waiting<T> {
 }
 
 export class RenderThread {
-  readonly #worker = new Worker(new URL("./render-worker.ts", import.meta.url), {
+  readonly #worker = new Worker(scriptBeside(import.meta.url, "render-worker"), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
   readonly #bytes = new Map<number, Waiting<Uint8Array>>();

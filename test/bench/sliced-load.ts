@@ -15,8 +15,11 @@ const OPEN_MS = { plain: 250, lines: 2_500 };
 /** For the server to answer what is in flight, so that it does not answer in another's turn. */
 const DRAIN_MS = 40;
 
-/** wrk ends at once when told to; where it does not, its missing summary is the error. */
-const END_MS = 20_000;
+/**
+ * wrk's main thread sleeps until a signal wakes it. One that comes just as the process goes on may
+ * be taken by the other thread, which stops the load and leaves the main thread asleep.
+ */
+const TOLD_AGAIN_MS = 200;
 
 /** What came of all turns together; `seconds` is the time of the turns. */
 export interface SlicedLoaded extends Loaded {
@@ -68,9 +71,9 @@ export class SlicedLoad {
     const lastTurn = this.#begin();
     this.#child.kill("SIGCONT");
     this.#child.kill("SIGINT");
-    const late = setTimeout(() => this.#child.kill("SIGKILL"), END_MS);
+    const again = setInterval(() => this.#child.kill("SIGINT"), TOLD_AGAIN_MS);
     await ended;
-    clearTimeout(late);
+    clearInterval(again);
     this.#turns.push(lastTurn());
     const loaded = readSummary(this.#load, await this.#output);
     // wrk measures from when it began to send; only from then on the first turn counts.

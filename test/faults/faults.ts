@@ -1,0 +1,89 @@
+/**
+ * `npm run faults`: throws every fault as often as SECURITY.md says, and prints what came of it.
+ * Exits with 1 where anything was lost. Takes about half an hour; the tests throw fewer of each.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { callerFaults } from "./callers.ts";
+import { crashFaults } from "./crashes.ts";
+import { diskFaults } from "./disks.ts";
+import { freshSeed, type FaultRow, type Faults } from "./fault.ts";
+import { feedFaults } from "./feeds.ts";
+import { quotaFaults } from "./quota.ts";
+import { raceFaults } from "./races.ts";
+import { slowClientFaults } from "./slow-clients.ts";
+import { soakFaults } from "./soak.ts";
+
+const PARTS: Readonly<Record<string, Faults>> = {
+  crashes: crashFaults,
+  races: raceFaults,
+  quota: quotaFaults,
+  callers: callerFaults,
+  "slow-clients": slowClientFaults,
+  feeds: feedFaults,
+  disks: diskFaults,
+  soak: soakFaults,
+};
+
+const USAGE = `Usage: npm run faults -- [options]
+
+  --only <parts>   some of ${Object.keys(PARTS).join(",")} (default: all)
+  --short          as few of each as the tests throw
+  --seed <number>  of all that is random (default: another each time; it is printed)
+  --json <file>    also write the rows there
+  --help
+
+Needs what the tests need (test/services/install). Exits with 1 where anything was lost.`;
+
+// Folders, and processes that were started, are cleared away on exit, however it comes about.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+await main();
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string", default: Object.keys(PARTS).join(",") },
+      short: { type: "boolean", default: false },
+      seed: { type: "string" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  const parts = values.only.split(",");
+  const unknown = parts.find((part) => PARTS[part] === undefined);
+  if (unknown !== undefined) {
+    console.error(`--only ${JSON.stringify(unknown)}: expected ${Object.keys(PARTS).join(", ")}`);
+    process.exitCode = 2;
+    return;
+  }
+  const seed = values.seed === undefined ? freshSeed() : Number(values.seed);
+  const rows: FaultRow[] = [];
+  const startedAt = performance.now();
+  const say = (text: string): void => {
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    process.stderr.write(`[${String(seconds).padStart(4)} s] ${text}\n`);
+  };
+  say(`seed ${seed}`);
+  for (const part of parts) {
+    say(part);
+    const folder = mkdtempSync(join(tmpdir(), "chipboard-faults-"));
+    const remove = (): void => rmSync(folder, { recursive: true, force: true });
+    process.once("exit", remove);
+    const scale = values.short ? "short" : "full";
+    rows.push(...(await (PARTS[part] as Faults)({ scale, folder, seed, say })));
+    process.off("exit", remove);
+    remove();
+    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
+  }
+  console.log("| fault | thrown | survived | lost |\n| --- | --: | --: | --: |");
+  for (const { fault, thrown, survived, lost } of rows) {
+    console.log(`| ${fault} | ${thrown} | ${survived} | ${lost} |`);
+  }
+  process.exitCode = rows.some(({ lost }) => lost > 0) ? 1 : 0;
+}

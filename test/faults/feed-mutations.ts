@@ -1,0 +1,220 @@
+/** Feeds with something done to them: in the table, in the text, in the bytes. */
+import type { Format } from "../../src/feed/source.ts";
+import type { FeedRandom } from "./feed-random.ts";
+import { FEED_KINDS, validTable, written, type Cell, type FeedKind } from "./feed-table.ts";
+import type { FeedTable, Writing } from "./feed-table.ts";
+import {
+  COLUMNS,
+  DATES,
+  FORMULAS,
+  IDS,
+  JSON_TOKENS,
+  NUMBERS,
+  SESSIONS,
+  UNICODE,
+  URLS,
+  WORDS,
+} from "./feed-values.ts";
+
+/** One file for a run, and what was done to it. */
+export interface Feed {
+  readonly kind: FeedKind;
+  readonly format: Format;
+  readonly bytes: Buffer;
+  readonly story: string;
+  /** "published": nothing is wrong with it. "refused": no reading of it is right. */
+  readonly outcome: "published" | "refused" | "either";
+}
+
+/** A feed of the format with up to three mutations; without any, it is right. */
+export function mutatedFeed(format: Format, random: FeedRandom): Feed {
+  const kind = random.pick(FEED_KINDS);
+  const table = validTable(kind);
+  const story: string[] = [];
+  const times = random.below(4);
+  for (let done = 0; done < times; done += 1) {
+    if (!random.oneIn(3)) story.push(mutateTable(table, random));
+  }
+  const harmless = shuffleHarmlessly(table, kind, random);
+  let text = written(table, format, writingOf(random));
+  while (story.length < times) {
+    const [what, mutated] = mutateText(text, random);
+    story.push(what);
+    text = mutated;
+  }
+  const outcome = times === 0 ? "published" : "either";
+  return {
+    kind,
+    format,
+    bytes: Buffer.from(text),
+    story: [...story, ...harmless].join("; "),
+    outcome,
+  };
+}
+
+/** A feed of text that somebody wants to be run, or to be taken for another. */
+export function trickyFeed(tricks: readonly string[], format: Format, random: FeedRandom): Feed {
+  const kind = random.pick(FEED_KINDS);
+  const table = validTable(kind);
+  const names = {
+    catalog: ["ticker", "name", "segment", "unit", "source"],
+    quotes: ["source", "break"],
+    closes: ["break"],
+  };
+  const story: string[] = [];
+  for (let times = 1 + random.below(3); times > 0; times -= 1) {
+    const column = random.pick(names[kind]);
+    const trick = random.pick(tricks);
+    const text = random.oneIn(3) ? `${trick}${random.pick(tricks)}` : trick;
+    const row = random.below(table.rows.length);
+    (table.rows[row] as Cell[])[table.columns.indexOf(column)] = { text };
+    story.push(`${column} of row ${row} ${shown(text)}`);
+  }
+  // What UTF-8 has no bytes for can only be sent as an escape in JSON.
+  const sent =
+    format === "csv" && /\p{Surrogate}/u.test(written(table, "csv", writingOf(random)))
+      ? "json"
+      : format;
+  const text = written(table, sent, { lineEnd: "\n", quoteAll: true });
+  return {
+    kind,
+    format: sent,
+    bytes: Buffer.from(text),
+    story: story.join("; "),
+    outcome: "either",
+  };
+}
+
+export const formulaFeed = (format: Format, random: FeedRandom): Feed =>
+  trickyFeed(FORMULAS, format, random);
+
+export const unicodeFeed = (format: Format, random: FeedRandom): Feed =>
+  trickyFeed(UNICODE, format, random);
+
+function shuffleHarmlessly(table: FeedTable, kind: FeedKind, random: FeedRandom): string[] {
+  if (!random.oneIn(3) || table.rows.some(({ length }) => length !== table.columns.length))
+    return [];
+  const from = random.below(table.columns.length);
+  for (const cells of [table.columns, ...table.rows] as unknown[][])
+    cells.push(...cells.splice(from, 1));
+  // A catalog's order is that of the board.
+  if (kind !== "catalog") table.rows.reverse();
+  return ["columns and rows in another order"];
+}
+
+const writingOf = (random: FeedRandom): Writing => ({
+  lineEnd: random.pick(["\n", "\r\n"]),
+  quoteAll: random.oneIn(3),
+});
+
+/** Does one thing to the table, in place, and says what. */
+function mutateTable(table: FeedTable, random: FeedRandom): string {
+  const row = random.below(table.rows.length);
+  const cells = table.rows[row] ?? [];
+  const at = random.below(table.columns.length);
+  const column = table.columns[at] ?? "";
+  const rowTo = random.below(table.rows.length + 1);
+  switch (random.below(14)) {
+    case 0:
+      table.rows.splice(rowTo, 0, [...cells]);
+      return `row ${row} twice`;
+    case 1:
+      table.rows.splice(row, 1);
+      return `without row ${row}`;
+    case 2:
+      cells.splice(at, 1);
+      return `row ${row} without cell ${at}`;
+    case 3:
+      cells.splice(at, 0, { text: random.pick(WORDS) });
+      return `row ${row} with one more cell at ${at}`;
+    case 4: {
+      const name = random.pick(COLUMNS);
+      table.columns[at] = name;
+      return `column ${column} named ${shown(name)}`;
+    }
+    case 5: {
+      const name = random.oneIn(2) ? column : random.pick(COLUMNS);
+      table.columns.push(name);
+      for (const each of table.rows) each.push(each[at] ?? { text: "" });
+      return `one more column ${shown(name)}`;
+    }
+    case 6:
+      table.columns.splice(at, 1);
+      for (const each of table.rows) each.splice(at, 1);
+      return `without column ${column}`;
+    default: {
+      const cell = mutatedCell(column, random);
+      cells[at] = cell;
+      return `${column} of row ${row} ${shown(cell.json ?? cell.text)}`;
+    }
+  }
+}
+
+function mutatedCell(column: string, random: FeedRandom): Cell {
+  const fitting = random.oneIn(4) ? random.pick(LISTS) : (LIST_OF_COLUMN[column] ?? UNICODE);
+  const text = random.pick(fitting);
+  if (random.oneIn(4)) return { text, json: random.pick(JSON_TOKENS) };
+  // Half of the numbers are written as such in JSON, whether or not they are any there.
+  return fitting === NUMBERS && random.oneIn(2) ? { text, json: text } : { text };
+}
+
+const LISTS = [NUMBERS, DATES, SESSIONS, IDS, URLS, WORDS, FORMULAS, UNICODE];
+const LIST_OF_COLUMN: Readonly<Record<string, readonly string[]>> = {
+  id: IDS,
+  board: WORDS,
+  free: WORDS,
+  basis: WORDS,
+  spot_usd: NUMBERS,
+  close_usd: NUMBERS,
+  ai_exposure_pct: NUMBERS,
+  capacity_gb: NUMBERS,
+  max_carry_days: NUMBERS,
+  date: DATES,
+  as_of: DATES,
+  session_utc: SESSIONS,
+  source_url: URLS,
+};
+
+const PIECES = [
+  ...'" "" , ; \\ { } [ ] : \' # / -- // /* \0 \u001b \u0085 \u2028 \ufeff \u202e \u00a0 💾 ,,, \\u0000 \\ud800'.split(
+    " ",
+  ),
+  "\t",
+  "\n",
+  "\r",
+  "\r\n",
+  "\n\n",
+  "\v",
+  '"\n',
+  ',"',
+  "id,spot_usd\n",
+  '{"id":"dram-0"}',
+];
+
+/** Does one thing to the text: what, and the text. */
+function mutateText(text: string, random: FeedRandom): [string, string] {
+  const at = random.below(text.length + 1);
+  const to = Math.min(text.length, at + 1 + random.below(40));
+  switch (random.below(9)) {
+    case 0:
+      return [`cut off at ${at}`, text.slice(0, at)];
+    case 1:
+      return [`${at} to ${to} gone`, text.slice(0, at) + text.slice(to)];
+    case 2:
+      return [`${at} to ${to} twice`, text.slice(0, to) + text.slice(at)];
+    case 3:
+      return ["semicolons for commas", text.replaceAll(",", ";")];
+    case 4:
+      return ["tabs for commas", text.replaceAll(",", "\t")];
+    case 5:
+      return ["CR for line ends", text.replaceAll(/\r?\n/g, "\r")];
+    case 6:
+      return ["twice", text + text];
+    default: {
+      const piece = random.pick(PIECES);
+      return [`${shown(piece)} at ${at}`, text.slice(0, at) + piece + text.slice(at)];
+    }
+  }
+}
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, 60));

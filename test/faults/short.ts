@@ -1,0 +1,24 @@
+/** A run of faults as a test: in its short form, with nothing lost and something thrown. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { freshSeed, type Faults } from "./fault.ts";
+
+export async function expectNothingLost(faults: Faults): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "chipboard-faults-"));
+  const told: string[] = [];
+  const seed = freshSeed();
+  try {
+    const rows = await faults({ scale: "short", folder, seed, say: (text) => told.push(text) });
+    const losses = told.filter((text) => text.startsWith("LOST"));
+    expect({ seed, losses }).toEqual({ seed, losses: [] });
+    expect(rows).not.toEqual([]);
+    for (const { fault, thrown, survived, lost } of rows) {
+      expect({ fault, survived, lost }).toEqual({ fault, survived: thrown, lost: 0 });
+      expect(thrown, fault).toBeGreaterThan(0);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
