@@ -61,14 +61,21 @@ export class SqliteConnection {
 
   #adopt(database: DatabaseSync): void {
     database.exec("PRAGMA synchronous = NORMAL");
-    this.#fileId = this.#currentFileId();
     this.#dataVersion = dataVersionOf(database);
+    this.#fileId = this.#currentFileId();
   }
 
-  /** Which file it is; an emptied one is another. */
+  /**
+   * Which file it is; an emptied one is another. So is one whose log or shared memory was deleted:
+   * SQLite goes on with those it has open, and shuts everybody else out or writes across them.
+   */
   #currentFileId(): string {
-    const { dev, ino, size } = statSync(stateFilePath(this.#folder));
-    return `${dev} ${ino} ${size === 0 ? "empty" : ""}`;
+    const path = stateFilePath(this.#folder);
+    const { dev, ino, size } = statSync(path);
+    const beside = ["-wal", "-shm"].map(
+      (suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.ino ?? "none",
+    );
+    return [dev, ino, size === 0 ? "empty" : "", ...beside].join(" ");
   }
 }
 

@@ -26,8 +26,6 @@ import {
 } from "./records.ts";
 
 const REMEMBERED_KEYS = 100_000;
-/** Of keys in use at the moment; others are hashed first. */
-const REMEMBERED_TEXTS = 10_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = 3_600_000;
@@ -54,7 +52,7 @@ export class Verdicts {
   readonly #state: Reachability;
   readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
   /** By the key itself, in memory only: hashing it would cost a request more than all else here. */
-  readonly #presented = new GenerationCache<Remembered>(REMEMBERED_TEXTS);
+  readonly #presented = new GenerationCache<Remembered>(REMEMBERED_KEYS);
   readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
   readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
   #epoch = 1;

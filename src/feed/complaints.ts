@@ -2,6 +2,7 @@
 import { InputError } from "../errors.ts";
 
 const SHOWN_CHARACTERS = 80;
+const LINE_CHARACTERS = 1_000;
 
 export class Complaints {
   readonly #lines: string[] = [];
@@ -12,17 +13,17 @@ export class Complaints {
 
   /** `quotes.csv:17 spot_usd "-3": expected a number above 0`. */
   cell(where: string, column: string, value: string, expected: string): void {
-    this.#lines.push(`${where} ${column} ${quoted(value)}: expected ${expected}`);
+    this.#add(`${where} ${column} ${quoted(value)}: expected ${expected}`);
   }
 
   /** A finding about a whole row or file: `quotes.csv:9: 3 fields, expected 4`. */
   at(where: string, finding: string): void {
-    this.#lines.push(`${where}: ${finding}`);
+    this.#add(`${where}: ${finding}`);
   }
 
   /** A source that cannot be read; `failure` says which and why. */
   unreadable(failure: InputError): void {
-    this.#lines.push(failure.message);
+    this.#add(failure.message);
   }
 
   /** Throws InputError with every complaint, if there is any. */
@@ -31,13 +32,23 @@ export class Complaints {
     const errors = this.#lines.length === 1 ? "1 error" : `${this.#lines.length} errors`;
     throw new InputError(`${errors} in the input; nothing was written`, this.#lines);
   }
+
+  /** Whatever the line quotes, it is one line, of bounded length, that no terminal obeys. */
+  #add(line: string): void {
+    const shown = line.length > LINE_CHARACTERS ? `${line.slice(0, LINE_CHARACTERS - 1)}…` : line;
+    this.#lines.push(escaped(shown));
+  }
 }
 
 /** The value as it was found, cut where it is long, control characters escaped. */
 export function quoted(value: string): string {
   const shown = value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
-  return JSON.stringify(shown).replace(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+  return escaped(JSON.stringify(shown));
+}
+
+/** Controls, marks of direction and what cannot be seen, by their numbers. */
+const escaped = (text: string): string =>
+  text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\p{Surrogate}/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}

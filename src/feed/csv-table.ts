@@ -100,9 +100,12 @@ class QuotedText {
   readonly #parser: Parser;
   readonly #finished: Promise<void>;
   #returnsInCells = 0;
+  /** Of the row being read. The parser's count within it takes the CR and LF of a cell for two. */
+  #rowLine: number;
 
   constructor(rows: RowTaker, input: TableInput, line: number) {
     this.#input = input;
+    this.#rowLine = line;
     this.#parser = parse({
       record_delimiter: ["\r\n", "\n"],
       relax_column_count: true,
@@ -112,6 +115,7 @@ class QuotedText {
         this.#returnsInCells += occurrences(record, "\r");
         const newlines = occurrences(record, "\n");
         rows.take(record, context.lines - this.#returnsInCells - newlines);
+        this.#rowLine = context.lines - this.#returnsInCells + 1;
         return null;
       },
     });
@@ -143,8 +147,7 @@ class QuotedText {
       return true;
     } catch (cause) {
       if (!(cause instanceof CsvError)) throw cause;
-      const line = Number(cause["lines"] ?? 1) - this.#returnsInCells;
-      this.#input.complaints.at(this.#input.where(line), explanation(cause));
+      this.#input.complaints.at(this.#input.where(this.#rowLine), explanation(cause));
       return false;
     }
   }
@@ -198,6 +201,11 @@ function explanation(error: CsvError): string {
       return "a quoted field is not closed";
     case "CSV_MAX_RECORD_SIZE":
       return `a row of more than ${MAX_RECORD_CHARACTERS} characters`;
+    // In words of our own: the parser's quote the whole field.
+    case "INVALID_OPENING_QUOTE":
+      return "not CSV as RFC 4180 has it: a quotation mark within a field that none begins";
+    case "CSV_INVALID_CLOSING_QUOTE":
+      return "not CSV as RFC 4180 has it: text after the closing quotation mark of a field";
     default:
       return `not CSV as RFC 4180 has it: ${error.message}`;
   }

@@ -62,7 +62,8 @@ export const urlField: Field<string> = {
   parse: (text) =>
     text.length <= MAX_TEXT_CHARACTERS &&
     /^https?:\/\/[^\s/]/i.test(text) &&
-    !/[\s\u0000-\u001f\u007f]/.test(text) &&
+    !/\s/.test(text) &&
+    !UNPRINTABLE.test(text) &&
     URL.canParse(text)
       ? detached(text)
       : undefined,

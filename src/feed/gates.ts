@@ -6,6 +6,7 @@ import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import { formatMicros, ratio, roundRatio, type Micros } from "../market/decimal.ts";
 import type { LevelSeries } from "../market/level-series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
+import { quoted } from "./complaints.ts";
 import type { GivenTable } from "./levels.ts";
 
 export interface GateOptions {
@@ -146,7 +147,7 @@ function changedSpecifications(input: GateInput): string[] {
     const changes = [
       ...(old.unit === contract.unit
         ? []
-        : [`unit from ${JSON.stringify(old.unit)} to ${JSON.stringify(contract.unit)}`]),
+        : [`unit from ${quoted(old.unit)} to ${quoted(contract.unit)}`]),
       ...(old.capacityGb === contract.capacityGb
         ? []
         : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),

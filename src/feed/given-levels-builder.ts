@@ -10,15 +10,21 @@ import {
   type Origin,
   type Run,
 } from "./given-levels.ts";
+import { RowPositions } from "./row-positions.ts";
+import { SessionColumn, type SessionTemplate } from "./session-column.ts";
 
 /** Collects the rows of one contract in any order. */
 export class GivenLevelsBuilder {
   #length = 0;
-  #sessions = new Int32Array(16);
   #usd = new Float64Array(16);
-  #positions = new Int32Array(16);
+  readonly #sessions: SessionColumn;
+  readonly #positions = new RowPositions();
   readonly #extras = new Map<number, GivenExtras>();
-  readonly #runs: Run[] = [];
+
+  /** `template` is that of all contracts of the input. */
+  constructor(template: SessionTemplate) {
+    this.#sessions = new SessionColumn(template);
+  }
 
   push(
     session: Session,
@@ -28,11 +34,10 @@ export class GivenLevelsBuilder {
     position: number,
   ): void {
     const row = this.#length;
-    if (row === this.#sessions.length) this.#resize(row * 2);
-    if (this.#runs.at(-1)?.origin !== origin) this.#runs.push({ from: row, origin });
-    this.#sessions[row] = session;
+    if (row === this.#usd.length) this.#resize(row * 2);
     this.#usd[row] = usd ?? WITHDRAWN;
-    this.#positions[row] = position;
+    this.#sessions.push(session);
+    this.#positions.push(origin, position);
     if (extras !== NO_EXTRAS) this.#extras.set(row, extras);
     this.#length = row + 1;
   }
@@ -40,42 +45,36 @@ export class GivenLevelsBuilder {
   /** The rows, settled. Nothing can be pushed after it. */
   build(): GivenLevels {
     const end = this.#length;
-    const [sessions, usd, positions] = [
-      this.#sessions.subarray(0, end),
-      this.#usd.subarray(0, end),
-      this.#positions.slice(0, end),
-    ];
+    const [sessions, usd] = [this.#sessions.all, this.#usd.subarray(0, end)];
     if (ascends(sessions, 0)) {
+      const positions = this.#positions.each;
       const columns = { sessions: sharedSessions(sessions), usd: sharedFloat64(usd), positions };
       this.#resize(0);
-      return new GivenLevels(columns, this.#extras, this.#runs);
+      return new GivenLevels(columns, this.#extras, this.#positions.runs);
     }
     const order = orderOf(sessions);
+    const positions = new Int32Array(end);
     const columns = {
       sessions: sharedSessions(picked(sessions, order, new Int32Array(end))),
       usd: sharedFloat64(picked(usd, order, new Float64Array(end))),
-      positions: picked(positions, order, new Int32Array(end)),
+      positions,
     };
     this.#resize(0);
-    const origins = this.#runs.flatMap(({ from, origin }, at): Origin[] =>
-      Array((this.#runs[at + 1]?.from ?? end) - from).fill(origin),
-    );
     const extras = new Map<number, GivenExtras>();
     const runs: Run[] = [];
     order.forEach((row, place) => {
+      positions[place] = this.#positions.at(row);
       const named = this.#extras.get(row);
       if (named !== undefined) extras.set(place, named);
-      const origin = origins[row] as Origin;
-      if (runs.at(-1)?.origin !== origin) runs.push({ from: place, origin });
+      const { origin } = this.#positions.runOf(row);
+      if (runs.at(-1)?.origin !== origin) runs.push({ from: place, origin, even: null });
     });
     return new GivenLevels(columns, extras, runs);
   }
 
-  /** What the columns held before is freed at once, not when somebody collects it. */
+  /** What the column held before is freed at once, not when somebody collects it. */
   #resize(capacity: number): void {
-    this.#sessions = new Int32Array(this.#sessions.buffer.transfer(capacity * 4));
     this.#usd = new Float64Array(this.#usd.buffer.transfer(capacity * 8));
-    this.#positions = new Int32Array(this.#positions.buffer.transfer(capacity * 4));
   }
 }
 

@@ -48,6 +48,8 @@ export interface Stretch {
 export interface Run {
   readonly from: number;
   readonly origin: Origin;
+  /** Where they stand evenly in their file, as they mostly do: the first one, and how far apart. */
+  readonly even: { readonly first: number; readonly step: number } | null;
 }
 
 /** Sorted by session; of one session, in the order they were read. */
@@ -59,11 +61,12 @@ export class GivenLevels {
   readonly extras: ReadonlyMap<number, GivenExtras>;
   /** Whether each row gives a level, and each to a session of its own. */
   readonly areSeries: boolean;
-  readonly #positions: Int32Array;
+  /** Of rows in uneven runs; null where there are none. */
+  readonly #positions: Int32Array | null;
   readonly #runs: readonly Run[];
 
   constructor(
-    columns: { sessions: Int32Array; usd: Float64Array; positions: Int32Array },
+    columns: { sessions: Int32Array; usd: Float64Array; positions: Int32Array | null },
     extras: ReadonlyMap<number, GivenExtras>,
     runs: readonly Run[],
   ) {
@@ -96,7 +99,10 @@ export class GivenLevels {
 
   /** The row of a place, for messages: `quotes.csv:17`. */
   where(place: number): string {
-    return this.#originAt(place).where(this.#positions[place] as number);
+    const { from, origin, even } = this.#runs.findLast((run) => run.from <= place) as Run;
+    const position =
+      even === null ? this.#positions?.[place] : even.first + even.step * (place - from);
+    return origin.where(position as number);
   }
 
   /** The places, ascending, of the rows that files of this kind gave. */
@@ -108,10 +114,6 @@ export class GivenLevels {
 
   get namesBreak(): boolean {
     return this.extras.values().some(({ breakReason }) => breakReason !== undefined);
-  }
-
-  #originAt(place: number): Origin {
-    return (this.#runs.findLast(({ from }) => from <= place) as Run).origin;
   }
 }
 

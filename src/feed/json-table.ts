@@ -19,8 +19,8 @@ export async function readJson(input: TableInput): Promise<void> {
   let text = "";
   for await (const chunk of input.chunks) text += chunk;
   const value = parseExactly(text);
-  if (value instanceof SyntaxError) {
-    complaints.at(source, `not JSON: ${value.message}`);
+  if (value instanceof Error) {
+    complaints.at(source, value.message);
   } else if (!Array.isArray(value)) {
     complaints.at(source, "expected an array of objects");
   } else {
@@ -35,8 +35,8 @@ export async function readNdjson(input: TableInput): Promise<void> {
     line += 1;
     if (text.trim() === "") return;
     const value = parseExactly(text);
-    if (value instanceof SyntaxError) {
-      input.complaints.at(input.where(line), `not JSON: ${value.message}`);
+    if (value instanceof Error) {
+      input.complaints.at(input.where(line), value.message);
     } else {
       takeObject(input, value, line);
     }
@@ -49,13 +49,16 @@ export async function readNdjson(input: TableInput): Promise<void> {
   if (rest !== "") takeLine(rest);
 }
 
+/** The value, or an Error that says why there is none. */
 function parseExactly(text: string): unknown {
   try {
     return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
       typeof value === "number" ? new NumberText(context?.source ?? String(value)) : value,
     );
   } catch (error) {
-    if (error instanceof SyntaxError) return error;
+    if (error instanceof SyntaxError) return new Error(`not JSON: ${error.message}`);
+    // Reading goes as deep as the values nest, and the stack ends somewhere.
+    if (error instanceof RangeError) return new Error("nests too deep, expected objects of text");
     throw error;
   }
 }

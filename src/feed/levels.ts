@@ -12,6 +12,7 @@ import {
   type Field,
 } from "./fields.ts";
 import { GivenLevelsBuilder } from "./given-levels-builder.ts";
+import { SessionTemplate } from "./session-column.ts";
 import {
   NO_EXTRAS,
   type GivenExtras,
@@ -31,6 +32,7 @@ export interface GivenTable {
 
 /** The rows read so far, by contract id. */
 export class GivenTableBuilder {
+  readonly #sessions = new SessionTemplate();
   readonly #byContract = new Map<string, GivenLevelsBuilder>();
   readonly #rows = { quotes: 0, closes: 0 };
 
@@ -44,7 +46,7 @@ export class GivenTableBuilder {
   ): void {
     let levels = this.#byContract.get(id);
     if (levels === undefined) {
-      this.#byContract.set(detached(id), (levels = new GivenLevelsBuilder()));
+      this.#byContract.set(detached(id), (levels = new GivenLevelsBuilder(this.#sessions)));
     }
     levels.push(session, usd, extras, origin, position);
     this.#rows[origin.kind] += 1;

@@ -3,11 +3,13 @@
  * it, every snapshot published (or of a session) in the last N days, and the ledger parts that
  * their manifests name. The log stays whole. Nothing younger than an hour goes: it may belong to a
  * publish that is under way. A published snapshot, and the parts it names, are as old as their
- * entry in the log; what no publication names is as old as its files.
+ * entry in the log; what no publication names is as old as its files. What goes is marked first
+ * (see marks.ts) and looked at again: whoever comes later keeps away from it.
  */
 import type { Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import { sessionStartMs } from "../market/session.ts";
+import { sweepMarks, wantedSince, whileCondemned } from "../snapshot/marks.ts";
 import { readLog, type Publication } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore, StoredObject } from "../store/object-store.ts";
@@ -18,6 +20,7 @@ import {
   SESSIONS,
   snapshotFileKey,
   snapshotText,
+  type SnapshotName,
 } from "../store/paths.ts";
 import { isSame, requirePruned } from "./reference.ts";
 
@@ -49,15 +52,8 @@ export async function prune(
 ): Promise<Pruning> {
   const nowMs = clock.now();
   const times = { keepDays, nowMs, filesNowMs: Math.max(nowMs, fileClock.now()) };
-  const found = await survey(store, times, new Set());
-  if (!dryRun) {
-    for (const folder of found.doomed) await removeFolder(store, folder);
-    // A publish that has begun meanwhile may build on parts that nothing needed when they were seen.
-    const { doomedParts } = await survey(store, times, found.agedParts);
-    const still = new Set(doomedParts.map(({ key }) => key));
-    found.doomedParts = found.doomedParts.filter(({ key }) => still.has(key));
-    await removeAll(store, found.doomedParts);
-  }
+  const first = await survey(store, times);
+  const found = dryRun ? first : await remove(store, times, first);
   const objects = [...found.doomed.flatMap((folder) => folder.objects), ...found.doomedParts];
   return {
     snapshots: found.doomed.map(({ name }) => ({
@@ -80,18 +76,46 @@ interface Times {
 interface Survey {
   readonly log: readonly Publication[];
   readonly doomed: readonly Folder[];
-  doomedParts: readonly StoredObject[];
+  readonly doomedParts: readonly StoredObject[];
   /** Parts that snapshots name which go: published, so their age is known. */
   readonly agedParts: ReadonlySet<string>;
   readonly kept: number;
 }
 
-/** `agedParts`: those of snapshots that are gone already. */
+/**
+ * Removes what the survey found, but for what is needed by then: each time, who began before the
+ * mark was there is seen by another survey, and who begins later sees the mark. Parts are marked
+ * apart, and last, because a publish that builds on one has to wait.
+ */
+async function remove(store: ObjectStore, times: Times, first: Survey): Promise<Survey> {
+  await sweepMarks(store, times.filesNowMs - YOUNG_MS);
+  const snapshots = first.doomed.map(({ name }) => snapshotText(name));
+  const removed = await whileCondemned(store, { snapshots, parts: [] }, async () => {
+    const second = await survey(store, times);
+    const doomed = second.doomed.filter(({ name }) => snapshots.includes(snapshotText(name)));
+    for (const folder of doomed) await removeFolder(store, folder);
+    return doomed;
+  });
+  const parts = first.doomedParts.map(({ key }) => key);
+  return whileCondemned(store, { snapshots: [], parts }, async () => {
+    const third = await survey(store, times, first.agedParts);
+    // A snapshot that was spared, though it need not stay, keeps its parts.
+    const doomedParts = third.doomedParts.filter(
+      ({ key }) => parts.includes(key) && !third.agedParts.has(key),
+    );
+    await removeAll(store, doomedParts);
+    return { ...third, doomed: removed, doomedParts, kept: third.kept + third.doomed.length };
+  });
+}
+
+/** `removedParts`: parts of snapshots that are gone already, and so of a known age. */
 async function survey(
   store: ObjectStore,
   times: Times,
-  agedParts: ReadonlySet<string>,
+  removedParts: ReadonlySet<string> = new Set(),
 ): Promise<Survey> {
+  // Before the log: a rollback's mark goes when its publication is there.
+  const wanted = await wantedSince(store, times.filesNowMs - YOUNG_MS);
   const log = await readLog(store);
   // The ledger is listed before the snapshots: a part that appears later is not looked at.
   const parts = await collect(store, LEDGER);
@@ -101,24 +125,25 @@ async function survey(
     modifiedAtMs > times.filesNowMs - YOUNG_MS;
 
   const keptEntries = keptPublications(log, times);
-  const keptNames = new Set(keptEntries.map(snapshotText));
+  const keptNames = new Set([...keptEntries, ...wanted].map(snapshotText));
   const others = folders.filter(({ name }) => !keptNames.has(snapshotText(name)));
   const published = new Map(log.map((entry) => [snapshotText(entry), entry]));
   const doomed = others.filter(
     ({ name, objects }) => published.has(snapshotText(name)) || !objects.some(isYoung),
   );
-  const needed = await neededParts(store, keptEntries);
-  const aged = new Set(agedParts);
+  const needed = await neededParts(store, keptEntries, wanted);
+  const aged = new Set<string>();
   for (const { name } of doomed) {
     if (!published.has(snapshotText(name))) continue;
     const stored = await readStoredManifest(store, name, null).catch(() => null);
     stored?.manifest.ledger.forEach(({ key }) => aged.add(key));
   }
+  const isAged = (key: string): boolean => aged.has(key) || removedParts.has(key);
   // A young folder that is not kept is a publish under way; what parts it needs is not known yet.
   const isPublishing = doomed.length < others.length;
   const doomedParts = isPublishing
     ? []
-    : parts.filter((part) => !needed.has(part.key) && (aged.has(part.key) || !isYoung(part)));
+    : parts.filter((part) => !needed.has(part.key) && (isAged(part.key) || !isYoung(part)));
   return { log, doomed, doomedParts, agedParts: aged, kept: folders.length - doomed.length };
 }
 
@@ -150,8 +175,13 @@ function keptPublications(
 async function neededParts(
   store: ObjectStore,
   entries: readonly Publication[],
+  wanted: readonly SnapshotName[],
 ): Promise<ReadonlySet<string>> {
   const needed = new Set<string>();
+  for (const name of wanted) {
+    const stored = await readStoredManifest(store, name, null);
+    stored?.manifest.ledger.forEach(({ key }) => needed.add(key));
+  }
   const head = entries.at(-1);
   for (const entry of new Map(entries.map((item) => [snapshotText(item), item])).values()) {
     // A kept snapshot that cannot be read stops everything: what it needs would be guesswork.
@@ -189,16 +219,17 @@ async function removeFolder(store: ObjectStore, { name, objects }: Folder): Prom
     store,
     objects.filter(({ key }) => key !== manifestKey),
   );
-  await store.delete(manifestKey);
+  if (objects.some(({ key }) => key === manifestKey)) await store.delete(manifestKey);
 }
 
+/** Also where one fails, nothing is being removed any more on return. */
 async function removeAll(store: ObjectStore, objects: readonly StoredObject[]): Promise<void> {
   const queue = objects.values();
-  await Promise.all(
-    Array.from({ length: DELETES_AT_ONCE }, async () => {
-      for (const { key } of queue) await store.delete(key);
-    }),
-  );
+  const removals = Array.from({ length: DELETES_AT_ONCE }, async () => {
+    for (const { key } of queue) await store.delete(key);
+  });
+  await Promise.allSettled(removals);
+  await Promise.all(removals);
 }
 
 async function collect(store: ObjectStore, prefix: string): Promise<StoredObject[]> {

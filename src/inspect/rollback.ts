@@ -1,6 +1,7 @@
 /** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
 import type { Clock } from "../clock.ts";
 import { ConflictError, DamageError } from "../errors.ts";
+import { condemnedSince, whileWanted } from "../snapshot/marks.ts";
 import { appendPublication, readHead, type Publication } from "../snapshot/publication-log.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -21,7 +22,7 @@ export interface Rollback {
  * Verifies the snapshot that `reference` means, then appends a publication that names it. The next
  * publish goes on from it; proxies follow with their next poll. Throws InputError where there is no
  * such snapshot, DamageError where it is not whole or, with keys, signed by none of them,
- * ConflictError where somebody publishes meanwhile.
+ * ConflictError where somebody publishes meanwhile, or a prune is removing it.
  */
 export async function rollBack(
   store: ObjectStore,
@@ -33,11 +34,8 @@ export async function rollBack(
   const before = await readHead(store);
   const snapshot = await findSnapshot(store, reference);
   if (before === null) throw new DamageError(`${store.location} holds snapshots but no log`);
-  const damages = await damagesOf(store, snapshot, keys);
-  if (damages.length > 0) {
-    throw new DamageError(`${snapshotText(snapshot.name)} is damaged; the head stays`, damages);
-  }
   if (isSame(before, snapshot.name)) {
+    await requireWhole(store, snapshot, keys);
     return { outcome: "unchanged", snapshot, publication: before, before };
   }
   const publication: Publication = {
@@ -50,10 +48,29 @@ export async function rollBack(
     manifest_sha256: snapshot.manifestSha256,
   };
   await store.prove();
-  if ((await appendPublication(store, publication)) === "taken") {
-    throw new ConflictError(
-      `Publication ${publication.number} came first: look at the new head and try again`,
-    );
-  }
+  await whileWanted(store, snapshot.name, async (mark) => {
+    const { snapshots } = await condemnedSince(store, mark);
+    if (snapshots.includes(snapshotText(snapshot.name))) {
+      throw new ConflictError(
+        `${snapshotText(snapshot.name)} is being removed by a prune; the head stays`,
+      );
+    }
+    await requireWhole(store, snapshot, keys);
+    if ((await appendPublication(store, publication)) === "taken") {
+      throw new ConflictError(
+        `Publication ${publication.number} came first: look at the new head and try again`,
+      );
+    }
+  });
   return { outcome: "rolled_back", snapshot, publication, before };
+}
+
+async function requireWhole(
+  store: ObjectStore,
+  snapshot: FoundSnapshot,
+  keys: readonly VerifyKey[] | null,
+): Promise<void> {
+  const damages = await damagesOf(store, snapshot, keys);
+  if (damages.length === 0) return;
+  throw new DamageError(`${snapshotText(snapshot.name)} is damaged; the head stays`, damages);
 }

@@ -34,21 +34,18 @@ export function answer(options: AnswerOptions, request: IncomingMessage): MaybeP
   const nowMs = clock.now();
   const { path, query } = splitTarget(request.url ?? "");
   const match = findRoute(path);
-  const arrival = { request, match, query: parseQuery(query), nowMs, startedAt };
+  const parameters = parseQuery(query);
+  const from = (caller: Caller): MaybePromise<Answer> =>
+    answerCaller(options, { request, match, query: parameters, caller, nowMs }, startedAt);
   const caller = identify(request, options.trustedHops, gatekeeper, nowMs);
-  return caller instanceof Promise
-    ? caller.then((known) => answerCaller(options, arrival, known))
-    : answerCaller(options, arrival, caller);
+  return caller instanceof Promise ? caller.then(from) : from(caller);
 }
-
-type Arrival = Omit<Exchange, "caller"> & { readonly startedAt: number };
 
 function answerCaller(
   options: AnswerOptions,
-  { request, match, query, nowMs, startedAt }: Arrival,
-  caller: Caller,
+  exchange: Exchange,
+  startedAt: number,
 ): MaybePromise<Answer> {
-  const exchange = { request, match, query, caller, nowMs };
   const answered = answerTo(options, exchange);
   if (answered instanceof Promise) {
     return answered.then((whole) => recorded(options, exchange, startedAt, whole));

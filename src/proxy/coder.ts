@@ -46,7 +46,7 @@ function next(): void {
   running = queue.shift() ?? null;
   clearTimeout(idle);
   if (running === null) {
-    idle = setTimeout(() => void worker?.terminate(), IDLE_MS).unref();
+    idle = setTimeout(letGo, IDLE_MS).unref();
     return;
   }
   worker ??= start();
@@ -68,10 +68,19 @@ function start(): Worker {
   let failure: unknown = new Error("The thread that codes bodies has ended");
   started.on("error", (error) => (failure = error));
   started.on("exit", () => {
+    // One that was let go of leaves nothing behind; what runs now is another's.
+    if (worker !== started) return;
     worker = null;
     settle((job) => job.reject(failure));
   });
   return started;
+}
+
+/** Ends the thread. It takes a moment to end: a body that comes meanwhile is for the next one. */
+function letGo(): void {
+  const idleWorker = worker;
+  worker = null;
+  void idleWorker?.terminate();
 }
 
 function settle(tell: (job: Job) => void): void {

@@ -6,7 +6,7 @@
  * An answer costs one note here and no listener: answers of a connection are sent in the order of
  * their requests, so the newest one tells whether any is unfinished.
  */
-import type { RequestListener, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
@@ -33,6 +33,13 @@ export class Connections {
     server.on("request", onRequest);
     // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
     server.on("checkExpectation", onRequest);
+    // And 100-continue is answered with the final status, since no content is wanted: Node's own
+    // 100 would get between header and body of an answer that waits for others before it. Whether
+    // the content comes all the same nobody knows, so the connection ends there.
+    server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+      response.shouldKeepAlive = false;
+      onRequest(request, response);
+    });
   }
 
   /** Whether an answer is being sent on this connection. */

@@ -3,9 +3,11 @@
  * Until that last step readers see the old head, and a crash leaves at worst a folder that no
  * publication names.
  */
-import { DamageError } from "../errors.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConflictError, DamageError } from "../errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
+import { renderManifest, type LedgerEntry, type Manifest } from "../snapshot/manifest.ts";
+import { condemnedSince } from "../snapshot/marks.ts";
 import {
   appendPublication,
   readPublication,
@@ -14,13 +16,22 @@ import {
 import { SIGNATURE_TYPE, signatureOf } from "../snapshot/signature.ts";
 import type { SigningKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotFolder, type SnapshotName } from "../store/paths.ts";
+import {
+  FILES,
+  LEDGER,
+  snapshotFileKey,
+  snapshotFolder,
+  type SnapshotName,
+} from "../store/paths.ts";
 import { JSON_TYPE } from "../render/tier-files.ts";
 import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
 
 const WRITES_AT_ONCE = 16;
 const LEDGER_TYPE = "application/x-ndjson";
+/** How often, and how many times, a publish looks whether a prune is over. */
+const PRUNE_POLL_MS = 250;
+const PRUNE_POLLS_MAX = 240;
 
 export interface Commit {
   readonly name: SnapshotName;
@@ -61,15 +72,21 @@ export async function commit(
       })),
   ];
   let written = 0;
+  const foundKeys = new Set<string>();
   const queue = writes.values();
   await Promise.all(
     Array.from({ length: WRITES_AT_ONCE }, async () => {
       for (const { key, mediaType, planned } of queue) {
-        await createProven(store, key, await planned.bytes(), planned.entry.sha256, mediaType);
+        const bytes = await planned.bytes();
+        const outcome = await createProven(store, key, bytes, planned.entry.sha256, mediaType);
+        if (outcome === "taken") foundKeys.add(key);
         progress("Writing", (written += 1), writes.length);
       }
     }),
   );
+
+  const found = plan.freshParts.filter(({ entry }) => foundKeys.has(entry.key));
+  if (found.length > 0) await outlastPrunes(store, name, found);
 
   const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
@@ -106,11 +123,40 @@ async function createProven(
   bytes: Uint8Array,
   sha256: string,
   mediaType: string,
-): Promise<void> {
-  if ((await store.create(key, bytes, mediaType)) === "created") return;
+): Promise<"created" | "taken"> {
+  if ((await store.create(key, bytes, mediaType)) === "created") return "created";
   const there = await store.get(key);
-  if (there !== null && sha256Hex(there) === sha256) return;
+  if (there !== null && sha256Hex(there) === sha256) return "taken";
   throw new DamageError(`${store.location}/${key} is there already and holds other bytes`);
+}
+
+/**
+ * A prune that began before the folder was claimed may be removing a part that was found in the
+ * store. Waits until it is over, and writes again what it took. Prunes that begin later see the
+ * claim.
+ */
+async function outlastPrunes(
+  store: ObjectStore,
+  name: SnapshotName,
+  found: readonly Planned<LedgerEntry>[],
+): Promise<void> {
+  for (let poll = 0; ; poll += 1) {
+    const { parts } = await condemnedSince(store, snapshotFileKey(name, FILES.catalog));
+    const inDoubt = found.find(({ entry }) => parts.includes(entry.key));
+    if (inDoubt === undefined) break;
+    if (poll === PRUNE_POLLS_MAX) {
+      throw new ConflictError(
+        `A prune is removing ${store.location}/${inDoubt.entry.key}; try again when it is over`,
+      );
+    }
+    await sleep(PRUNE_POLL_MS);
+  }
+  const there = new Set<string>();
+  for await (const { key } of store.list(LEDGER)) there.add(key);
+  for (const { entry, bytes } of found) {
+    if (there.has(entry.key)) continue;
+    await createProven(store, entry.key, await bytes(), entry.sha256, LEDGER_TYPE);
+  }
 }
 
 async function removeOwn(store: ObjectStore, name: SnapshotName): Promise<void> {

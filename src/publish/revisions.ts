@@ -1,14 +1,21 @@
 /** Which revisions of a session exist, and whether a rollback took it back. */
 import { sessionAt, type Session } from "../market/session.ts";
+import { condemnedEver } from "../snapshot/marks.ts";
 import { readHead, readLog, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parseSnapshotFileKey, sessionFolder } from "../store/paths.ts";
+import { parseSnapshotFileKey, parseSnapshotText, sessionFolder } from "../store/paths.ts";
 
-/** One above every revision that was published or has left anything in the store. */
+/** One above every revision that was published, has left anything in the store or is being removed. */
 export async function nextRevision(store: ObjectStore, session: Session): Promise<number> {
   // A pruned snapshot has left nothing but its entries in the log.
   const numbers = (await entriesOf(store, session)).map(({ revision }) => revision);
-  return Math.max(0, ...numbers, await highestStored(store, session)) + 1;
+  numbers.push(await highestStored(store, session));
+  // Looked at last: a prune's mark stays until the last file of a folder is gone.
+  for (const text of (await condemnedEver(store)).snapshots) {
+    const name = parseSnapshotText(text);
+    if (name?.session === session) numbers.push(name.revision ?? 0);
+  }
+  return Math.max(0, ...numbers) + 1;
 }
 
 /**

@@ -6,12 +6,16 @@
  *   sessions/2026-11-21T00Z/r1/manifest.sig
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
  *   ledger/2026-11-3f…e9.ndjson
+ *
+ * and, while a prune or a rollback is under way, its mark below `pruning/` or `rollbacks/`.
  */
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
 
 export const PUBLICATIONS = "publications/";
 export const SESSIONS = "sessions/";
 export const LEDGER = "ledger/";
+export const PRUNING = "pruning/";
+export const ROLLBACKS = "rollbacks/";
 
 /** A snapshot's name: one session, one revision. */
 export interface SnapshotName {

@@ -30,7 +30,7 @@ export interface Figures {
   /** A basket's requests a second, as a ratio to the board's. */
   readonly basket: number | null;
   readonly history: number | null;
-  /** Keys drawn from a million, as a ratio to one key in a registry of one. */
+  /** One key in a registry of a million, as a ratio to one in a registry of one. */
   readonly million_keys: number | null;
   /** By number of contracts: seconds and peak megabytes (2^20 bytes) of a whole publish. */
   readonly publish: Readonly<Record<string, { seconds: number; rss_mb: number }>> | null;

@@ -197,6 +197,22 @@ describe("targets and versions", () => {
   });
 });
 
+test("100-continue behind another request: both answers whole, and no 100 in between", async () => {
+  const plain = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+  const text = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+    let received = "";
+    socket.on("data", (piece) => (received += String(piece)));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+    socket.write(`${plain}\r\n${plain}Expect: 100-continue\r\n\r\n`);
+  });
+  const [before, first, second] = text.split(/HTTP\/1\.1 200 OK\r\n(?:[\w-]+: .*\r\n)+\r\n/);
+  const body = '{"status":"ok"}\n';
+  expect([before, first, second]).toEqual(["", body, body]);
+  expect(text).toMatch(/^connection: close\r$/im);
+});
+
 describe("keys and fields", () => {
   test("duplicate Authorization, NUL and other bytes in keys", async () => {
     const pro = `Bearer ${proxy.pro}`;

@@ -1,0 +1,68 @@
+import type { Origin, Run } from "./given-levels.ts";
+import { longer } from "./session-column.ts";
+
+type Growing = { -readonly [K in keyof Run]: Run[K] };
+
+/**
+ * Where the rows of one contract stand in their files. They mostly stand evenly, one after another
+ * or a market apart: then the first one and the distance are all that is held.
+ */
+export class RowPositions {
+  readonly #runs: Growing[] = [];
+  #length = 0;
+  /** Of all rows, once a run is uneven. */
+  #each: Int32Array<ArrayBuffer> | null = null;
+
+  push(origin: Origin, position: number): void {
+    const row = this.#length;
+    this.#length = row + 1;
+    const run = this.#runs.at(-1);
+    if (run?.origin !== origin) {
+      this.#runs.push({ from: row, origin, even: { first: position, step: 0 } });
+    } else if (run.even !== null) {
+      const { first, step } = run.even;
+      const place = row - run.from;
+      if (place === 1) run.even = { first, step: position - first };
+      else if (position !== first + step * place) this.#spread(run, row);
+    }
+    this.#note(row, position);
+  }
+
+  get runs(): readonly Run[] {
+    return this.#runs;
+  }
+
+  /** Of rows in uneven runs; null where there are none. */
+  get each(): Int32Array | null {
+    return this.#each?.slice(0, this.#length) ?? null;
+  }
+
+  at(row: number): number {
+    if (this.#each !== null) return this.#each[row] as number;
+    return positionIn(this.runOf(row), row);
+  }
+
+  runOf(row: number): Run {
+    return this.#runs.findLast(({ from }) => from <= row) as Run;
+  }
+
+  /** From `row` on the run is uneven: each row is noted, also those there were. */
+  #spread(run: Growing, row: number): void {
+    if (this.#each === null) {
+      const each = new Int32Array(Math.max(16, row * 2));
+      for (let at = 0; at < row; at += 1) each[at] = positionIn(this.runOf(at), at);
+      this.#each = each;
+    }
+    run.even = null;
+  }
+
+  #note(row: number, position: number): void {
+    if (this.#each === null) return;
+    if (row === this.#each.length) this.#each = longer(this.#each);
+    this.#each[row] = position;
+  }
+}
+
+/** Of a row of an even run. */
+export const positionIn = ({ from, even }: Run, row: number): number =>
+  even === null ? NaN : even.first + even.step * (row - from);

@@ -1,0 +1,78 @@
+/** Input that would break what reads it, or what shows the complaint about it. */
+import { expect, test } from "vitest";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, contentOf, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
+
+const SPARSE: Run = { catalog: catalogOf(["a", "b"]), allowSparse: true };
+
+async function complaints(run: Run): Promise<readonly string[]> {
+  const store = new MemoryStore();
+  const { code, said } = await tryPublish(store, { ...SPARSE, ...run });
+  expect([code, await contentOf(store)]).toEqual([2, {}]);
+  return said.slice(1);
+}
+
+test.each([3_000, 10_000, 100_000])(
+  "JSON that nests %i deep is refused by its place",
+  async (depth) => {
+    const deep = "[".repeat(depth) + "]".repeat(depth);
+    const finding = "nests too deep, expected objects of text";
+    expect(await complaints({ quotes: deep })).toEqual([`quotes.json: ${finding}`]);
+    const rows = `{"id":"b","spot_usd":1}\n{"id":"a","spot_usd":${deep}}\n`;
+    expect(await complaints({ quotes: rows })).toEqual([`quotes.ndjson:2: ${finding}`]);
+  },
+);
+
+test.each([
+  ["JSON", '[{"id":\u001b[31m\r\n"a"}]'],
+  ["NDJSON", '{"id":\u009b31m"a"}\n'],
+  ["a row of CSV", 'id,spot_usd\na,"1"\u001b[31m\n'],
+  ["a cell of CSV", "id,spot_usd\na\u061c\u202e,1\n"],
+])("%s: what is no text is shown by its number", async (_name, quotes) => {
+  const [complaint = "", ...more] = await complaints({ quotes });
+  expect(more).toEqual([]);
+  expect(complaint).toMatch(/^quotes\.\w+/);
+  expect(complaint).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
+});
+
+test("a complaint is no longer than can be read, whatever it is about", async () => {
+  const id = "x".repeat(100_000);
+  const twice = `id,spot_usd\n${id},1\n${id},2\n`;
+  const quoted = `id,spot_usd\n${id}"x",1\n`;
+  for (const line of [
+    ...(await complaints({ quotes: twice })),
+    ...(await complaints({ quotes: quoted })),
+  ]) {
+    expect(line.length).toBeLessThanOrEqual(1_000);
+  }
+});
+
+test("a quotation mark that nobody closes is told with the line where its row begins", async () => {
+  const quotes = 'id,spot_usd,source\r\na,1,x\r\nb,1,"two\r\nthree\r\nfour\r\n';
+  expect(await complaints({ quotes })).toEqual(["quotes.csv:3: a quoted field is not closed"]);
+});
+
+test.each(["\uffff", "\ufffe", "\u0085", "\\ud800"])(
+  "an address with %j is refused",
+  async (character) => {
+    const url = `https://s.example/${character}`;
+    const quotes = `[{"id":"a","spot_usd":1,"source_url":"${url}"}]`;
+    const [complaint] = await complaints({ quotes });
+    expect(complaint).toMatch(
+      /^quotes\.json\[0\] source_url ".*": expected an http or https address$/,
+    );
+  },
+);
+
+test("a gate shows a unit as complaints show values", async () => {
+  const store = new MemoryStore();
+  const catalog = (unit: string) => catalogOf([{ id: "a", unit }]);
+  const quotes = quotesOf({ a: 1 });
+  await mustPublish(store, { session: "2026-11-20T12Z", catalog: catalog("USD"), quotes });
+  const { code, said } = await tryPublish(store, {
+    catalog: catalog(`\u202e${"x".repeat(900)}`),
+    quotes,
+  });
+  expect(code).toBe(3);
+  expect(said[1]).toMatch(/^a changes its unit from "USD" to "\\u202ex{79}…" without a break$/);
+});

@@ -1,0 +1,71 @@
+/** Answers as they come off a socket, one after another, with nothing hidden. */
+
+export interface Answer {
+  readonly status: number;
+  /** By lower-case name; of repeated fields the last. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** As sent; empty where there is none. */
+  readonly body: Buffer;
+}
+
+const HEADER_END = Buffer.from("\r\n\r\n");
+const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) [ -~]*$/;
+const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+
+/** Reads answers (RFC 9112) out of pieces. Interim ones (1xx) are passed over. */
+export class AnswerReader {
+  readonly answers: Answer[] = [];
+  readonly #isHead: (index: number) => boolean;
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** `isHead`: whether the answer in this place is one to HEAD, and has no body. */
+  constructor(isHead: (index: number) => boolean) {
+    this.#isHead = isHead;
+  }
+
+  /** Bytes that are no whole answer yet. */
+  get restBytes(): number {
+    return this.#rest.length;
+  }
+
+  /** Throws where what came is no HTTP. */
+  push(piece: Buffer): void {
+    this.#rest = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    while (this.#next());
+  }
+
+  #next(): boolean {
+    const end = this.#rest.indexOf(HEADER_END);
+    if (end < 0) return false;
+    const { status, headers } = readHead(this.#rest.toString("latin1", 0, end));
+    const bodyAt = end + HEADER_END.length;
+    const isInterim = status < 200;
+    const hasBody = !(isInterim || status === 204 || status === 304);
+    const length = hasBody ? lengthOf(headers) : 0;
+    const bodyEnd = bodyAt + (this.#isHead(this.answers.length) ? 0 : length);
+    if (this.#rest.length < bodyEnd) return false;
+    const body = this.#rest.subarray(bodyAt, bodyEnd);
+    this.#rest = this.#rest.subarray(bodyEnd);
+    if (!isInterim) this.answers.push({ status, headers, body });
+    return true;
+  }
+}
+
+function readHead(text: string): Pick<Answer, "status" | "headers"> {
+  const [statusLine = "", ...lines] = text.split("\r\n");
+  const status = STATUS_LINE.exec(statusLine)?.[1];
+  if (status === undefined) throw new Error(`No status line: ${JSON.stringify(statusLine)}`);
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const field = FIELD.exec(line);
+    if (field === null) throw new Error(`No header field: ${JSON.stringify(line)}`);
+    headers.set((field[1] as string).toLowerCase(), field[2] as string);
+  }
+  return { status: Number(status), headers };
+}
+
+function lengthOf(headers: ReadonlyMap<string, string>): number {
+  const length = headers.get("content-length") ?? "";
+  if (/^\d+$/.test(length) && !headers.has("transfer-encoding")) return Number(length);
+  throw new Error(`No length of the body: ${JSON.stringify([...headers])}`);
+}

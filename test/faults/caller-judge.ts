@@ -1,0 +1,127 @@
+/** What an answer may be, whatever was asked. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { parseSession, type Session } from "../../src/market/session.ts";
+import type { TierName } from "../../src/market/tier.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problem.ts";
+import { PAGE_PATHS } from "../../src/proxy/routes.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { parseManifest } from "../../src/snapshot/manifest.ts";
+import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import type { Answer } from "./caller-answers.ts";
+import { SESSION } from "./caller-service.ts";
+
+const SMALL_DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
+  usage: ["account", "tier", "limit", "used", "remaining", "resets_at"],
+  health: ["status"],
+  readiness: "status snapshot session_utc publication attribution overdue state store".split(" "),
+};
+const REMEMBERED = 5_000;
+
+export class Judge {
+  readonly #files: ReadonlyMap<TierName, ReadonlySet<string>>;
+  readonly #pages: ReadonlySet<string>;
+  readonly #keys: readonly string[];
+  /** By the digest of the body as sent: that of the body decoded. */
+  readonly #decoded = new Map<string, string>();
+
+  private constructor(
+    files: ReadonlyMap<TierName, ReadonlySet<string>>,
+    pages: ReadonlySet<string>,
+    keys: readonly string[],
+  ) {
+    this.#files = files;
+    this.#pages = pages;
+    this.#keys = keys;
+  }
+
+  /** Of a proxy that serves `store`; `keys` are the valid ones, which no answer may hold. */
+  static async of(store: string, url: string, keys: readonly string[]): Promise<Judge> {
+    const name = { session: parseSession(SESSION) as Session, revision: 1 };
+    const path = join(store, snapshotFileKey(name, FILES.manifest));
+    const manifest = parseManifest(readFileSync(path), path);
+    const files = new Map<TierName, Set<string>>([
+      ["free", new Set()],
+      ["starter", new Set()],
+      ["pro", new Set()],
+    ]);
+    for (const { path: file, sha256, tier } of manifest.files) {
+      if (tier !== null && file !== FILES.basket(tier)) files.get(tier)?.add(sha256);
+    }
+    const pages = PAGE_PATHS.map(async (page) => {
+      const response = await fetch(url + page, { headers: { "accept-encoding": "identity" } });
+      return sha256Hex(Buffer.from(await response.arrayBuffer()));
+    });
+    return new Judge(files, new Set(await Promise.all(pages)), keys);
+  }
+
+  /**
+   * What is wrong with an answer to a caller who may see the data of `tiers`; null: nothing.
+   * `isHead`: there is no body to look at.
+   */
+  faultOf(answer: Answer, tiers: ReadonlySet<TierName>, isHead: boolean): string | null {
+    const { status, headers, body } = answer;
+    if (!/^\d+$/.test(headers.get("x-ratelimit-remaining") ?? "")) return "no quota field";
+    if (status >= 500) return "a failure of the service";
+    if (status >= 400) return this.#problemFault(answer, isHead);
+    if (status === 204 || status === 304) return body.length === 0 ? null : "a body on 204 or 304";
+    if (status !== 200) return "a status that is none of the service's";
+    if (isHead) return tiers.size === 0 && headers.has("x-snapshot") ? "data without a key" : null;
+    const decoded = this.#decodedDigest(answer);
+    if (decoded === null) return "a body that cannot be decoded";
+    if (!headers.has("x-snapshot")) {
+      return this.#pages.has(decoded) || isSmallDocument(body) ? null : "a document of no route";
+    }
+    for (const tier of tiers) if (this.#files.get(tier)?.has(decoded) === true) return null;
+    if (tiers.has("pro") && isBasket(body)) return null;
+    return "data that is no file of the caller's tier";
+  }
+
+  #problemFault({ status, headers, body }: Answer, isHead: boolean): string | null {
+    if (headers.get("content-type") !== PROBLEM_MEDIA_TYPE) return "no problem document";
+    if (isHead) return null;
+    const text = body.toString("utf8");
+    if (this.#keys.some((key) => text.includes(key))) return "a key in an answer";
+    const problem = jsonOf(body);
+    const code = problem?.["code"] as ProblemCode;
+    const known = PROBLEMS[code]?.status;
+    if (known === undefined || problem?.["status"] !== status) return "a problem without its code";
+    return known === status || status === 400 ? null : "a problem with another one's status";
+  }
+
+  #decodedDigest({ headers, body }: Answer): string | null {
+    const coding = headers.get("content-encoding");
+    const sent = sha256Hex(body);
+    if (coding === undefined) return sent;
+    const known = this.#decoded.get(sent);
+    if (known !== undefined) return known;
+    try {
+      const digest = sha256Hex(coding === "br" ? brotliDecompressSync(body) : gunzipSync(body));
+      if (this.#decoded.size < REMEMBERED) this.#decoded.set(sent, digest);
+      return digest;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function isSmallDocument(body: Buffer): boolean {
+  const document = jsonOf(body);
+  if (document === null) return false;
+  const members = Object.keys(document).join();
+  return Object.values(SMALL_DOCUMENTS).some((known) => known.join() === members);
+}
+
+function isBasket(body: Buffer): boolean {
+  const document = jsonOf(body);
+  return document?.["name"] === "basket" && Array.isArray(document["contributions"]);
+}
+
+function jsonOf(body: Buffer): Record<string, unknown> | null {
+  try {
+    return JSON.parse(body.toString("utf8")) as Record<string, unknown> | null;
+  } catch {
+    return null;
+  }
+}

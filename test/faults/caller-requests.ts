@@ -1,0 +1,218 @@
+/** Requests that are each one request to anybody who reads HTTP, whatever they ask for. */
+import fc from "fast-check";
+import type { TierName } from "../../src/market/tier.ts";
+import { API } from "../../src/proxy/routes.ts";
+import { credentials, wrongKeys, type Credential } from "./caller-keys.ts";
+import { contractId, type Account } from "./caller-service.ts";
+
+export interface SentRequest {
+  /** As sent, one character a byte (latin1). */
+  readonly text: string;
+  readonly isHead: boolean;
+  /**
+   * Whether the caller says that it is the last on its connection, or that something else may
+   * follow: content (100-continue), or another protocol (Upgrade).
+   */
+  readonly closes: boolean;
+  readonly tier: TierName | null;
+  readonly secrets: readonly string[];
+}
+
+/** A request but for who sends it. */
+export type Draft = (credential: Credential) => SentRequest;
+
+/** What requests are made of. */
+export interface Ingredients {
+  readonly accounts: readonly Account[];
+  readonly contracts: number;
+  /** Entity tags of answers there really are. */
+  readonly etags: readonly string[];
+}
+
+export const requests = (given: Ingredients): fc.Arbitrary<SentRequest> =>
+  fc
+    .tuple(drafts(given), credentials(given.accounts))
+    .map(([draft, credential]) => draft(credential));
+
+export function drafts(given: Ingredients): fc.Arbitrary<Draft> {
+  const method = fc.oneof(
+    { weight: 30, arbitrary: fc.constant("GET") },
+    { weight: 4, arbitrary: fc.constant("HEAD") },
+    { weight: 1, arbitrary: fc.constantFrom("OPTIONS", "POST", "PUT", "DELETE", "TRACE", "PURGE") },
+  );
+  const version = fc.oneof(
+    { weight: 40, arbitrary: fc.constant("1.1") },
+    { weight: 1, arbitrary: fc.constant("1.0") },
+  );
+  const host = fc.oneof(
+    { weight: 30, arbitrary: fc.constant("Host: x") },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom("Host:", "Host: a b", "Host: [::1", "Host: %", "X: y"),
+    },
+  );
+  return fc
+    .record({ method, target: targets(given), version, host, fields: fields(given) })
+    .map(({ method: verb, target, version: number, host: first, fields: lines }) => {
+      return ({ lines: own, tier, secrets }) => ({
+        text: `${verb} ${target.text} HTTP/${number}\r\n${[first, ...lines, ...own].join("\r\n")}\r\n\r\n`,
+        isHead: verb === "HEAD",
+        closes: number === "1.0" || lines.some(isLast) || upgrades(lines),
+        tier,
+        secrets: [...secrets, ...target.secrets],
+      });
+    });
+}
+
+const isLast = (line: string): boolean =>
+  line === "Connection: close" || line === "Expect: 100-continue";
+
+const upgrades = (lines: readonly string[]): boolean =>
+  lines.includes("Connection: Upgrade") && lines.some((line) => line.startsWith("Upgrade:"));
+
+interface Target {
+  readonly text: string;
+  readonly secrets: readonly string[];
+}
+
+function targets(given: Ingredients): fc.Arbitrary<Target> {
+  const plain = (text: string): Target => ({ text, secrets: [] });
+  const id = fc.oneof(
+    { weight: 6, arbitrary: fc.nat({ max: given.contracts + 1 }).map(contractId) },
+    { weight: 1, arbitrary: fc.constantFrom(...ODD_SEGMENTS) },
+  );
+  const usual = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...USUAL_PATHS) },
+    { weight: 4, arbitrary: id.map((text) => `${API}/prices/${text}`) },
+  );
+  const weight = fc.constantFrom("1", "0.5", "3.25", "0", "-1", "1e3", "", "999999999.999999999");
+  const ids = fc.array(id, { maxLength: 6 });
+  const basket = fc
+    .tuple(ids, fc.option(fc.array(weight, { maxLength: 6 })))
+    .map(([names, weights]) => {
+      const tail = weights === null ? "" : `&weights=${weights.join(",")}`;
+      return `${API}/index?ids=${names.join(",")}${tail}`;
+    });
+  const piece = fc.oneof(fc.constantFrom(...PIECES), VISIBLE);
+  const path = fc.array(piece, { maxLength: 7 }).map((pieces) => `/${pieces.join("")}`);
+  const query = fc.tuple(usual, VISIBLE, VISIBLE).map(([base, name, value]) => {
+    return `${base}?${name}=${value}`;
+  });
+  const keyed = fc
+    .tuple(usual, fc.constantFrom(...KEY_NAMES), keysIn(given))
+    .map(([base, name, key]): Target => ({ text: `${base}?${name}=${key}`, secrets: [key] }));
+  const keyedPath = keysIn(given).map((key): Target => {
+    return { text: `${API}/prices/${key}`, secrets: [key] };
+  });
+  const absolute = fc
+    .tuple(fc.constantFrom(...ORIGINS), usual)
+    .map(([origin, base]) => origin + base);
+  const long = fc
+    .tuple(usual, fc.constantFrom("x", "a=1&", "%00", "../", "item-0,"), fc.nat({ max: 3_000 }))
+    .map(
+      ([base, unit, times]) => `${base}${base.includes("?") ? "&" : "?"}ids=${unit.repeat(times)}`,
+    );
+  return fc.oneof(
+    { weight: 30, arbitrary: usual.map(plain) },
+    { weight: 8, arbitrary: basket.map(plain) },
+    { weight: 8, arbitrary: path.map(plain) },
+    { weight: 3, arbitrary: query.map(plain) },
+    { weight: 3, arbitrary: keyed },
+    { weight: 1, arbitrary: keyedPath },
+    { weight: 3, arbitrary: absolute.map(plain) },
+    { weight: 1, arbitrary: long.map(plain) },
+    { weight: 1, arbitrary: fc.constantFrom("*", "/docs/swagger-ui-bundle.js").map(plain) },
+  );
+}
+
+const keysIn = ({ accounts }: Ingredients): fc.Arbitrary<string> =>
+  fc.oneof(fc.constantFrom(...accounts.map(({ key }) => key)), wrongKeys(accounts));
+
+function fields({ etags }: Ingredients): fc.Arbitrary<string[]> {
+  const etag = fc.constantFrom(...etags, "*", '"x"', "W/", "\xff", '"', ",,,");
+  const field = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...CODINGS).map((text) => `Accept-Encoding: ${text}`) },
+    { weight: 3, arbitrary: etag.map((text) => `If-None-Match: W/"y", ${text}`) },
+    { weight: 2, arbitrary: fc.constantFrom(...DATES).map((text) => `If-Modified-Since: ${text}`) },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom(...ADDRESSES).map((text) => `X-Forwarded-For: ${text}`),
+    },
+    { weight: 3, arbitrary: fc.constantFrom(...ODD_FIELDS) },
+    { weight: 1, arbitrary: fc.nat({ max: 20_000 }).map((size) => `X-Large: ${"v".repeat(size)}`) },
+    { weight: 1, arbitrary: fc.tuple(VISIBLE, VISIBLE).map(([a, b]) => `X-${token(a)}: ${b}`) },
+  );
+  const address = fc.nat({ max: 65_535 }).map((n) => `X-Forwarded-For: 10.1.${n >> 8}.${n & 255}`);
+  // Twice it would make the request one that cannot be read.
+  const noBody = fc.constantFrom([], [], [], ["Content-Length: 0"]);
+  return fc
+    .tuple(address, noBody, fc.array(field, { maxLength: 5 }))
+    .map(([from, length, others]) => [from, ...length, ...others]);
+}
+
+const token = (text: string): string => text.replace(/[^!#$%&'*+.^_`|~0-9A-Za-z-]/g, "-");
+
+/** Printable ASCII. */
+const VISIBLE = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCodePoint(code)),
+  maxLength: 12,
+});
+
+const USUAL_PATHS = [
+  ...["/prices", "/index", "/export.csv", "/export.xlsx", "/usage"].map((path) => API + path),
+  ...["/", "/openapi.json", "/healthz", "/readyz", "/docs/page.js"],
+];
+const ODD_SEGMENTS = [
+  ..."%00 % %zz %ff%fe item%2D0 item-0%00 a%2F..%2Fprices %C3%A9 __proto__ constructor".split(" "),
+  ..."..%2f..%2fpro%2fcontracts%2fitem-0 item-0.json %252e%252e .. . %2e%2E manifest.json".split(
+    " ",
+  ),
+];
+const PIECES =
+  "/ // . .. %2e %2F %5c \\ % %00 ; & ? # = api public v1 prices PRICES item-0 index usage pro free catalog.json manifest.json export.csv readyz docs page.js /api/public/v1 /prices openapi.json * @ ~ %e9 null sessions ledger".split(
+    " ",
+  );
+const KEY_NAMES = ["token", "KEY", "api_key", "x-api-key", "q", "ids", "weights", "%74oken", "[]"];
+const ORIGINS = [
+  "http://x",
+  "https://u:p@other.example",
+  "http://a:99999",
+  "ftp://x",
+  "HTTP://[::1]",
+];
+const CODINGS = [
+  ...["br", "gzip", "br;q=0, gzip", "*;q=0", "identity;q=0", "gzip;q=1.5", "x-gzip", "*"],
+  ...["br, br, br;q=0.1", ",,,", "\xe9", "deflate, zstd", "gzip;;q=", ""],
+];
+const DATES = [
+  "Sat, 21 Nov 2026 00:05:00 GMT",
+  "Thu, 01 Jan 1970 00:00:00 GMT",
+  "Fri, 31 Dec 9999 23:59:59 GMT",
+  "yesterday",
+  "-1",
+  "\xff\xfe",
+];
+const ADDRESSES = [
+  "::1",
+  "2001:db8::1",
+  "::ffff:1.2.3.4",
+  "1.2.3",
+  "[::1]:80",
+  ", ,",
+  "\xe9",
+  "a,b",
+];
+const ODD_FIELDS = [
+  ...["Connection: close", "Connection: Upgrade", "Connection: keep-alive, TE", "Connection: \xe9"],
+  ...["Upgrade: websocket", "Upgrade: h2c", "Expect: 100-continue", "Expect: the-unexpected"],
+  ...["Range: bytes=0-1", "Range: bytes=-1,5-", "Cookie: a=b; c", "X-Empty:"],
+  ...[
+    "If-Match: *",
+    "If-Range: x",
+    "TE: trailers",
+    "Host: y",
+    "Accept: text/html;q=x",
+    "Origin: null",
+  ],
+  ...["Content-Type: \xff", "X-HTTP-Method-Override: DELETE", "__proto__: x"],
+];

@@ -1,0 +1,51 @@
+/** Whether a store still holds what was promised to its readers: a log without a gap, a whole head. */
+import { createHash } from "node:crypto";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { readLog, type Publication } from "../../src/snapshot/publication-log.ts";
+import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../../src/store/paths.ts";
+
+/** The log and the head's name. Throws where a number, a file or a byte of the head is missing. */
+export async function wholeHead(
+  store: ObjectStore,
+): Promise<{ log: readonly Publication[]; head: string }> {
+  const log = await readLog(store);
+  const head = log.at(-1);
+  if (head === undefined) throw new Error("The log is empty");
+  await wholeSnapshot(store, head, head.manifest_sha256);
+  return { log, head: snapshotText(head) };
+}
+
+/**
+ * The keys of all that a snapshot needs: its files, its manifest, the parts of its ledger. Throws
+ * where one is missing or its bytes are not those that the manifest names.
+ */
+export async function wholeSnapshot(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifestSha256: string,
+): Promise<string[]> {
+  const manifest = await readManifest(store, name, manifestSha256);
+  const objects = [
+    ...manifest.files.map((file) => ({ ...file, key: snapshotFileKey(name, file.path) })),
+    ...manifest.ledger,
+  ];
+  await Promise.all(
+    objects.map(async ({ key, bytes, sha256 }) => {
+      const found = await store.get(key);
+      if (found === null) throw new Error(`${snapshotText(name)} lacks ${key}`);
+      const digest = createHash("sha256").update(found).digest("hex");
+      if (found.length !== bytes || digest !== sha256) {
+        throw new Error(`${snapshotText(name)}: ${key} holds other bytes than were published`);
+      }
+    }),
+  );
+  return [snapshotFileKey(name, FILES.manifest), ...objects.map(({ key }) => key)];
+}
+
+/** Throws where `snapshots verify --all` finds anything. */
+export async function requireVerified(store: ObjectStore): Promise<void> {
+  const { damages } = await verifySnapshots(store, null);
+  if (damages.length > 0) throw new Error(`verify --all: ${damages.join("; ")}`);
+}

@@ -1,0 +1,104 @@
+/** Where stores are put for faults: memory, a folder, a bucket of a real S3 server. */
+import { randomUUID } from "node:crypto";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { testService } from "../services/services.ts";
+
+/** A kind of store, and copies of a prepared one to break. */
+export interface Place {
+  readonly name: string;
+  /** A new, empty store. */
+  empty(): Promise<ObjectStore>;
+  /** A new store that holds what `original`, of this place, does. */
+  copy(original: ObjectStore): Promise<ObjectStore>;
+  /** Another store object over the same content, as another process would have. */
+  again(store: ObjectStore): Promise<ObjectStore>;
+  remove(store: ObjectStore): Promise<void>;
+}
+
+export const MEMORY: Place = {
+  name: "memory",
+  empty: async () => new MemoryStore(),
+  copy: (original) => copied(original, new MemoryStore()),
+  again: async (store) => store,
+  remove: async () => {},
+};
+
+/** Stores in folders of `parent`, their files as old as the original's. */
+export function folderPlace(parent: string): Place {
+  const fresh = (): string => join(parent, randomUUID());
+  return {
+    name: "folder",
+    empty: async () => new FolderStore(fresh()),
+    copy: async (original) => {
+      const to = fresh();
+      await cp(original.location, to, { recursive: true, preserveTimestamps: true });
+      return new FolderStore(to);
+    },
+    again: async ({ location }) => new FolderStore(location),
+    remove: ({ location }) => rm(location, { recursive: true, force: true }),
+  };
+}
+
+/**
+ * Runs the task with stores in the tests' S3 server; not at all where its programs are missing,
+ * which is told. While it runs the server's keys and address are in this process's environment.
+ */
+export async function withS3(
+  say: (text: string) => void,
+  task: (place: Place) => Promise<void>,
+): Promise<void> {
+  const service = testService("s3");
+  if (service === null) return say("NOT THROWN: faults on S3, for want of the server's programs");
+  const before = { ...process.env };
+  Object.assign(process.env, service.env);
+  try {
+    const bucket = service.env["CHIPBOARD_TEST_S3_BUCKET"] ?? "";
+    const fresh = (): Promise<ObjectStore> => openS3(`s3://${bucket}/${randomUUID()}`);
+    await task({
+      name: "S3",
+      empty: fresh,
+      copy: async (original) => copied(original, await fresh()),
+      again: ({ location }) => openS3(location),
+      remove: (store) => store.close(),
+    });
+  } finally {
+    for (const name of Object.keys(service.env)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+    service.stop();
+  }
+}
+
+/** Opens a folder, or a bucket of the server that the environment names. */
+export const openPlaced = (location: string): Promise<ObjectStore> =>
+  location.startsWith("s3://") ? openS3(location) : openStore(location);
+
+const openS3 = (location: string): Promise<ObjectStore> =>
+  openStore(location, {
+    endpoint: process.env["CHIPBOARD_TEST_S3_ENDPOINT"],
+    region: process.env["AWS_REGION"],
+    pathStyle: true,
+  });
+
+/** Copies every object, and gives the copies the time that `to` says it is. */
+export async function copied<Store extends ObjectStore>(
+  from: ObjectStore,
+  to: Store,
+): Promise<Store> {
+  const keys: string[] = [];
+  for await (const { key } of from.list("")) keys.push(key);
+  await Promise.all(
+    keys.map(async (key) => {
+      const bytes = await from.get(key);
+      if (bytes === null) throw new Error(`${key} went while it was copied`);
+      await to.create(key, bytes, "application/octet-stream");
+    }),
+  );
+  return to;
+}

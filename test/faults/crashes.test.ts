@@ -1,0 +1,31 @@
+/** Crashes in their short form, and that a broken promise would be counted. */
+import { expect, test } from "vitest";
+import { MEMORY } from "./crash-places.ts";
+import { AttendedStore } from "./crash-store.ts";
+import { fails, type Strike } from "./crash-strikes.ts";
+import { crashesIn, crashFaults } from "./crashes.ts";
+import { expectNothingLost } from "./short.ts";
+
+test("a run that fails, hangs or is killed at a write leaves the old head or the new one", async () => {
+  await expectNothingLost(crashFaults);
+}, 300_000);
+
+test("a store that names a head before its files are there is counted as a loss", async () => {
+  // Takes the files for written that come after the manifest was asked for, and loses them.
+  const losing: Strike = (scenario, store, step, seed) => {
+    const forgetful = new AttendedStore(store, async ({ kind, key }, run) => {
+      if (kind === "create" && key.endsWith("/report.html")) return "created" as never;
+      return run();
+    });
+    return fails("after")(scenario, forgetful, step, seed);
+  };
+  const told: string[] = [];
+  const options = { scale: "full", folder: "", seed: 1, say: (text: string) => told.push(text) };
+  const crash = { fault: "a file is lost", strike: losing, strides: { memory: 1 } };
+  const [row] = await crashesIn(MEMORY, [crash], options as Parameters<typeof crashesIn>[2]);
+  // Only where the publication was written can readers see it: once each for publish and rollback.
+  expect(row?.lost).toBeGreaterThan(0);
+  expect(row?.lost).toBeLessThan(row?.thrown ?? 0);
+  expect(told.filter((text) => text.startsWith("LOST"))).toHaveLength(row?.lost ?? 0);
+  expect(told.join("\n")).toContain("lacks sessions/2026-11-21T12Z/r1/report.html");
+}, 60_000);

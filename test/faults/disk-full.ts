@@ -1,0 +1,187 @@
+/** Disks that are full, or take no large file, at every point of a publish. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { CATALOG, HEAD_NAME, NEXT, NEXT_NOW, publishHead, publishSession } from "./disk-market.ts";
+import { quotesAt, requireHead, requireNextPublished } from "./disk-market.ts";
+import { program, requireFailure } from "./disk-program.ts";
+import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
+
+const STEP_BYTES = 4_096;
+const DISK_BYTES = 16 * 1_048_576;
+
+/** A disk of its own, small enough to be filled. */
+export class SmallDisk {
+  readonly path: string;
+  readonly #ballast: string;
+
+  private constructor(path: string) {
+    this.path = path;
+    this.#ballast = join(path, "ballast");
+  }
+
+  /** Null where this user may mount nothing. */
+  static mount(path: string): SmallDisk | null {
+    mkdirSync(path, { recursive: true });
+    try {
+      execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_BYTES}`, "none", path], {
+        stdio: "ignore",
+      });
+      return new SmallDisk(path);
+    } catch {
+      return null;
+    }
+  }
+
+  get freeBytes(): number {
+    const { bavail, bsize } = statfsSync(this.path);
+    return bavail * bsize;
+  }
+
+  /** Leaves no more than so many bytes. */
+  fill(freeBytes: number): void {
+    this.empty();
+    writeFileSync(this.#ballast, Buffer.alloc(Math.max(0, this.freeBytes - freeBytes), 1));
+  }
+
+  empty(): void {
+    rmSync(this.#ballast, { force: true });
+  }
+
+  makeReadOnly(isReadOnly: boolean): void {
+    execFileSync("mount", ["-o", `remount,${isReadOnly ? "ro" : "rw"}`, this.path]);
+  }
+
+  unmount(): void {
+    execFileSync("umount", [this.path]);
+  }
+}
+
+/** None where nothing may be mounted; the limit on files is thrown all the same. */
+export async function fullDisks(options: FaultOptions): Promise<FaultRow[]> {
+  const { folder, say } = options;
+  const whole = join(folder, "whole");
+  await publishHead(new FolderStore(whole));
+  const rows = [await fileLimits(options, whole)];
+  const disk = SmallDisk.mount(join(folder, "disk"));
+  if (disk === null) {
+    say("NOT THROWN: full disks, for want of the right to mount one");
+    return rows;
+  }
+  try {
+    rows.unshift(
+      await fillLevels(options, disk, whole),
+      await readOnlyMounts(options, disk, whole),
+    );
+  } finally {
+    disk.unmount();
+  }
+  return rows;
+}
+
+async function fillLevels(
+  { scale, say }: FaultOptions,
+  disk: SmallDisk,
+  whole: string,
+): Promise<FaultRow> {
+  const tally = new Tally("disk full while publishing", say);
+  const place = join(disk.path, "store");
+  const store = new FolderStore(place);
+  const renew = (): void => {
+    rmSync(place, { recursive: true, force: true });
+    cpSync(whole, place, { recursive: true });
+  };
+  renew();
+  const before = disk.freeBytes;
+  await requireNextPublished(store);
+  const neededBytes = before - disk.freeBytes;
+  const step =
+    scale === "full" ? STEP_BYTES : Math.ceil(neededBytes / 12 / STEP_BYTES) * STEP_BYTES;
+  for (let free = 0; free < neededBytes; free += step) {
+    await tally.throw(`${free} of ${neededBytes} bytes left`, async () => {
+      renew();
+      disk.fill(free);
+      const { code, said } = await publishSession(store, NEXT);
+      assert.equal(code, 5);
+      assert.match(said, /^--store ".*": cannot write .+: no space left on device \(ENOSPC\)$/);
+      await requireHead(store, HEAD_NAME);
+      disk.empty();
+      await requireNextPublished(store);
+    });
+    disk.empty();
+  }
+  return tally.row;
+}
+
+async function readOnlyMounts(
+  { scale, say }: FaultOptions,
+  disk: SmallDisk,
+  whole: string,
+): Promise<FaultRow> {
+  const tally = new Tally("disk that turned read-only", say);
+  const place = join(disk.path, "read-only");
+  const store = new FolderStore(place);
+  for (let number = 0; number < { short: 2, full: 10 }[scale]; number += 1) {
+    await tally.throw(`number ${number}`, async () => {
+      rmSync(place, { recursive: true, force: true });
+      cpSync(whole, place, { recursive: true });
+      disk.makeReadOnly(true);
+      try {
+        const { code, said } = await publishSession(store, NEXT);
+        assert.equal(code, 5);
+        assert.match(said, /^--store ".*": cannot write to it: read-only file system \(EROFS\)$/);
+        await requireHead(store, HEAD_NAME);
+      } finally {
+        disk.makeReadOnly(false);
+      }
+      await requireNextPublished(store);
+    });
+  }
+  return tally.row;
+}
+
+/** `ulimit -f`: a write beyond it fails as one on a full disk does, in any file system. */
+async function fileLimits({ scale, folder, say }: FaultOptions, whole: string): Promise<FaultRow> {
+  const tally = new Tally("file size limit while publishing", say);
+  writeFileSync(join(folder, "quotes.csv"), quotesAt(10));
+  writeFileSync(join(folder, "catalog.csv"), CATALOG);
+  const place = join(folder, "limited");
+  const sizes = readdirSync(whole, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).size);
+  const largestKilobytes = Math.floor((Math.max(...sizes) - 1) / 1_024);
+  const times = { short: 3, full: 24 }[scale];
+  const levels = Array.from({ length: times }, (_, at) =>
+    Math.round((at * largestKilobytes) / times),
+  );
+  for (const fileLimitKilobytes of new Set(levels)) {
+    await tally.throw(`files of up to ${fileLimitKilobytes} kB`, async () => {
+      rmSync(place, { recursive: true, force: true });
+      cpSync(whole, place, { recursive: true });
+      const args = ["publish", "--quotes", "quotes.csv", "--store", "limited"];
+      const options = { cwd: folder, now: NEXT_NOW };
+      const failed = await program(args, { ...options, fileLimitKilobytes });
+      requireFailure(
+        failed,
+        5,
+        /^error: --store "limited": cannot write .+: file too large \(EFBIG\)$/,
+      );
+      const store = new FolderStore(place);
+      await requireHead(store, HEAD_NAME);
+      const { code, stderr } = await program(args, options);
+      assert.equal(code, 0, stderr);
+      await requireHead(store, /^2026-11-21T00Z\/r\d+$/);
+    });
+  }
+  return tally.row;
+}

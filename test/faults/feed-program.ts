@@ -1,0 +1,64 @@
+/** Feeds through the program as its users start it: files, a process, an exit code, a folder. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { publish } from "../../src/publish/publish.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { program } from "./disk-program.ts";
+import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
+import type { Feed } from "./feed-mutations.ts";
+import { FeedRandom } from "./feed-random.ts";
+import { requireReadable } from "./feed-refusal.ts";
+import { FEED_KINDS, FEED_SESSION } from "./feed-table.ts";
+import { contentOf, FeedTrials, validFeed } from "./feed-trial.ts";
+
+const NOW = "2026-11-21T00:05:00Z";
+
+/** Throws so many feeds. The program must end as publish in this process does. */
+export async function throwAtProgram(
+  { folder, seed, say }: FaultOptions,
+  count: number,
+  feedOf: (random: FeedRandom) => Feed,
+): Promise<FaultRow> {
+  const fault = "feeds through the program";
+  const random = new FeedRandom(seed, fault);
+  const trials = await FeedTrials.begin(publish, random);
+  const tally = new Tally(fault, say);
+  for (let number = 0; number < count; number += 1) {
+    const feed = feedOf(random);
+    const place = mkdtempSync(join(folder, "feed-"));
+    await tally.throw(`seed ${seed}, number ${number}, ${feed.kind}: ${feed.story}`, () =>
+      throwOne(trials, feed, place),
+    );
+    rmSync(place, { recursive: true });
+  }
+  return tally.row;
+}
+
+async function throwOne(trials: FeedTrials, feed: Feed, place: string): Promise<void> {
+  const store = new FolderStore(join(place, "store"));
+  for (const [key, bytes] of await contentOf(await trials.store()))
+    await store.create(key, bytes, "");
+  const before = await contentOf(store);
+  const files = FEED_KINDS.flatMap((kind) => {
+    const { format, bytes } = kind === feed.kind ? feed : validFeed(kind);
+    writeFileSync(join(place, `${kind}.${format}`), bytes);
+    return [`--${kind}`, `${kind}.${format}`];
+  });
+  const { code, stderr } = await program(
+    ["publish", ...files, "--store", "store", "--session", FEED_SESSION],
+    { cwd: place, now: NOW },
+  );
+  if (code === 0) {
+    assert.notEqual(feed.outcome, "refused");
+    assert.deepEqual((await verifySnapshots(store, null)).damages, []);
+    return;
+  }
+  assert.ok(code === 2 || code === 3 || code === 4, `exit code ${code}: ${stderr.slice(0, 2_000)}`);
+  assert.notEqual(feed.outcome, "published", stderr);
+  const lines = stderr.slice(stderr.search(/^error: /m)).split("\n");
+  assert.match(lines[0] ?? "", /^error: /);
+  lines.forEach(requireReadable);
+  assert.deepEqual(await contentOf(store), before, "something was written");
+}

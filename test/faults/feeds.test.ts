@@ -1,0 +1,74 @@
+/** Feeds with anything in them: published right, or refused by line. */
+import { expect, test } from "vitest";
+import type { Source } from "../../src/feed/source.ts";
+import { parseSession } from "../../src/market/session.ts";
+import { publish } from "../../src/publish/publish.ts";
+import { expectNothingLost } from "./short.ts";
+import { FEED_SESSION } from "./feed-table.ts";
+import type { Publish } from "./feed-trial.ts";
+import { feedFaults, throwFeeds } from "./feeds.ts";
+
+test("2,000 feeds and some through the program: nothing lost", { timeout: 400_000 }, () =>
+  expectNothingLost(feedFaults),
+);
+
+/** Publishers that break one promise each, once there is something to lose. */
+const BROKEN: Record<string, Publish> = {
+  "a defect in place of a refusal": async (...args) => {
+    try {
+      return await publish(...args);
+    } catch (error) {
+      throw new TypeError("Cannot read properties of undefined", { cause: error });
+    }
+  },
+  "a stray object after a refusal": async (request, store, ...rest) => {
+    try {
+      return await publish(request, store, ...rest);
+    } catch (error) {
+      await store.create("sessions/stray", Buffer.of(1), "");
+      throw error;
+    }
+  },
+  "another level than was given": (request, ...rest) =>
+    publish({ ...request, quotes: request.quotes.map(misread) }, ...rest),
+  "a refusal without a place": async (...args) => {
+    try {
+      return await publish(...args);
+    } catch (error) {
+      if (error instanceof Error && "details" in error) error.details = ["something is wrong"];
+      throw error;
+    }
+  },
+};
+
+test.for(Object.entries(BROKEN))("counted as lost: %s", { timeout: 60_000 }, async ([, broken]) => {
+  const session = parseSession(FEED_SESSION);
+  const publisher: Publish = (request, ...rest) =>
+    (request.session === session ? broken : publish)(request, ...rest);
+  const told: string[] = [];
+  const options = {
+    scale: "short",
+    folder: "",
+    seed: 7,
+    say: (text: string) => told.push(text),
+  } as const;
+  const rows = await throwFeeds(options, publisher, 1 / 50);
+  expect(rows.reduce((sum, { lost }) => sum + lost, 0)).toBeGreaterThan(0);
+  expect(told.filter((text) => text.startsWith("LOST: mutated CSV: seed 7, number "))).not.toEqual(
+    [],
+  );
+});
+
+function misread(source: Source): Source {
+  return {
+    ...source,
+    async *open() {
+      for await (const bytes of source.open()) {
+        yield Buffer.from(
+          Buffer.from(bytes).toString("latin1").replace("11.25", "11.52"),
+          "latin1",
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Hostile feeds: catalogs, quotes and closes with anything in them. Each is published right, or
+ * refused with the line and the column, and nothing is written; never anything between.
+ */
+import { publish } from "../../src/publish/publish.ts";
+import type { Format } from "../../src/feed/source.ts";
+import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
+import { encodedFeed, hugeJsonFeed, longCellFeed } from "./feed-bytes.ts";
+import { formulaFeed, mutatedFeed, unicodeFeed, type Feed } from "./feed-mutations.ts";
+import { throwAtProgram } from "./feed-program.ts";
+import { FeedRandom } from "./feed-random.ts";
+import { FeedTrials, type Publish } from "./feed-trial.ts";
+
+interface Kind {
+  readonly fault: string;
+  readonly count: Readonly<Record<FaultOptions["scale"], number>>;
+  readonly feed: (random: FeedRandom) => Feed;
+}
+
+const FORMATS: readonly Format[] = ["csv", "json", "ndjson"];
+
+const KINDS: readonly Kind[] = [
+  {
+    fault: "mutated CSV",
+    count: { short: 700, full: 19_000 },
+    feed: (random) => mutatedFeed("csv", random),
+  },
+  {
+    fault: "mutated JSON",
+    count: { short: 450, full: 13_000 },
+    feed: (random) => mutatedFeed("json", random),
+  },
+  {
+    fault: "mutated NDJSON",
+    count: { short: 450, full: 13_000 },
+    feed: (random) => mutatedFeed("ndjson", random),
+  },
+  {
+    fault: "other encodings",
+    count: { short: 100, full: 1_500 },
+    feed: (random) => encodedFeed(random.pick(FORMATS), random),
+  },
+  {
+    fault: "formula injection",
+    count: { short: 110, full: 1_500 },
+    feed: (random) => formulaFeed(random.pick(FORMATS), random),
+  },
+  {
+    fault: "Unicode tricks in names",
+    count: { short: 110, full: 1_500 },
+    feed: (random) => unicodeFeed(random.pick(FORMATS), random),
+  },
+  {
+    fault: "huge and deep JSON",
+    count: { short: 70, full: 440 },
+    feed: (random) => hugeJsonFeed(random.oneIn(4) ? "ndjson" : "json", random),
+  },
+  {
+    fault: "10 MB cells",
+    count: { short: 6, full: 60 },
+    feed: (random) => longCellFeed(random.pick(FORMATS), random),
+  },
+];
+
+const PROGRAMS = { short: 4, full: 40 } as const;
+
+/** 2,000 feeds, or 50,000, and some of each kind through the program as its users start it. */
+export const feedFaults = async (options: FaultOptions): Promise<FaultRow[]> => [
+  ...(await throwFeeds(options, publish)),
+  await throwAtProgram(options, PROGRAMS[options.scale], (random) =>
+    random.pick(KINDS).feed(random),
+  ),
+];
+
+/** The same without the program, or a part of it; `publisher` is what the feeds are thrown at. */
+export async function throwFeeds(
+  options: FaultOptions,
+  publisher: Publish,
+  part = 1,
+): Promise<FaultRow[]> {
+  const { scale, seed, say } = options;
+  const rows: FaultRow[] = [];
+  for (const { fault, count, feed } of KINDS) {
+    const random = new FeedRandom(seed, fault);
+    const trials = await FeedTrials.begin(publisher, random);
+    const tally = new Tally(fault, say);
+    let published = 0;
+    const times = Math.ceil(count[scale] * part);
+    for (let number = 0; number < times; number += 1) {
+      const thrown = feed(random);
+      const { kind, format, story } = thrown;
+      await tally.throw(`seed ${seed}, number ${number}, ${kind}.${format}: ${story}`, async () => {
+        if ((await trials.throw(thrown)) === "published") published += 1;
+      });
+    }
+    rows.push(tally.row);
+    say(`${fault}: ${tally.row.thrown} thrown, ${published} published, ${tally.row.lost} lost`);
+  }
+  return rows;
+}

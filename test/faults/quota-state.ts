@@ -1,0 +1,68 @@
+/** The two states that calls are counted in, and how several processes share each. */
+import { DatabaseSync } from "node:sqlite";
+import { Redis } from "ioredis";
+import { REDIS_KEYS } from "../../src/access/redis-connection.ts";
+import { stateFilePath } from "../../src/access/sqlite-file.ts";
+import { Proxy, type ProxyOptions } from "./caller-service.ts";
+import type { FaultOptions } from "./fault.ts";
+
+export interface QuotaState {
+  readonly kind: "folder" | "Redis";
+  /** As of `--state`. */
+  readonly location: string;
+  /** So many processes that count together, and where each of them is asked. */
+  serve(processes: number, store: string, options: ProxyOptions): Promise<Proxy[]>;
+  /** Calls of an account by month, as they lie in the state, past any proxy. */
+  counts(account: string): Promise<Map<string, number>>;
+}
+
+export interface QuotaRun extends FaultOptions {
+  readonly state: QuotaState;
+  readonly store: string;
+}
+
+const POLL = ["--poll", "1h"];
+
+/** One `serve` with workers. */
+export const folderState = (location: string): QuotaState => ({
+  kind: "folder",
+  location,
+  serve: async (processes, store, options) => {
+    const args = ["--store", store, "--state", location, "--workers", String(processes)];
+    return [await Proxy.serve([...args, ...POLL], options)];
+  },
+  counts: async (account) => {
+    const database = new DatabaseSync(stateFilePath(location), { readOnly: true });
+    try {
+      const read = database.prepare("SELECT month, used FROM calls WHERE subject = ?");
+      const rows = read.all(`account:${account}`);
+      return new Map(rows.map(({ month, used }) => [String(month), Number(used)]));
+    } finally {
+      database.close();
+    }
+  },
+});
+
+/** So many times `serve`. */
+export const redisState = (location: string): QuotaState => ({
+  kind: "Redis",
+  location,
+  serve: (processes, store, options) => {
+    const args = ["--store", store, "--state", location, ...POLL];
+    return Promise.all(Array.from({ length: processes }, () => Proxy.serve(args, options)));
+  },
+  counts: async (account) => {
+    const client = new Redis(location);
+    try {
+      const key = REDIS_KEYS.calls("*", `account:${account}`);
+      const counts = new Map<string, number>();
+      for (const name of await client.keys(key)) {
+        const month = /\d{4}-\d{2}/.exec(name)?.[0] as string;
+        counts.set(month, Number(await client.get(name)));
+      }
+      return counts;
+    } finally {
+      client.disconnect();
+    }
+  },
+});

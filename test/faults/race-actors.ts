@@ -1,0 +1,107 @@
+/** Who races: publishers, those who roll back, those who prune; and what each says it has done. */
+import type { Clock } from "../../src/clock.ts";
+import { ChipboardError } from "../../src/errors.ts";
+import { USUAL_LIMITS } from "../../src/feed/gates.ts";
+import type { Source } from "../../src/feed/source.ts";
+import { prune } from "../../src/inspect/prune.ts";
+import { rollBack } from "../../src/inspect/rollback.ts";
+import type { Session } from "../../src/market/session.ts";
+import { publish } from "../../src/publish/publish.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import { catalogOf, quotesOf } from "../cli/market.ts";
+
+/** What an actor says when it has ended. */
+export interface Report {
+  /** The publication it says it made; null where it made none. */
+  readonly made: { readonly number: number; readonly snapshot: string } | null;
+  /** The exit code: 0 done or nothing to do. */
+  readonly code: number;
+  readonly said: string;
+}
+
+export interface Actor {
+  readonly name: string;
+  readonly kind: "publish" | "rollback" | "prune";
+  run(store: ObjectStore, clock: Clock): Promise<Report>;
+}
+
+export interface PublisherOrder {
+  readonly session: Session;
+  /** Another number, other levels. */
+  readonly variant: number;
+  readonly revise: string | null;
+}
+
+export const publisher = (name: string, { session, variant, revise }: PublisherOrder): Actor => ({
+  name,
+  kind: "publish",
+  run: (store, clock) =>
+    reported(async () => {
+      const { outcome, publication, snapshot } = await publish(
+        {
+          catalog: CATALOG,
+          quotes: [quotes(session, variant)],
+          closes: [],
+          session,
+          attribution: null,
+          revise,
+          dryRun: false,
+          gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
+        },
+        store,
+        clock,
+        () => {},
+      );
+      const isMade = outcome === "published" && publication !== null;
+      return isMade ? { number: publication, snapshot: snapshotText(snapshot) } : null;
+    }),
+});
+
+export const roller = (name: string, reference: string): Actor => ({
+  name,
+  kind: "rollback",
+  run: (store, clock) =>
+    reported(async () => {
+      const { outcome, publication } = await rollBack(store, reference, "check", clock);
+      if (outcome === "unchanged") return null;
+      return { number: publication.number, snapshot: snapshotText(publication) };
+    }),
+});
+
+export const pruner = (name: string, keepDays: number): Actor => ({
+  name,
+  kind: "prune",
+  run: (store, clock) =>
+    reported(async () => {
+      await prune(store, keepDays, false, clock);
+      return null;
+    }),
+});
+
+/** An expected failure is a report too; anything else is thrown. */
+async function reported(task: () => Promise<Report["made"]>): Promise<Report> {
+  try {
+    return { made: await task(), code: 0, said: "" };
+  } catch (error) {
+    if (!(error instanceof ChipboardError)) throw error;
+    return { made: null, code: error.exitCode, said: error.message };
+  }
+}
+
+const IDS = ["a", "b"];
+const CATALOG = textSource("catalog.csv", catalogOf(IDS));
+const quotes = (session: Session, variant: number): Source => {
+  const usd = (n: number): number => 10 + n + (session % 100) / 100 + variant / 10;
+  return textSource("quotes.csv", quotesOf(Object.fromEntries(IDS.map((id, n) => [id, usd(n)]))));
+};
+
+function textSource(name: string, text: string): Source {
+  return {
+    name,
+    format: "csv",
+    open: async function* () {
+      yield Buffer.from(text);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+/** Races in memory, one operation at a time, in the order that a seed decides. */
+import { createHash } from "node:crypto";
+import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { copied } from "./crash-places.ts";
+import { isWrite } from "./crash-store.ts";
+import { publisher, pruner, roller, type Actor, type Report } from "./race-actors.ts";
+import { HISTORIES, sessionNumber, type History } from "./race-histories.ts";
+import { RaceModel } from "./race-model.ts";
+import { Scheduler } from "./race-scheduler.ts";
+
+const HOUR_MS = 3_600_000;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Histories are filled once, and copied for each race. */
+export class RaceOrders {
+  readonly #attended: (store: ObjectStore) => ObjectStore;
+  readonly #filled = new Map<History, { store: MemoryStore; endMs: number }>();
+
+  /** `attended`: what the actors are given for the store, that much further from it. */
+  constructor(attended: (store: ObjectStore) => ObjectStore = (store) => store) {
+    this.#attended = attended;
+  }
+
+  /** Runs one race. Throws where a promise does not hold, with the order of operations. */
+  async run(seed: number): Promise<void> {
+    const clock = { ms: 0, now: () => clock.ms };
+    const store = new MemoryStore(clock);
+    const model = new RaceModel(store);
+    const trace: string[] = [];
+    const rate = (place: number): number => digestRate(seed, place);
+    const history = HISTORIES[Math.floor(rate(0) * HISTORIES.length)] as History;
+    trace.push(history.name);
+    const { store: filled, endMs } = await this.#history(history);
+    clock.ms = endMs;
+    await copied(filled, store);
+    clock.ms += Math.round((2 + rate(1) ** 3 * 300) * HOUR_MS);
+    await model.begin();
+
+    const reports = new Map<string, Report | null>();
+    const actors = racers(rate, sessionAt(clock.ms));
+    const busy = actors.filter(({ kind }) => kind !== "prune");
+    const scheduler = new Scheduler(seed, {
+      before: () => {
+        // A run that writes for more than an hour is not promised to meet its files again.
+        if (busy.some(({ name }) => scheduler.isUnderWay(name))) return;
+        if (scheduler.draw() < 0.2) clock.ms += Math.round(scheduler.draw() * 3 * HOUR_MS);
+      },
+      after: async (actor, operation, result) => {
+        trace.push(
+          `${actor} ${operation.kind} ${operation.key}${result === "taken" ? " taken" : ""}`,
+        );
+        if (isWrite(operation)) await model.written(actor, operation, result);
+      },
+    });
+    for (const [at, actor] of actors.entries()) {
+      reports.set(actor.name, null);
+      const isKilled = actor.kind === "publish" && rate(100 + at) < 0.2;
+      const killedAfter = isKilled ? 1 + Math.floor(rate(200 + at) * 40) : NEVER;
+      scheduler.add(actor.name, this.#attended(store), killedAfter, async (own) => {
+        reports.set(actor.name, await actor.run(own, clock));
+      });
+    }
+    try {
+      await scheduler.play();
+      for (const { name, kind } of actors) requireExpected(kind, reports.get(name) ?? null);
+      await model.end(reports);
+      await nextRun(store, clock);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`seed ${seed}: ${reason}\n${trace.join("\n")}`, { cause: error });
+    }
+  }
+
+  async #history(history: History): Promise<{ store: MemoryStore; endMs: number }> {
+    const known = this.#filled.get(history);
+    if (known !== undefined) return known;
+    const clock = { ms: 0, now: () => clock.ms };
+    const store = new MemoryStore(clock);
+    await history.make(store, clock);
+    const filled = { store, endMs: clock.ms };
+    this.#filled.set(history, filled);
+    return filled;
+  }
+}
+
+/** Two to four publishers, up to two rollbacks, one or two prunes. */
+function racers(rate: (place: number) => number, current: number): Actor[] {
+  const among = <T>(place: number, choices: readonly T[]): T =>
+    choices[Math.floor(rate(place) * choices.length)] as T;
+  const sessions = [2, 3, 3, 3, 4].map(sessionNumber).filter((session) => session <= current);
+  return [
+    ...Array.from({ length: among(2, [2, 2, 2, 3, 4]) }, (_, n) =>
+      publisher(`publisher ${n + 1}`, {
+        session: among(10 + n, sessions),
+        variant: among(20 + n, [0, 0, 1]),
+        revise: among(30 + n, [null, null, "check"]),
+      }),
+    ),
+    ...Array.from({ length: among(3, [0, 1, 1, 2]) }, (_, n) =>
+      roller(`rollback ${n + 1}`, among(40 + n, ["head~1", "head~2", ...OLD_SNAPSHOTS])),
+    ),
+    ...Array.from({ length: among(4, [1, 1, 2]) }, (_, n) =>
+      pruner(`prune ${n + 1}`, among(50 + n, [0, 0, 1])),
+    ),
+  ];
+}
+
+const OLD_SNAPSHOTS = ["2026-11-29T12Z", "2026-11-30T00Z", "2026-11-30T12Z"];
+
+/** A rollback may meet a snapshot that is half removed: it is told so, and the head stays. */
+function requireExpected(kind: Actor["kind"], report: Report | null): void {
+  if (report === null || [0, 2, 4].includes(report.code)) return;
+  if (kind === "rollback" && report.code === 6) return;
+  throw new Error(`exit code ${report.code}: ${report.said}`);
+}
+
+/** Whatever the race left, the next session can be published, and all is whole then. */
+async function nextRun(store: MemoryStore, clock: { ms: number; now(): number }): Promise<void> {
+  const model = new RaceModel(store);
+  await model.begin();
+  clock.ms += SESSION_MS;
+  const order = { session: sessionAt(clock.ms), variant: 0, revise: "check" };
+  const report = await publisher("next", order).run(store, clock);
+  if (report.made === null)
+    throw new Error(`The next run ended with ${report.code}: ${report.said}`);
+  await model.written("next", { kind: "create", key: "" }, "");
+}
+
+function digestRate(seed: number, place: number): number {
+  return createHash("sha256").update(`${seed} ${place}`).digest().readUInt32LE() / 2 ** 32;
+}

@@ -1,0 +1,66 @@
+/** Races in their short form, and that a broken promise would be counted. */
+import { expect, test } from "vitest";
+import { AttendedStore } from "./crash-store.ts";
+import { publisher } from "./race-actors.ts";
+import { HISTORIES, sessionNumber, type History } from "./race-histories.ts";
+import { RaceModel } from "./race-model.ts";
+import { raceFaults } from "./races.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { seedOf } from "../../src/demo/random.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { freshSeed, Tally } from "./fault.ts";
+import { RaceOrders } from "./race-orders.ts";
+import { expectNothingLost } from "./short.ts";
+
+test("whoever publishes, rolls back and prunes at once, nothing promised is lost", async () => {
+  await expectNothingLost(raceFaults);
+}, 400_000);
+
+async function begun(): Promise<{
+  store: MemoryStore;
+  model: RaceModel;
+  clock: { ms: number; now(): number };
+}> {
+  const clock = { ms: 0, now: () => clock.ms };
+  const store = new MemoryStore(clock);
+  await (HISTORIES[0] as History).make(store, clock);
+  const model = new RaceModel(store);
+  await model.begin();
+  return { store, model, clock };
+}
+
+test("a removal of what the head needs is a loss, and so is a publication that nobody made", async () => {
+  const { store, model, clock } = await begun();
+  const keys: string[] = [];
+  for await (const { key } of store.list("sessions/")) keys.push(key);
+  const removals = await Promise.allSettled(
+    keys.map((key) => model.written("prune", { kind: "delete", key }, undefined)),
+  );
+  const refused = removals.filter(({ status }) => status === "rejected");
+  // Of three snapshots the last two are needed.
+  expect(refused).toHaveLength((keys.length / 3) * 2);
+
+  const order = { session: sessionNumber(3), variant: 0, revise: null };
+  clock.ms += 43_200_000;
+  const report = await publisher("publisher", order).run(store, clock);
+  expect(report.made).toEqual({ number: 4, snapshot: "2026-12-01T00Z/r1" });
+  await expect(model.end(new Map([["publisher", report]]))).rejects.toThrow(
+    "publisher says it made [4], and made []",
+  );
+});
+
+test("runs that make no marks lose a head to a prune sooner or later", async () => {
+  const unmarked = (store: ObjectStore): ObjectStore =>
+    new AttendedStore(store, async ({ kind, key }, run) =>
+      kind === "create" && /^(pruning|rollbacks)\//.test(key) ? ("created" as never) : run(),
+    );
+  const orders = new RaceOrders(unmarked);
+  const told: string[] = [];
+  const tally = new Tally("runs without marks", (text) => told.push(text));
+  const seed = freshSeed();
+  for (let race = 0; race < 400 && tally.row.lost === 0; race += 1) {
+    await tally.throw(`order ${race}`, () => orders.run(seedOf(`${seed} ${race}`)));
+  }
+  expect(tally.row.lost, `seed ${seed}`).toBe(1);
+  expect(told.join("\n")).toMatch(/which the head or the one before it needs|lacks/);
+}, 200_000);

@@ -1,0 +1,88 @@
+/**
+ * Publish against rollback against prune. Promised is that the log has no gap, that nobody removes
+ * what the head or the publication before it needs, that who says to have published has, and that
+ * who was refused has left the head as it was.
+ */
+import { utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { seedOf } from "../../src/demo/random.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { folderPlace, withS3, type Place } from "./crash-places.ts";
+import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
+import { crowdOfPublishers, fillPast, mixedCrowd } from "./race-crowds.ts";
+import { RaceOrders } from "./race-orders.ts";
+
+const COUNTS = {
+  short: { orders: 250, folder: 20, S3: 5, crowds: 1 },
+  full: { orders: 5_000, folder: 200, S3: 200, crowds: 10 },
+} as const;
+const PUBLISHERS = 20;
+const TOLD_EVERY = 250;
+
+export const raceFaults: Faults = async (options) => {
+  const counts = COUNTS[options.scale];
+  const folder = folderPlace(join(options.folder, "races"));
+  const rows = [
+    await raceInOrders(counts.orders, options),
+    await raceMixed(folder, counts.folder, options),
+    await racePublishers(folder, counts.crowds, options),
+  ];
+  await withS3(options.say, async (s3) => {
+    rows.push(await raceMixed(s3, counts.S3, options));
+  });
+  return rows;
+};
+
+async function raceInOrders(races: number, { seed, say }: FaultOptions): Promise<FaultRow> {
+  const tally = new Tally("publish, rollback and prune in a random order, memory", say);
+  const orders = new RaceOrders();
+  for (let race = 0; race < races; race += 1) {
+    if (race % TOLD_EVERY === 0) say(`${tally.row.fault}: ${race} of ${races}`);
+    const own = seedOf(`${seed} order ${race}`);
+    await tally.throw(`order ${own}`, () => orders.run(own));
+  }
+  return tally.row;
+}
+
+async function raceMixed(
+  place: Place,
+  races: number,
+  { seed, say }: FaultOptions,
+): Promise<FaultRow> {
+  const tally = new Tally(`publish, rollback and prune at once, ${place.name}`, say);
+  const template = await place.empty();
+  await fillPast(template);
+  await makeOld(place, template);
+  say(`${tally.row.fault}: ${races}`);
+  for (let race = 0; race < races; race += 1) {
+    const own = seedOf(`${seed} ${place.name} ${race}`);
+    const store = await place.copy(template);
+    await tally.throw(`seed ${own}`, () => mixedCrowd(place, store, own));
+    await place.remove(store);
+  }
+  await place.remove(template);
+  return tally.row;
+}
+
+async function racePublishers(
+  place: Place,
+  races: number,
+  { seed, say }: FaultOptions,
+): Promise<FaultRow> {
+  const tally = new Tally(`${PUBLISHERS} publishers at once, ${place.name}`, say);
+  say(`${tally.row.fault}: ${races}`);
+  for (let race = 0; race < races; race += 1) {
+    const own = seedOf(`${seed} crowd ${race}`);
+    const store = await place.empty();
+    await tally.throw(`seed ${own}`, () => crowdOfPublishers(place, store, PUBLISHERS, own));
+    await place.remove(store);
+  }
+  return tally.row;
+}
+
+/** In a folder objects can be made as old as their publications; a server dates them itself. */
+async function makeOld(place: Place, store: ObjectStore): Promise<void> {
+  if (place.name !== "folder") return;
+  const old = new Date(Date.now() - 3 * 86_400_000);
+  for await (const { key } of store.list("")) await utimes(join(store.location, key), old, old);
+}

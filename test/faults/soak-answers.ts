@@ -1,0 +1,133 @@
+/**
+ * What the answers of a soak are held against: the snapshots that the log names, as they are
+ * stored. An answer with data must be the bytes of one file of one of them.
+ */
+import { sessionStartMs, sessionUtc } from "../../src/market/session.ts";
+import { TIERS, type TierName } from "../../src/market/tier.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import type { Manifest } from "../../src/snapshot/manifest.ts";
+import { readPublication, type Publication } from "../../src/snapshot/publication-log.ts";
+import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import type { Received } from "./soak-client.ts";
+import type { Route } from "./soak-routes.ts";
+
+const SESSION_MS = 12 * 3_600_000;
+const GRACE_MS = 3_600_000;
+const DELAY = /^(\{"session_utc":"[^"]{24}","delayed_sessions":)(\d+)/;
+
+interface Known {
+  readonly publication: Publication;
+  readonly manifest: Manifest;
+  readonly sha256: ReadonlyMap<string, string>;
+}
+
+export class AnswerBook {
+  readonly #store: ObjectStore;
+  /** By number − 1. */
+  readonly #known: Known[] = [];
+  /** The digest of what an ETag stands for. */
+  readonly #tags = new Map<string, string>();
+  readonly #baskets = new Map<string, string>();
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /**
+   * Throws where an answer of status 200 is not exactly what one publication from number `since` on
+   * holds for the caller at this instant.
+   */
+  async check(
+    received: Received,
+    route: Route,
+    tier: TierName,
+    since: number,
+    nowMs: number,
+  ): Promise<void> {
+    const { headers, body } = received;
+    const { publication, sha256 } = await this.#named(received, since);
+    const { delaySessions } = TIERS[tier];
+    const headMs = sessionStartMs(publication.session);
+    const overdue = Math.max(0, Math.floor((nowMs - headMs - GRACE_MS) / SESSION_MS));
+    same(
+      headers["x-session-utc"],
+      sessionUtc(publication.session - delaySessions),
+      "x-session-utc",
+    );
+    const delayed = String(delaySessions + overdue);
+    same(headers["x-delayed-sessions"], delayed, "x-delayed-sessions");
+    const digest = sha256Hex(body);
+    this.#sameForTag(String(headers.etag), digest);
+    const isJson = /json/.test(headers["content-type"] ?? "");
+    const said = isJson ? DELAY.exec(body.toString("latin1", 0, 96)) : null;
+    if (isJson) same(said?.[2], delayed, "delayed_sessions");
+    if (route.kind === "basket") {
+      // All proxies make the same bytes of it.
+      const asked = `${snapshotText(publication)} ${overdue} ${route.path}`;
+      same(digest, this.#baskets.get(asked) ?? digest, `digest of ${asked}`);
+      this.#baskets.set(asked, digest);
+      return;
+    }
+    const stored = isJson && overdue > 0 ? withDelay(body, String(delaySessions)) : body;
+    const path = route.file(tier);
+    same(sha256Hex(stored), sha256.get(path), `SHA-256 of ${path}`);
+  }
+
+  /** Whether one of the publications from number `since` on has the contract off this board. */
+  async isOffBoard(id: string, tier: TierName, since: number): Promise<boolean> {
+    await this.#readOn();
+    return this.#from(since).some(({ manifest }) =>
+      manifest.tiers[tier].off_board.some((item) => item.id === id),
+    );
+  }
+
+  async #named({ headers }: Received, since: number): Promise<Known> {
+    const text = headers["x-snapshot"];
+    const find = (): Known | undefined =>
+      this.#from(since).find(({ publication }) => snapshotText(publication) === text);
+    let known = find();
+    if (known === undefined) {
+      await this.#readOn();
+      known = find();
+    }
+    if (known !== undefined) return known;
+    throw new Error(`x-snapshot ${String(text)} is none of publication ${since} or later`);
+  }
+
+  #from(since: number): Known[] {
+    return this.#known.slice(Math.max(0, since - 1));
+  }
+
+  async #readOn(): Promise<void> {
+    for (;;) {
+      const number = this.#known.length + 1;
+      const publication = await readPublication(this.#store, number);
+      if (publication === null) return;
+      const { session, revision, manifest_sha256: digest } = publication;
+      const manifest = await readManifest(this.#store, { session, revision }, digest);
+      const sha256 = new Map(manifest.files.map((file) => [file.path, file.sha256]));
+      // Another reader may have come here first.
+      if (this.#known.length < number) this.#known.push({ publication, manifest, sha256 });
+    }
+  }
+
+  #sameForTag(etag: string, digest: string): void {
+    same(digest, this.#tags.get(etag) ?? digest, `digest of what has ETag ${etag}`);
+    this.#tags.set(etag, digest);
+  }
+}
+
+function withDelay(body: Buffer, delayed: string): Buffer {
+  const said = DELAY.exec(body.toString("latin1", 0, 96));
+  if (said === null) throw new Error("A payload without delayed_sessions");
+  const rest = body.subarray(said[0].length);
+  return Buffer.concat([Buffer.from(`${said[1]}${delayed}`), rest]);
+}
+
+/** Throws where a text is not the one expected. */
+export function same(found: unknown, expected: unknown, what: string): void {
+  if (found === expected) return;
+  throw new Error(`${what} is ${String(found)}, expected ${String(expected)}`);
+}

@@ -1,0 +1,197 @@
+/** What must hold after every publication and every fault of a soak. Each check throws. */
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { sessionUtc } from "../../src/market/session.ts";
+import { readLog, type Publication } from "../../src/snapshot/publication-log.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import { isWithinDepth, naiveIndex, naiveTier } from "../property/naive-market.ts";
+import { exactJson } from "../property/published.ts";
+import { same } from "./soak-answers.ts";
+import { ACCOUNTS, isAdmitted, type Caller } from "./soak-callers.ts";
+import type { SoakLife } from "./soak-life.ts";
+import { basketRoute, contractRoute, INDEX, PRICES, USAGE, type Route } from "./soak-routes.ts";
+import { within } from "./soak-time.ts";
+
+const SETTLE_MS = 20_000;
+const COUNTED_MS = 5_000;
+
+/** All of it. The load goes on until the counts are compared. */
+export async function checkLife(life: SoakLife): Promise<void> {
+  const head = await checkLog(life);
+  const { damages } = await verifySnapshots(life.store, "head");
+  if (damages.length > 0) throw new Error(damages.join("\n"));
+  await checkProxies(life, head);
+  await checkMarket(life, head);
+  await checkCounts(life);
+  checkAnswers(life);
+}
+
+/** The log has no gap, only grew, and is as long as it must be. Returns its head. */
+export async function checkLog(life: SoakLife): Promise<Publication> {
+  const log = await readLog(life.store);
+  same(log.length, life.publications, "Number of publications");
+  const kept = JSON.stringify(log.slice(0, life.log.length));
+  same(kept, JSON.stringify(life.log), "The log as it was");
+  life.log = log;
+  return log.at(-1) as Publication;
+}
+
+/** All proxies come to serve the head. */
+export async function checkProxies(life: SoakLife, head: Publication): Promise<void> {
+  const wanted = `${head.number} ${snapshotText(head)} ok`;
+  await Promise.all(
+    life.proxies.map(async (proxy) => {
+      let said = "";
+      await within(SETTLE_MS, `${proxy.name} serves ${wanted}`, async () => {
+        const { publication, snapshot, store } = await proxy.readiness();
+        said = `${publication} ${snapshot} ${store}`;
+        return said === wanted;
+      }).catch((error: Error) => {
+        throw new Error(`${error.message}; it says ${said}`);
+      });
+      proxy.settled = head.number;
+      proxy.mayBeEmpty = false;
+    }),
+  );
+}
+
+/** What is served equals the naive calculation from the rows that were given. */
+export async function checkMarket(life: SoakLife, head: Publication): Promise<void> {
+  const state = life.states.get(snapshotText(head));
+  if (state === undefined) throw new Error(`Nobody published ${snapshotText(head)}`);
+  const { draws, market } = life;
+  const raw = market.raw(state);
+  const headUtc = sessionUtc(head.session);
+  for (const tier of ["free", "starter", "pro"] as const) {
+    const expected = naiveTier(raw, headUtc, tier);
+    const caller = tier === "free" ? life.callers.inspector : draws.pick(admitted(life, tier));
+    const board = await fetched(life, caller, PRICES);
+    sameJson(
+      [board["session_utc"], board["memory"], board["semiconductor"]],
+      [expected.session_utc, expected.memory, expected.semiconductor],
+      `The ${tier} board`,
+    );
+    const record = draws.pick([...expected.memory, ...expected.semiconductor]);
+    const isFree = market.contracts.some(({ id, free }) => free && id === record.id);
+    const corrections = (state.corrections.get(record.id) ?? []).filter(
+      ({ session_utc: at }) =>
+        at <= expected.session_utc && isWithinDepth(at.slice(0, 10), expected.session_utc, tier),
+    );
+    sameJson(
+      withoutEnvelope(await fetched(life, caller, contractRoute(record.id, isFree))),
+      {
+        ...record,
+        history: expected.history.get(record.id),
+        breaks: expected.breaks.get(record.id),
+        corrections,
+      },
+      `${record.id} (${tier})`,
+    );
+    if (tier === "free") continue;
+    const {
+      name: _name,
+      weighting: _weighting,
+      ...index
+    } = withoutEnvelope(await fetched(life, caller, INDEX));
+    sameJson(index, expected.index, `The ${tier} index`);
+    if (tier !== "pro") continue;
+    const members = expected.index.contributions.map(({ id }) => id as string);
+    const picks = draws.shuffled(members).slice(0, 3);
+    const weights = picks.map(() => String(1 + draws.below(90)));
+    const basket = await fetched(life, caller, basketRoute(picks, weights));
+    const naive = naiveIndex(raw, headUtc, picks, weights);
+    sameJson(
+      [basket["level"], basket["chg_24h_pct"], basket["chg_30d_pct"], basket["contributions"]],
+      [naive.level, naive.chg_24h_pct, naive.chg_30d_pct, naive.contributions],
+      `The basket of ${picks.join()}`,
+    );
+  }
+}
+
+/**
+ * Every proxy tells each caller as many calls as were answered with data; where connections broke
+ * because a proxy was killed, up to as many more. What it is then is what the next count starts at.
+ */
+export async function checkCounts(life: SoakLife): Promise<void> {
+  await life.load.pause();
+  const admittedCallers = [life.callers.inspector, ...life.callers.all].filter(isAdmitted);
+  // Of several keys of an account one will do.
+  const callerOf = new Map(admittedCallers.map((caller) => [caller.subject, caller]));
+  for (const [subject, caller] of callerOf) {
+    const used = new Set<number>();
+    const isCounted = async (): Promise<boolean> => {
+      used.clear();
+      for (const proxy of life.proxies) {
+        used.add(Number((await fetched(life, caller, USAGE, proxy))["used"]?.toString().slice(1)));
+      }
+      const [first = -1] = used;
+      const { answered, uncertain } = subject;
+      return used.size === 1 && answered <= first && first <= answered + uncertain;
+    };
+    await within(COUNTED_MS, `the calls of ${subject.name} are counted`, isCounted).catch(
+      (error: Error) => {
+        const { answered, uncertain } = subject;
+        throw new Error(
+          `${error.message}: ${[...used].join()}, expected ${answered} to ${answered + uncertain}`,
+        );
+      },
+    );
+    subject.answered = [...used][0] as number;
+    subject.uncertain = 0;
+  }
+  life.load.resume();
+}
+
+/** `usage` tells what every account was answered this month, lapsed ones included. */
+export async function checkUsage(life: SoakLife): Promise<void> {
+  await life.load.pause();
+  const ran = await life.callers.run(["usage", "--json"]);
+  const usages = JSON.parse(ran.stdout) as { account: string; used: number }[];
+  for (const { account, used } of usages) {
+    const { answered = 0, uncertain = 0 } = life.callers.subjects.get(account) ?? {};
+    if (used >= answered && used <= answered + uncertain) continue;
+    throw new Error(
+      `usage of ${account} is ${used}, expected ${answered} to ${answered + uncertain}`,
+    );
+  }
+  same(usages.length, Object.keys(ACCOUNTS).length, "The number of accounts");
+}
+
+/** Every answer since the last check was one of those promised. */
+export function checkAnswers(life: SoakLife): void {
+  const faults = life.load.takeFaults();
+  if (faults.length === 0) return;
+  const shown = faults.slice(0, 5).join("\n");
+  throw new Error(`${faults.length} answers were not as promised:\n${shown}`);
+}
+
+/** The callers of a tier who are let in; there always is one. */
+function admitted(life: SoakLife, tier: "starter" | "pro"): Caller[] {
+  return life.callers.admitted(tier);
+}
+
+/** A body, numbers as `#` and their text, from a proxy drawn by lot where none is named. */
+async function fetched(
+  life: SoakLife,
+  caller: Caller,
+  route: Route,
+  proxy = life.draws.pick(life.proxies),
+): Promise<Record<string, unknown>> {
+  const received = await life.load.ask(proxy, caller, route);
+  if (received?.status === 200) return exactJson(received.body.toString("utf8"));
+  throw new Error(`${proxy.name}, ${route.path}: ${received?.body.toString("utf8") ?? "broken"}`);
+}
+
+function withoutEnvelope(body: Record<string, unknown>): Record<string, unknown> {
+  const { session_utc: _a, delayed_sessions: _b, license: _c, attribution: _d, ...rest } = body;
+  return rest;
+}
+
+/** Equal as JSON text: values, and the order of the fields. */
+function sameJson(found: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(found, null, 1), JSON.stringify(expected, null, 1)];
+  if (a === b) return;
+  const [lines, wanted] = [a.split("\n"), b.split("\n")];
+  const at = wanted.findIndex((line, index) => line !== lines[index]);
+  const around = (all: string[]): string => all.slice(Math.max(0, at - 3), at + 3).join("");
+  throw new Error(`${what} has ${around(lines)}, expected ${around(wanted)}`);
+}

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sessionUtc } from "../../src/market/session.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import { testService } from "../services/services.ts";
+import { Tally } from "./fault.ts";
+import { expectNothingLost } from "./short.ts";
+import { checkAnswers, checkCounts, checkLife, checkLog, checkMarket } from "./soak-checks.ts";
+import { MINUTE_MS, SoakLife, sessionOf } from "./soak-life.ts";
+import { folderPlace } from "./soak-place.ts";
+import { PRICES } from "./soak-routes.ts";
+import { soakFaults } from "./soak.ts";
+
+// A soak starts and kills a Redis of its own; this only asks whether there can be one.
+const redis = testService("redis", true);
+redis?.stop();
+
+describe.skipIf(redis === null)("a soak", () => {
+  test("nothing is lost in four days", { timeout: 300_000 }, () => expectNothingLost(soakFaults));
+});
+
+describe.skipIf(redis === null)("what is lost on purpose is counted as lost", () => {
+  let folder: string;
+  let life: SoakLife;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "chipboard-soak-"));
+    const place = await folderPlace(join(folder, "snapshots"));
+    const session = sessionOf("2026-11-29T00Z");
+    life = await SoakLife.begin(folder, place, 7, session, 1);
+    await life.passTo(session, 5 * MINUTE_MS);
+    await life.publishFirst();
+    await life.startProxies();
+    await checkLife(life);
+  }, 120_000);
+  afterAll(async () => {
+    await life.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const losses: [string, (life: SoakLife) => Promise<void>][] = [
+    ["a call that nobody answered for", charged],
+    ["an answer that no proxy was to give", allowed],
+    ["a level that nobody gave", levelled],
+    ["a publication that nobody made", published],
+    ["an answer in other bytes", rewritten],
+  ];
+  test.for(losses)("%s", { timeout: 60_000 }, async ([what, lose]) => {
+    const told: string[] = [];
+    const tally = new Tally(what, (text) => told.push(text));
+    await tally.throw("planted", () => lose(life));
+    expect({ told, ...tally.row }).toMatchObject({ thrown: 1, survived: 0, lost: 1 });
+    // Nothing else is wrong with what it was planted in.
+    await checkLife(life);
+  });
+});
+
+/** A call past the load: charged, but not among the answers. */
+async function charged(life: SoakLife): Promise<void> {
+  const [caller] = life.callers.standing("small");
+  if (caller === undefined) throw new Error("There is a key");
+  await fetch(life.proxies[0]?.url + PRICES.path, { headers: { "x-api-key": caller.key } });
+  await checkCounts(life).finally(() => {
+    caller.subject.answered += 1;
+    life.load.resume();
+  });
+}
+
+/** A key that is let in though it is thought to be revoked. */
+async function allowed(life: SoakLife): Promise<void> {
+  const [caller] = life.callers.standing("large");
+  if (caller === undefined) throw new Error("There is a key");
+  caller.verdicts = new Set(["invalid_key"]);
+  await life.load.greet();
+  caller.verdicts = new Set(["ok"]);
+  checkAnswers(life);
+}
+
+/** The market is thought to hold another level than was published. */
+async function levelled(life: SoakLife): Promise<void> {
+  const head = await checkLog(life);
+  const name = snapshotText(head);
+  const { state } = life.market;
+  const [first] = life.quotes;
+  if (first === undefined) throw new Error("There is a level");
+  life.market.accept([{ ...first, session_utc: sessionUtc(head.session), spot_usd: "123.4567" }]);
+  life.states.set(name, life.market.state);
+  await checkMarket(life, head).finally(() => {
+    life.market.restore(state);
+    life.states.set(name, state);
+  });
+}
+
+/** The log is one entry shorter than it is thought to be. */
+async function published(life: SoakLife): Promise<void> {
+  life.publications += 1;
+  await checkLog(life).finally(() => {
+    life.publications -= 1;
+  });
+}
+
+/** A board in place of another file. */
+async function rewritten(life: SoakLife): Promise<void> {
+  const [proxy] = life.proxies;
+  const [caller] = life.callers.standing("large");
+  if (proxy === undefined || caller === undefined) throw new Error("There is a key");
+  await life.load.ask(proxy, caller, { ...PRICES, file: () => "pro/index.json" });
+}
