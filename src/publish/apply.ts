@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConflictError, DamageError } from "../errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import { renderManifest, type LedgerEntry, type Manifest } from "../snapshot/manifest.ts";
+import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { condemnedSince } from "../snapshot/marks.ts";
 import {
   appendPublication,
@@ -16,13 +16,7 @@ import {
 import { SIGNATURE_TYPE, signatureOf } from "../snapshot/signature.ts";
 import type { SigningKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import {
-  FILES,
-  LEDGER,
-  snapshotFileKey,
-  snapshotFolder,
-  type SnapshotName,
-} from "../store/paths.ts";
+import { FILES, snapshotFileKey, snapshotFolder, type SnapshotName } from "../store/paths.ts";
 import { JSON_TYPE } from "../render/tier-files.ts";
 import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
@@ -56,6 +50,7 @@ export async function commit(
 ): Promise<CommitOutcome> {
   await store.prove();
   if ((await claim(store, name, plan)) === "taken") return "claimed";
+  await outlastPrunes(store, name, plan);
 
   const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
     ...plan.freshParts.map((part) => ({
@@ -72,21 +67,15 @@ export async function commit(
       })),
   ];
   let written = 0;
-  const foundKeys = new Set<string>();
   const queue = writes.values();
   await Promise.all(
     Array.from({ length: WRITES_AT_ONCE }, async () => {
       for (const { key, mediaType, planned } of queue) {
-        const bytes = await planned.bytes();
-        const outcome = await createProven(store, key, bytes, planned.entry.sha256, mediaType);
-        if (outcome === "taken") foundKeys.add(key);
+        await createProven(store, key, await planned.bytes(), planned.entry.sha256, mediaType);
         progress("Writing", (written += 1), writes.length);
       }
     }),
   );
-
-  const found = plan.freshParts.filter(({ entry }) => foundKeys.has(entry.key));
-  if (found.length > 0) await outlastPrunes(store, name, found);
 
   const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
@@ -123,39 +112,29 @@ async function createProven(
   bytes: Uint8Array,
   sha256: string,
   mediaType: string,
-): Promise<"created" | "taken"> {
-  if ((await store.create(key, bytes, mediaType)) === "created") return "created";
+): Promise<void> {
+  if ((await store.create(key, bytes, mediaType)) === "created") return;
   const there = await store.get(key);
-  if (there !== null && sha256Hex(there) === sha256) return "taken";
+  if (there !== null && sha256Hex(there) === sha256) return;
   throw new DamageError(`${store.location}/${key} is there already and holds other bytes`);
 }
 
 /**
- * A prune that began before the folder was claimed may be removing a part that was found in the
- * store. Waits until it is over, and writes again what it took. Prunes that begin later see the
- * claim.
+ * A prune that began before the folder was claimed may be removing a part of the ledger that this
+ * snapshot will name again. Waits until it is over; prunes that begin later see the claim.
  */
-async function outlastPrunes(
-  store: ObjectStore,
-  name: SnapshotName,
-  found: readonly Planned<LedgerEntry>[],
-): Promise<void> {
+async function outlastPrunes(store: ObjectStore, name: SnapshotName, plan: Plan): Promise<void> {
+  const claimKey = snapshotFileKey(name, FILES.catalog);
   for (let poll = 0; ; poll += 1) {
-    const { parts } = await condemnedSince(store, snapshotFileKey(name, FILES.catalog));
-    const inDoubt = found.find(({ entry }) => parts.includes(entry.key));
-    if (inDoubt === undefined) break;
+    const condemned = new Set((await condemnedSince(store, claimKey)).parts);
+    const inDoubt = plan.freshParts.find(({ entry }) => condemned.has(entry.key));
+    if (inDoubt === undefined) return;
     if (poll === PRUNE_POLLS_MAX) {
       throw new ConflictError(
         `A prune is removing ${store.location}/${inDoubt.entry.key}; try again when it is over`,
       );
     }
     await sleep(PRUNE_POLL_MS);
-  }
-  const there = new Set<string>();
-  for await (const { key } of store.list(LEDGER)) there.add(key);
-  for (const { entry, bytes } of found) {
-    if (there.has(entry.key)) continue;
-    await createProven(store, entry.key, await bytes(), entry.sha256, LEDGER_TYPE);
   }
 }
 

@@ -119,7 +119,11 @@ export class FolderStore implements ObjectStore {
       }
       for (const entry of await readdir(this.#root, { withFileTypes: true })) {
         if (!entry.isDirectory() || !isSegment(entry.name)) continue;
-        await access(join(this.#root, entry.name), constants.W_OK | constants.X_OK);
+        const folder = join(this.#root, entry.name);
+        await access(folder, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+          // Somebody has removed the last object in it meanwhile.
+          if (errorCode(error) !== "ENOENT") throw error;
+        });
       }
     } catch (error) {
       throw folderError(this.location, "write", null, error);

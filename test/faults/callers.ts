@@ -73,7 +73,8 @@ export async function throwCallers(run: CallerRun): Promise<FaultRow[]> {
     await thrown.converseUntil(run.requests, given);
     await delay(QUIET_MS);
     const after = residentMb(proxy.pid).now;
-    say(`${thrown.answers} answers; ${Math.round(before)} MB after half, ${Math.round(after)} MB`);
+    say(`${thrown.answers} answers, ${thrown.answersWithData} of them with data`);
+    say(`${Math.round(before)} MB resident after half of them, ${Math.round(after)} MB after all`);
 
     const whole = new Tally("a proxy after all these callers", say);
     await whole.throw("is the process that was started, and answers", async () => {

@@ -37,7 +37,7 @@ export async function serveByJumpingClock({
   const calls = new Map<string, number>();
   let proxy = await startStatedProxy(store, state, key, clock);
   try {
-    for (let step = 0; step < { short: 60, full: 2_000 }[scale]; step += 1) {
+    for (let step = 0; step < { short: 60, full: 600 }[scale]; step += 1) {
       // Never so far back that the key was not made yet, nor a year on: counts are kept for longer.
       const days = clock.ms < sessionStartMs(head) ? 1 : random.pick([-1, 1, 1, -1, 0, 3, -3]);
       clock.ms += days * DAY_MS + random.below(3_600_000);

@@ -44,7 +44,7 @@ async function publishByJumpingClock({ scale, seed, say }: FaultOptions): Promis
   const store = new MemoryStore(clock);
   await publishHead(store);
   let head = HEAD;
-  for (let step = 0; step < { short: 60, full: 1_500 }[scale]; step += 1) {
+  for (let step = 0; step < { short: 40, full: 400 }[scale]; step += 1) {
     const jump = random.pick(JUMPS_MS);
     clock.ms += jump;
     const now = sessionAt(clock.ms);
@@ -108,7 +108,7 @@ async function commandsByJumpingClock({ scale, folder, say }: FaultOptions): Pro
       requireFailure(await program(words, at(-1)), 4, / is older than the head, /);
       await requireHead(store, `${sessionKey(session)}/r1`);
     });
-    for (const days of [-1, 1, 0]) {
+    for (const days of scale === "full" ? [-1, 1, 0] : [-1]) {
       await tally.throw(`day ${day}: verify and prune, by ${days} days`, async () => {
         for (const command of ["verify --all", "prune --keep-days 0", "ls"]) {
           const args = ["snapshots", ...command.split(" "), "--store", "clock"];

@@ -14,11 +14,11 @@ import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 
 const CHILD = join(import.meta.dirname, "disk-denied-child.ts");
 
-export async function deniedFolders(options: FaultOptions): Promise<FaultRow[]> {
-  // Others than the owner must get as far as the store.
-  chmodSync(options.folder, 0o755);
-  return [await deniedFromTheStart(options), await deniedMidway(options)];
-}
+/** The folder must be one that everybody can enter. */
+export const deniedFolders = async (options: FaultOptions): Promise<FaultRow[]> => [
+  await deniedFromTheStart(options),
+  await deniedMidway(options),
+];
 
 /** The store, or one of the folders in it, through the program. */
 async function deniedFromTheStart({ scale, folder, say }: FaultOptions): Promise<FaultRow> {

@@ -1,20 +1,12 @@
 /** State folders that are deleted, damaged, moved, emptied or filled under a running proxy. */
 import assert from "node:assert/strict";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
 import { join } from "node:path";
 import { createKey } from "../../src/access/key.ts";
 import { UnreachableError } from "../../src/errors.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { SmallDisk } from "./disk-full.ts";
+import { DAMAGES, DATABASE, JOURNALS, returning, subsetsOf } from "./disk-state-breaks.ts";
+import { vanishing, type Break } from "./disk-state-breaks.ts";
 import { HEAD, NEXT_NOW, publishHead, publishSession } from "./disk-market.ts";
 import {
   addKey,
@@ -27,17 +19,7 @@ import {
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 
 const CLOCK = { now: () => Date.parse(NEXT_NOW) };
-const DATABASE = "chipboard.sqlite";
-const JOURNALS = [`${DATABASE}-wal`, `${DATABASE}-shm`];
 const CALLS = 5;
-
-interface Break {
-  readonly what: string;
-  /** Breaks the state. */
-  readonly strike: (state: string) => void;
-  /** Undoes it, or leaves that to the proxy; null where nobody can. */
-  readonly mend: ((state: string) => void) | null;
-}
 
 /** Whatever is struck, answers go on for keys that are known, and every call is counted or missed loudly. */
 export async function brokenStates(options: FaultOptions): Promise<FaultRow[]> {
@@ -74,7 +56,7 @@ async function thrown(
   { folder, scale, say }: FaultOptions,
 ): Promise<FaultRow> {
   const tally = new Tally(fault, say);
-  const times = { short: 1, full: 5 }[scale];
+  const times = { short: 1, full: 3 }[scale];
   for (let number = 0; number < times; number += 1) {
     for (const [at, broken] of breaks.entries()) {
       const state = join(folder, `state-${fault.length}-${at}-${number}`);
@@ -158,99 +140,5 @@ async function requireHonest(proxy: StatedProxy): Promise<void> {
   } else {
     assert.deepEqual([status, json.code], [401, "invalid_key"]);
     assert.ok([before, after].some((ready) => ready.json.state === "ok"));
-  }
-}
-
-const vanishing = (names: readonly string[]): Break => ({
-  what: `without ${names.join(", ")}`,
-  strike: (state) => names.forEach((name) => rmSync(join(state, name), { force: true })),
-  // What SQLite keeps beside the database it has in memory, too, and makes anew.
-  mend: names.includes(DATABASE) ? null : () => undefined,
-});
-
-const returning = (names: readonly string[]): Break => {
-  const present = (state: string, suffix: string) =>
-    names.map((name) => join(state, name)).filter((path) => existsSync(path + suffix));
-  return {
-    what: `${names.join(", ")} moved away and back`,
-    strike: (state) => present(state, "").forEach((path) => renameSync(path, `${path}.away`)),
-    mend: (state) => present(state, ".away").forEach((path) => renameSync(`${path}.away`, path)),
-  };
-};
-
-const DAMAGES: readonly Break[] = [
-  {
-    what: "the folder moved away and back",
-    strike: (state) => renameSync(state, `${state}.away`),
-    mend: (state) => renameSync(`${state}.away`, state),
-  },
-  {
-    what: "a file in the folder's place",
-    strike: (state) => {
-      renameSync(state, `${state}.away`);
-      writeFileSync(state, "");
-    },
-    mend: (state) => {
-      rmSync(state);
-      renameSync(`${state}.away`, state);
-    },
-  },
-  {
-    what: "the database emptied, and a copy put back",
-    strike: (state) => {
-      copyAside(state);
-      truncateSync(join(state, DATABASE));
-    },
-    mend: restore,
-  },
-  {
-    what: "another file in the database's place, and a copy put back",
-    strike: (state) => {
-      copyAside(state);
-      writeFileSync(join(state, "junk"), "no database at all\n".repeat(500));
-      renameSync(join(state, "junk"), join(state, DATABASE));
-    },
-    mend: restore,
-  },
-  {
-    what: "the files read-only, and writable again",
-    strike: (state) =>
-      [DATABASE, ...JOURNALS].forEach((name) => chmodIfThere(join(state, name), 0o444)),
-    mend: (state) =>
-      [DATABASE, ...JOURNALS].forEach((name) => chmodIfThere(join(state, name), 0o600)),
-  },
-  {
-    what: "an empty folder in its place, nobody puts it back",
-    strike: (state) => {
-      renameSync(state, `${state}.away`);
-      mkdirSync(state);
-    },
-    mend: null,
-  },
-];
-
-function copyAside(state: string): void {
-  for (const name of [DATABASE, ...JOURNALS]) {
-    if (existsSync(join(state, name))) copyFileSync(join(state, name), join(state, `copy-${name}`));
-  }
-}
-
-/** As an operator does it: the copies under their names, whatever was there removed. */
-function restore(state: string): void {
-  for (const name of JOURNALS) {
-    rmSync(join(state, name), { force: true });
-    if (existsSync(join(state, `copy-${name}`)))
-      renameSync(join(state, `copy-${name}`), join(state, name));
-  }
-  renameSync(join(state, `copy-${DATABASE}`), join(state, DATABASE));
-}
-
-const chmodIfThere = (path: string, mode: number): void => {
-  if (existsSync(path)) chmodSync(path, mode);
-};
-
-function* subsetsOf(names: readonly string[]): Generator<string[]> {
-  for (let bits = 1; bits < 2 ** names.length; bits += 1) {
-    yield names.filter((_, at) => (bits & (2 ** at)) !== 0);
   }
 }

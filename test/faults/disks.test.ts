@@ -5,7 +5,7 @@ import { publishSession } from "./disk-market.ts";
 import { diskFaults } from "./disks.ts";
 import { expectNothingLost } from "./short.ts";
 
-test("each fault a few times: nothing lost", { timeout: 400_000 }, () =>
+test("each fault a few times: nothing lost", { timeout: 600_000 }, () =>
   expectNothingLost(diskFaults),
 );
 

@@ -2,7 +2,7 @@
  * Disks that fail: full, read-only, denied, with files gone; and clocks that jump. The head stays
  * whole, what fails says so clearly, and the next run succeeds once the fault is gone.
  */
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { jumpingClocks } from "./disk-clock.ts";
 import { deniedFolders } from "./disk-denied.ts";
@@ -12,20 +12,25 @@ import { brokenStates } from "./disk-state.ts";
 import type { FaultOptions, FaultRow, Faults } from "./fault.ts";
 
 const PARTS: Readonly<Record<string, Faults>> = {
-  full: fullDisks,
   denied: deniedFolders,
   lost: lostFiles,
   state: brokenStates,
   clock: jumpingClocks,
+  full: fullDisks,
 };
 
 export async function diskFaults(options: FaultOptions): Promise<FaultRow[]> {
   const rows: FaultRow[] = [];
+  // Publishers that have no rights of the owner's must get as far as their store.
+  chmodSync(options.folder, 0o755);
   for (const [name, part] of Object.entries(PARTS)) {
     const folder = join(options.folder, name);
     mkdirSync(folder);
-    rows.push(...(await part({ ...options, folder })));
-    options.say(`${name}: done`);
+    const own = await part({ ...options, folder });
+    for (const { fault, thrown, lost } of own) {
+      options.say(`${name}: ${fault}: ${thrown} thrown, ${lost} lost`);
+    }
+    rows.push(...own);
   }
   return rows;
 }

@@ -1,8 +1,10 @@
 /** Feeds with something done to them: in the table, in the text, in the bytes. */
 import type { Format } from "../../src/feed/source.ts";
 import type { FeedRandom } from "./feed-random.ts";
-import { FEED_KINDS, validTable, written, type Cell, type FeedKind } from "./feed-table.ts";
-import type { FeedTable, Writing } from "./feed-table.ts";
+import { FEED_KINDS, FEED_SESSION, HEAD_SESSION, PLAIN_WRITING } from "./feed-table.ts";
+import { validTable, written, type Cell } from "./feed-table.ts";
+import type { FeedKind, FeedTable, Writing } from "./feed-table.ts";
+import { mutateText, shown } from "./feed-text.ts";
 import {
   COLUMNS,
   DATES,
@@ -24,6 +26,22 @@ export interface Feed {
   readonly story: string;
   /** "published": nothing is wrong with it. "refused": no reading of it is right. */
   readonly outcome: "published" | "refused" | "either";
+}
+
+/** The feed as it is sent when nothing is wrong with it. */
+export function validFeed(kind: FeedKind): Feed {
+  const bytes = Buffer.from(written(validTable(kind), "csv", PLAIN_WRITING));
+  return { kind, format: "csv", bytes, story: "", outcome: "published" };
+}
+
+/** The same for HEAD_SESSION: what quotes name belongs to that one. */
+export function headFeed(kind: FeedKind): Feed {
+  const feed = validFeed(kind);
+  const text = feed.bytes
+    .toString()
+    .replaceAll(FEED_SESSION, HEAD_SESSION)
+    .replace("Sold by the tray", "");
+  return { ...feed, bytes: Buffer.from(text) };
 }
 
 /** A feed of the format with up to six mutations; without any, it is right. */
@@ -174,47 +192,3 @@ const LIST_OF_COLUMN = new Map<string, readonly string[]>([
   ["session_utc", SESSIONS],
   ["source_url", URLS],
 ]);
-
-const PIECES = [
-  ...'" "" , ; \\ { } [ ] : \' # / -- // /* \0 \u001b \u0085 \u2028 \ufeff \u202e \u00a0 💾 ,,, \\u0000 \\ud800'.split(
-    " ",
-  ),
-  "\t",
-  "\n",
-  "\r",
-  "\r\n",
-  "\n\n",
-  "\v",
-  '"\n',
-  ',"',
-  "id,spot_usd\n",
-  '{"id":"dram-0"}',
-];
-
-/** Does one thing to the text: what, and the text. */
-function mutateText(text: string, random: FeedRandom): [string, string] {
-  const at = random.below(text.length + 1);
-  const to = Math.min(text.length, at + 1 + random.below(40));
-  switch (random.below(9)) {
-    case 0:
-      return [`cut off at ${at}`, text.slice(0, at)];
-    case 1:
-      return [`${at} to ${to} gone`, text.slice(0, at) + text.slice(to)];
-    case 2:
-      return [`${at} to ${to} twice`, text.slice(0, to) + text.slice(at)];
-    case 3:
-      return ["semicolons for commas", text.replaceAll(",", ";")];
-    case 4:
-      return ["tabs for commas", text.replaceAll(",", "\t")];
-    case 5:
-      return ["CR for line ends", text.replaceAll(/\r?\n/g, "\r")];
-    case 6:
-      return ["twice", text + text];
-    default: {
-      const piece = random.pick(PIECES);
-      return [`${shown(piece)} at ${at}`, text.slice(0, at) + piece + text.slice(at)];
-    }
-  }
-}
-
-const shown = (text: string): string => JSON.stringify(text.slice(0, 60));

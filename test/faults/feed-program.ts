@@ -7,11 +7,11 @@ import { publish } from "../../src/publish/publish.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { program } from "./disk-program.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
-import type { Feed } from "./feed-mutations.ts";
+import { validFeed, type Feed } from "./feed-mutations.ts";
 import { FeedRandom } from "./feed-random.ts";
 import { requireReadable } from "./feed-refusal.ts";
 import { FEED_KINDS, FEED_SESSION } from "./feed-table.ts";
-import { contentOf, FeedTrials, validFeed } from "./feed-trial.ts";
+import { contentOf, FeedTrials } from "./feed-trial.ts";
 
 const NOW = "2026-11-21T00:05:00Z";
 
@@ -23,7 +23,7 @@ export async function throwAtProgram(
 ): Promise<FaultRow> {
   const fault = "feeds through the program";
   const random = new FeedRandom(seed, fault);
-  const trials = await FeedTrials.begin(publish, random);
+  const trials = await FeedTrials.begin(publish, random, 1);
   const tally = new Tally(fault, say);
   for (let number = 0; number < count; number += 1) {
     const feed = feedOf(random);

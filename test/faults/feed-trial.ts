@@ -1,20 +1,15 @@
 /** Throws one feed at publish, and proves what became of it: published right, or refused by line. */
 import assert from "node:assert/strict";
-import { parse } from "csv-parse/sync";
-import exceljs from "exceljs";
 import type { Source } from "../../src/feed/source.ts";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import type { publish as realPublish, PublishResult } from "../../src/publish/publish.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
-import type { Feed } from "./feed-mutations.ts";
+import { headFeed, validFeed, type Feed } from "./feed-mutations.ts";
+import { requirePublished, requireWhole } from "./feed-published.ts";
 import type { FeedRandom } from "./feed-random.ts";
-import { expectedContracts, isSameText, plainRows, type PlainRow } from "./feed-reading.ts";
 import { requireRefusal } from "./feed-refusal.ts";
-import { FEED_KINDS, FEED_SESSION, HEAD_SESSION, PLAIN_WRITING } from "./feed-table.ts";
-import { validTable, written, type FeedKind } from "./feed-table.ts";
+import { FEED_KINDS, FEED_SESSION, HEAD_SESSION, type FeedKind } from "./feed-table.ts";
 
 export type Publish = typeof realPublish;
 
@@ -33,31 +28,42 @@ class WatchedStore extends MemoryStore {
   }
 }
 
-/** Every so many snapshots are verified whole, workbook and all. */
-const VERIFIED_ONE_IN = 20;
-
 export class FeedTrials {
   readonly #publish: Publish;
   readonly #random: FeedRandom;
   readonly #head: ReadonlyMap<string, Buffer>;
+  readonly #verifiedOneIn: number;
   #published = 0;
 
-  private constructor(publish: Publish, random: FeedRandom, head: ReadonlyMap<string, Buffer>) {
+  private constructor(
+    publish: Publish,
+    random: FeedRandom,
+    verifiedOneIn: number,
+    head: ReadonlyMap<string, Buffer>,
+  ) {
     this.#publish = publish;
     this.#random = random;
+    this.#verifiedOneIn = verifiedOneIn;
     this.#head = head;
   }
 
-  /** Publishes HEAD_SESSION, on which every feed of FEED_SESSION is then tried. */
-  static async begin(publish: Publish, random: FeedRandom): Promise<FeedTrials> {
+  /**
+   * Publishes HEAD_SESSION, on which every feed of FEED_SESSION is then tried. One in so many
+   * snapshots is verified whole, workbook and all.
+   */
+  static async begin(
+    publish: Publish,
+    random: FeedRandom,
+    verifiedOneIn: number,
+  ): Promise<FeedTrials> {
     const store = new MemoryStore();
-    const trials = new FeedTrials(publish, random, new Map());
+    const trials = new FeedTrials(publish, random, verifiedOneIn, new Map());
     await trials.#run(
       store,
       HEAD_SESSION,
       ["catalog", "quotes"].map((kind) => headFeed(kind as FeedKind)),
     );
-    return new FeedTrials(publish, random, await contentOf(store));
+    return new FeedTrials(publish, random, verifiedOneIn, await contentOf(store));
   }
 
   /** The store as it is before each feed. */
@@ -69,7 +75,7 @@ export class FeedTrials {
   }
 
   /** Throws where the feed was neither published right nor refused by line. */
-  async throw(feed: Feed, { verified = false } = {}): Promise<"published" | "refused"> {
+  async throw(feed: Feed): Promise<"published" | "refused"> {
     const store = await this.store();
     const feeds = FEED_KINDS.map((kind) => (kind === feed.kind ? feed : validFeed(kind)));
     let result: PublishResult;
@@ -84,7 +90,7 @@ export class FeedTrials {
     assert.notEqual(feed.outcome, "refused", "published");
     await requirePublished(store, result, feeds);
     this.#published += 1;
-    if (verified || this.#published % VERIFIED_ONE_IN === 0) await requireWhole(store, result);
+    if (this.#published % this.#verifiedOneIn === 0) await requireWhole(store, result);
     return "published";
   }
 
@@ -116,22 +122,6 @@ export class FeedTrials {
   }
 }
 
-/** The feed as it is sent when nothing is wrong with it. */
-export function validFeed(kind: FeedKind): Feed {
-  const bytes = Buffer.from(written(validTable(kind), "csv", PLAIN_WRITING));
-  return { kind, format: "csv", bytes, story: "", outcome: "published" };
-}
-
-/** The same for HEAD_SESSION: what quotes name belongs to that one. */
-function headFeed(kind: FeedKind): Feed {
-  const feed = validFeed(kind);
-  const text = feed.bytes
-    .toString()
-    .replaceAll(FEED_SESSION, HEAD_SESSION)
-    .replace("Sold by the tray", "");
-  return { ...feed, bytes: Buffer.from(text) };
-}
-
 /** Every object of the store. */
 export async function contentOf(store: ObjectStore): Promise<Map<string, Buffer>> {
   const content = new Map<string, Buffer>();
@@ -156,88 +146,6 @@ function sourceOf({ kind, format, bytes }: Feed, random: FeedRandom): Source {
       }
     },
   };
-}
-
-/** The payloads say what a plain reading of the feeds says. */
-async function requirePublished(
-  store: ObjectStore,
-  { snapshot, outcome }: PublishResult,
-  feeds: readonly Feed[],
-): Promise<void> {
-  assert.equal(outcome, "published");
-  const read = async (path: string) =>
-    JSON.parse(String(await store.get(snapshotFileKey(snapshot, path))));
-  const rows = new Map(feeds.map((feed) => [feed.kind, plainRows(feed)]));
-  const expected = expectedContracts([
-    { kind: "quotes", rows: plainRows(headFeed("quotes")), session: HEAD_SESSION },
-    { kind: "closes", rows: rows.get("closes") ?? [], session: FEED_SESSION },
-    { kind: "quotes", rows: rows.get("quotes") ?? [], session: FEED_SESSION },
-  ]);
-  const board = await read(FILES.board("pro"));
-  const records = new Map<string, Record<string, unknown>>();
-  for (const record of [...board.memory, ...board.semiconductor]) records.set(record.id, record);
-  const catalog = rows.get("catalog") as PlainRow[];
-  assert.deepEqual([...records.keys()].sort(), catalog.map(({ id }) => id).sort());
-  for (const row of catalog) {
-    const id = row["id"] as string;
-    const contract = expected.get(id);
-    assert.ok(contract, `${id} has no level`);
-    const record = records.get(id);
-    assert.deepEqual(
-      [record?.["spot_usd"], record?.["basis"], record?.["as_of"], record?.["ai_exposure_pct"]],
-      [contract.spotUsd, contract.basis, contract.asOf, Number(row["ai_exposure_pct"])],
-      id,
-    );
-    for (const name of ["ticker", "name", "segment", "unit"]) {
-      const [published, given] = [record?.[name], row[name] ?? ""];
-      assert.ok(isSameText(published, given), `${id} ${name}: ${String(published)}, not ${given}`);
-    }
-    assert.deepEqual((await read(FILES.contract("pro", id))).history, contract.history, id);
-  }
-  requireNoFormula(String(await store.get(snapshotFileKey(snapshot, FILES.csv("pro")))));
-  const report = String(await store.get(snapshotFileKey(snapshot, FILES.report)));
-  assert.ok(!/<img src=x|<script>alert/.test(report), "the report runs a name");
-}
-
-/** Every file is what the manifest says, the formats agree, and no cell of the workbook is run. */
-async function requireWhole(
-  store: ObjectStore,
-  { snapshot, manifest }: PublishResult,
-): Promise<void> {
-  assert.deepEqual((await verifySnapshots(store, null)).damages, []);
-  for (const { path } of manifest.files) {
-    const bytes = (await store.get(snapshotFileKey(snapshot, path))) as Buffer;
-    if (path.endsWith(".json")) JSON.parse(bytes.toString("utf8"));
-    if (path.endsWith(".csv")) requireNoFormula(bytes.toString("utf8"));
-    if (path.endsWith(".xlsx")) await requirePlainCells(bytes);
-  }
-}
-
-const NUMBER_COLUMNS = /_(?:usd|pct|gb)$|^usd_per_gb$/;
-
-function requireNoFormula(csv: string): void {
-  // As lenient programs read it, to which any line break is one.
-  const rows: Record<string, string>[] = parse(csv, {
-    columns: true,
-    record_delimiter: ["\r\n", "\n", "\r"],
-  });
-  for (const [name, cell] of rows.flatMap((row) => Object.entries(row))) {
-    const allowed = NUMBER_COLUMNS.test(name) ? /^(?:-?\d+(?:\.\d+)?)?$/ : /^(?![=+\-@\t\r])/;
-    assert.match(cell, allowed, `${name} would be run`);
-  }
-}
-
-async function requirePlainCells(bytes: Buffer): Promise<void> {
-  const workbook = new exceljs.Workbook();
-  await workbook.xlsx.load(bytes as unknown as Parameters<typeof workbook.xlsx.load>[0]);
-  workbook.eachSheet((sheet) =>
-    sheet.eachRow((row) =>
-      row.eachCell((cell) => {
-        assert.notEqual(cell.type, exceljs.ValueType.Formula, cell.address);
-        assert.match(cell.hyperlink ?? "https://", /^https?:\/\//i);
-      }),
-    ),
-  );
 }
 
 const detailsOf = (error: unknown): string =>

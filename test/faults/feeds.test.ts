@@ -8,7 +8,7 @@ import { FEED_SESSION } from "./feed-table.ts";
 import type { Publish } from "./feed-trial.ts";
 import { feedFaults, throwFeeds } from "./feeds.ts";
 
-test("2,000 feeds and some through the program: nothing lost", { timeout: 400_000 }, () =>
+test("2,000 feeds and some through the program: nothing lost", { timeout: 600_000 }, () =>
   expectNothingLost(feedFaults),
 );
 

@@ -75,11 +75,13 @@ export class Callers {
 
   /** Adds the accounts; the trial lapses after `trialDays`. */
   async addAccounts(trialDays: number): Promise<void> {
-    for (const [name, tier] of Object.entries(ACCOUNTS)) {
-      const trial = name === "trial" ? ["--trial-days", String(trialDays)] : [];
-      const ran = await this.#command(["accounts", "add", name, "--tier", tier, ...trial]);
-      requireCode(ran, `accounts add ${name}`, 0);
-    }
+    await Promise.all(
+      Object.entries(ACCOUNTS).map(async ([name, tier]) => {
+        const trial = name === "trial" ? ["--trial-days", String(trialDays)] : [];
+        const ran = await this.#command(["accounts", "add", name, "--tier", tier, ...trial]);
+        requireCode(ran, `accounts add ${name}`, 0);
+      }),
+    );
   }
 
   async createKey(account: Account, ends: KeyedCaller["ends"] = null): Promise<KeyedCaller> {

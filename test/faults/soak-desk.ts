@@ -92,7 +92,6 @@ async function rotateKey(life: SoakLife): Promise<void> {
 async function revokeKey(life: SoakLife): Promise<void> {
   const account: Account = life.draws.pick(["small", "large"]);
   const caller = life.draws.pick(life.callers.standing(account));
-  caller.ends = null;
   await follow(life, [caller], "invalid_key", ["keys", "revoke", caller.keyId]);
   await followed(life, [await life.callers.createKey(account)], "ok");
 }

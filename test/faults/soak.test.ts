@@ -39,18 +39,19 @@ describe.skipIf(redis === null)("what is lost on purpose is counted as lost", ()
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const losses: [string, (life: SoakLife) => Promise<void>][] = [
-    ["a call that nobody answered for", charged],
-    ["an answer that no proxy was to give", allowed],
-    ["a level that nobody gave", levelled],
-    ["a publication that nobody made", published],
-    ["an answer in other bytes", rewritten],
+  const losses: [string, RegExp, (life: SoakLife) => Promise<void>][] = [
+    ["a call that nobody answered for", /the calls of small are counted: \d+, expected/, charged],
+    ["an answer that no proxy was to give", /200, expected invalid_key/, allowed],
+    ["a level that nobody gave", /The pro board has .* expected .*#123\.4567/, levelled],
+    ["a publication that nobody made", /Number of publications is 1, expected 2/, published],
+    ["an answer in other bytes", /SHA-256 of pro\/index\.json is/, rewritten],
   ];
-  test.for(losses)("%s", { timeout: 60_000 }, async ([what, lose]) => {
+  test.for(losses)("%s", { timeout: 60_000 }, async ([what, message, lose]) => {
     const told: string[] = [];
     const tally = new Tally(what, (text) => told.push(text));
     await tally.throw("planted", () => lose(life));
     expect({ told, ...tally.row }).toMatchObject({ thrown: 1, survived: 0, lost: 1 });
+    expect(told.join("\n")).toMatch(message);
     // Nothing else is wrong with what it was planted in.
     await checkLife(life);
   });

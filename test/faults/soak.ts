@@ -41,7 +41,7 @@ interface Plan {
 /** All of them cross a month's end. */
 const PLANS = {
   full: { first: "2026-11-16T00Z", days: 30, faultsPerSession: 1.5, trialDays: 10 },
-  short: { first: "2026-11-29T00Z", days: 4, faultsPerSession: 1, trialDays: 2 },
+  short: { first: "2026-11-29T00Z", days: 4, faultsPerSession: 0.6, trialDays: 2 },
   s3: { first: "2026-11-30T00Z", days: 3, faultsPerSession: 1.5, trialDays: 2 },
 } as const satisfies Record<string, Plan>;
 

@@ -1,0 +1,86 @@
+/** The package as it is packed: compiled, whole, and nothing in it that it does not need. */
+import { execFile, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { PROGRAM } from "../../src/version.ts";
+import { catalogOf, quotesOf } from "./market.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const run = promisify(execFile);
+
+let folder: string;
+let files: string[];
+let bin: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "chipboard-package-"));
+  // Packed from a copy: packing compiles beside the sources, and other tests run on these.
+  await run("git", ["clone", "-q", ROOT, join(folder, "copy")]);
+  await run("cp", ["-r", "src", "bin", "package.json", join(folder, "copy")], { cwd: ROOT });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "copy/node_modules"));
+  const packed = await run("npm", ["pack", "--json", "--pack-destination", folder], {
+    cwd: join(folder, "copy"),
+  });
+  const listed = JSON.parse(packed.stdout.slice(packed.stdout.indexOf("[\n")));
+  files = listed[0].files.map(({ path }: { path: string }) => path);
+  // As installed: below node_modules, where Node runs no TypeScript.
+  const place = join(folder, "node_modules");
+  mkdirSync(join(place, "chipboard"), { recursive: true });
+  const archive = join(folder, listed[0].filename);
+  await run("tar", ["xzf", archive, "--strip-components=1", "-C", join(place, "chipboard")]);
+  symlinkSync(join(ROOT, "node_modules"), join(place, "chipboard/node_modules"));
+  bin = join(place, "chipboard/bin/chipboard.js");
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const chipboard = (args: string, now = "2026-11-21T00:05:00Z"): Promise<{ stdout: string }> =>
+  run(process.execPath, [bin, ...args.split(" ")], {
+    cwd: folder,
+    env: { ...process.env, CHIPBOARD_NOW: now },
+  });
+
+test("holds what was compiled, the texts, and no source or test", () => {
+  expect(files).toContain("README.md");
+  expect(files).toContain("dist/src/demo/catalog.csv");
+  const others = files.filter((path) => !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|csv)$/.test(path));
+  expect(others.toSorted()).toEqual([
+    "CHANGELOG.md",
+    "README.md",
+    "SECURITY.md",
+    "bin/chipboard.js",
+    "dist/package.json",
+    "package.json",
+  ]);
+});
+
+test("names its version, publishes and serves, in one process and in several", async () => {
+  expect((await chipboard("--version")).stdout).toBe(`${PROGRAM.version}\n`);
+  writeFileSync(join(folder, "c.csv"), catalogOf(["a", "b"]));
+  writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1, b: 2 }));
+  await chipboard("publish --catalog c.csv --quotes q.csv --store store");
+  for (const workers of ["1", "2"]) {
+    const options = ["--store", "store", "--port", "0", "--metrics-port", "off"];
+    const child = spawn(process.execPath, [bin, "serve", ...options, "--workers", workers], {
+      cwd: folder,
+      env: { ...process.env, CHIPBOARD_NOW: "2026-11-21T00:05:00Z" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const exit = new Promise((resolve) => child.once("exit", resolve));
+    try {
+      const line = await new Promise<string>((resolve) =>
+        child.stdout.once("data", (piece: Buffer) => resolve(String(piece))),
+      );
+      const url = /http:\S+/.exec(line)?.[0] ?? "";
+      const headers = { "accept-encoding": "gzip" };
+      const board = await fetch(`${url}/api/public/v1/prices`, { headers });
+      // Coded by the second thread, whose script is compiled as well.
+      expect([board.status, board.headers.get("content-encoding")]).toEqual([200, "gzip"]);
+      expect((await fetch(url)).status).toBe(200);
+    } finally {
+      child.kill("SIGTERM");
+    }
+    expect(await exit).toBe(0);
+  }
+});

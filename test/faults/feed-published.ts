@@ -1,0 +1,93 @@
+/** Whether a snapshot is what its feeds say: in the payloads, in the exports, in every format. */
+import assert from "node:assert/strict";
+import { parse } from "csv-parse/sync";
+import exceljs from "exceljs";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import type { PublishResult } from "../../src/publish/publish.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import { headFeed, type Feed } from "./feed-mutations.ts";
+import { expectedContracts, isSameText, plainRows, type PlainRow } from "./feed-reading.ts";
+import { FEED_SESSION, HEAD_SESSION } from "./feed-table.ts";
+
+/** The payloads say what a plain reading of the feeds says. */
+export async function requirePublished(
+  store: ObjectStore,
+  { snapshot, outcome }: PublishResult,
+  feeds: readonly Feed[],
+): Promise<void> {
+  assert.equal(outcome, "published");
+  const read = async (path: string) =>
+    JSON.parse(String(await store.get(snapshotFileKey(snapshot, path))));
+  const rows = new Map(feeds.map((feed) => [feed.kind, plainRows(feed)]));
+  const expected = expectedContracts([
+    { kind: "quotes", rows: plainRows(headFeed("quotes")), session: HEAD_SESSION },
+    { kind: "closes", rows: rows.get("closes") ?? [], session: FEED_SESSION },
+    { kind: "quotes", rows: rows.get("quotes") ?? [], session: FEED_SESSION },
+  ]);
+  const board = await read(FILES.board("pro"));
+  const records = new Map<string, Record<string, unknown>>();
+  for (const record of [...board.memory, ...board.semiconductor]) records.set(record.id, record);
+  const catalog = rows.get("catalog") as PlainRow[];
+  assert.deepEqual([...records.keys()].sort(), catalog.map(({ id }) => id).sort());
+  for (const row of catalog) {
+    const id = row["id"] as string;
+    const contract = expected.get(id);
+    assert.ok(contract, `${id} has no level`);
+    const record = records.get(id);
+    assert.deepEqual(
+      [record?.["spot_usd"], record?.["basis"], record?.["as_of"], record?.["ai_exposure_pct"]],
+      [contract.spotUsd, contract.basis, contract.asOf, Number(row["ai_exposure_pct"])],
+      id,
+    );
+    for (const name of ["ticker", "name", "segment", "unit"]) {
+      const [published, given] = [record?.[name], row[name] ?? ""];
+      assert.ok(isSameText(published, given), `${id} ${name}: ${String(published)}, not ${given}`);
+    }
+    assert.deepEqual((await read(FILES.contract("pro", id))).history, contract.history, id);
+  }
+  requireNoFormula(String(await store.get(snapshotFileKey(snapshot, FILES.csv("pro")))));
+  const report = String(await store.get(snapshotFileKey(snapshot, FILES.report)));
+  assert.ok(!/<img src=x|<script>alert/.test(report), "the report runs a name");
+}
+
+/** Every file is what the manifest says, the formats agree, and no cell of the workbook is run. */
+export async function requireWhole(
+  store: ObjectStore,
+  { snapshot, manifest }: PublishResult,
+): Promise<void> {
+  assert.deepEqual((await verifySnapshots(store, null)).damages, []);
+  for (const { path } of manifest.files) {
+    const bytes = (await store.get(snapshotFileKey(snapshot, path))) as Buffer;
+    if (path.endsWith(".json")) JSON.parse(bytes.toString("utf8"));
+    if (path.endsWith(".csv")) requireNoFormula(bytes.toString("utf8"));
+    if (path.endsWith(".xlsx")) await requirePlainCells(bytes);
+  }
+}
+
+const NUMBER_COLUMNS = /_(?:usd|pct|gb)$|^usd_per_gb$/;
+
+function requireNoFormula(csv: string): void {
+  // As lenient programs read it, to which any line break is one.
+  const rows: Record<string, string>[] = parse(csv, {
+    columns: true,
+    record_delimiter: ["\r\n", "\n", "\r"],
+  });
+  for (const [name, cell] of rows.flatMap((row) => Object.entries(row))) {
+    const allowed = NUMBER_COLUMNS.test(name) ? /^(?:-?\d+(?:\.\d+)?)?$/ : /^(?![=+\-@\t\r])/;
+    assert.match(cell, allowed, `${name} would be run`);
+  }
+}
+
+async function requirePlainCells(bytes: Buffer): Promise<void> {
+  const workbook = new exceljs.Workbook();
+  await workbook.xlsx.load(bytes as unknown as Parameters<typeof workbook.xlsx.load>[0]);
+  workbook.eachSheet((sheet) =>
+    sheet.eachRow((row) =>
+      row.eachCell((cell) => {
+        assert.notEqual(cell.type, exceljs.ValueType.Formula, cell.address);
+        assert.match(cell.hyperlink ?? "https://", /^https?:\/\//i);
+      }),
+    ),
+  );
+}

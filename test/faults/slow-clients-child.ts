@@ -1,0 +1,25 @@
+/** A proxy of `STORE` and `STATE` whose connections have the limits given (JSON), to be killed. */
+import { openGatekeeper } from "../../src/access/open-state.ts";
+import { createClock } from "../../src/clock.ts";
+import { createLogger } from "../../src/proxy/log.ts";
+import { startProxy } from "../../src/proxy/server.ts";
+import { openStore } from "../../src/store/open-store.ts";
+
+const [store, state, limits] = process.argv.slice(2) as [string, string, string];
+const clock = createClock(process.env["CHIPBOARD_NOW"]);
+const { url } = await startProxy({
+  store: await openStore(store),
+  gatekeeper: await openGatekeeper(state, clock),
+  clock,
+  log: createLogger({ level: "info", requests: "problems" }, clock),
+  host: "127.0.0.1",
+  port: 0,
+  metricsPort: null,
+  pollMs: 3_600_000,
+  graceMs: 3_600_000,
+  trustedHops: 0,
+  tls: null,
+  cacheBytes: 256_000_000,
+  limits: JSON.parse(limits),
+});
+console.log(`listening on ${url}`);

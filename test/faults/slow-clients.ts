@@ -1,0 +1,167 @@
+/**
+ * Slow clients: a thousand that send a byte a second, and as many that read one. Ordinary callers
+ * must keep half of the throughput that they have without them, and get the right answers; the slow
+ * ones must get theirs, or be let go of within the proxy's limits.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseSession, type Session } from "../../src/market/session.ts";
+import { API } from "../../src/proxy/routes.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits } from "../../src/proxy/server.ts";
+import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import { settled } from "../bench/server.ts";
+import { Callers } from "./caller-load.ts";
+import { addAccount, contractId, Proxy, publishMarket, SESSION } from "./caller-service.ts";
+import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
+import type { SlowEnd } from "./slow-clients-crowd.ts";
+import { CrowdThread } from "./slow-clients-thread.ts";
+
+const CHILD = new URL("./slow-clients-child.ts", import.meta.url).pathname;
+/** Each with a level and no history: a board of half a megabyte. */
+const CONTRACTS = 1_200;
+/**
+ * `settleMs` pass after a crowd came or left: what counts is how it is beside it, not the half
+ * gigabyte that the readers are sent when they come.
+ */
+const SCALES = {
+  full: { clients: 1_000, windows: 5, windowMs: 3_000, settleMs: 2_500 },
+  short: { clients: 200, windows: 3, windowMs: 1_000, settleMs: 1_000 },
+} as const;
+/** The short run does not wait for minutes. */
+const SHORT_LIMITS = { headersMs: 5_000, stalledMs: 4_000, keepAliveMs: 6_000 } as const;
+const ORDINARY_CONNECTIONS = 16;
+/** Of the throughput without slow clients. */
+const KEPT_MIN = 0.5;
+/** Beyond the proxy's limits, for its timers and a busy machine. */
+const PATIENCE_MS = 10_000;
+/** Where anything was written since a socket's timer was set, Node looks a second time. */
+const STALLED_LOOKS = 2;
+
+export const slowClientFaults: Faults = async (options) => {
+  const { scale, folder } = options;
+  const store = await publishMarket(folder, CONTRACTS, 0);
+  const state = join(folder, "state");
+  const { key } = await addAccount(state, "pro");
+  const log = join(folder, "slow.log");
+  const proxy =
+    scale === "full"
+      ? await Proxy.serve(["--store", store, "--state", state, "--poll", "1h"], { log })
+      : await Proxy.start([store, state, JSON.stringify(SHORT_LIMITS)], { log, script: CHILD });
+  const limits = scale === "full" ? CONNECTION_LIMITS : { ...CONNECTION_LIMITS, ...SHORT_LIMITS };
+  try {
+    return await throwSlowClients({ ...options, store, key, limits, proxy });
+  } finally {
+    await proxy.kill();
+  }
+};
+
+interface Run extends FaultOptions {
+  readonly store: string;
+  readonly key: string;
+  readonly limits: ConnectionLimits;
+  readonly proxy: Proxy;
+}
+
+async function throwSlowClients(run: Run): Promise<FaultRow[]> {
+  const { scale, say, store, key, limits, proxy } = run;
+  const { clients, windows, windowMs, settleMs } = SCALES[scale];
+  const session = { session: parseSession(SESSION) as Session, revision: 1 };
+  const fileOf = (path: string): Buffer =>
+    readFileSync(join(store, snapshotFileKey(session, path)));
+  const ordinary = {
+    url: `${proxy.url}${API}/prices/${contractId(0)}`,
+    expected: fileOf(FILES.contract("pro", contractId(0))),
+    key,
+  };
+  const board = fileOf(FILES.board("pro"));
+  const crowd = { port: proxy.port, key, clients, path: `${API}/prices`, body: board };
+  // Its files are compressed first, and the first answers are slow.
+  await settled(proxy.pid);
+  await measure(ordinary, windowMs);
+
+  const without: Window[] = [];
+  const beside: Window[] = [];
+  const come = async (): Promise<CrowdThread> => {
+    const slow = await CrowdThread.open(crowd);
+    await delay(settleMs);
+    return slow;
+  };
+  let slow = await come();
+  for (let window = 0; window < windows; window += 1) {
+    beside.push(await measure(ordinary, windowMs));
+    await slow.leave();
+    await delay(settleMs);
+    without.push(await measure(ordinary, windowMs));
+    slow = await come();
+  }
+  beside.push(await measure(ordinary, windowMs));
+  // The last crowd stays until the proxy has had enough of it.
+  const ends = await slow.stay({
+    sendersMs: limits.headersMs + PATIENCE_MS,
+    readersMs: Math.max(STALLED_LOOKS * limits.stalledMs, limits.keepAliveMs) + PATIENCE_MS,
+    readMs: PATIENCE_MS,
+  });
+
+  const rates = { beside: medianRate(beside), without: medianRate(without) };
+  say(`${rates.beside} calls a second beside slow clients, ${rates.without} without (medians)`);
+  const throughput = new Tally("ordinary callers beside slow clients", say);
+  const wrong = [...beside, ...without].reduce((sum, { wrong: count }) => sum + count, 0);
+  const thrown = 2 * clients * (windows + 1);
+  const isKept = keepsThroughput(rates);
+  throughput.note(
+    thrown,
+    isKept ? Math.min(thrown, wrong) : thrown,
+    `${JSON.stringify(rates)}, ${wrong} wrong answers`,
+  );
+  return [
+    throughput.row,
+    endsRow("senders of a byte a second", ends.senders, say),
+    endsRow("readers of a byte a second", ends.readers, say),
+  ];
+}
+
+export const keepsThroughput = (rates: { beside: number; without: number }): boolean =>
+  rates.beside >= KEPT_MIN * rates.without;
+
+function endsRow(fault: string, ends: readonly SlowEnd[], say: FaultOptions["say"]): FaultRow {
+  const tally = new Tally(fault, say);
+  const failures = ends.map(({ failure }) => failure).filter((failure) => failure !== null);
+  tally.note(ends.length, failures.length, [...new Set(failures)].slice(0, 5).join("; "));
+  const counts = new Map<string, number>();
+  for (const { how } of ends) counts.set(how, (counts.get(how) ?? 0) + 1);
+  say(`${fault}: ${[...counts].map(([how, count]) => `${count} ${how}`).join(", ")}`);
+  return tally.row;
+}
+
+interface Window {
+  /** Whole answers a second. */
+  readonly rate: number;
+  readonly wrong: number;
+}
+
+async function measure(
+  { url, key, expected }: { url: string; key: string; expected: Buffer },
+  windowMs: number,
+): Promise<Window> {
+  const callers = new Callers(ORDINARY_CONNECTIONS);
+  const startedAt = performance.now();
+  let answers = 0;
+  let wrong = 0;
+  try {
+    await callers.all(async () => {
+      const { status, body } = await callers.get(url, key);
+      if (status === 200 && body.equals(expected)) answers += 1;
+      else wrong += 1;
+      return performance.now() < startedAt + windowMs;
+    });
+  } finally {
+    callers.close();
+  }
+  return { rate: (answers / (performance.now() - startedAt)) * 1_000, wrong };
+}
+
+const medianRate = (windows: readonly Window[]): number => {
+  const rates = windows.map(({ rate }) => rate).sort((a, b) => a - b);
+  return Math.round(rates[Math.floor(rates.length / 2)] as number);
+};
