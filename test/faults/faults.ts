@@ -1,6 +1,6 @@
 /**
  * `npm run faults`: throws every fault as often as SECURITY.md says, and prints what came of it.
- * Exits with 1 where anything was lost. Takes about half an hour; the tests throw fewer of each.
+ * Exits with 1 where anything was lost. Takes about an hour; the tests throw fewer of each.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

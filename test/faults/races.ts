@@ -14,7 +14,7 @@ import { RaceOrders } from "./race-orders.ts";
 
 const COUNTS = {
   short: { orders: 200, folder: 20, S3: 5, crowds: 1 },
-  full: { orders: 5_000, folder: 200, S3: 200, crowds: 10 },
+  full: { orders: 2_000, folder: 200, S3: 200, crowds: 10 },
 } as const;
 const PUBLISHERS = 20;
 const TOLD_EVERY = 250;
