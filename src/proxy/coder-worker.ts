@@ -9,7 +9,7 @@ const BROTLI_QUALITY = { small: 9, large: 5 };
 const LARGE_BYTES = 64 * 1024;
 
 // On Linux this is the priority of the calling thread; elsewhere it would be the whole process's.
-if (process.platform === "linux") setPriority(osConstants.priority.PRIORITY_LOW);
+if (process.platform === "linux") setPriority(osConstants.priority.PRIORITY_BELOW_NORMAL);
 
 parentPort?.on("message", (plain: Uint8Array) => {
   const quality = plain.length < LARGE_BYTES ? BROTLI_QUALITY.small : BROTLI_QUALITY.large;

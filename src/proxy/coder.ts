@@ -1,7 +1,8 @@
 /**
  * Makes the coded forms of bodies (br, gzip) beside the answers: in a thread of its own, one body
- * after another, which on Linux runs only when nothing else wants the core. So a snapshot of any
- * size is prepared under load without answers waiting for it.
+ * after another, which on Linux gets a tenth of a core that others want. So a snapshot of any size is
+ * prepared under load without answers waiting long for it. (The lowest priority would be a hundredth:
+ * on a core that answers keep busy a snapshot of 110 contracts then takes half a minute to load.)
  *
  * The thread is started when there is something to do, and ends when there is nothing for a while.
  */
