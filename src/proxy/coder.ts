@@ -26,7 +26,6 @@ export interface CodedMessage {
 interface Job {
   readonly plain: Buffer;
   readonly resolve: (forms: CodedForms) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 const queue: Job[] = [];
@@ -34,10 +33,13 @@ let running: Job | null = null;
 let worker: Worker | null = null;
 let idle: NodeJS.Timeout | undefined;
 
-/** The forms of `plain` that are smaller than it. Rejects where the thread cannot go on. */
+/**
+ * The forms of `plain` that are smaller than it. Never rejects: where the thread fails there are
+ * none, the process is warned, and the next body gets another thread.
+ */
 export function codedForms(plain: Buffer): Promise<CodedForms> {
-  return new Promise((resolve, reject) => {
-    queue.push({ plain, resolve, reject });
+  return new Promise((resolve) => {
+    queue.push({ plain, resolve });
     next();
   });
 }
@@ -64,7 +66,7 @@ function start(): Worker {
     const bytes = running?.plain.length ?? 0;
     if (br.length < bytes) forms.set("br", Buffer.from(br.buffer));
     if (gzip.length < bytes) forms.set("gzip", Buffer.from(gzip.buffer));
-    settle((job) => job.resolve(forms));
+    settle(forms);
   });
   let failure: unknown = new Error("The thread that codes bodies has ended");
   started.on("error", (error) => (failure = error));
@@ -72,7 +74,10 @@ function start(): Worker {
     // One that was let go of leaves nothing behind; what runs now is another's.
     if (worker !== started) return;
     worker = null;
-    settle((job) => job.reject(failure));
+    process.emitWarning(
+      `A body of ${running?.plain.length ?? 0} bytes is not coded: ${String(failure)}`,
+    );
+    settle(new Map());
   });
   return started;
 }
@@ -84,8 +89,8 @@ function letGo(): void {
   void idleWorker?.terminate();
 }
 
-function settle(tell: (job: Job) => void): void {
-  if (running !== null) tell(running);
+function settle(forms: CodedForms): void {
+  running?.resolve(forms);
   running = null;
   next();
 }

@@ -113,7 +113,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   try {
     const pages = new Pages(await documentationPages(), clock.now());
     await live.start();
-    pages.prepare().catch((error: unknown) => log.error({ err: error }, "pages not compressed"));
+    void pages.prepare();
     const { trustedHops } = options;
     const { stalledMs, keepAliveMs } = limits;
     const app = createApp({
