@@ -8,7 +8,8 @@ import { PROGRAM } from "../version.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { PageSource } from "./pages.ts";
 import { PROBLEMS, type Problem } from "./problem.ts";
-import { DOCS_ASSETS, DOCS_PATH, OPENAPI_PATH } from "./routes.ts";
+import { guidePage } from "./guide-page.ts";
+import { DOCS_ASSETS, DOCS_PATH, GUIDE_PATH, OPENAPI_PATH } from "./routes.ts";
 
 /** Swagger UI sets inline styles and draws its icons from data: URLs. */
 const CONTENT_SECURITY_POLICY = [
@@ -30,9 +31,15 @@ export async function documentationPages(): Promise<readonly PageSource[]> {
     headers: { "x-content-type-options": "nosniff" },
   });
   const page = text(DOCS_PATH, "text/html; charset=utf-8", html());
+  const guide = text(GUIDE_PATH, "text/html; charset=utf-8", guidePage());
   const [script, style, bundle] = DOCS_ASSETS;
+  const guarded = (html: PageSource): PageSource => ({
+    ...html,
+    headers: { ...html.headers, "content-security-policy": CONTENT_SECURITY_POLICY },
+  });
   return [
-    { ...page, headers: { ...page.headers, "content-security-policy": CONTENT_SECURITY_POLICY } },
+    guarded(page),
+    guarded(guide),
     text(OPENAPI_PATH, "application/json", `${JSON.stringify(openApiDocument(), null, 1)}\n`),
     text(script, "text/javascript; charset=utf-8", SCRIPT),
     text(style, "text/css; charset=utf-8", await swaggerFile("swagger-ui.css")),
@@ -83,7 +90,7 @@ main, header { max-width: 1460px; margin: 0 auto; padding: 0 20px; box-sizing: b
 </style>
 </head>
 <body>
-<header><p id="status" role="status"></p></header>
+<header><p id="status" role="status"></p><p><a href="guide">Guide</a>: first call, polling, how the numbers are made, recipes.</p></header>
 <main>
 <div id="reference"></div>
 <section id="problems">

@@ -92,6 +92,7 @@ export const XLSX_ROUTE: DataRoute = {
 
 export const OPENAPI_PATH = "/openapi.json";
 export const DOCS_PATH = "/";
+export const GUIDE_PATH = "/guide";
 export const DOCS_ASSETS = [
   "/docs/page.js",
   "/docs/swagger-ui.css",
@@ -99,7 +100,7 @@ export const DOCS_ASSETS = [
 ] as const;
 
 /** Fixed files, made when the proxy starts. */
-export const PAGE_PATHS = [DOCS_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
+export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
 
 export const USAGE_ROUTE: UsageRoute = { kind: "usage", path: `${API}/usage` };
 

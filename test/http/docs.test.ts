@@ -16,6 +16,7 @@ afterAll(() => proxy.close());
 test("the page, its assets and the document are served, named by type, and nothing else", async () => {
   const types = {
     "/": "text/html; charset=utf-8",
+    "/guide": "text/html; charset=utf-8",
     "/openapi.json": "application/json",
     "/docs/page.js": "text/javascript; charset=utf-8",
     "/docs/swagger-ui.css": "text/css; charset=utf-8",

@@ -16,7 +16,7 @@ ajv.addVocabulary(["openapi", "info", "servers", "security", "tags", "paths", "c
 ajv.addSchema(document, "openapi");
 
 /** Addresses that are documentation themselves, not part of the interface. */
-const PAGES = /^\/(docs\/.*)?$/;
+const PAGES = /^\/(guide|docs\/.*)?$/;
 
 export function checkAgainstOpenApi(
   method: string,

@@ -1,0 +1,124 @@
+/**
+ * The guide for those who read prices: how to call, what comes back, how to go on asking, and how
+ * the numbers are made. Tiers and problems come from their tables; the answers shown were given
+ * (guide-examples.json, which a test compares with what the proxy answers).
+ */
+import { TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
+import { PROGRAM } from "../version.ts";
+import examples from "./guide-examples.json" with { type: "json" };
+import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
+import { PROBLEMS } from "./problem.ts";
+import { DOCS_PATH } from "./routes.ts";
+
+const STYLE = `
+body { font: 16px/1.5 sans-serif; color: #26303d; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+pre { background: #f2f4f8; padding: .6rem .8rem; overflow-x: auto; font-size: 13px; line-height: 1.4; }
+code { font-size: 14px; } table { border-collapse: collapse; } h2 { margin-top: 2.2rem; }
+td, th { border-bottom: 1px solid #d8dde7; padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
+@media (prefers-color-scheme: dark) {
+  body { background: #14181f; color: #d9e0ea; } pre { background: #1f2630; } a { color: #8db8ff; }
+  td, th { border-color: #39424f; }
+}`;
+
+export const guidePage = (): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${PROGRAM.name}: a guide for readers of prices</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>Reading prices</h1>
+<p>Price levels of memory and semiconductor contracts, published every 12 hours, at 00:00 and 12:00
+UTC. Everything is a GET and answers in JSON, but for the two exports. The levels on this page are
+made up; ask the service for real ones. <a href=".${DOCS_PATH}">The reference</a> has every field.</p>
+
+<h2>First call</h2>
+<pre>curl -s https://HOST/api/public/v1/prices</pre>
+<p>Without a key you see ten contracts, one session behind.</p>
+${shown("GET /api/public/v1/prices")}
+
+<h2>Keys and tiers</h2>
+<p>Send the key you were given in a header field, as <code>Authorization: Bearer KEY</code> or
+<code>x-api-key: KEY</code>. Never in the address: those end up in logs, and the service refuses it.</p>
+${tierTable()}
+<p>A 200 costs one call; a 304, a refusal and <code>/usage</code> cost none. Every answer says what is
+left in <code>x-ratelimit-remaining</code> (2147483647 stands for no limit).</p>
+
+<h2>Addresses</h2>
+${examples
+  .slice(1, -2)
+  .map(({ request }) => shown(request))
+  .join("\n")}
+<p><code>/export.xlsx</code> is the board as a workbook, for the tier pro.</p>
+
+${POLLING}
+
+<h2>When something is refused</h2>
+<p>Every refusal is a problem document (RFC 9457). Look at its <code>code</code>; the text is for
+people and may change.</p>
+${examples
+  .slice(-2)
+  .map(({ request, tier }) => shown(request, tier))
+  .join("\n")}
+<table><tr><th>code</th><th>status</th><th>what to do</th></tr>
+${Object.entries(PROBLEMS)
+  .map(([code, { status, remedy }]) =>
+    row([`<code>${code}</code>`, String(status), escaped(remedy)]),
+  )
+  .join("\n")}
+</table>
+
+${NUMBERS}
+
+${RECIPES}
+</body>
+</html>
+`;
+
+type Example = (typeof examples)[number];
+
+/** A request with the answer it got. */
+function shown(request: string, tier?: string | null): string {
+  const found = examples.find(
+    (example) => example.request === request && (tier === undefined || example.tier === tier),
+  ) as Example;
+  const key = found.tier === null ? "no key" : `a key of the tier ${found.tier}`;
+  return (
+    `<p><code>${escaped(request)}</code>, ${key}: ${found.status}</p>\n` +
+    `<pre>${escaped(readable(found.body))}</pre>`
+  );
+}
+
+/** JSON with a member a line where it is an object, and what is CSV as it is. */
+const readable = (body: string): string =>
+  body.startsWith("{") ? JSON.stringify(JSON.parse(body), null, 1) : body.replaceAll("\r", "");
+
+function tierTable(): string {
+  const line = (name: string, value: (tier: Tier) => string): string =>
+    row([name, ...TIER_NAMES.map((tier) => escaped(value(TIERS[tier])))]);
+  const history = ({ history: depth }: Tier): string => {
+    if (depth === null) return "none";
+    return "days" in depth ? `${depth.days} days` : `${depth.years} years`;
+  };
+  return `<table><tr><th></th>${TIER_NAMES.map((name) => `<th>${name === "free" ? "no key" : name}</th>`).join("")}</tr>
+${[
+  line("contracts", ({ coverage }) => (coverage === "all" ? "all" : "ten")),
+  line("sessions behind", ({ delaySessions }) => String(delaySessions)),
+  line("history", history),
+  line("index", ({ index, baskets }) =>
+    index ? (baskets ? "and own baskets" : "composite") : "no",
+  ),
+  line("exports", ({ exports }) => exports.join(", ") || "none"),
+  line("calls a month", ({ callsPerMonth }) => callsPerMonth?.toLocaleString("en") ?? "unlimited"),
+  line("licence", ({ license }) => license),
+].join("\n")}
+</table>`;
+}
+
+const row = (cells: readonly string[]): string =>
+  `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

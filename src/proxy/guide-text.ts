@@ -1,0 +1,89 @@
+/** The prose of the guide that no table gives. The numbers are those of guide-examples.json. */
+
+export const POLLING = `<h2>Polling well</h2>
+<ul>
+<li>Keep the <code>ETag</code> of an answer and send it back in <code>If-None-Match</code>: a 304 says
+that nothing is new, has no body and costs no call.</li>
+<li><code>next_session_utc</code> on the board says when the next session is due. Data of it appears
+some minutes later; asking every minute from then on is plenty.</li>
+<li><code>Cache-Control</code> says for how many seconds an answer stands for sure, sixty at most.</li>
+<li><code>delayed_sessions</code>, in every body and as <code>x-delayed-sessions</code>, says how many
+sessions the data is behind: your tier's delay and what the publisher is late by. Look at it before
+you act on a level.</li>
+<li><code>x-snapshot</code> names what you were answered from. Answers with the same one fit together.</li>
+</ul>`;
+
+export const NUMBERS = `<h2>How the numbers are made</h2>
+<p>All arithmetic is exact and rounded once, half away from zero. You can do it again with the
+answers above.</p>
+<h3>Level, basis, as_of</h3>
+<p><code>spot_usd</code> is the level as it was given. <code>basis</code> says how it came about:
+<code>reported</code>, <code>assessed</code>, <code>estimated</code>, or <code>carried</code> where no
+level was given for the session, so that the last one stands. It has the date in <code>as_of</code>.
+The SSD above was given no level for the session, and its 60 of 2026-11-20 is carried. After 45 days
+(or what the contract's entry says) a contract without a new level leaves the board.</p>
+<h3>Changes</h3>
+<p>(now / then − 1) × 100, where <code>then</code> is the level in force 24 hours, 30 days or one
+calendar year before the session. The DDR5 contract stands at 3.00. At 2026-11-20 00:00 UTC the close
+of 2026-11-19 was in force, 2.90: 3.00 / 2.90 − 1 = 3.45 %. Thirty days before it was 2.40: 25 %. A
+year before it was 2.00: 50 %. Where there is no such level, or a break between, the change is null.</p>
+<h3>History</h3>
+<p>One entry for each date of a level. Its last entry is the contract's level. A day without a level
+has no entry: nothing is filled in.</p>
+<h3>Index</h3>
+<p>Each contract's relative is its level by its level one calendar year before: 3 / 2 = 1.5,
+60 / 80 = 0.75, 11000 / 10000 = 1.1. The index is 100 times their arithmetic mean:
+(1.5 + 0.75 + 1.1) / 3 × 100 = 111.6667. A contract's contribution is its weight times (relative − 1):
+16.6667 − 8.3333 + 3.3333 = 11.6667, which is the index less 100.</p>
+<p>For the 24-hour change the same contracts are taken with the same base a day earlier:
+(2.90 / 2 + 61.20 / 80 + 11000 / 10000) / 3 = 1.105, and 1.116667 / 1.105 − 1 = 1.06 %. The base moves
+on with each session, so levels of different sessions are not one series: compare by the changes.</p>
+<h3>Baskets</h3>
+<p>The same with your weights, which need not sum to anything: 60 and 40 are 0.6 and 0.4, and
+0.6 × 1.5 + 0.4 × 0.75 = 1.2, the 120 above.</p>
+<h3>Breaks and corrections</h3>
+<p>A <code>break</code> says that from a session on a contract's levels do not compare with those
+before, and why: another unit, another specification. No change is formed across it, and the
+contract is not in the index until its base is later. A correction replaces a level that was
+published; <code>corrections</code> of a contract lists old and new with the reason.</p>`;
+
+export const RECIPES = `<h2>Recipes</h2>
+<p>HOST is the service's, KEY yours.</p>
+<h3>curl: save the workbook, and ask again only for a newer one</h3>
+<pre>curl -sS --fail -H "x-api-key: KEY" --etag-save tag --etag-compare tag -OJ https://HOST/api/public/v1/export.xlsx</pre>
+<h3>Python, standard library</h3>
+<pre>import json, urllib.request
+
+request = urllib.request.Request("https://HOST/api/public/v1/prices", headers={"x-api-key": "KEY"})
+with urllib.request.urlopen(request) as answer:
+    board = json.load(answer)
+for record in board["memory"]:
+    print(record["id"], record["spot_usd"], record["chg_24h_pct"])</pre>
+<h3>Python, pandas</h3>
+<pre>import pandas
+
+board = pandas.read_csv("https://HOST/api/public/v1/export.csv", storage_options={"x-api-key": "KEY"})
+print(board.groupby("segment")["chg_30d_pct"].mean())</pre>
+<h3>JavaScript</h3>
+<pre>const answer = await fetch("https://HOST/api/public/v1/index", { headers: { "x-api-key": "KEY" } });
+if (!answer.ok) throw new Error((await answer.json()).detail);
+const { level, chg_24h_pct } = await answer.json();
+console.log(level, chg_24h_pct);</pre>
+<h3>Excel, Power Query</h3>
+<p>Data, Get Data, Blank Query, Advanced Editor. Not tried by us in Excel itself.</p>
+<pre>let
+  Source = Web.Contents("https://HOST/api/public/v1/export.csv", [Headers = [#"x-api-key" = "KEY"]]),
+  Board = Table.PromoteHeaders(Csv.Document(Source, [Encoding = 65001]))
+in
+  Board</pre>
+<h3>LibreOffice</h3>
+<p>It sends no header fields of one's own. Save the CSV or the workbook with curl and open the file;
+in the import dialogue choose UTF-8, comma, and English (USA) as language so that the points are
+decimal ones.</p>
+<h3>Google Sheets</h3>
+<p><code>IMPORTDATA</code> sends no header fields either, and exports need a key, so it cannot read them. A
+function in Apps Script can; not tried by us.</p>
+<pre>function PRICES() {
+  const answer = UrlFetchApp.fetch("https://HOST/api/public/v1/export.csv", { headers: { "x-api-key": "KEY" } });
+  return Utilities.parseCsv(answer.getContentText());
+}</pre>`;

@@ -1,0 +1,96 @@
+/** The guide shows what the proxy answers, computes as it says, and its recipes run. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import examples from "../../src/proxy/guide-examples.json" with { type: "json" };
+import { NUMBERS, RECIPES } from "../../src/proxy/guide-text.ts";
+import { PROBLEMS } from "../../src/proxy/problem.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { testWith } from "../http/tools.ts";
+import { askAll } from "./answers.ts";
+
+const run = promisify(execFile);
+
+test("the answers it shows are those that the proxy gives", async () => {
+  expect(await askAll()).toEqual(examples);
+});
+
+describe("its worked example", () => {
+  const answerTo = (path: string): { [name: string]: number } =>
+    JSON.parse(
+      examples.find(({ request, tier }) => request === path && tier === "pro")?.body ?? "",
+    );
+  const percent = (ratio: number): number => Number(((ratio - 1) * 100).toFixed(2));
+
+  test("changes", () => {
+    const contract = answerTo("GET /api/public/v1/prices/ddr5-16gb");
+    const changes = [percent(3 / 2.9), percent(3 / 2.4), percent(3 / 2)];
+    expect(changes).toEqual([
+      contract["chg_24h_pct"],
+      contract["chg_30d_pct"],
+      contract["chg_yoy_pct"],
+    ]);
+    for (const change of changes) expect(NUMBERS).toContain(`${change} %`);
+  });
+
+  test("index and basket", () => {
+    const index = answerTo("GET /api/public/v1/index");
+    const now = (3 / 2 + 60 / 80 + 11_000 / 10_000) / 3;
+    const then = (2.9 / 2 + 61.2 / 80 + 11_000 / 10_000) / 3;
+    expect(index["level"]).toBe(Number((now * 100).toFixed(4)));
+    expect(index["chg_24h_pct"]).toBe(percent(now / then));
+    expect(NUMBERS).toContain(`= ${index["level"]}.`);
+    expect(NUMBERS).toContain(`= ${then.toFixed(3)}, and`);
+    expect(NUMBERS).toContain(`= ${index["chg_24h_pct"]} %`);
+    const basket = answerTo("GET /api/public/v1/index?ids=ddr5-16gb,tlc-1tb&weights=60,40");
+    expect(basket["level"]).toBe(Number(((0.6 * 1.5 + 0.4 * 0.75) * 100).toFixed(4)));
+    expect(NUMBERS).toContain(`the ${basket["level"]} above`);
+  });
+});
+
+describe("its recipes", () => {
+  let proxy: TestProxy;
+  let folder: string;
+  beforeAll(async () => {
+    proxy = await startTestProxy();
+    folder = await mkdtemp(join(tmpdir(), "chipboard-guide-"));
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** As it stands on the page, with the host and a key put in. */
+  const recipe = (heading: string): string => {
+    const [, after = ""] = RECIPES.split(`<h3>${heading}`);
+    const text = /<pre>([^]*?)<\/pre>/.exec(after)?.[1] ?? "";
+    return text.replaceAll("https://HOST", proxy.url).replaceAll("KEY", proxy.pro);
+  };
+
+  testWith("curl")("curl", async () => {
+    const saved = async (): Promise<string> =>
+      (await run("sh", ["-c", `${recipe("curl")} -w '%{http_code}'`], { cwd: folder })).stdout;
+    expect(await saved()).toMatch(/200$/);
+    expect(await saved()).toMatch(/304$/);
+  });
+
+  testWith("python3")("Python", async () => {
+    const { stdout } = await run("python3", ["-c", recipe("Python, standard library")]);
+    expect(stdout).toMatch(/^dram-0 11 /m);
+  });
+
+  test("JavaScript", async () => {
+    const file = join(folder, "recipe.mjs");
+    await writeFile(file, recipe("JavaScript"));
+    expect((await run(process.execPath, [file])).stdout).toMatch(/^[\d.]+ -?[\d.]+\n$/);
+  });
+
+  test("the page is served, with every problem on it", async () => {
+    const { status, text } = await proxy.get("/guide");
+    expect(status).toBe(200);
+    for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`<code>${code}</code>`);
+  });
+});
