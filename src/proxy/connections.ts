@@ -14,6 +14,8 @@ export class Connections {
   readonly #server: Server;
   /** The newest answer begun on each open connection; null before the first. */
   readonly #newest = new Map<Socket, ServerResponse | null>();
+  /** Those that are ended, though not gone yet. */
+  readonly #leaving = new WeakSet<Socket>();
   #closing = false;
 
   /** Every request to `server` goes to `listener`. */
@@ -26,8 +28,12 @@ export class Connections {
     });
     const onRequest: RequestListener = (request, response): void => {
       const { socket } = request;
+      if (this.#closing) {
+        // Let go of as idle while this was on its way: no answer would arrive, so none is made.
+        if (this.#leaving.has(socket)) return;
+        this.#endAfter(response, socket);
+      }
       this.#newest.set(socket, response);
-      if (this.#closing) this.#endAfter(response, socket);
       listener(request, response);
     };
     server.on("request", onRequest);
@@ -55,7 +61,7 @@ export class Connections {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
     for (const [socket, response] of this.#newest) {
-      if (response === null || isSent(response)) socket.destroySoon();
+      if (response === null || isSent(response)) this.#letGo(socket);
       else this.#endAfter(response, socket);
     }
     const force = setTimeout(() => {
@@ -69,8 +75,13 @@ export class Connections {
 
   #endAfter(response: ServerResponse, socket: Socket): void {
     response.once("close", () => {
-      if (this.#newest.get(socket) === response) socket.destroySoon();
+      if (this.#newest.get(socket) === response) this.#letGo(socket);
     });
+  }
+
+  #letGo(socket: Socket): void {
+    this.#leaving.add(socket);
+    socket.destroySoon();
   }
 }
 

@@ -44,7 +44,9 @@ const chipboard = (args: string, now = "2026-11-21T00:05:00Z"): Promise<{ stdout
 test("holds what was compiled, the texts, and no source or test", () => {
   expect(files).toContain("README.md");
   expect(files).toContain("dist/src/demo/catalog.csv");
-  const others = files.filter((path) => !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path));
+  const others = files.filter(
+    (path) => !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path),
+  );
   expect(others.toSorted()).toEqual([
     "CHANGELOG.md",
     "README.md",
