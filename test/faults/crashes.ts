@@ -31,8 +31,8 @@ export interface Crash {
   readonly goesOnLater?: boolean;
 }
 
-const IN_PROCESS = { memory: 12, folder: 6, S3: 36 };
-const KILLS = { folder: 24, S3: 96 };
+const IN_PROCESS = { memory: 24, folder: 6, S3: 72 };
+const KILLS = { folder: 36, S3: 96 };
 const CRASHES: readonly Crash[] = [
   { fault: "write fails", strike: fails("before"), strides: IN_PROCESS },
   { fault: "write fails after it was made", strike: fails("after"), strides: IN_PROCESS },
