@@ -62,7 +62,3 @@ export class Tally {
     return { fault: this.#fault, thrown, survived: thrown - this.#lost, lost: this.#lost };
   }
 }
-
-/** The seed that CHIPBOARD_TEST_SEED names, or another one each time. */
-export const freshSeed = (): number =>
-  Number(process.env["CHIPBOARD_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
