@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { callerFaults, connectionFault, keysInLog, throwCallers } from "./callers.ts";
-import { freshSeed } from "./fault.ts";
-import { expectNothingLost } from "./short.ts";
+import { expectNothingLost, SEED } from "./short.ts";
 
 const TIMEOUT_MS = 240_000;
 
@@ -59,7 +58,7 @@ test(
     const rows = await throwCallers({
       scale: "short",
       folder,
-      seed: freshSeed(),
+      seed: SEED,
       say: (text) => told.push(text),
       requests: 400,
       portOf: async ({ port }) => {

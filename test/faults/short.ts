@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import type { Faults } from "./fault.ts";
 
 /** Always the same, so that a change is what makes a difference; `npm run faults` tries others. */
-const SEED = 20261121;
+export const SEED = 20261121;
 
 export async function expectNothingLost(faults: Faults): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "chipboard-faults-"));
