@@ -7,9 +7,9 @@
  * (see marks.ts) and looked at again: whoever comes later keeps away from it.
  */
 import type { Clock } from "../clock.ts";
-import { DamageError } from "../errors.ts";
+import { ConflictError, DamageError } from "../errors.ts";
 import { sessionStartMs } from "../market/session.ts";
-import { sweepMarks, wantedSince, whileCondemned } from "../snapshot/marks.ts";
+import { MARK_HEEDED_MS, sweepMarks, wantedSince, whileCondemned } from "../snapshot/marks.ts";
 import { readLog, type Publication } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore, StoredObject } from "../store/object-store.ts";
@@ -27,6 +27,8 @@ import { isSame, requirePruned } from "./reference.ts";
 const DAY_MS = 24 * 3_600_000;
 const YOUNG_MS = 3_600_000;
 const DELETES_AT_ONCE = 16;
+/** A prune stops in good time before its mark lapses. */
+const REMOVAL_MS_MAX = MARK_HEEDED_MS - 600_000;
 
 export interface Pruning {
   /** Snapshots that go, or would; orphans are those that no publication names. */
@@ -40,7 +42,8 @@ export interface Pruning {
 
 /**
  * Removes what need not be kept, or with `dryRun` only says what that is. Throws DamageError, and
- * removes nothing, where the log or the manifest of a kept snapshot cannot be read. `fileClock` is
+ * removes nothing, where the log or the manifest of a kept snapshot cannot be read, ConflictError where
+ * removing takes too long: what is gone is gone, and another run goes on from there. `fileClock` is
  * the one that the times of files are in, where `clock` was set to another day.
  */
 export async function prune(
@@ -53,7 +56,7 @@ export async function prune(
   const nowMs = clock.now();
   const times = { keepDays, nowMs, filesNowMs: Math.max(nowMs, fileClock.now()) };
   const first = await survey(store, times);
-  const found = dryRun ? first : await remove(store, times, first);
+  const found = dryRun ? first : await remove(store, times, first, fileClock);
   const objects = [...found.doomed.flatMap((folder) => folder.objects), ...found.doomedParts];
   return {
     snapshots: found.doomed.map(({ name }) => ({
@@ -87,13 +90,26 @@ interface Survey {
  * mark was there is seen by another survey, and who begins later sees the mark. Parts are marked
  * apart, and last, because a publish that builds on one has to wait.
  */
-async function remove(store: ObjectStore, times: Times, first: Survey): Promise<Survey> {
+async function remove(
+  store: ObjectStore,
+  times: Times,
+  first: Survey,
+  fileClock: Clock,
+): Promise<Survey> {
+  const untilMs = fileClock.now() + REMOVAL_MS_MAX;
+  const removeOne = async (key: string): Promise<void> => {
+    if (fileClock.now() < untilMs) return store.delete(key);
+    throw new ConflictError(
+      `Pruning ${store.location} takes too long for what else may be going on there; ` +
+        "run it again to go on where it stopped",
+    );
+  };
   await sweepMarks(store, times.filesNowMs - YOUNG_MS);
   const snapshots = first.doomed.map(({ name }) => snapshotText(name));
   const removed = await whileCondemned(store, { snapshots, parts: [] }, async () => {
     const second = await survey(store, times);
     const doomed = second.doomed.filter(({ name }) => snapshots.includes(snapshotText(name)));
-    for (const folder of doomed) await removeFolder(store, folder);
+    for (const folder of doomed) await removeFolder(folder, removeOne);
     return doomed;
   });
   const parts = first.doomedParts.map(({ key }) => key);
@@ -103,7 +119,7 @@ async function remove(store: ObjectStore, times: Times, first: Survey): Promise<
     const doomedParts = third.doomedParts.filter(
       ({ key }) => parts.includes(key) && !third.agedParts.has(key),
     );
-    await removeAll(store, doomedParts);
+    await removeAll(doomedParts, removeOne);
     return { ...third, doomed: removed, doomedParts, kept: third.kept + third.doomed.length };
   });
 }
@@ -212,21 +228,21 @@ function foldersOf(objects: readonly StoredObject[]): Folder[] {
   return [...folders.values()];
 }
 
+type RemoveOne = (key: string) => Promise<void>;
+
 /** The manifest goes last: a folder that lost files only in part is still seen for what it is. */
-async function removeFolder(store: ObjectStore, { name, objects }: Folder): Promise<void> {
+async function removeFolder({ name, objects }: Folder, remove: RemoveOne): Promise<void> {
   const manifestKey = snapshotFileKey(name, FILES.manifest);
-  await removeAll(
-    store,
-    objects.filter(({ key }) => key !== manifestKey),
-  );
-  if (objects.some(({ key }) => key === manifestKey)) await store.delete(manifestKey);
+  const others = objects.filter(({ key }) => key !== manifestKey);
+  await removeAll(others, remove);
+  if (others.length < objects.length) await remove(manifestKey);
 }
 
 /** Also where one fails, nothing is being removed any more on return. */
-async function removeAll(store: ObjectStore, objects: readonly StoredObject[]): Promise<void> {
+async function removeAll(objects: readonly StoredObject[], remove: RemoveOne): Promise<void> {
   const queue = objects.values();
   const removals = Array.from({ length: DELETES_AT_ONCE }, async () => {
-    for (const { key } of queue) await store.delete(key);
+    for (const { key } of queue) await remove(key);
   });
   await Promise.allSettled(removals);
   await Promise.all(removals);

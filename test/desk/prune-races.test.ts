@@ -116,3 +116,23 @@ test("a publish waits for a prune that is removing the part of the ledger that i
 function never(): never {
   throw new Error("The store is empty");
 }
+
+test("a prune that takes too long for its mark stops; another goes on", async () => {
+  const { store } = await storeWithLeftovers();
+  const clock = { ms: Date.parse("2026-11-22T00:05:00Z"), now: () => clock.ms };
+  // The process sleeps in the middle of a folder.
+  const asleep = interrupted(store, isDeleteOf(`sessions/${OLDEST}/`), async () => {
+    clock.ms += 3_600_000;
+  });
+  await expect(prune(asleep, 0, false, clock)).rejects.toMatchObject({
+    exitCode: 4,
+    message: expect.stringContaining("run it again"),
+  });
+  expect(await keysOf(store, `sessions/${OLDEST}/`)).toContainEqual(
+    expect.stringContaining("manifest.json"),
+  );
+  clock.ms += 3_600_000;
+  await prune(store, 0, false, clock);
+  expect(await keysOf(store, `sessions/${OLDEST}/`)).toEqual([]);
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
