@@ -52,6 +52,10 @@ export interface Run {
   readonly even: { readonly first: number; readonly step: number } | null;
 }
 
+/** Of a row of an even run; null where the run is not. */
+export const positionIn = ({ from, even }: Run, row: number): number | null =>
+  even === null ? null : even.first + even.step * (row - from);
+
 /** Sorted by session; of one session, in the order they were read. */
 export class GivenLevels {
   readonly sessions: Int32Array;
@@ -99,10 +103,8 @@ export class GivenLevels {
 
   /** The row of a place, for messages: `quotes.csv:17`. */
   where(place: number): string {
-    const { from, origin, even } = this.#runs.findLast((run) => run.from <= place) as Run;
-    const position =
-      even === null ? this.#positions?.[place] : even.first + even.step * (place - from);
-    return origin.where(position as number);
+    const run = this.#runs.findLast(({ from }) => from <= place) as Run;
+    return run.origin.where((positionIn(run, place) ?? this.#positions?.[place]) as number);
   }
 
   /** The places, ascending, of the rows that files of this kind gave. */

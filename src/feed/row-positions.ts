@@ -1,4 +1,4 @@
-import type { Origin, Run } from "./given-levels.ts";
+import { positionIn, type Origin, type Run } from "./given-levels.ts";
 import { longer } from "./session-column.ts";
 
 type Growing = { -readonly [K in keyof Run]: Run[K] };
@@ -38,8 +38,7 @@ export class RowPositions {
   }
 
   at(row: number): number {
-    if (this.#each !== null) return this.#each[row] as number;
-    return positionIn(this.runOf(row), row);
+    return (positionIn(this.runOf(row), row) ?? this.#each?.[row]) as number;
   }
 
   runOf(row: number): Run {
@@ -50,7 +49,7 @@ export class RowPositions {
   #spread(run: Growing, row: number): void {
     if (this.#each === null) {
       const each = new Int32Array(Math.max(16, row * 2));
-      for (let at = 0; at < row; at += 1) each[at] = positionIn(this.runOf(at), at);
+      for (let at = 0; at < row; at += 1) each[at] = this.at(at);
       this.#each = each;
     }
     run.even = null;
@@ -62,7 +61,3 @@ export class RowPositions {
     this.#each[row] = position;
   }
 }
-
-/** Of a row of an even run. */
-export const positionIn = ({ from, even }: Run, row: number): number =>
-  even === null ? NaN : even.first + even.step * (row - from);

@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { PROGRAM } from "../version.ts";
+import { escaped } from "./html.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { PageSource } from "./pages.ts";
 import { PROBLEMS, type Problem } from "./problem.ts";
@@ -110,5 +111,3 @@ ${Object.entries(PROBLEMS)
 const article = (code: string, { status, title, meaning, remedy }: Problem): string =>
   `<article id="${code}"><h3><code>${code}</code> (${status}): ${title}</h3>` +
   `<p>${escaped(meaning)}</p><p>${escaped(remedy)}</p></article>`;
-
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -6,6 +6,7 @@
 import { TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
 import { PROGRAM } from "../version.ts";
 import examples from "./guide-examples.json" with { type: "json" };
+import { escaped } from "./html.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
 import { PROBLEMS } from "./problem.ts";
 import { DOCS_PATH } from "./routes.ts";
@@ -120,5 +121,3 @@ ${[
 
 const row = (cells: readonly string[]): string =>
   `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
