@@ -1,12 +1,5 @@
 /** The command tree, and how failures end: a message on standard error and an exit code. */
 import { Command, CommanderError } from "commander";
-import { accountsCommand } from "./commands/accounts.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { keysCommand } from "./commands/keys.ts";
-import { publishCommand } from "./commands/publish.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { snapshotsCommand } from "./commands/snapshots.ts";
-import { usageCommand } from "./commands/usage.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
 import { printJson } from "./terminal.ts";
 import { PROGRAM } from "./version.ts";
@@ -23,6 +16,50 @@ Examples:
   $ chipboard publish --catalog catalog.csv --quotes quotes.csv
   $ chipboard serve --store ./snapshots --state ./state`;
 
+/** Every command, in the order of the help. It is loaded where the command line names it. */
+const COMMANDS: readonly {
+  readonly name: string;
+  readonly description: string;
+  load(): Promise<Command>;
+}[] = [
+  {
+    name: "demo",
+    description:
+      "publish a demonstration market (illustrative, not market data), make keys and serve it",
+    load: async () => (await import("./commands/demo.ts")).demoCommand(),
+  },
+  {
+    name: "publish",
+    description: "publish a session from a catalog, quotes and closes (CSV, JSON or NDJSON)",
+    load: async () => (await import("./commands/publish.ts")).publishCommand(),
+  },
+  {
+    name: "serve",
+    description: "serve the published snapshots over HTTP",
+    load: async () => (await import("./commands/serve.ts")).serveCommand(),
+  },
+  {
+    name: "accounts",
+    description: "add, list and change accounts",
+    load: async () => (await import("./commands/accounts.ts")).accountsCommand(),
+  },
+  {
+    name: "keys",
+    description: "create, list, suspend, revoke and rotate keys; make keys for signing",
+    load: async () => (await import("./commands/keys.ts")).keysCommand(),
+  },
+  {
+    name: "usage",
+    description: "show what accounts have used of this month's calls",
+    load: async () => (await import("./commands/usage.ts")).usageCommand(),
+  },
+  {
+    name: "snapshots",
+    description: "look at what is published, verify it, roll back, prune",
+    load: async () => (await import("./commands/snapshots.ts")).snapshotsCommand(),
+  },
+];
+
 /** Runs the command line `argv` (as in process.argv) to its end and returns the exit code. */
 export async function run(argv: readonly string[]): Promise<ExitCode> {
   const program = new Command(PROGRAM.name)
@@ -31,16 +68,11 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .showHelpAfterError("(add --help for usage)")
     .addHelpText("after", HELP)
     .exitOverride();
-  const commands = [
-    demoCommand(),
-    publishCommand(),
-    serveCommand(),
-    accountsCommand(),
-    keysCommand(),
-    usageCommand(),
-    snapshotsCommand(),
-  ];
-  for (const command of commands) program.addCommand(inheriting(command, program));
+  const named = argv.slice(2).find((word) => COMMANDS.some(({ name }) => name === word));
+  for (const { name, description, load } of COMMANDS) {
+    const command = name === named ? await load() : new Command(name);
+    program.addCommand(inheriting(command.description(description), program));
+  }
   let json = argv.includes("--json");
   program.hook("preAction", (_program, command) => {
     json = command.opts()["json"] === true;

@@ -1,8 +1,8 @@
 import { Argument, Command, type Option } from "commander";
-import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
+import { wholeNumber } from "./option-values.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
 
 interface StateOptions {
@@ -24,9 +24,10 @@ interface SetOptions extends StateOptions {
 
 /** `accounts add|ls|show|set`: who may call, and on which tier. */
 export function accountsCommand(): Command {
-  const accounts = new Command("accounts")
-    .description("add, list and change accounts")
-    .addHelpText("after", examples("accounts add acme --tier starter", "accounts ls"));
+  const accounts = new Command("accounts").addHelpText(
+    "after",
+    examples("accounts add acme --tier starter", "accounts ls"),
+  );
   accounts
     .command("add")
     .description("add an account")
@@ -159,11 +160,5 @@ const trialDaysOption = (): Option =>
   setting(
     "--trial-days <days>",
     "a trial that begins now and lapses after this many times 24 hours",
-    z
-      .string()
-      .regex(/^\d+$/, "expected whole days from 1 to 3650")
-      .transform(Number)
-      .refine((days) => days >= 1 && days <= 3650, {
-        message: "expected whole days from 1 to 3650",
-      }),
+    wholeNumber("expected whole days from 1 to 3650", 1, 3_650),
   );

@@ -6,11 +6,7 @@ import { storeFromOptions } from "./store-options.ts";
 
 /** `demo`: publish the demonstration market up to now, make keys, and serve it. */
 export function demoCommand(): Command {
-  return withServeOptions(
-    new Command("demo").description(
-      "publish a demonstration market (illustrative, not market data), make keys and serve it",
-    ),
-  )
+  return withServeOptions(new Command("demo"))
     .addHelpText(
       "after",
       examples("demo", "demo --port 8090 --store /tmp/demo --state /tmp/demo-state"),

@@ -1,15 +1,13 @@
 import { Command } from "commander";
-import { z } from "zod";
 import type { keyView } from "../access/account-view.ts";
 import type { KeyRecord } from "../access/records.ts";
 import type { Registry } from "../access/registry.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
+import { durationMs, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
 
-const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 } as const;
-const MAX_OVERLAP_MS = 365 * UNIT_MS.d;
-const OVERLAP_EXPECTED = "expected a time such as 30m, 24h or 7d, at most 365d, or 0";
+const DAY_MS = 24 * 3_600_000;
 
 interface StateOptions {
   readonly state: string;
@@ -27,9 +25,10 @@ interface RotateOptions extends StateOptions {
 
 /** `keys create|ls|suspend|resume|revoke|rotate|signing`. */
 export function keysCommand(): Command {
-  const keys = new Command("keys")
-    .description("create, list, suspend, revoke and rotate keys; make keys for signing")
-    .addHelpText("after", examples("keys create acme --label ci", "keys ls acme"));
+  const keys = new Command("keys").addHelpText(
+    "after",
+    examples("keys create acme --label ci", "keys ls acme"),
+  );
   keys
     .command("create")
     .description("create a key and print it, this once")
@@ -76,10 +75,10 @@ export function keysCommand(): Command {
     .argument("<keyid>", "the first 12 characters of the key to replace")
     .addOption(
       setting(
-        "--overlap <time>",
+        "--overlap <duration>",
         "how long the old key goes on: 30m, 24h, 7d, or 0",
-        overlap,
-      ).default(UNIT_MS.d, "24h"),
+        durationMs("h", 0, 365 * DAY_MS),
+      ).default(DAY_MS, "24h"),
     )
     .addOption(stateOption())
     .addOption(jsonOption())
@@ -165,15 +164,7 @@ async function rotate(keyId: string, options: RotateOptions): Promise<void> {
   printLine("It is shown only now: keep it.");
 }
 
-const label = z
-  .string()
-  .regex(/^[^\p{Cc}]{1,80}$/u, "expected 1 to 80 characters, without control characters");
-
-const overlap = z.string().transform((text, context): number => {
-  const parts = /^(\d{1,9})([smhd])$/.exec(text);
-  const unitMs = UNIT_MS[parts?.[2] as keyof typeof UNIT_MS];
-  const ms = text === "0" ? 0 : parts === null ? NaN : Number(parts[1]) * unitMs;
-  if (ms <= MAX_OVERLAP_MS) return ms;
-  context.addIssue({ code: "custom", message: OVERLAP_EXPECTED });
-  return z.NEVER;
-});
+const label = textThat(
+  (text) => /^[^\p{Cc}]{1,80}$/u.test(text),
+  "expected 1 to 80 characters, without control characters",
+);

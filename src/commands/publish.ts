@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
+import { lineOfText, parsedBy, wholeNumber, type OptionParser } from "./option-values.ts";
 import {
   publishingKeysFrom,
   signKeyOption,
@@ -14,7 +14,6 @@ import {
 import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
-const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_CARRY_DAYS = 36_500;
 
 interface PublishOptions extends StoreOptions, PublishingKeyOptions {
@@ -37,7 +36,6 @@ interface PublishOptions extends StoreOptions, PublishingKeyOptions {
 /** `publish`: make a session's snapshot out of feeds and put it at the head. */
 export function publishCommand(): Command {
   const command = new Command("publish")
-    .description("publish a session from a catalog, quotes and closes (CSV, JSON or NDJSON)")
     .addOption(
       setting(
         "--catalog <source>",
@@ -57,11 +55,11 @@ export function publishCommand(): Command {
       setting(
         "--attribution <text>",
         "credit line of all payloads (default: as in the last snapshot)",
-        text,
+        lineOfText,
       ),
     )
     .addOption(
-      setting("--revise <reason>", "allow changes of what is published, and say why", text),
+      setting("--revise <reason>", "allow changes of what is published, and say why", lineOfText),
     )
     .addOption(setting("--dry-run", "do everything but write"))
     .addOption(setting("--summary <file>", "also write the summary there, as Markdown"))
@@ -177,34 +175,16 @@ async function openSummary(
   }
 }
 
-const session = z.string().transform((value, context): Session => {
-  const parsed = parseSession(value);
-  if (parsed !== null) return parsed;
-  const message = "expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z";
-  context.addIssue({ code: "custom", message });
-  return z.NEVER;
-});
+const session = parsedBy(
+  parseSession,
+  "expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z",
+);
 
-const text = z
-  .string()
-  .refine(
-    (value) =>
-      value.trim() !== "" &&
-      value.length <= MAX_TEXT_CHARACTERS &&
-      !/\p{Cc}|\p{Surrogate}/u.test(value),
-    { error: `expected text of 1 to ${MAX_TEXT_CHARACTERS} characters on one line` },
-  );
+const percent = (max: number): OptionParser<Micros> =>
+  parsedBy((text) => parseMicros(text, max), `expected a percentage from 0 to ${max}`);
 
-const percent = (max: number) =>
-  z.string().transform((value, context): Micros => {
-    const micros = parseMicros(value, max);
-    if (micros !== null) return micros;
-    context.addIssue({ code: "custom", message: `expected a percentage from 0 to ${max}` });
-    return z.NEVER;
-  });
-
-const days = z
-  .string()
-  .regex(/^\d{1,5}$/, { error: "expected a whole number of days" })
-  .transform(Number)
-  .refine((value) => value <= MAX_CARRY_DAYS, { error: `expected at most ${MAX_CARRY_DAYS} days` });
+const days = wholeNumber(
+  `expected a whole number of days, at most ${MAX_CARRY_DAYS} days`,
+  0,
+  MAX_CARRY_DAYS,
+);

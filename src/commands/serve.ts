@@ -1,8 +1,7 @@
 import { Command } from "commander";
-import { z } from "zod";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
-import { durationMs } from "./durations.ts";
+import { durationMs, oneOf, wholeNumber } from "./option-values.ts";
 import { logOptions, openFiles, startOne, startSeveral } from "./serving.ts";
 import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
@@ -29,8 +28,7 @@ export interface ServeOptions extends StoreOptions, VerifyKeyOptions {
 
 /** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
-  const command = new Command("serve").description("serve the published snapshots over HTTP");
-  return withServeOptions(command)
+  return withServeOptions(new Command("serve"))
     .addOption(verifyKeyOption("serve only what one of these public keys has signed"))
     .addHelpText(
       "after",
@@ -100,21 +98,15 @@ export const withServeOptions = (command: Command): Command =>
       ).default(1),
     )
     .addOption(
-      setting(
-        "--log-level <level>",
-        "what to log on standard error",
-        z.enum(LOG_LEVELS, {
-          error: `expected one of ${LOG_LEVELS.join(", ")}`,
-        }),
-      ).default("info"),
+      setting("--log-level <level>", "what to log on standard error", oneOf(LOG_LEVELS)).default(
+        "info",
+      ),
     )
     .addOption(
       setting(
         "--log-requests <which>",
         "requests that get a line in the log: all, those answered with a problem, or none",
-        z.enum(REQUEST_LOGS, {
-          error: `expected one of ${REQUEST_LOGS.join(", ")}`,
-        }),
+        oneOf(REQUEST_LOGS),
       ).default("problems"),
     )
     .addOption(jsonOption());
@@ -163,20 +155,9 @@ const nextSignal = (): Promise<void> =>
     process.on("SIGTERM", end).on("SIGINT", end);
   });
 
-const whole = (expected: string, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/, { error: expected })
-    .transform(Number)
-    .refine((number) => number <= max, { error: expected });
-
-const port = whole("expected a port, 0 to 65535", 65_535);
-const metricsPort = z.union([z.literal("off"), port], {
-  error: "expected a port, 0 to 65535, or off",
-});
-const hops = whole("expected a number of proxies, 0 to 100", 100);
-const megabytes = whole("expected a number of megabytes, 0 to 999999", 999_999);
-const workers = whole("expected a number of processes, 1 to 64", 64).refine(
-  (number) => number > 0,
-  { error: "expected a number of processes, 1 to 64" },
-);
+const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
+const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
+const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));
+const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);
+const megabytes = wholeNumber("expected a number of megabytes, 0 to 999999", 0, 999_999);
+const workers = wholeNumber("expected a number of processes, 1 to 64", 1, 64);

@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import { z } from "zod";
 import { createClock } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { DamageError } from "../errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
+import { lineOfText, wholeNumber } from "./option-values.ts";
 import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
@@ -18,7 +18,6 @@ const REFERENCES =
 /** `snapshots ls|show|diff|verify|rollback|prune`: the operator's desk. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
-    .description("look at what is published, verify it, roll back, prune")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(diffCommand())
@@ -136,7 +135,7 @@ function verifyCommand(): Command {
 function rollbackCommand(): Command {
   return desk("rollback", "make an older snapshot the head again")
     .argument("<snapshot>", "which one")
-    .addOption(setting("--reason <text>", "why; kept in the log", text).makeOptionMandatory())
+    .addOption(setting("--reason <text>", "why; kept in the log", lineOfText).makeOptionMandatory())
     .addOption(verifyKeyOption("only to what one of these public keys has signed"))
     .addHelpText(
       "after",
@@ -217,19 +216,4 @@ async function print(options: SnapshotOptions, view: object, inWords: () => void
   else inWords();
 }
 
-const MAX_REASON_CHARACTERS = 1_000;
-
-const text = z
-  .string()
-  .refine(
-    (value) =>
-      value.trim() !== "" && value.length <= MAX_REASON_CHARACTERS && !/\p{Cc}/u.test(value),
-    {
-      error: `expected text of 1 to ${MAX_REASON_CHARACTERS} characters on one line`,
-    },
-  );
-
-const count = z
-  .string()
-  .regex(/^\d{1,6}$/, { error: "expected a whole number" })
-  .transform(Number);
+const count = wholeNumber("expected a whole number", 0, 999_999);

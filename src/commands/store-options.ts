@@ -1,9 +1,9 @@
 /** The options that say where snapshots live; the same for every command that reads or writes them. */
 import type { Command } from "commander";
-import { z } from "zod";
 import { setting } from "../config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { openStore } from "../store/open-store.ts";
+import { textThat } from "./option-values.ts";
 
 export interface StoreOptions {
   readonly store: string;
@@ -12,7 +12,10 @@ export interface StoreOptions {
   readonly s3PathStyle?: boolean;
 }
 
-const endpoint = z.url({ protocol: /^https?$/, error: "expected an http(s) URL" });
+const endpoint = textThat(
+  (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
+  "expected an http(s) URL",
+);
 
 /** Adds `--store` and the `--s3-…` options. */
 export const withStoreOptions = (command: Command): Command =>

@@ -10,7 +10,6 @@ interface UsageOptions {
 /** `usage [ACCOUNT]`: calls in the current month. */
 export function usageCommand(): Command {
   return new Command("usage")
-    .description("show what accounts have used of this month's calls")
     .argument("[account]", "one account; all without")
     .addOption(stateOption())
     .addOption(jsonOption())
