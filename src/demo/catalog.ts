@@ -21,8 +21,8 @@ const anchorsPath = fileURLToPath(new URL("./anchors.csv", import.meta.url));
  * `weekdays`: not on Saturdays and Sundays.
  * `irregular`: every session but for one in eight, now and then.
  */
-export const SCHEDULES = ["every-session", "overnight", "daily", "weekdays", "irregular"] as const;
-export type Schedule = (typeof SCHEDULES)[number];
+const SCHEDULES = ["every-session", "overnight", "daily", "weekdays", "irregular"] as const;
+type Schedule = (typeof SCHEDULES)[number];
 
 /** What the generator knows of a contract. */
 export interface DemoContract {

@@ -15,7 +15,7 @@ import type { Source } from "./source.ts";
 import { readTable, type TableShape } from "./table.ts";
 
 /** So many contracts can be read without a key. */
-export const FREE_SLICE_SIZE = 10;
+const FREE_SLICE_SIZE = 10;
 export const MAX_CARRY_DAYS = 36_500;
 
 const SHAPE: TableShape = {

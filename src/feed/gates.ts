@@ -1,6 +1,6 @@
 /**
  * The gates: data that is well-formed and may still be wrong. Each refusal names the contracts and
- * says how to go on. `findings` also tells by how much the gates were passed.
+ * says how to go on.
  */
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import { formatMicros, ratio, roundRatio, type Micros } from "../market/decimal.ts";
@@ -25,7 +25,7 @@ export const USUAL_LIMITS = {
   maxCarryDays: 45,
 } as const;
 
-export interface GateInput {
+interface GateInput {
   readonly session: Session;
   readonly catalog: readonly Contract[];
   /** The catalog of the head; null where there is none. */
@@ -41,8 +41,6 @@ export interface GateFindings {
   readonly refusals: readonly string[];
   /** What to do about them, one line a gate. */
   readonly waysOn: readonly string[];
-  /** Contracts of the catalog with a level for the session. */
-  readonly covered: number;
 }
 
 const MOVE_SHOWN_DECIMALS = 2;
@@ -79,7 +77,7 @@ export function judge(input: GateInput, options: GateOptions): GateFindings {
     );
     waysOn.push("If the feed is complete, publish with --allow-sparse.");
   }
-  return { refusals, waysOn, covered };
+  return { refusals, waysOn };
 }
 
 /** Pairs of successive levels, new in this run, that move by more than the limit. */

@@ -19,7 +19,7 @@ export interface TableShape {
  * Takes one row. `position` is the line (CSV, NDJSON; from 1) or the index (JSON; from 0); give it
  * to the table's `where` for messages.
  */
-export type TakeRow = (cells: readonly string[], position: number) => void;
+type TakeRow = (cells: readonly string[], position: number) => void;
 
 /** How messages name a row: `quotes.csv:17`, `quotes.json[16]`. */
 export type Where = (position: number) => string;

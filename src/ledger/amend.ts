@@ -19,8 +19,6 @@ export interface Amendment {
   /** The contracts whose series are not those of the ledger before. */
   readonly touched: readonly string[];
   readonly touchedMonths: ReadonlySet<string>;
-  /** Levels added that nobody could have seen before. */
-  readonly added: number;
 }
 
 /**
@@ -32,7 +30,6 @@ export function amend(base: AmendmentBase, table: GivenTable, complaints: Compla
   const restatements: Restatement[] = [];
   const touched: string[] = [];
   const touchedMonths = new Set<string>();
-  let added = 0;
   for (const id of [...table.byContract.keys()].sort()) {
     const given = table.byContract.get(id) as GivenLevels;
     const before = base.ledger.get(id);
@@ -41,7 +38,6 @@ export function amend(base: AmendmentBase, table: GivenTable, complaints: Compla
       ledger.set(id, after);
       touched.push(id);
       addMonths(after, touchedMonths);
-      added += given.length;
       continue;
     }
     const run = new SeriesRun(id, before, given, base, complaints);
@@ -51,11 +47,10 @@ export function amend(base: AmendmentBase, table: GivenTable, complaints: Compla
     touched.push(id);
     run.changed.forEach((session) => touchedMonths.add(monthOf(session)));
     restatements.push(...run.restatements);
-    added += run.added;
     if (after.length > 0) ledger.set(id, after);
     else ledger.delete(id);
   }
-  return { ledger, restatements, touched, touchedMonths, added };
+  return { ledger, restatements, touched, touchedMonths };
 }
 
 /** `12.5`, or `none`. */

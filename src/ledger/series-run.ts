@@ -29,7 +29,6 @@ export interface AmendmentBase {
 
 /** Takes the given levels, ascending; what it complains of makes the result worthless. */
 export class SeriesRun {
-  added = 0;
   /** The sessions whose level is another now. */
   readonly changed: Session[] = [];
   readonly restatements: Restatement[] = [];
@@ -83,8 +82,6 @@ export class SeriesRun {
         now,
         where: this.#given.where(given.place),
       });
-    } else {
-      this.added += 1;
     }
   }
 

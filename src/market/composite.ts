@@ -8,8 +8,8 @@ import { errorOf, roundCertain } from "./certain.ts";
 import { CHANGE_DECIMALS } from "./change.ts";
 import { ratio, roundRatio, sumRatios, type Decimal, type Micros, type Ratio } from "./decimal.ts";
 
-export const INDEX_DECIMALS = 4;
-export const RELATIVE_DECIMALS = 6;
+const INDEX_DECIMALS = 4;
+const RELATIVE_DECIMALS = 6;
 
 /** A contract with the levels the index needs of it, all above 0. */
 export interface Constituent {

@@ -26,8 +26,6 @@ export interface Tier {
   readonly callsPerMonth: number | null;
   /** Keys an account may hold. */
   readonly keysPerAccount: number;
-  readonly monthlyPriceUsd: number;
-  readonly annualPriceUsd: number;
   readonly license: string;
 }
 
@@ -45,8 +43,6 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     exports: [],
     callsPerMonth: 1_000,
     keysPerAccount: 0,
-    monthlyPriceUsd: 0,
-    annualPriceUsd: 0,
     license: INTERNAL_USE,
   },
   starter: {
@@ -59,8 +55,6 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     exports: ["csv"],
     callsPerMonth: 25_000,
     keysPerAccount: 2,
-    monthlyPriceUsd: 9,
-    annualPriceUsd: 90,
     license: INTERNAL_USE,
   },
   pro: {
@@ -73,8 +67,6 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     exports: ["csv", "xlsx"],
     callsPerMonth: null,
     keysPerAccount: 10,
-    monthlyPriceUsd: 19,
-    annualPriceUsd: 190,
     license: `Internal use and internal redistribution permitted. ${ENTERPRISE}`,
   },
 };

@@ -39,7 +39,7 @@ const basketFileSchema = z.object({
 });
 
 /** A contract's levels, or why it cannot be in a basket. */
-export type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
+type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
 
 export interface BasketFile {
   readonly envelope: Envelope;

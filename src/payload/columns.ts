@@ -10,7 +10,7 @@ import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionUtc, type Session } from "../market/session.ts";
 import type { BoardRecord } from "../market/view.ts";
 
-export type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
+type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
 
 export interface Column {
   /** The header in CSV and workbook. */
@@ -171,7 +171,7 @@ export const COLUMNS = [
 ] as const satisfies readonly Column[];
 
 /** The fields of a JSON record, in order. `break` is an object and stands after them. */
-export const RECORD_FIELDS = [
+const RECORD_FIELDS = [
   "id",
   "ticker",
   "name",

@@ -27,7 +27,7 @@ const LEDGER_TYPE = "application/x-ndjson";
 const PRUNE_POLL_MS = 250;
 const PRUNE_POLLS_MAX = 240;
 
-export interface Commit {
+interface Commit {
   readonly name: SnapshotName;
   readonly plan: Plan;
   readonly manifest: Manifest;
@@ -41,7 +41,7 @@ export interface Commit {
  * "committed": the snapshot is the head. "claimed": somebody else has this revision, nothing was
  * written. "superseded": another publication came first; what was written here is removed again.
  */
-export type CommitOutcome = "committed" | "claimed" | "superseded";
+type CommitOutcome = "committed" | "claimed" | "superseded";
 
 export async function commit(
   store: ObjectStore,

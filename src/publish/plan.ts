@@ -38,7 +38,7 @@ export interface Plan {
   readonly freshParts: readonly Planned<LedgerEntry>[];
 }
 
-export interface PlanInput extends ReportInput {
+interface PlanInput extends ReportInput {
   readonly ledger: Ledger;
   /** The parts of the parent's ledger, and the months in which this one differs from it. */
   readonly parentLedger: readonly LedgerEntry[];
@@ -112,7 +112,7 @@ async function renderAll(
 }
 
 /** What of a manifest does not come from the plan. */
-export type ManifestHead = Pick<
+type ManifestHead = Pick<
   Manifest,
   "program" | "parent" | "reason" | "attribution" | "options" | "inputs" | "corrected"
 >;

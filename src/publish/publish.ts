@@ -27,7 +27,7 @@ import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.
 
 const ATTEMPTS_MAX = 50;
 const LEVELS_FOR_TWO_THREADS = 1_000_000;
-export const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
+const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
 
 export interface PublishResult {
   /** "planned": a dry run that would have published. "unchanged": the head holds it already. */

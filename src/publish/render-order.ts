@@ -35,7 +35,7 @@ export interface RenderJob {
   render(): Uint8Array | Promise<Uint8Array>;
 }
 
-export interface RenderJobs {
+interface RenderJobs {
   readonly views: { readonly [T in TierName]: TierView };
   readonly files: readonly PlannedFile[];
   /** The files, and after them the parts of the months. */

@@ -92,7 +92,7 @@ export function coverage(given: number, contracts: number, gates: ReportGates): 
 }
 
 /** A level that stands in for a missing one: its age and how old it may become, in sessions. */
-export interface Carried {
+interface Carried {
   readonly record: BoardRecord;
   readonly ageSessions: number;
   readonly limitSessions: number;

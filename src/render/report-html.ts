@@ -45,7 +45,7 @@ export function signedText(change: Decimal): string {
 }
 
 /** What stands where there is no value. */
-export const NO_VALUE = '<span class="none">n/a</span>';
+const NO_VALUE = '<span class="none">n/a</span>';
 
 /** A change in percent, coloured by its direction. */
 export const changeHtml = (change: Decimal | null): string =>

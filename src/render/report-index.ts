@@ -16,7 +16,7 @@ import { INDEX_BASE_LEVEL } from "../payload/index-body.ts";
 import { counted, padded, section, sessionHtml } from "./report-html.ts";
 
 /** The composite of a view, and what its course is traced from. */
-export interface TracedIndex {
+interface TracedIndex {
   readonly session: Session;
   readonly result: Composite;
   readonly constituents: readonly Constituent[];

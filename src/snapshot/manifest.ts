@@ -11,7 +11,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const sessionUtc = z.iso.datetime({ precision: 3 });
 
 /** A file of the snapshot's own folder. `tier` is null for files that belong to no tier. */
-export const fileEntry = z.object({
+const fileEntry = z.object({
   path: z.string(),
   bytes: z.int().nonnegative(),
   sha256,
@@ -36,7 +36,7 @@ const tierSummary = z.object({
   off_board: z.array(z.object({ id: z.string(), as_of: z.iso.date().nullable() })),
 });
 
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   format: z.literal(1),
   session_utc: sessionUtc,
   revision: z.int().positive(),

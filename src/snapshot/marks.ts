@@ -25,7 +25,7 @@ const MARK_TYPE = "application/json";
 const condemnedSchema = z.object({ snapshots: z.array(z.string()), parts: z.array(z.string()) });
 
 /** What prunes are removing: snapshots (`2026-11-21T00Z/r1`) and keys of the ledger's parts. */
-export type Condemned = z.infer<typeof condemnedSchema>;
+type Condemned = z.infer<typeof condemnedSchema>;
 
 /** Does the work while a mark says what it removes; without one where that is nothing. */
 export async function whileCondemned<T>(
