@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
+import { MAX_CARRY_DAYS } from "../market/contract.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
 import { lineOfText, parsedBy, wholeNumber, type OptionParser } from "./option-values.ts";
@@ -13,8 +14,6 @@ import {
 } from "./signing-options.ts";
 import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
-
-const MAX_CARRY_DAYS = 36_500;
 
 interface PublishOptions extends StoreOptions, PublishingKeyOptions {
   readonly catalog?: string;
@@ -81,7 +80,7 @@ export function publishCommand(): Command {
     .addOption(setting("--allow-sparse", "let such a session through"))
     .addOption(
       setting("--max-carry-days <days>", "how long a level stands without a new one", days).default(
-        45,
+        USUAL_LIMITS.maxCarryDays,
       ),
     )
     .addOption(signKeyOption())

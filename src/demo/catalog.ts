@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parse } from "csv-parse/sync";
 import { BASES, type Basis } from "../market/level-series.ts";
-import { parseMicros, type Micros } from "../market/decimal.ts";
+import { MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 
 /** The catalog file, in the format of `publish --catalog`. */
@@ -62,7 +62,7 @@ function demoContract(row: Row): DemoContract {
   return {
     id,
     segment,
-    anchor: expect(parseMicros(level, 1e9), "level"),
+    anchor: expect(parseMicros(level, MAX_LEVEL_USD), "level"),
     anchorDay: expect(parseDate(date), "date"),
     basis: expect(
       BASES.find((basis) => basis === row["basis"]),

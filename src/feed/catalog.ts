@@ -1,5 +1,5 @@
 /** Reads the catalog: one row a contract, in board order. */
-import { BOARDS, type Contract } from "../market/contract.ts";
+import { BOARDS, MAX_CARRY_DAYS, type Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import {
@@ -16,7 +16,6 @@ import { readTable, type TableShape } from "./table.ts";
 
 /** So many contracts can be read without a key. */
 const FREE_SLICE_SIZE = 10;
-export const MAX_CARRY_DAYS = 36_500;
 
 const SHAPE: TableShape = {
   columns: [

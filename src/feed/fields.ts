@@ -1,6 +1,6 @@
 /** What a cell may hold: how it is read, and how the expectation is put into words. */
 import { BASES, type Basis } from "../market/level-series.ts";
-import { parseMicros, type Micros } from "../market/decimal.ts";
+import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { detached } from "./text.ts";
 
@@ -10,7 +10,6 @@ export interface Field<T> {
   parse(text: string): T | undefined;
 }
 
-const MAX_LEVEL_USD = 1e9;
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_ID_CHARACTERS = 100;
 
@@ -19,7 +18,7 @@ const UNPRINTABLE =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
 
 export const levelField: Field<Micros> = {
-  expected: "a number above 0, at most 1000000000, with at most 6 decimals",
+  expected: `a number above 0, at most ${MAX_LEVEL_USD}, with at most 6 decimals`,
   parse(text) {
     const micros = parseMicros(text, MAX_LEVEL_USD);
     return micros === null || micros === 0 ? undefined : micros;
@@ -76,7 +75,7 @@ export const oneOf = <T extends string>(values: readonly T[]): Field<T> => ({
 
 /** A decimal from `minMicros` to `maxUnits` with at most 6 decimals, in micro-units. */
 export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros> => ({
-  expected: `a number from ${minMicros / 1e6} to ${maxUnits} with at most 6 decimals`,
+  expected: `a number from ${formatMicros(minMicros)} to ${maxUnits} with at most 6 decimals`,
   parse(text) {
     const micros = parseMicros(text, maxUnits);
     return micros === null || micros < minMicros ? undefined : micros;

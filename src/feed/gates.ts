@@ -3,7 +3,13 @@
  * says how to go on.
  */
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import { formatMicros, ratio, roundRatio, type Micros } from "../market/decimal.ts";
+import {
+  formatMicros,
+  MICROS_PER_UNIT,
+  ratio,
+  roundRatio,
+  type Micros,
+} from "../market/decimal.ts";
 import type { LevelSeries } from "../market/level-series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import { quoted } from "./complaints.ts";
@@ -113,7 +119,7 @@ function movesAbove(input: GateInput, options: GateOptions): string[] {
 /** |now / then − 1| × 100 > limit, exactly; floating point only sorts out the clear cases. */
 function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
   const percent = (Math.abs(now - then) / then) * 100;
-  if (percent < (limitMicros / 1e6) * 0.999_999) return false;
+  if (percent < (limitMicros / MICROS_PER_UNIT) * 0.999_999) return false;
   const distance = BigInt(Math.abs(now - then));
   return distance * 100_000_000n > BigInt(then) * BigInt(limitMicros);
 }

@@ -1,15 +1,13 @@
 /** `snapshots diff`: what separates two snapshots, as Pro sees them. */
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
-import { parseMicros, type Decimal } from "../market/decimal.ts";
+import { MAX_LEVEL_USD, parseMicros, type Decimal } from "../market/decimal.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import { fileOf } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./board.ts";
 import type { FoundSnapshot } from "./reference.ts";
-
-const LEVEL_MAX_USD = 1e9;
 
 export interface Comparison {
   readonly added: readonly string[];
@@ -147,4 +145,4 @@ function movers(before: StoredIndex, after: StoredIndex): Comparison["index"]["m
     .sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
 }
 
-const micros = (usd: Decimal): number => parseMicros(usd, LEVEL_MAX_USD) ?? Number.NaN;
+const micros = (usd: Decimal): number => parseMicros(usd, MAX_LEVEL_USD) ?? Number.NaN;

@@ -14,6 +14,7 @@
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
+import { microsOf } from "../market/decimal.ts";
 import { LevelSeriesBuilder } from "../market/level-series-builder.ts";
 import { BASES, type LevelNotes, type LevelSeries } from "../market/level-series.ts";
 import { dateText, dayOf, parseDate } from "../market/session.ts";
@@ -138,8 +139,7 @@ function addLine(line: Line, first: number, builder: LevelSeriesBuilder): void {
     const asOf = as_of?.[position];
     builder.push(
       session,
-      // At most 15 digits: a double keeps them, and the rounding finds the very integer.
-      Math.round((usd[position] as number) * 1e6),
+      microsOf(usd[position] as number),
       asOf === undefined ? dayOf(session) : (parseDate(asOf) as number),
       basis === undefined ? 0 : BASIS_LETTERS.indexOf(basis.charAt(position)),
     );

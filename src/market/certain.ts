@@ -3,7 +3,7 @@
  * constituents are long; nearly always a double with a bound on its error tells already which
  * decimal is nearest. Where it does not, the exact way decides.
  */
-import type { Decimal } from "./decimal.ts";
+import { formatScaled, type Decimal } from "./decimal.ts";
 
 /** What one operation on doubles may be wrong by, relative to its result (IEEE 754). */
 const UNIT_ROUNDOFF = 2 ** -53;
@@ -31,16 +31,5 @@ export function roundCertain(value: number, error: number, decimals: number): De
   if (!(Math.abs(fraction - 0.5) > slack)) return null;
   const rounded = fraction > 0.5 ? floor + 1 : floor;
   if (rounded === 0) return slack < 0.5 ? "0" : null;
-  return value < 0 ? `-${decimalText(rounded, decimals)}` : decimalText(rounded, decimals);
-}
-
-/** `units` of 10^-`decimals`, without trailing zeros. By whole numbers: a double costs ten times it. */
-function decimalText(units: number, decimals: number): Decimal {
-  const scale = 10 ** decimals;
-  const whole = Math.floor(units / scale);
-  let fraction = units - whole * scale;
-  if (fraction === 0) return String(whole);
-  let places = decimals;
-  for (; fraction % 10 === 0; places -= 1) fraction /= 10;
-  return `${whole}.${String(fraction).padStart(places, "0")}`;
+  return value < 0 ? `-${formatScaled(rounded, decimals)}` : formatScaled(rounded, decimals);
 }

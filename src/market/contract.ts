@@ -24,6 +24,9 @@ export interface Contract {
   readonly free: boolean;
 }
 
+/** The longest carry limit, of a contract and of a run. */
+export const MAX_CARRY_DAYS = 36_500;
+
 /** A level older than this many sessions no longer stands. */
 export const carryLimitSessions = (contract: Contract, defaultDays: number): number =>
   (contract.maxCarryDays ?? defaultDays) * SESSIONS_PER_DAY;

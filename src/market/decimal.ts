@@ -5,6 +5,7 @@
  * no trailing zero, never `-0`.
  */
 export type Micros = number;
+/** The shortest decimal text of a number: `12.5`, `-0.35`, `0`. */
 export type Decimal = string;
 
 /** An exact fraction; the denominator is above 0. */
@@ -13,21 +14,37 @@ export interface Ratio {
   readonly denominator: bigint;
 }
 
-const MICRO_DECIMALS = 6;
-const MICROS_PER_UNIT = 1e6;
+/** Decimals that a number of micro-units holds. */
+export const MICRO_DECIMALS = 6;
+/** Micro-units of one: micro-dollars of a dollar, millionths of a percent. */
+export const MICROS_PER_UNIT = 1e6;
+/** No level is above it, in US dollars. */
+export const MAX_LEVEL_USD = 1e9;
 const MAX_WHOLE_DIGITS = 10;
 const POWERS_OF_TEN = [1, 10, 100, 1e3, 1e4, 1e5, 1e6] as const;
 
 /** `12.5` for 12,500,000 micro-units; from 0 to 10¹⁵ of them. */
-export function formatMicros(micros: Micros): Decimal {
-  // By integers: writing a double by its shortest form takes several times as long.
-  const whole = Math.floor(micros / MICROS_PER_UNIT);
-  let fraction = micros - whole * MICROS_PER_UNIT;
+export const formatMicros = (micros: Micros): Decimal => formatScaled(micros, MICRO_DECIMALS);
+
+/**
+ * `units` (a whole number from 0) of 10^-`decimals` (at most 6). By integers: writing a double by
+ * its shortest form takes several times as long.
+ */
+export function formatScaled(units: number, decimals: number): Decimal {
+  const scale = POWERS_OF_TEN[decimals] as number;
+  const whole = Math.floor(units / scale);
+  let fraction = units - whole * scale;
   if (fraction === 0) return String(whole);
-  let decimals = MICRO_DECIMALS;
-  for (; fraction % 10 === 0; decimals -= 1) fraction /= 10;
-  return `${whole}.${String(fraction).padStart(decimals, "0")}`;
+  let places = decimals;
+  for (; fraction % 10 === 0; places -= 1) fraction /= 10;
+  return `${whole}.${String(fraction).padStart(places, "0")}`;
 }
+
+/**
+ * The micro-dollars of a level read as a JSON number. Exact: a level has at most 15 digits, which a
+ * double keeps, and the rounding finds the very integer.
+ */
+export const microsOf = (usd: number): Micros => Math.round(usd * MICROS_PER_UNIT);
 
 /**
  * Reads a plain decimal (`12`, `12.5`; no sign, no exponent, at most 6 decimals) into micro-units.
@@ -74,6 +91,7 @@ export function roundRatio({ numerator, denominator }: Ratio, decimals: number):
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** The fraction as it is given, not reduced. `denominator` must be above 0. */
 export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({
   numerator,
   denominator,

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { composite, type Constituent } from "../market/composite.ts";
-import { formatMicros } from "../market/decimal.ts";
+import { formatMicros, microsOf } from "../market/decimal.ts";
 import { parseSession, type Session } from "../market/session.ts";
 import type { ExclusionReason, Membership } from "../market/view.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
@@ -94,10 +94,10 @@ function entryOf(
   if ("excluded" in item) return [item.id, { excluded: item.excluded }];
   const { id, ticker, segment } = item;
   const levels = {
-    now: micros(item.spot_usd),
-    base: micros(item.base_usd),
-    then24h: micros(item.then_24h_usd),
-    then30d: micros(item.then_30d_usd),
+    now: microsOf(item.spot_usd),
+    base: microsOf(item.base_usd),
+    then24h: microsOf(item.then_24h_usd),
+    then30d: microsOf(item.then_30d_usd),
   };
   return [id, { id, ticker, segment, ...levels }];
 }
@@ -127,6 +127,3 @@ function headOf(file: BasketFile, weighting: IndexKind["weighting"], overdue: nu
   file.heads.set(name, head);
   return head;
 }
-
-/** Exact: a level has at most 15 digits, which a double keeps. */
-const micros = (usd: number): number => Math.round(usd * 1e6);

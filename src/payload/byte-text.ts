@@ -2,12 +2,10 @@
  * UTF-8 text out of many short pieces, most of them numbers, in memory that is used again for the
  * next text: a history of years takes half the time that strings take, and leaves nothing to collect.
  */
-import type { Micros } from "../market/decimal.ts";
+import { MICRO_DECIMALS, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
 
 const ZERO = 48;
 const POINT = 46;
-const MICROS_PER_UNIT = 1e6;
-const MICRO_DECIMALS = 6;
 /** Digits of a whole number up to 2⁵³, point and decimals. */
 const NUMBER_BYTES_MAX = 24;
 /** Of a UTF-16 unit. */
