@@ -2,14 +2,9 @@
  * The gates: data that is well-formed and may still be wrong. Each refusal names the contracts and
  * says how to go on.
  */
+import { changePct, hasComparablePredecessor } from "../market/change.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import {
-  formatMicros,
-  MICROS_PER_UNIT,
-  ratio,
-  roundRatio,
-  type Micros,
-} from "../market/decimal.ts";
+import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
 import type { LevelSeries } from "../market/level-series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import { quoted } from "./complaints.ts";
@@ -48,8 +43,6 @@ export interface GateFindings {
   /** What to do about them, one line a gate. */
   readonly waysOn: readonly string[];
 }
-
-const MOVE_SHOWN_DECIMALS = 2;
 
 /** Judges the ledger as it would be. Never throws. */
 export function judge(input: GateInput, options: GateOptions): GateFindings {
@@ -100,14 +93,12 @@ function movesAbove(input: GateInput, options: GateOptions): string[] {
       const then = after.usd[index - 1] as number;
       const now = after.usd[index] as number;
       if (!exceeds(then, now, options.maxMoveMicros)) continue;
+      if (!hasComparablePredecessor(after, index, limit)) continue;
       const session = after.sessions[index] as number;
       const previous = after.sessions[index - 1] as number;
-      if (session - previous > limit) continue;
-      if (after.notes.get(session)?.breakReason != null) continue;
       if (before !== undefined && holdsPair(before, previous, then, session, now)) continue;
-      const move = ratio((BigInt(now) - BigInt(then)) * 100n, BigInt(then));
       found.push(
-        `${id} moves by ${roundRatio(move, MOVE_SHOWN_DECIMALS)} percent, ` +
+        `${id} moves by ${changePct(now, then)} percent, ` +
           `from ${formatMicros(then)} (${sessionKey(previous)}) to ${formatMicros(now)} (${sessionKey(session)}), ` +
           `expected at most ${formatMicros(options.maxMoveMicros)}`,
       );

@@ -1,5 +1,6 @@
 /** `snapshots show`: a snapshot's manifest, and what of its board an operator looks at first. */
 import { InputError } from "../errors.ts";
+import { byLargestChange } from "../market/change.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
 import { readSignature } from "../snapshot/signature.ts";
@@ -56,12 +57,9 @@ export async function describeSnapshot(
             at: publication.at,
           },
     index: { level: index.level, chg_24h_pct: index.chg_24h_pct, chg_30d_pct: index.chg_30d_pct },
-    largest_moves: records
-      .flatMap(({ id, spot_usd, chg_24h_pct }) =>
-        chg_24h_pct === null || chg_24h_pct === "0" ? [] : [{ id, spot_usd, chg_24h_pct }],
-      )
-      .sort((a, b) => Math.abs(Number(b.chg_24h_pct)) - Math.abs(Number(a.chg_24h_pct)))
-      .slice(0, MOVES_SHOWN),
+    largest_moves: byLargestChange(records, (record) => record.chg_24h_pct)
+      .slice(0, MOVES_SHOWN)
+      .map(({ item: { id, spot_usd }, change }) => ({ id, spot_usd, chg_24h_pct: change })),
     breaks: records.flatMap(({ id, break: latest }) =>
       latest === null ? [] : [{ id, ...latest }],
     ),

@@ -1,6 +1,6 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevels } from "../feed/given-levels.ts";
-import { BASES, LevelSeries, type LevelNotes } from "../market/level-series.ts";
+import { BASES, isNoted, LevelSeries, type LevelNotes } from "../market/level-series.ts";
 import { dateText, dayOf, type Session } from "../market/session.ts";
 
 /**
@@ -20,9 +20,8 @@ export function firstLevels(given: GivenLevels, complaints: Complaints): LevelSe
       (basis ??= new Uint8Array(sessions.length))[place] = BASES.indexOf(named.basis);
     }
     const { source = null, sourceUrl = null, breakReason = null } = named;
-    if (source !== null || sourceUrl !== null || breakReason !== null) {
-      notes.set(session, { source, sourceUrl, breakReason });
-    }
+    const noted = { source, sourceUrl, breakReason };
+    if (isNoted(noted)) notes.set(session, noted);
   }
   if (asOf !== null) requireOrder(asOf, given, complaints);
   return new LevelSeries({ sessions, usd, asOf, basis }, notes);

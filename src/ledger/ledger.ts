@@ -1,6 +1,6 @@
 /** Every level given, by contract and session. Carried levels are derived from it, never stored. */
 import type { LevelSeries } from "../market/level-series.ts";
-import { dayOf, dateText, SESSIONS_PER_DAY, type Session } from "../market/session.ts";
+import { DAY_MS, dayOf, dateText, SESSIONS_PER_DAY, type Session } from "../market/session.ts";
 
 /** By contract id; contracts that left the catalog keep their levels. No series is empty. */
 export type Ledger = ReadonlyMap<string, LevelSeries>;
@@ -12,7 +12,7 @@ export const monthOf = (session: Session): string => dateText(dayOf(session)).sl
 
 /** The first session of a month, 00:00 UTC of its first day. */
 export const monthStart = (month: string): Session =>
-  (Date.parse(`${month}-01T00:00:00.000Z`) / 86_400_000) * SESSIONS_PER_DAY;
+  (Date.parse(`${month}-01T00:00:00.000Z`) / DAY_MS) * SESSIONS_PER_DAY;
 
 const monthEnds = new Map<string, Session>();
 
@@ -22,7 +22,7 @@ export function monthEnd(month: string): Session {
   if (end === undefined) {
     const first = new Date(`${month}-01T00:00:00.000Z`);
     const next = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1);
-    monthEnds.set(month, (end = (next / 86_400_000) * SESSIONS_PER_DAY));
+    monthEnds.set(month, (end = (next / DAY_MS) * SESSIONS_PER_DAY));
   }
   return end;
 }

@@ -101,6 +101,13 @@ export function composite(
   };
 }
 
+/** The composite index: every constituent with the same weight. */
+export const equalWeighted = (constituents: readonly Constituent[]): Composite =>
+  composite(
+    constituents,
+    constituents.map(() => EQUAL_WEIGHT),
+  );
+
 /** Of weighted relatives, in doubles. Magnitudes are sums of absolute moves. */
 interface Sums {
   weight: number;

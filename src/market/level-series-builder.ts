@@ -1,6 +1,6 @@
 /** Makes series of levels. */
 import type { Micros } from "./decimal.ts";
-import { BASES, LevelSeries, type Level, type LevelNotes } from "./level-series.ts";
+import { BASES, isNoted, LevelSeries, type Level, type LevelNotes } from "./level-series.ts";
 import { sharedFloat64, sharedInt32, sharedSessions } from "./shared-columns.ts";
 import { dayOf, type Day, type Session } from "./session.ts";
 
@@ -32,9 +32,7 @@ export class LevelSeriesBuilder {
   }
 
   note(session: Session, notes: LevelNotes): void {
-    if (notes.source !== null || notes.sourceUrl !== null || notes.breakReason !== null) {
-      this.#notes.set(session, notes);
-    }
+    if (isNoted(notes)) this.#notes.set(session, notes);
   }
 
   pushLevel(level: Level): void {

@@ -29,6 +29,10 @@ export interface Break {
 
 /** What few levels have: kept apart, by session. */
 export type LevelNotes = Pick<Level, "source" | "sourceUrl" | "breakReason">;
+/** Whether there is anything in it to keep. */
+export const isNoted = ({ source, sourceUrl, breakReason }: LevelNotes): boolean =>
+  source !== null || sourceUrl !== null || breakReason !== null;
+
 const REPORTED = 0;
 const NO_NOTES: LevelNotes = { source: null, sourceUrl: null, breakReason: null };
 

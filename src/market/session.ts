@@ -9,7 +9,8 @@ export type Day = number;
 
 export const SESSION_MS = 12 * 3_600_000;
 export const SESSIONS_PER_DAY = 2;
-const DAY_MS = 24 * 3_600_000;
+/** A day, in milliseconds. */
+export const DAY_MS = 24 * 3_600_000;
 
 /** The session that the instant `ms` (epoch milliseconds) falls into. */
 export const sessionAt = (ms: number): Session => Math.floor(ms / SESSION_MS);

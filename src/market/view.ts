@@ -1,9 +1,9 @@
 /** What one tier sees of the market at its session: the boards, and who is missing from them. */
-import { HORIZONS, changePct, comparableLevel } from "./change.ts";
+import { HORIZONS, changePct, comparableLevel, type ExclusionReason } from "./change.ts";
 import type { Constituent } from "./composite.ts";
 import { BOARDS, carryLimitSessions, type Board, type Contract } from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal } from "./decimal.ts";
-import type { Break, Level, LevelSeries } from "./level-series.ts";
+import type { Basis, Break, Level, LevelSeries } from "./level-series.ts";
 import type { Session } from "./session.ts";
 import { tierSession, type Tier } from "./tier.ts";
 
@@ -44,6 +44,46 @@ export interface TierView {
 /** All records in board order: memory, then semiconductor, each in the catalog's order. */
 export const recordsOf = (view: TierView): BoardRecord[] =>
   BOARDS.flatMap((board) => view.boards[board]);
+
+/** `reported`, `assessed`, `estimated`, or `carried` where the level was given for an earlier session. */
+export const basisOf = ({ carried, level }: BoardRecord): Basis | "carried" =>
+  carried ? "carried" : level.basis;
+
+/** The contracts whose last level is over their carry limit, in catalog order, with that level. */
+export const droppedOf = (view: TierView): { contract: Contract; level: Level }[] =>
+  view.offBoard.flatMap(({ contract, lastLevel }) =>
+    lastLevel === null ? [] : [{ contract, level: lastLevel }],
+  );
+
+/** The contracts of a view: all of its slice, and how many of them are where. */
+export interface ViewCounts {
+  readonly contracts: number;
+  readonly memory: number;
+  readonly semiconductor: number;
+  /** On a board, with a level for the session itself. */
+  readonly given: number;
+  /** On a board, by an earlier session's level. */
+  readonly carried: number;
+  /** Off the boards: the last level is over its carry limit. */
+  readonly dropped: number;
+  /** Off the boards: no level so far. */
+  readonly withoutLevel: number;
+}
+
+export function countsOf(view: TierView): ViewCounts {
+  const records = recordsOf(view);
+  const carried = records.filter((record) => record.carried).length;
+  const dropped = droppedOf(view).length;
+  return {
+    contracts: records.length + view.offBoard.length,
+    memory: view.boards.memory.length,
+    semiconductor: view.boards.semiconductor.length,
+    given: records.length - carried,
+    carried,
+    dropped,
+    withoutLevel: view.offBoard.length - dropped,
+  };
+}
 
 /**
  * The view of `tier` when `head` is the newest session: only levels and breaks of sessions at or
@@ -102,8 +142,6 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
   const capacity = parseMicros(capacityGb, Number.MAX_SAFE_INTEGER) as number;
   return roundRatio(ratio(BigInt(level.usd), BigInt(capacity)), USD_PER_GB_DECIMALS);
 }
-
-export type ExclusionReason = "no_base_level" | "break";
 
 /** A contract's part in the index, or why it has none. */
 export type Membership =

@@ -3,10 +3,11 @@
  * one without the ledger. Written by the publisher, read by the proxy, in this one place.
  */
 import { z } from "zod";
+import { EXCLUSION_REASONS, type ExclusionReason } from "../market/change.ts";
 import { composite, type Constituent } from "../market/composite.ts";
 import { formatMicros, microsOf } from "../market/decimal.ts";
 import { parseSession, type Session } from "../market/session.ts";
-import type { ExclusionReason, Membership } from "../market/view.ts";
+import type { Membership } from "../market/view.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import {
   constituentText,
@@ -33,7 +34,7 @@ const basketFileSchema = z.object({
         then_24h_usd: z.number().positive(),
         then_30d_usd: z.number().positive(),
       }),
-      z.object({ id: z.string(), excluded: z.enum(["no_base_level", "break"]) }),
+      z.object({ id: z.string(), excluded: z.enum(EXCLUSION_REASONS) }),
     ]),
   ),
 });

@@ -8,7 +8,7 @@
  */
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionUtc, type Session } from "../market/session.ts";
-import type { BoardRecord } from "../market/view.ts";
+import { basisOf, type BoardRecord } from "../market/view.ts";
 
 type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
 
@@ -148,7 +148,7 @@ export const COLUMNS = [
     kind: "text",
     meaning:
       "reported, assessed or estimated by the source; carried: none for this session, the last level stands.",
-    value: ({ carried, level }) => (carried ? "carried" : level.basis),
+    value: basisOf,
   },
   {
     name: "as_of",

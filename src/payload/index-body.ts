@@ -1,8 +1,8 @@
 /** The body of an index or basket response, as JSON text. */
+import type { ExclusionReason } from "../market/change.ts";
 import type { Composite, Contribution } from "../market/composite.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
-import type { ExclusionReason } from "../market/view.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 
 export const INDEX_BASE_LEVEL = 100;

@@ -3,6 +3,7 @@
  * check every answer against that document. Fields of records come from the one table of columns.
  */
 import { z } from "zod";
+import { EXCLUSION_REASONS } from "../market/change.ts";
 import { KEY_TIER_NAMES, TIER_NAMES } from "../market/tier.ts";
 import { RECORD_COLUMNS, type Column } from "./columns.ts";
 
@@ -89,7 +90,7 @@ export const index = z.object({
     }),
   ),
   excluded: z
-    .array(z.object({ id: z.string(), reason: z.enum(["no_base_level", "break"]) }))
+    .array(z.object({ id: z.string(), reason: z.enum(EXCLUSION_REASONS) }))
     .describe("Contracts on the board that are no constituents."),
 });
 

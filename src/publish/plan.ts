@@ -6,7 +6,7 @@ import type { Correction } from "../ledger/corrections.ts";
 import { countLevels, monthsOf, type Ledger } from "../ledger/ledger.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
-import { recordsOf, type TierView } from "../market/view.ts";
+import { countsOf, droppedOf, recordsOf, type TierView } from "../market/view.ts";
 import type { ReportInput } from "../render/report.ts";
 import {
   identityOf,
@@ -126,12 +126,8 @@ export function manifestOf(
   head: ManifestHead,
 ): Manifest {
   const { pro } = plan.views;
-  const records = recordsOf(pro);
-  const carried = records.filter((record) => record.carried);
-  const dropped = pro.offBoard.flatMap(({ contract, lastLevel }) =>
-    lastLevel === null ? [] : [{ contract, level: lastLevel }],
-  );
-  const past = ({ contract, level }: Pick<(typeof records)[number], "contract" | "level">) => ({
+  const { withoutLevel, ...counts } = countsOf(pro);
+  const past = ({ contract, level }: ReturnType<typeof droppedOf>[number]) => ({
     id: contract.id,
     session_utc: sessionUtc(level.session),
     as_of: dateText(level.asOf),
@@ -148,21 +144,18 @@ export function manifestOf(
     options: head.options,
     inputs: head.inputs,
     counts: {
-      contracts: records.length + pro.offBoard.length,
-      memory: pro.boards.memory.length,
-      semiconductor: pro.boards.semiconductor.length,
-      given: records.length - carried.length,
-      carried: carried.length,
-      dropped: dropped.length,
-      without_level: pro.offBoard.length - dropped.length,
+      ...counts,
+      without_level: withoutLevel,
       corrected: head.corrected.length,
       corrections: corrections.length,
       ledger_levels: countLevels(ledger),
       files: plan.files.length,
       bytes: plan.files.reduce((sum, { entry }) => sum + entry.bytes, 0),
     },
-    carried: carried.map(past),
-    dropped: dropped.map(past),
+    carried: recordsOf(pro)
+      .filter((record) => record.carried)
+      .map(past),
+    dropped: droppedOf(pro).map(past),
     corrected: head.corrected,
     tiers: {
       free: tierSummary(plan.views.free),

@@ -1,4 +1,5 @@
 /** What a publish says when it is done: a few lines for people, Markdown, one object for machines. */
+import { byLargestChange } from "../market/change.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
@@ -25,13 +26,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
 export function summaryMarkdown(result: PublishResult, location: string): string {
   const { counts, carried, dropped, corrected, reason } = result.manifest;
   const signature = signatureOf(result);
-  const moves = result.board
-    .flatMap(({ contract, level, chg24hPct }) =>
-      chg24hPct === null || chg24hPct === "0"
-        ? []
-        : [{ id: contract.id, usd: formatMicros(level.usd), percent: chg24hPct }],
-    )
-    .sort((a, b) => Math.abs(Number(b.percent)) - Math.abs(Number(a.percent)));
+  const moves = byLargestChange(result.board, ({ chg24hPct }) => chg24hPct);
   const blocks = [
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
@@ -51,7 +46,11 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     ...listing(
       "Largest moves in 24 hours",
       ["contract", "level USD", "percent"],
-      moves.map(({ id, usd, percent }) => [id, usd, percent]),
+      moves.map(({ item: { contract, level }, change }) => [
+        contract.id,
+        formatMicros(level.usd),
+        change,
+      ]),
     ),
     ...listing(
       "Carried",

@@ -5,7 +5,7 @@ import { line } from "d3-shape";
 import { formatMicros, type Decimal } from "../market/decimal.ts";
 import { closes, type Close } from "../market/history.ts";
 import { dateText, dayOf, type Session } from "../market/session.ts";
-import type { BoardRecord } from "../market/view.ts";
+import { basisOf, type BoardRecord } from "../market/view.ts";
 import {
   changeHtml,
   escaped,
@@ -74,7 +74,7 @@ function row(record: BoardRecord, session: Session): string {
     `<td>${foreign(contract.name)}</td><td>${foreign(contract.segment)}</td>` +
     `<td class="n" data-value="${formatMicros(level.usd)}">${usdText(level.usd)}</td>` +
     [record.chg24hPct, record.chg30dPct, record.chgYoyPct].map(changeCell).join("") +
-    `<td>${carried ? "carried" : level.basis}</td><td>${dateText(level.asOf)}</td>` +
+    `<td>${basisOf(record)}</td><td>${dateText(level.asOf)}</td>` +
     `<td>${sparkline(record, session)}</td></tr>`
   );
 }

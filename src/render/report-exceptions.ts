@@ -1,8 +1,9 @@
 /** What is not as usual: levels that stand in, contracts that left, breaks, and corrections. */
 import type { Correction } from "../ledger/corrections.ts";
-import { carryLimitSessions } from "../market/contract.ts";
+import { carryLimitSessions, type Contract } from "../market/contract.ts";
+import type { Level } from "../market/level-series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
-import { recordsOf, type Market, type TierView } from "../market/view.ts";
+import { droppedOf, recordsOf, type Market, type TierView } from "../market/view.ts";
 import { FILES } from "../store/paths.ts";
 import { carriedLevels } from "./report-gates.ts";
 import {
@@ -34,32 +35,14 @@ const PAST_LEVEL: readonly Heading[] = [
 
 export function carriedSection(market: Market, view: TierView): string {
   const rows = carriedLevels(market, recordsOf(view), view.session).map(
-    ({ record: { contract, level }, ageSessions, limitSessions }) => [
-      idHtml(contract.id),
-      foreign(contract.name),
-      usdText(level.usd),
-      dateHtml(level.asOf),
-      `${daysText(ageSessions)} d`,
-      `${daysText(limitSessions)} d`,
-    ],
+    ({ record: { contract, level } }) => pastLevelRow(market, view, contract, level),
   );
   return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
 }
 
 export function droppedSection(market: Market, view: TierView): string {
-  const rows = view.offBoard.flatMap(({ contract, lastLevel }) =>
-    lastLevel === null
-      ? []
-      : [
-          [
-            idHtml(contract.id),
-            foreign(contract.name),
-            usdText(lastLevel.usd),
-            dateHtml(lastLevel.asOf),
-            `${daysText(view.session - lastLevel.session)} d`,
-            `${daysText(carryLimitSessions(contract, market.maxCarryDays))} d`,
-          ],
-        ],
+  const rows = droppedOf(view).map(({ contract, level }) =>
+    pastLevelRow(market, view, contract, level),
   );
   const unlisted = view.offBoard.filter(({ lastLevel }) => lastLevel === null);
   const names = unlisted.map(({ contract }) => idHtml(contract.id)).slice(0, LISTED_MAX);
@@ -69,6 +52,20 @@ export function droppedSection(market: Market, view: TierView): string {
       : `\n<p>Without a level so far: ${names.join(", ")}${cutNote(unlisted.length, FILES.manifest)}</p>`;
   return listSection("dropped", "Dropped", PAST_LEVEL, rows, { all: FILES.manifest, note });
 }
+
+const pastLevelRow = (
+  market: Market,
+  view: TierView,
+  contract: Contract,
+  level: Level,
+): readonly string[] => [
+  idHtml(contract.id),
+  foreign(contract.name),
+  usdText(level.usd),
+  dateHtml(level.asOf),
+  `${daysText(view.session - level.session)} d`,
+  `${daysText(carryLimitSessions(contract, market.maxCarryDays))} d`,
+];
 
 /** Every break up to the session, newest first. */
 export function breaksSection(market: Market, view: TierView): string {

@@ -1,18 +1,21 @@
 /** By how much the gates were passed: the session's own levels measured against the limits. */
-import { changePct } from "../market/change.ts";
+import type { GateOptions } from "../feed/gates.ts";
+import { CHANGE_DECIMALS, changePct, hasComparablePredecessor } from "../market/change.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import { ratio, roundRatio, type Decimal, type Micros } from "../market/decimal.ts";
+import {
+  MICROS_PER_UNIT,
+  ratio,
+  roundRatio,
+  type Decimal,
+  type Micros,
+} from "../market/decimal.ts";
 import type { Session } from "../market/session.ts";
 import type { BoardRecord, Market } from "../market/view.ts";
 
-const PERCENT_DECIMALS = 2;
-const MICROS = 1_000_000n;
+const MICROS = BigInt(MICROS_PER_UNIT);
 
-/** The limits of the publish that the report belongs to. Percent, in millionths. */
-export interface ReportGates {
-  readonly maxMoveMicros: Micros;
-  readonly minCoverageMicros: Micros;
-}
+/** The limits that the report measures against. */
+export type ReportGates = Pick<GateOptions, "maxMoveMicros" | "minCoverageMicros">;
 
 /** A level given for the session, and the one before it. */
 export interface Move {
@@ -27,8 +30,8 @@ export interface Move {
 }
 
 /**
- * The largest move among the session's levels against their predecessors, by the gate's own rule: a
- * break exempts, and so does a predecessor over the carry limit. Null where no level has one. Of
+ * The largest move among the session's levels against their predecessors, by the gate's own rule
+ * (hasComparablePredecessor). Null where no level has one. Of
  * equal moves the first in board order.
  */
 export function largestMove(
@@ -57,16 +60,15 @@ export function largestMove(
     now: level.usd,
     pct: changePct(level.usd, Number(before)),
     within: overUnity <= limit * before,
-    marginPct: roundRatio(ratio(limit * before - overUnity, MICROS * before), PERCENT_DECIMALS),
+    marginPct: roundRatio(ratio(limit * before - overUnity, MICROS * before), CHANGE_DECIMALS),
   };
 }
 
 function predecessor(market: Market, record: BoardRecord): Micros | null {
-  const { contract, series, index, level, carried } = record;
-  if (carried || index === 0 || level.breakReason !== null) return null;
+  const { contract, series, index, carried } = record;
   const limit = carryLimitSessions(contract, market.maxCarryDays);
-  const previous = series.sessions[index - 1] as number;
-  return level.session - previous > limit ? null : (series.usd[index - 1] as number);
+  if (carried || !hasComparablePredecessor(series, index, limit)) return null;
+  return series.usd[index - 1] as number;
 }
 
 export interface Coverage {
@@ -85,9 +87,9 @@ export function coverage(given: number, contracts: number, gates: ReportGates): 
   return {
     given,
     contracts,
-    pct: roundRatio(ratio(have, all), PERCENT_DECIMALS),
+    pct: roundRatio(ratio(have, all), CHANGE_DECIMALS),
     within: margin.numerator >= 0n,
-    marginPct: roundRatio(margin, PERCENT_DECIMALS),
+    marginPct: roundRatio(margin, CHANGE_DECIMALS),
   };
 }
 

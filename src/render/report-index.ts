@@ -2,7 +2,7 @@
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { composite, EQUAL_WEIGHT, type Composite, type Constituent } from "../market/composite.ts";
+import { equalWeighted, type Composite, type Constituent } from "../market/composite.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
@@ -11,7 +11,7 @@ import {
   type Day,
   type Session,
 } from "../market/session.ts";
-import { memberships, type Market, type TierView } from "../market/view.ts";
+import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
 import { INDEX_BASE_LEVEL } from "../payload/index-body.ts";
 import { counted, padded, section, sessionHtml } from "./report-html.ts";
 
@@ -46,7 +46,7 @@ export function traceIndex(market: Market, view: TierView): TracedIndex {
     session: view.session,
     result: equalWeighted(constituents),
     constituents,
-    excluded: view.boards.memory.length + view.boards.semiconductor.length - members.length,
+    excluded: recordsOf(view).length - members.length,
     trace: [...sums].map((sum) => (INDEX_BASE_LEVEL * sum) / members.length),
   };
 }
@@ -73,12 +73,6 @@ export function indexSection(market: Market, index: TracedIndex): string {
       `${chart(index, `Composite index over the year. ${summary}`)}\n<p class="note">${summary}</p>`,
   );
 }
-
-const equalWeighted = (constituents: readonly Constituent[]): Composite =>
-  composite(
-    constituents,
-    constituents.map(() => EQUAL_WEIGHT),
-  );
 
 /** The level at an earlier instant, exactly; to two decimals at least, as the head numbers show it. */
 function levelAt(market: Market, constituents: readonly Constituent[], instant: Session): string {

@@ -2,7 +2,7 @@
 import { group } from "d3-array";
 import { ratio, roundRatio, type Decimal } from "../market/decimal.ts";
 import type { BoardRecord } from "../market/view.ts";
-import { CHANGE_DECIMALS } from "../market/change.ts";
+import { byLargestChange, CHANGE_DECIMALS } from "../market/change.ts";
 import {
   changeHtml,
   counted,
@@ -75,16 +75,10 @@ function movesOver(
   records: readonly BoardRecord[],
   changeOf: (record: BoardRecord) => Decimal | null,
 ): string {
-  const moves = records
-    .flatMap((record) => {
-      const change = changeOf(record);
-      return change === null || change === "0" ? [] : [{ record, change }];
-    })
-    .sort((a, b) => Math.abs(Number(b.change)) - Math.abs(Number(a.change)))
-    .slice(0, MOVES_SHOWN);
+  const moves = byLargestChange(records, changeOf).slice(0, MOVES_SHOWN);
   const title = `<h3>Over ${horizon}</h3>`;
   if (moves.length === 0) return `<div>${title}<p>None.</p></div>`;
-  const rows = moves.map(({ record: { contract, level }, change }) => [
+  const rows = moves.map(({ item: { contract, level }, change }) => [
     idHtml(contract.id),
     foreign(contract.segment),
     usdText(level.usd),

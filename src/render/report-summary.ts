@@ -3,6 +3,7 @@ import type { Composite } from "../market/composite.ts";
 import { formatMicros, type Decimal } from "../market/decimal.ts";
 import { TIERS } from "../market/tier.ts";
 import {
+  countsOf,
   recordsOf,
   tierView,
   type BoardRecord,
@@ -33,33 +34,29 @@ import {
 
 /** The head numbers; the same counts as the manifest's. */
 export function figures(view: TierView, index: Composite): string {
-  const records = recordsOf(view);
-  const carried = records.filter((record) => record.carried).length;
-  const dropped = view.offBoard.filter(({ lastLevel }) => lastLevel !== null).length;
-  const counts: readonly [string, number][] = [
-    ["Contracts", records.length + view.offBoard.length],
-    ["Memory", view.boards.memory.length],
-    ["Semiconductor", view.boards.semiconductor.length],
-    ["Given", records.length - carried],
-    ["Carried", carried],
-    ["Dropped", dropped],
-    ["No level so far", view.offBoard.length - dropped],
+  const counts = countsOf(view);
+  const shown: readonly [string, number][] = [
+    ["Contracts", counts.contracts],
+    ["Memory", counts.memory],
+    ["Semiconductor", counts.semiconductor],
+    ["Given", counts.given],
+    ["Carried", counts.carried],
+    ["Dropped", counts.dropped],
+    ["No level so far", counts.withoutLevel],
   ];
   return `<dl class="figures">
 <div class="lead"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : padded(index.level, 2)}</dd>
 <dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
-${counts.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
+${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
 </dl>`;
 }
 
 /** Each gate with what was measured, the limit, and what is left to it. */
 export function gatesSection(market: Market, view: TierView, gates: ReportGates): string {
-  const records = recordsOf(view);
-  const given = records.filter((record) => !record.carried).length;
-  const covered = coverage(given, market.catalog.length, gates);
+  const covered = coverage(countsOf(view).given, market.catalog.length, gates);
   const rows = [
     coverageRow(covered, gates),
-    moveRow(largestMove(market, records, gates), gates),
+    moveRow(largestMove(market, recordsOf(view), gates), gates),
     carryRow(market, view),
   ];
   const headings = [

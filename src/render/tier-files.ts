@@ -1,6 +1,6 @@
 /** All files of one tier: which there are, and how each is made. Nothing is made before it is asked for. */
 import type { Correction } from "../ledger/corrections.ts";
-import { composite, EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
+import { equalWeighted, type Constituent } from "../market/composite.ts";
 import type { Session } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
@@ -87,10 +87,6 @@ function compositeBody(market: Market, view: TierView, envelope: Envelope): stri
   const excluded = members.flatMap((member) =>
     "excluded" in member ? [{ id: member.record.contract.id, reason: member.excluded }] : [],
   );
-  const result = composite(
-    constituents,
-    constituents.map(() => EQUAL_WEIGHT),
-  );
   const head = indexHead(envelope, { name: "composite", weighting: "equal" });
-  return indexBody(head, result, excluded);
+  return indexBody(head, equalWeighted(constituents), excluded);
 }

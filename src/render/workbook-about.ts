@@ -1,13 +1,12 @@
 /** The sheet `About`: what the workbook is, under which terms, and what its columns mean. */
 import type { Workbook } from "exceljs";
-import type { Basis } from "../market/level-series.ts";
 import { sessionUtc } from "../market/session.ts";
-import type { TierView } from "../market/view.ts";
+import type { basisOf, TierView } from "../market/view.ts";
 import { WORKBOOK_COLUMNS } from "../payload/columns.ts";
 import { HEADER_FONT } from "./workbook-font.ts";
 import { cellText } from "./workbook-text.ts";
 
-const BASIS_MEANINGS: { readonly [B in Basis | "carried"]: string } = {
+const BASIS_MEANINGS: { readonly [B in ReturnType<typeof basisOf>]: string } = {
   reported: "The source reports the level for the session.",
   assessed: "The source assesses the level from what it knows of the market.",
   estimated: "The level is an estimate; the source neither reports nor assesses it.",
