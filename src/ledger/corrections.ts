@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { parseSession, sessionUtc, type Session } from "../market/session.ts";
 import type { Decimal } from "../market/decimal.ts";
-import { lines } from "../payload/index-body.ts";
+import { jsonArray } from "../payload/json-array.ts";
 
 /** A level that was restated: added late (`oldUsd` null), changed, or taken back (`newUsd` null). */
 export interface Correction {
@@ -36,7 +36,7 @@ export const correctionFields = (item: Correction): string =>
   `"reason":${JSON.stringify(item.reason)},"corrected_in":${JSON.stringify(item.correctedIn)}`;
 
 export const renderCorrections = (corrections: readonly Correction[]): string =>
-  `${lines(
+  `${jsonArray(
     corrections.map(
       (item) => `{"contract":${JSON.stringify(item.contract)},${correctionFields(item)}}`,
     ),

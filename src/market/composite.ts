@@ -8,6 +8,9 @@ import { errorOf, roundCertain } from "./certain.ts";
 import { CHANGE_DECIMALS } from "./change.ts";
 import { ratio, roundRatio, sumRatios, type Decimal, type Micros, type Ratio } from "./decimal.ts";
 
+/** The level of the base. */
+export const INDEX_BASE_LEVEL = 100;
+
 const INDEX_DECIMALS = 4;
 const RELATIVE_DECIMALS = 6;
 

@@ -13,10 +13,10 @@ import {
   constituentText,
   indexBody,
   indexHead,
-  lines,
   type ConstituentText,
-  type IndexKind,
+  type Weighting,
 } from "./index-body.ts";
+import { jsonArray } from "./json-array.ts";
 
 const basketFileSchema = z.object({
   session_utc: z.string(),
@@ -65,7 +65,7 @@ export function renderBasketFile(envelope: Envelope, members: readonly Membershi
       `"then_24h_usd":${formatMicros(then24h)},"then_30d_usd":${formatMicros(then30d)}}`
     );
   });
-  return `${envelopeHead(envelope)},"contracts":${lines(contracts)}}\n`;
+  return `${envelopeHead(envelope)},"contracts":${jsonArray(contracts)}}\n`;
 }
 
 /** Reads the file. Throws (ZodError, SyntaxError) where it is none. */
@@ -111,7 +111,7 @@ export function basketBody(
   file: BasketFile,
   constituents: readonly Constituent[],
   weights: readonly bigint[],
-  weighting: "equal" | "custom",
+  weighting: Weighting,
   overdueSessions: number,
 ): string {
   const head = headOf(file, weighting, overdueSessions);
@@ -119,7 +119,7 @@ export function basketBody(
   return indexBody(head, composite(constituents, weights), [], textOf);
 }
 
-function headOf(file: BasketFile, weighting: IndexKind["weighting"], overdue: number): string {
+function headOf(file: BasketFile, weighting: Weighting, overdue: number): string {
   const name = `${weighting} ${overdue}`;
   const known = file.heads.get(name);
   if (known !== undefined) return known;

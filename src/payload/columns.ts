@@ -28,6 +28,9 @@ export interface Column {
   readonly value: (record: BoardRecord, session: Session) => string | null;
 }
 
+/** The name of the column's field in a JSON record. */
+export const fieldOf = ({ field, name }: Column): string => field ?? name;
+
 /** In the order of the CSV. `source` is last: clients in the field expect it there. */
 export const COLUMNS = [
   {
@@ -192,7 +195,7 @@ const RECORD_FIELDS = [
 
 /** The columns behind RECORD_FIELDS, in that order. */
 export const RECORD_COLUMNS: readonly Column[] = RECORD_FIELDS.map((field) => {
-  const column = (COLUMNS as readonly Column[]).find((item) => (item.field ?? item.name) === field);
+  const column = (COLUMNS as readonly Column[]).find((item) => fieldOf(item) === field);
   if (column === undefined) throw new Error(`No column holds the field ${field}`);
   return column;
 });

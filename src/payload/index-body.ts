@@ -1,15 +1,22 @@
 /** The body of an index or basket response, as JSON text. */
 import type { ExclusionReason } from "../market/change.ts";
-import type { Composite, Contribution } from "../market/composite.ts";
+import { INDEX_BASE_LEVEL, type Composite, type Contribution } from "../market/composite.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
+import { jsonArray } from "./json-array.ts";
 
-export const INDEX_BASE_LEVEL = 100;
+/** What a body can be of. */
+export const INDEX_NAMES = ["composite", "basket"] as const;
+/** How its constituents are weighted: each the same, or as the caller asked. */
+export const WEIGHTINGS = ["equal", "custom"] as const;
+/** One of WEIGHTINGS. */
+export type Weighting = (typeof WEIGHTINGS)[number];
 
+/** Which index a body is of. */
 export interface IndexKind {
-  readonly name: "composite" | "basket";
-  readonly weighting: "equal" | "custom";
+  readonly name: (typeof INDEX_NAMES)[number];
+  readonly weighting: Weighting;
 }
 
 /** The parts of a contribution that do not depend on the basket. */
@@ -59,11 +66,7 @@ export function indexBody(
   return (
     `${head},"level":${result.level},"chg_24h_pct":${result.chg24hPct},` +
     `"chg_30d_pct":${result.chg30dPct},"constituents":${contributions.length},` +
-    `"contributions":${lines(contributions)},` +
-    `"excluded":${lines(excluded.map(({ id, reason }) => JSON.stringify({ id, reason })))}}\n`
+    `"contributions":${jsonArray(contributions)},` +
+    `"excluded":${jsonArray(excluded.map(({ id, reason }) => JSON.stringify({ id, reason })))}}\n`
   );
 }
-
-/** A JSON array with one item a line, so that people and `diff` can read stored files. */
-export const lines = (items: readonly string[]): string =>
-  items.length === 0 ? "[]" : `[\n${items.join(",\n")}\n]`;

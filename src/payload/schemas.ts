@@ -4,8 +4,10 @@
  */
 import { z } from "zod";
 import { EXCLUSION_REASONS } from "../market/change.ts";
+import { INDEX_BASE_LEVEL } from "../market/composite.ts";
 import { KEY_TIER_NAMES, TIER_NAMES } from "../market/tier.ts";
-import { RECORD_COLUMNS, type Column } from "./columns.ts";
+import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
+import { INDEX_NAMES, WEIGHTINGS } from "./index-body.ts";
 
 const instant = z.iso.datetime({ precision: 3 });
 const date = z.iso.date();
@@ -62,10 +64,10 @@ export const contract = z.object({
 
 export const index = z.object({
   ...envelope,
-  name: z.enum(["composite", "basket"]),
-  weighting: z.enum(["equal", "custom"]),
+  name: z.enum(INDEX_NAMES),
+  weighting: z.enum(WEIGHTINGS),
   base: z
-    .object({ date, level: z.literal(100) })
+    .object({ date, level: z.literal(INDEX_BASE_LEVEL) })
     .describe("The base rolls: it is one calendar year before the session."),
   level: z
     .number()
@@ -133,10 +135,6 @@ export const problem = (codes: readonly [string, ...string[]]) =>
       .optional()
       .describe("Faults of parameters, all of them."),
   });
-
-function fieldOf({ field, name }: Column): string {
-  return field ?? name;
-}
 
 function valueOf(column: Column): z.ZodType {
   const plain = {

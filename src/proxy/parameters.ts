@@ -1,6 +1,7 @@
 /** Query parameters: which there are, what they may hold, and keys that must not be there. */
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import type { BasketFile } from "../payload/basket-file.ts";
+import type { Weighting } from "../payload/index-body.ts";
 import type { ParameterFault, ProblemCode } from "./problem.ts";
 import { problemReply, type Reply } from "./reply.ts";
 
@@ -56,7 +57,7 @@ export const namesBasket = (query: Query): boolean =>
 export interface Basket {
   readonly constituents: readonly Constituent[];
   readonly weights: readonly bigint[];
-  readonly weighting: "equal" | "custom";
+  readonly weighting: Weighting;
 }
 
 type FaultCode = Extract<

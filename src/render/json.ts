@@ -5,15 +5,15 @@ import type { Break } from "../market/level-series.ts";
 import { dateText, dayOf, sessionUtc, type Day, type Session } from "../market/session.ts";
 import { historyFloor } from "../market/tier.ts";
 import type { BoardRecord, TierView } from "../market/view.ts";
-import { RECORD_COLUMNS } from "../payload/columns.ts";
+import { fieldOf, RECORD_COLUMNS } from "../payload/columns.ts";
 import { ByteText } from "../payload/byte-text.ts";
 import { envelopeHead, type Envelope } from "../payload/envelope.ts";
-import { lines } from "../payload/index-body.ts";
+import { jsonArray } from "../payload/json-array.ts";
 
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {
   const { memory, semiconductor } = view.boards;
   const records = (board: readonly BoardRecord[]): string =>
-    lines(board.map((record) => `{${recordFields(record, view.session)}}`));
+    jsonArray(board.map((record) => `{${recordFields(record, view.session)}}`));
   return (
     `${envelopeHead(envelope)},` +
     `"counts":{"memory":${memory.length},"semiconductor":${semiconductor.length}},` +
@@ -42,8 +42,8 @@ export function contractFile(
   else addHistory(record, view.session, floor);
   return file
     .text(
-      `,"breaks":${lines(breaks.map(breakObject))},` +
-        `"corrections":${lines(visible.map((item) => `{${correctionFields(item)}}`))}}\n`,
+      `,"breaks":${jsonArray(breaks.map(breakObject))},` +
+        `"corrections":${jsonArray(visible.map((item) => `{${correctionFields(item)}}`))}}\n`,
     )
     .take();
 }
@@ -53,7 +53,7 @@ function recordFields(record: BoardRecord, session: Session): string {
   const fields = RECORD_COLUMNS.map((column) => {
     const value = column.value(record, session);
     const json = value === null || column.kind === "decimal" ? value : JSON.stringify(value);
-    return `"${column.field ?? column.name}":${json}`;
+    return `"${fieldOf(column)}":${json}`;
   });
   return `${fields.join(",")},"break":${record.break === null ? null : breakObject(record.break)}`;
 }
@@ -64,7 +64,7 @@ const breakObject = ({ session, reason }: Break): string =>
 /** What is being put together; nothing waits in between, so one is enough. */
 const file = new ByteText();
 
-/** As `lines` would have it. */
+/** As `jsonArray` would have it. */
 function addHistory({ series }: BoardRecord, session: Session, floor: Day): void {
   let opening = "[";
   eachClose(series, session, floor, (date, usd) => {

@@ -1,6 +1,6 @@
 /** By how much the gates were passed: the session's own levels measured against the limits. */
 import type { GateOptions } from "../feed/gates.ts";
-import { CHANGE_DECIMALS, changePct, hasComparablePredecessor } from "../market/change.ts";
+import { changePct, hasComparablePredecessor } from "../market/change.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import {
   MICROS_PER_UNIT,
@@ -12,6 +12,7 @@ import {
 import type { Session } from "../market/session.ts";
 import type { BoardRecord, Market } from "../market/view.ts";
 
+const PERCENT_DECIMALS = 2;
 const MICROS = BigInt(MICROS_PER_UNIT);
 
 /** The limits that the report measures against. */
@@ -60,7 +61,7 @@ export function largestMove(
     now: level.usd,
     pct: changePct(level.usd, Number(before)),
     within: overUnity <= limit * before,
-    marginPct: roundRatio(ratio(limit * before - overUnity, MICROS * before), CHANGE_DECIMALS),
+    marginPct: roundRatio(ratio(limit * before - overUnity, MICROS * before), PERCENT_DECIMALS),
   };
 }
 
@@ -87,9 +88,9 @@ export function coverage(given: number, contracts: number, gates: ReportGates): 
   return {
     given,
     contracts,
-    pct: roundRatio(ratio(have, all), CHANGE_DECIMALS),
+    pct: roundRatio(ratio(have, all), PERCENT_DECIMALS),
     within: margin.numerator >= 0n,
-    marginPct: roundRatio(margin, CHANGE_DECIMALS),
+    marginPct: roundRatio(margin, PERCENT_DECIMALS),
   };
 }
 

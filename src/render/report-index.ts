@@ -2,7 +2,12 @@
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { equalWeighted, type Composite, type Constituent } from "../market/composite.ts";
+import {
+  equalWeighted,
+  INDEX_BASE_LEVEL,
+  type Composite,
+  type Constituent,
+} from "../market/composite.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
@@ -12,7 +17,6 @@ import {
   type Session,
 } from "../market/session.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
-import { INDEX_BASE_LEVEL } from "../payload/index-body.ts";
 import { counted, padded, section, sessionHtml } from "./report-html.ts";
 
 /** The composite of a view, and what its course is traced from. */

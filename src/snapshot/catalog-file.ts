@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { BOARDS, type Contract } from "../market/contract.ts";
-import { lines } from "../payload/index-body.ts";
+import { jsonArray } from "../payload/json-array.ts";
 
 const fileSchema = z.array(
   z.object({
@@ -25,7 +25,7 @@ const fileSchema = z.array(
 );
 
 export const renderCatalog = (catalog: readonly Contract[]): string =>
-  `${lines(
+  `${jsonArray(
     catalog.map(
       (item) =>
         `${JSON.stringify({
