@@ -13,16 +13,15 @@ import {
   readPublication,
   type Publication,
 } from "../snapshot/publication-log.ts";
-import { SIGNATURE_TYPE, signatureOf } from "../snapshot/signature.ts";
+import { signatureOf } from "../snapshot/signature.ts";
 import type { SigningKey } from "../snapshot/signing-key.ts";
+import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, type SnapshotName } from "../store/paths.ts";
-import { JSON_TYPE } from "../render/tier-files.ts";
 import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
 
 const WRITES_AT_ONCE = 16;
-const LEDGER_TYPE = "application/x-ndjson";
 /** How often, and how many times, a publish looks whether a prune is over. */
 const PRUNE_POLL_MS = 250;
 const PRUNE_POLLS_MAX = 240;
@@ -55,7 +54,7 @@ export async function commit(
   const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
     ...plan.freshParts.map((part) => ({
       key: part.entry.key,
-      mediaType: LEDGER_TYPE,
+      mediaType: NDJSON_TYPE,
       planned: part,
     })),
     ...plan.files

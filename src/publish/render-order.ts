@@ -10,9 +10,10 @@ import { LevelSeries, type LevelColumns, type LevelNotes } from "../market/level
 import type { Session } from "../market/session.ts";
 import { TIER_NAMES, TIERS, type TierName } from "../market/tier.ts";
 import { tierView, type TierView } from "../market/view.ts";
-import { HTML_TYPE, renderReport, type ReportInput } from "../render/report.ts";
-import { JSON_TYPE, tierFiles, type PlannedFile } from "../render/tier-files.ts";
+import { renderReport, type ReportInput } from "../render/report.ts";
+import { textFile, tierFiles, type PlannedFile } from "../render/tier-files.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
+import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 
 export interface RenderOrder extends Omit<ReportInput, "market"> {
@@ -77,18 +78,11 @@ export function renderJobs(order: RenderOrder): RenderJobs {
     TIER_NAMES.map((name) => [name, tierView(market, TIERS[name], head)]),
   ) as { [T in TierName]: TierView };
   const files = [
-    textFile(FILES.report, HTML_TYPE, () => renderReport(input)),
+    textFile(FILES.report, HTML_TYPE, null, () => renderReport(input)),
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),
-    textFile(FILES.catalog, JSON_TYPE, () => renderCatalog(catalog)),
-    textFile(FILES.corrections, JSON_TYPE, () => renderCorrections(corrections)),
+    textFile(FILES.catalog, JSON_TYPE, null, () => renderCatalog(catalog)),
+    textFile(FILES.corrections, JSON_TYPE, null, () => renderCorrections(corrections)),
   ];
   const parts = order.months.map((month) => ({ render: () => encodePart(ledger, month) }));
   return { views, files, jobs: [...files, ...parts] };
 }
-
-const textFile = (path: string, mediaType: string, text: () => string): PlannedFile => ({
-  path,
-  mediaType,
-  tier: null,
-  render: () => Buffer.from(text()),
-});

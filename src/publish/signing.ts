@@ -6,14 +6,9 @@ import { ConflictError, DamageError } from "../errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
-import {
-  readSignature,
-  requireSignature,
-  SIGNATURE_TYPE,
-  signatureOf,
-  signerOf,
-} from "../snapshot/signature.ts";
+import { readSignature, requireSignature, signatureOf, signerOf } from "../snapshot/signature.ts";
 import type { SigningKey, VerifyKey } from "../snapshot/signing-key.ts";
+import { SIGNATURE_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 

@@ -26,8 +26,6 @@ import { REPORT_STYLE } from "./report-style.ts";
 import { figures, gatesSection, sinceSection } from "./report-summary.ts";
 import type { RenderInput } from "./tier-files.ts";
 
-export const HTML_TYPE = "text/html; charset=utf-8";
-
 export interface ReportInput extends RenderInput {
   readonly gates: ReportGates;
   readonly program: { readonly name: string; readonly version: string };

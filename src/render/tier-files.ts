@@ -7,6 +7,7 @@ import { memberships, recordsOf, type Market, type TierView } from "../market/vi
 import { renderBasketFile } from "../payload/basket-file.ts";
 import type { Envelope } from "../payload/envelope.ts";
 import { indexBody, indexHead } from "../payload/index-body.ts";
+import { CSV_TYPE, JSON_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
 import { boardBody, contractFile } from "./json.ts";
@@ -20,9 +21,13 @@ export interface PlannedFile {
   render(): Uint8Array | Promise<Uint8Array>;
 }
 
-export const JSON_TYPE = "application/json";
-const CSV_TYPE = "text/csv; charset=utf-8; header=present";
-const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+/** A file of text; `tier` null: of no tier. */
+export const textFile = (
+  path: string,
+  mediaType: string,
+  tier: TierName | null,
+  text: () => string,
+): PlannedFile => ({ path, mediaType, tier, render: () => Buffer.from(text()) });
 
 /** Everything that a snapshot is rendered from. */
 export interface RenderInput {
@@ -42,12 +47,8 @@ export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
     license: tier.license,
     attribution,
   };
-  const json = (path: string, text: () => string): PlannedFile => ({
-    path,
-    mediaType: JSON_TYPE,
-    tier: tier.name,
-    render: () => Buffer.from(text()),
-  });
+  const json = (path: string, text: () => string): PlannedFile =>
+    textFile(path, JSON_TYPE, tier.name, text);
 
   // The long ones come first, so that of two threads none is left with one of them at the end.
   const files = [json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];

@@ -10,6 +10,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   parseSnapshotText,
@@ -20,7 +21,6 @@ import {
 } from "../store/paths.ts";
 
 export const MARK_HEEDED_MS = 3_600_000;
-const MARK_TYPE = "application/json";
 
 const condemnedSchema = z.object({ snapshots: z.array(z.string()), parts: z.array(z.string()) });
 
@@ -105,7 +105,7 @@ async function whileMarked<T>(
   text: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  await store.create(mark, Buffer.from(text), MARK_TYPE);
+  await store.create(mark, Buffer.from(text), JSON_TYPE);
   try {
     return await work();
   } finally {

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
+import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
 
@@ -79,7 +80,7 @@ export function appendPublication(
     at,
     manifest_sha256,
   });
-  return store.create(publicationKey(number), Buffer.from(`${text}\n`), "application/json");
+  return store.create(publicationKey(number), Buffer.from(`${text}\n`), JSON_TYPE);
 }
 
 async function listNumbers(store: ObjectStore): Promise<number[]> {

@@ -15,8 +15,6 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
-export const SIGNATURE_TYPE = "application/octet-stream";
-
 /** The signature of a manifest, given its SHA-256 (hex). The same key makes the same bytes. */
 export const signatureOf = (manifestSha256: string, { key }: SigningKey): Buffer =>
   sign(null, Buffer.from(manifestSha256, "hex"), key);
