@@ -1,9 +1,10 @@
 /** What was changed in published levels, cumulative: `corrections.json` of every snapshot. */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
-import { parseSession, sessionUtc, type Session } from "../market/session.ts";
+import { sessionUtc, type Session } from "../market/session.ts";
 import type { Decimal } from "../market/decimal.ts";
 import { jsonArray } from "../payload/json-array.ts";
+import { sessionField } from "../snapshot/stored-fields.ts";
 
 /** A level that was restated: added late (`oldUsd` null), changed, or taken back (`newUsd` null). */
 export interface Correction {
@@ -19,10 +20,7 @@ export interface Correction {
 const fileSchema = z.array(
   z.object({
     contract: z.string(),
-    session_utc: z
-      .string()
-      .transform((text) => parseSession(text) ?? Number.NaN)
-      .pipe(z.int()),
+    session_utc: sessionField,
     old_usd: z.number().positive().nullable(),
     new_usd: z.number().positive().nullable(),
     reason: z.string(),

@@ -4,24 +4,28 @@
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
-import { sha256Hex } from "./digest.ts";
 import { TIER_NAMES } from "../market/tier.ts";
+import { sha256Hex } from "./digest.ts";
+import { sha256Field } from "./stored-fields.ts";
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const sessionUtc = z.iso.datetime({ precision: 3 });
 
 /** A file of the snapshot's own folder. `tier` is null for files that belong to no tier. */
 const fileEntry = z.object({
   path: z.string(),
   bytes: z.int().nonnegative(),
-  sha256,
+  sha256: sha256Field,
   media_type: z.string(),
   tier: z.enum(TIER_NAMES).nullable(),
 });
 export type FileEntry = z.infer<typeof fileEntry>;
 
 /** A part of the ledger, by its key in the store; snapshots share parts. */
-const ledgerEntry = z.object({ key: z.string(), bytes: z.int().nonnegative(), sha256 });
+const ledgerEntry = z.object({
+  key: z.string(),
+  bytes: z.int().nonnegative(),
+  sha256: sha256Field,
+});
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
 /** A level that stands in, or no longer stands: the contract, and when its last level was given. */
@@ -41,17 +45,17 @@ const manifestSchema = z.object({
   session_utc: sessionUtc,
   revision: z.int().positive(),
   /** SHA-256 over the sorted lines `path SP sha256 LF` of `files` and `ledger`. */
-  identity: sha256,
+  identity: sha256Field,
   program: z.object({ name: z.string(), version: z.string() }),
   parent: z
-    .object({ session_utc: sessionUtc, revision: z.int().positive(), identity: sha256 })
+    .object({ session_utc: sessionUtc, revision: z.int().positive(), identity: sha256Field })
     .nullable(),
   reason: z.string().nullable(),
   attribution: z.string(),
   options: z.record(z.string(), z.union([z.number(), z.string(), z.boolean(), z.null()])),
   /** What was read, each digest over the parsed rows: independent of format and row order. */
   inputs: z.array(
-    z.object({ kind: z.enum(["catalog", "quotes", "closes"]), rows: z.int(), sha256 }),
+    z.object({ kind: z.enum(["catalog", "quotes", "closes"]), rows: z.int(), sha256: sha256Field }),
   ),
   counts: z.record(z.string(), z.int().nonnegative()),
   carried: z.array(pastLevel),

@@ -7,24 +7,20 @@
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
-import { parseSession, sessionKey, type Session } from "../market/session.ts";
+import { sessionKey } from "../market/session.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
+import { sessionField, sha256Field } from "./stored-fields.ts";
 
 const publicationSchema = z.object({
   number: z.int().positive(),
   action: z.enum(["publish", "rollback"]),
-  session: z.string().transform((text, context): Session => {
-    const session = parseSession(text);
-    if (session !== null) return session;
-    context.addIssue({ code: "custom", message: "expected a session such as 2026-11-21T00Z" });
-    return z.NEVER;
-  }),
+  session: sessionField,
   revision: z.int().positive(),
   reason: z.string().nullable(),
   at: z.iso.datetime({ precision: 3 }),
-  manifest_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  manifest_sha256: sha256Field,
 });
 
 /** "From `at` on, the snapshot `session`/r`revision` is the head." */
