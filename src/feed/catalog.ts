@@ -3,6 +3,7 @@ import { BOARDS, MAX_CARRY_DAYS, type Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import {
+  cellReader,
   decimalField,
   idField,
   oneOf,
@@ -12,37 +13,25 @@ import {
   type Field,
 } from "./fields.ts";
 import type { Source } from "./source.ts";
-import { readTable, type TableShape } from "./table.ts";
+import { readTable, type TableShape, type Where } from "./table.ts";
 
 /** So many contracts can be read without a key. */
 const FREE_SLICE_SIZE = 10;
 
+const REQUIRED = [
+  "id",
+  "ticker",
+  "name",
+  "board",
+  "segment",
+  "unit",
+  "ai_exposure_pct",
+  "source",
+  "source_url",
+];
 const SHAPE: TableShape = {
-  columns: [
-    "id",
-    "ticker",
-    "name",
-    "board",
-    "segment",
-    "unit",
-    "ai_exposure_pct",
-    "source",
-    "source_url",
-    "capacity_gb",
-    "max_carry_days",
-    "free",
-  ],
-  required: [
-    "id",
-    "ticker",
-    "name",
-    "board",
-    "segment",
-    "unit",
-    "ai_exposure_pct",
-    "source",
-    "source_url",
-  ],
+  columns: [...REQUIRED, "capacity_gb", "max_carry_days", "free"],
+  required: REQUIRED,
 };
 
 const boardField = oneOf(BOARDS);
@@ -65,7 +54,7 @@ export async function readCatalog(
   const contracts: Contract[] = [];
   const firstRowOf = new Map<string, string>();
   await readTable(source, SHAPE, complaints, (where) => (cells, position) => {
-    const [id = "", ...rest] = cells;
+    const [id = ""] = cells;
     const row = where(position);
     const first = firstRowOf.get(id);
     if (first !== undefined) {
@@ -73,7 +62,7 @@ export async function readCatalog(
       return;
     }
     firstRowOf.set(id, row);
-    const contract = contractOf([id, ...rest], row, complaints);
+    const contract = contractOf(cells, where, position, complaints);
     if (contract !== null) contracts.push(contract);
   });
   if (complaints.count === before && contracts.length === 0) {
@@ -87,19 +76,14 @@ export async function readCatalog(
 
 function contractOf(
   cells: readonly string[],
-  row: string,
+  where: Where,
+  position: number,
   complaints: Complaints,
 ): Contract | null {
   const before = complaints.count;
-  const cell = (name: string): string => cells[SHAPE.columns.indexOf(name)] ?? "";
-  const read = <T>(name: string, field: Field<T>): T => {
-    const value = field.parse(cell(name));
-    if (value === undefined) complaints.cell(row, name, cell(name), field.expected);
-    // With a complaint the contract is dropped below, so the missing value is never seen.
-    return value as T;
-  };
+  const read = cellReader(cells, SHAPE, where, position, complaints);
   const optional = <T>(name: string, field: Field<T>): T | null =>
-    cell(name) === "" ? null : read(name, field);
+    cells[SHAPE.columns.indexOf(name)] === "" ? null : read(name, field);
 
   const capacity = optional("capacity_gb", capacityField);
   const contract: Contract = {

@@ -2,6 +2,8 @@
 import { BASES, type Basis } from "../market/level-series.ts";
 import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
+import type { Complaints } from "./complaints.ts";
+import type { TableShape, Where } from "./table.ts";
 import { detached } from "./text.ts";
 
 /** `parse` returns undefined where the text is not what is expected. */
@@ -86,6 +88,25 @@ export const wholeNumberField = (max: number): Field<number> => ({
   expected: `a whole number from 0 to ${max}`,
   parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined),
 });
+
+/**
+ * Reads cells of one row by the names of their columns. What a field does not read is complained
+ * of, and undefined in spite of its type: drop a row that added to `complaints`.
+ */
+export const cellReader =
+  (
+    cells: readonly string[],
+    { columns }: TableShape,
+    where: Where,
+    position: number,
+    complaints: Complaints,
+  ): (<T>(name: string, field: Field<T>) => T) =>
+  (name, field) => {
+    const text = cells[columns.indexOf(name)] ?? "";
+    const value = field.parse(text);
+    if (value === undefined) complaints.cell(where(position), name, text, field.expected);
+    return value as Exclude<typeof value, undefined>;
+  };
 
 /** Histories repeat a few thousand dates a hundred times over. */
 function memoized<T>(parse: (text: string) => T | undefined): (text: string) => T | undefined {

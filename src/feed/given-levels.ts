@@ -6,6 +6,7 @@
 import type { Micros } from "../market/decimal.ts";
 import type { Basis } from "../market/level-series.ts";
 import type { Day, Session } from "../market/session.ts";
+import type { Where } from "./table.ts";
 
 /** What most rows leave out. A field that is not there was not named. */
 export interface GivenExtras {
@@ -23,7 +24,7 @@ export type GivenKind = "quotes" | "closes";
 /** A file of the input. `where` names a row of it, by its position, in messages. */
 export interface Origin {
   readonly kind: GivenKind;
-  readonly where: (position: number) => string;
+  readonly where: Where;
 }
 
 /** One named level; `usd` null takes a level back. */

@@ -4,12 +4,12 @@ import { closeSessionOf, dateText, dayOf, sessionKey, type Session } from "../ma
 import type { Complaints } from "./complaints.ts";
 import {
   basisField,
+  cellReader,
   dateField,
   levelField,
   sessionField,
   textField,
   urlField,
-  type Field,
 } from "./fields.ts";
 import { GivenLevelsBuilder } from "./given-levels-builder.ts";
 import { SessionTemplate } from "./session-column.ts";
@@ -85,7 +85,7 @@ export async function readQuotes(
     return (cells, position) => {
       const [id = "", , sessionText = "", basisText = ""] = cells;
       const before = complaints.count;
-      const read = reader(cells, QUOTES, origin, position, complaints);
+      const read = cellReader(cells, QUOTES, where, position, complaints);
       const session = sessionText === "" ? published : read("session_utc", sessionField);
       const basis = basisText === "" ? undefined : read("basis", basisField);
       const withdrawn = basis === "withdrawn";
@@ -137,7 +137,7 @@ export async function readCloses(
       const usd = levelField.parse(usdCell);
       const breakReason = breakCell === "" ? null : textField.parse(breakCell);
       if (date === undefined || usd === undefined || breakReason === undefined) {
-        const read = reader(cells, CLOSES, origin, position, complaints);
+        const read = cellReader(cells, CLOSES, where, position, complaints);
         read("date", dateField);
         read("close_usd", levelField);
         if (breakReason === undefined) read("break", textField);
@@ -175,19 +175,3 @@ export function requireKnownContracts(
 
 const notLater = (published: Session): string =>
   `a session not later than the one published, ${sessionKey(published)}`;
-
-function reader(
-  cells: readonly string[],
-  shape: TableShape,
-  { where }: Origin,
-  position: number,
-  complaints: Complaints,
-): <T>(name: string, field: Field<T>) => T {
-  return <T>(name: string, field: Field<T>): T => {
-    const text = cells[shape.columns.indexOf(name)] ?? "";
-    const value = field.parse(text);
-    if (value === undefined) complaints.cell(where(position), name, text, field.expected);
-    // With a complaint the row is dropped by the caller, so the missing value is never seen.
-    return value as T;
-  };
-}
