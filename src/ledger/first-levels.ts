@@ -1,7 +1,8 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevels } from "../feed/given-levels.ts";
 import { BASES, isNoted, LevelSeries, type LevelNotes } from "../market/level-series.ts";
-import { dateText, dayOf, type Session } from "../market/session.ts";
+import { dayOf, type Session } from "../market/session.ts";
+import { requireNotBefore } from "./given.ts";
 
 /**
  * The levels of a contract that had none before: those that were given, each for a session of its
@@ -31,8 +32,6 @@ export function firstLevels(given: GivenLevels, complaints: Complaints): LevelSe
 function requireOrder(asOf: Int32Array, given: GivenLevels, complaints: Complaints): void {
   for (let place = 1; place < asOf.length; place += 1) {
     const [date, previous] = [asOf[place] as number, asOf[place - 1] as number];
-    if (date >= previous) continue;
-    const expected = `a date not before that of the previous level, ${dateText(previous)}`;
-    complaints.cell(given.where(place), "as_of", dateText(date), expected);
+    requireNotBefore(date, previous, given, place, complaints);
   }
 }

@@ -1,7 +1,7 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenExtras, GivenLevel, GivenLevels, Stretch } from "../feed/given-levels.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
-import { dateText, sessionKey } from "../market/session.ts";
+import { dateText, sessionKey, type Day } from "../market/session.ts";
 
 /**
  * What these rows name for one contract, one entry a session, ascending; its place is that of the
@@ -27,6 +27,19 @@ export function* mergedBySession(
     }
   }
   if (current !== null) yield current;
+}
+
+/** Complains of a date (`as_of`) before that of the contract's level before. */
+export function requireNotBefore(
+  asOf: Day,
+  previous: Day,
+  levels: GivenLevels,
+  place: number,
+  complaints: Complaints,
+): void {
+  if (asOf >= previous) return;
+  const expected = `a date not before that of the previous level, ${dateText(previous)}`;
+  complaints.cell(levels.where(place), "as_of", dateText(asOf), expected);
 }
 
 function combined(

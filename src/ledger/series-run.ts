@@ -8,6 +8,7 @@ import type { Micros } from "../market/decimal.ts";
 import { LevelSeriesBuilder } from "../market/level-series-builder.ts";
 import type { Level, LevelSeries } from "../market/level-series.ts";
 import { dateText, dayOf, sessionKey, type Day, type Session } from "../market/session.ts";
+import { requireNotBefore } from "./given.ts";
 
 /** A published level that a row changes, takes back (`now` null) or adds late (`old` null). */
 export interface Restatement {
@@ -124,11 +125,9 @@ export class SeriesRun {
   /** `asOf` never decreases; `place` is null for a level that was there before. */
   #requireOrder(asOf: Day, place: number | null): void {
     const last = this.#last;
-    if (asOf >= last.asOf) return;
     if (place !== null) {
-      const expected = `a date not before that of the previous level, ${dateText(last.asOf)}`;
-      this.#complaints.cell(this.#given.where(place), "as_of", dateText(asOf), expected);
-    } else if (last.place !== null) {
+      requireNotBefore(asOf, last.asOf, this.#given, place, this.#complaints);
+    } else if (last.place !== null && asOf < last.asOf) {
       const expected = `a date not after that of the next level, ${dateText(asOf)}`;
       this.#complaints.cell(this.#given.where(last.place), "as_of", dateText(last.asOf), expected);
     }
