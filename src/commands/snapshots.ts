@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { createClock } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
+import { counted } from "../counted.ts";
 import { DamageError } from "../errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
@@ -122,7 +123,7 @@ function verifyCommand(): Command {
           const found = await verifySnapshots(store, options.all ? null : reference, keys);
           if (found.damages.length > 0) {
             throw new DamageError(
-              `${store.location} is damaged: ${found.damages.length === 1 ? "1 finding" : `${found.damages.length} findings`}`,
+              `${store.location} is damaged: ${counted(found.damages.length, "finding")}`,
               found.damages,
             );
           }

@@ -1,4 +1,5 @@
 /** Everything wrong with the input, collected so that it is reported in one go. */
+import { counted } from "../counted.ts";
 import { InputError } from "../errors.ts";
 
 const SHOWN_CHARACTERS = 80;
@@ -29,7 +30,7 @@ export class Complaints {
   /** Throws InputError with every complaint, if there is any. */
   raise(): void {
     if (this.#lines.length === 0) return;
-    const errors = this.#lines.length === 1 ? "1 error" : `${this.#lines.length} errors`;
+    const errors = counted(this.#lines.length, "error");
     throw new InputError(`${errors} in the input; nothing was written`, this.#lines);
   }
 

@@ -1,4 +1,5 @@
 /** What is not as usual: levels that stand in, contracts that left, breaks, and corrections. */
+import { counted } from "../counted.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import type { Level } from "../market/level-series.ts";
@@ -7,7 +8,6 @@ import { droppedOf, recordsOf, type Market, type TierView } from "../market/view
 import { FILES } from "../store/paths.ts";
 import { carriedLevels } from "./report-gates.ts";
 import {
-  counted,
   dateHtml,
   daysText,
   escaped,

@@ -67,10 +67,6 @@ export const dateHtml = (day: Day): string => `<time>${dateText(day)}</time>`;
 /** A number of sessions in days: `21.5`. */
 export const daysText = (sessions: number): string => String(sessions / SESSIONS_PER_DAY);
 
-/** `1 contract`, `2 contracts`. */
-export const counted = (count: number, noun: string): string =>
-  `${count} ${noun}${count === 1 ? "" : "s"}`;
-
 export interface Heading {
   readonly label: string;
   readonly numeric?: true;

@@ -1,4 +1,5 @@
 /** The composite over the year: today's constituents, weights and base, traced back day by day. */
+import { counted } from "../counted.ts";
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
@@ -17,7 +18,7 @@ import {
   type Session,
 } from "../market/session.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
-import { counted, padded, section, sessionHtml } from "./report-html.ts";
+import { padded, section, sessionHtml } from "./report-html.ts";
 
 /** The composite of a view, and what its course is traced from. */
 interface TracedIndex {

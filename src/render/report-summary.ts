@@ -1,4 +1,5 @@
 /** The first screen of the report: is the session good, and what is different from the one before. */
+import { counted } from "../counted.ts";
 import type { Composite } from "../market/composite.ts";
 import { formatMicros, type Decimal } from "../market/decimal.ts";
 import { TIERS } from "../market/tier.ts";
@@ -20,7 +21,6 @@ import {
 } from "./report-gates.ts";
 import {
   changeHtml,
-  counted,
   daysText,
   foreign,
   idHtml,
