@@ -5,8 +5,6 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevels } from "../feed/given-levels.ts";
 import type { GivenTable } from "../feed/levels.ts";
-import { formatMicros } from "../market/decimal.ts";
-import type { Level } from "../market/level-series.ts";
 import { firstLevels } from "./first-levels.ts";
 import { mergedBySession } from "./given.ts";
 import { addMonths, monthOf, type Ledger } from "./ledger.ts";
@@ -52,7 +50,3 @@ export function amend(base: AmendmentBase, table: GivenTable, complaints: Compla
   }
   return { ledger, restatements, touched, touchedMonths };
 }
-
-/** `12.5`, or `none`. */
-export const levelText = (level: Level | null): string =>
-  level === null ? "none" : formatMicros(level.usd);

@@ -3,14 +3,14 @@
  * rules and gates, commit. Where another publisher commits first, it starts again from the new head.
  */
 import type { Clock } from "../clock.ts";
-import { ConflictError, InputError, RefusedError } from "../errors.ts";
-import { judge, USUAL_LIMITS, type GateFindings } from "../feed/gates.ts";
+import { ConflictError, InputError } from "../errors.ts";
+import { judge, USUAL_LIMITS } from "../feed/gates.ts";
 import { requireKnownContracts } from "../feed/levels.ts";
-import { amend, levelText, type Amendment } from "../ledger/amend.ts";
+import { amend, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { countLevels, type Ledger } from "../ledger/ledger.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { sessionAt, sessionKey, sessionUtc, type Session } from "../market/session.ts";
+import { sessionUtc } from "../market/session.ts";
 import { recordsOf, type BoardRecord, type Market } from "../market/view.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -21,7 +21,8 @@ import { loadBase, type Base } from "./base.ts";
 import { describeInputs, readInputs, type Inputs } from "./inputs.ts";
 import { manifestOf, plan } from "./plan.ts";
 import { RenderThread } from "./render-thread.ts";
-import { nextRevision, withdrawnBy } from "./revisions.ts";
+import { nextRevision } from "./revisions.ts";
+import { passGates, requireBegun, requireFree, requireNotOlder, requireRevised } from "./rules.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.ts";
 
@@ -81,25 +82,21 @@ async function attemptPublish(
   const base = await loadBase(store);
   await requireSignedHead(store, base.head?.publication ?? null, request.verifyKeys ?? null);
   requireNotOlder(session, base);
-  const market = layOver(base, inputs, store);
-  const { amendment } = market;
-  if (request.revise === null && amendment.restatements.length > 0) {
-    await requireNotWithdrawn(session, store);
-    throw restatementConflict(amendment);
-  }
+  const { catalog, amendment } = layOver(base, inputs, store);
+  await requireRevised(request, amendment, store);
 
   const name = { session, revision: await nextRevision(store, session) };
   const fresh = correctionsOf(amendment, request.revise ?? "", name);
   const corrections = [...base.corrections, ...fresh];
-  const view: Market = {
-    catalog: market.catalog,
+  const market: Market = {
+    catalog,
     maxCarryDays: request.gates.maxCarryDays,
     seriesOf: (id) => amendment.ledger.get(id),
   };
   const attribution = request.attribution ?? base.head?.manifest.attribution ?? DEFAULT_ATTRIBUTION;
   const planned = await plan(
     {
-      market: view,
+      market,
       head: session,
       attribution,
       corrections,
@@ -133,7 +130,7 @@ async function attemptPublish(
     judge(
       {
         session,
-        catalog: market.catalog,
+        catalog,
         catalogBefore: base.catalog,
         before: base.ledger,
         after: amendment.ledger,
@@ -188,23 +185,6 @@ async function attemptPublish(
   return { outcome: "published", snapshot: name, publication: number, manifest, board, signing };
 }
 
-function requireBegun(session: Session, clock: Clock): void {
-  const current = sessionAt(clock.now());
-  if (session <= current) return;
-  throw new InputError(
-    `--session ${sessionKey(session)} has not begun: the clock is in ${sessionKey(current)}`,
-  );
-}
-
-function requireNotOlder(session: Session, base: Base): void {
-  const head = base.head?.publication;
-  if (head === undefined || session >= head.session) return;
-  throw new ConflictError(
-    `Session ${sessionKey(session)} is older than the head, ${snapshotText(head)}; ` +
-      `to change past levels, publish ${sessionKey(head.session)} or later with --revise "reason"`,
-  );
-}
-
 /** The catalog that counts, and the ledger with the input laid over it. Raises all complaints. */
 function layOver(
   base: Base,
@@ -235,47 +215,6 @@ function layOver(
   );
   complaints.raise();
   return { catalog, amendment };
-}
-
-function restatementConflict({ restatements }: Amendment): ConflictError {
-  const levels =
-    restatements.length === 1 ? "1 published level" : `${restatements.length} published levels`;
-  return new ConflictError(
-    `The input changes ${levels}; if it is right, publish with --revise "reason"`,
-    restatements.map(
-      ({ where, contract, session, old, now }) =>
-        `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
-    ),
-  );
-}
-
-/** The session must not be published already with other content, unless the run revises it. */
-async function requireFree(request: PublishRequest, base: Base, store: ObjectStore): Promise<void> {
-  if (request.revise !== null) return;
-  const { session } = request;
-  const head = base.head?.publication;
-  await requireNotWithdrawn(session, store);
-  if (head !== undefined && head.session === session) {
-    throw new ConflictError(
-      `Session ${sessionKey(session)} is published as ${snapshotText(head)} with other content; ` +
-        `to correct it, give --revise "reason"`,
-    );
-  }
-}
-
-async function requireNotWithdrawn(session: Session, store: ObjectStore): Promise<void> {
-  const rollback = await withdrawnBy(store, session);
-  if (rollback === null) return;
-  throw new ConflictError(
-    `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +
-      `to publish it again, give --revise "reason"`,
-  );
-}
-
-function passGates({ refusals, waysOn }: GateFindings): void {
-  if (refusals.length === 0) return;
-  const held = refusals.length === 1 ? "1 finding" : `${refusals.length} findings`;
-  throw new RefusedError(`Refused: ${held}; nothing was written`, [...refusals, ...waysOn]);
 }
 
 function correctionsOf(amendment: Amendment, reason: string, name: SnapshotName): Correction[] {

@@ -1,0 +1,90 @@
+/** The rules of what may be published on what, and what a run says that one holds back. */
+import type { Clock } from "../clock.ts";
+import { counted } from "../counted.ts";
+import { ConflictError, InputError, RefusedError } from "../errors.ts";
+import type { GateFindings } from "../feed/gates.ts";
+import type { Amendment } from "../ledger/amend.ts";
+import { formatMicros } from "../market/decimal.ts";
+import type { Level } from "../market/level-series.ts";
+import { sessionAt, sessionKey, type Session } from "../market/session.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { snapshotText } from "../store/paths.ts";
+import type { Base } from "./base.ts";
+import type { PublishRequest } from "./request.ts";
+import { withdrawnBy } from "./revisions.ts";
+
+/** A session is published from its first instant on. Throws InputError before. */
+export function requireBegun(session: Session, clock: Clock): void {
+  const current = sessionAt(clock.now());
+  if (session <= current) return;
+  throw new InputError(
+    `--session ${sessionKey(session)} has not begun: the clock is in ${sessionKey(current)}`,
+  );
+}
+
+/** The head's session or a later one is published. Throws ConflictError for an older one. */
+export function requireNotOlder(session: Session, base: Base): void {
+  const head = base.head?.publication;
+  if (head === undefined || session >= head.session) return;
+  throw new ConflictError(
+    `Session ${sessionKey(session)} is older than the head, ${snapshotText(head)}; ` +
+      `to change past levels, publish ${sessionKey(head.session)} or later with --revise "reason"`,
+  );
+}
+
+/** Published levels change only by a revision. Throws ConflictError, with each level, otherwise. */
+export async function requireRevised(
+  { session, revise }: PublishRequest,
+  { restatements }: Amendment,
+  store: ObjectStore,
+): Promise<void> {
+  if (revise !== null || restatements.length === 0) return;
+  await requireNotWithdrawn(session, store);
+  throw new ConflictError(
+    `The input changes ${counted(restatements.length, "published level")}; if it is right, publish with --revise "reason"`,
+    restatements.map(
+      ({ where, contract, session, old, now }) =>
+        `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
+    ),
+  );
+}
+
+const levelText = (level: Level | null): string =>
+  level === null ? "none" : formatMicros(level.usd);
+
+/**
+ * The session must not be published already with other content, nor withdrawn by a rollback, unless
+ * the run revises it. Throws ConflictError.
+ */
+export async function requireFree(
+  request: PublishRequest,
+  base: Base,
+  store: ObjectStore,
+): Promise<void> {
+  if (request.revise !== null) return;
+  const { session } = request;
+  const head = base.head?.publication;
+  await requireNotWithdrawn(session, store);
+  if (head !== undefined && head.session === session) {
+    throw new ConflictError(
+      `Session ${sessionKey(session)} is published as ${snapshotText(head)} with other content; ` +
+        `to correct it, give --revise "reason"`,
+    );
+  }
+}
+
+async function requireNotWithdrawn(session: Session, store: ObjectStore): Promise<void> {
+  const rollback = await withdrawnBy(store, session);
+  if (rollback === null) return;
+  throw new ConflictError(
+    `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +
+      `to publish it again, give --revise "reason"`,
+  );
+}
+
+/** Throws RefusedError, with all findings and the ways on, where a gate holds anything back. */
+export function passGates({ refusals, waysOn }: GateFindings): void {
+  if (refusals.length === 0) return;
+  const held = counted(refusals.length, "finding");
+  throw new RefusedError(`Refused: ${held}; nothing was written`, [...refusals, ...waysOn]);
+}
