@@ -4,12 +4,20 @@
  */
 import { dayOf, yearsBefore, type Day, type Session } from "./session.ts";
 
+/** Every tier, the one that is offered least first. `free` is that of callers without a key. */
 export const TIER_NAMES = ["free", "starter", "pro"] as const;
+/** One of TIER_NAMES. */
 export type TierName = (typeof TIER_NAMES)[number];
 
-/** The tiers a key can belong to. */
-export const KEY_TIER_NAMES = ["starter", "pro"] as const;
-export type KeyTierName = (typeof KEY_TIER_NAMES)[number];
+/** A tier that a key can belong to. */
+export type KeyTierName = Exclude<TierName, "free">;
+/** The tiers that a key can belong to, in the order of TIER_NAMES. */
+export const KEY_TIER_NAMES = TIER_NAMES.filter((name) => name !== "free");
+
+/** Something for each tier, by its name. */
+export type PerTier<T> = { readonly [N in TierName]: T };
+export const perTier = <T>(of: (name: TierName) => T): PerTier<T> =>
+  Object.fromEntries(TIER_NAMES.map((name) => [name, of(name)])) as PerTier<T>;
 
 export interface Tier {
   readonly name: TierName;

@@ -11,7 +11,7 @@ import type { Clock } from "../clock.ts";
 import { GenerationCache } from "../access/generation-cache.ts";
 import { DamageError } from "../errors.ts";
 import { parseSession, type Session } from "../market/session.ts";
-import type { TierName } from "../market/tier.ts";
+import { perTier, type PerTier, type TierName } from "../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../payload/basket-file.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
@@ -42,7 +42,7 @@ export interface LoadedSnapshot {
   readonly stamp: SnapshotStamp;
   readonly catalog: ReadonlySet<string>;
   /** Contracts in the tier's slice without a current level, by id; the date of their last one. */
-  readonly offBoard: { readonly [T in TierName]: ReadonlyMap<string, string | null> };
+  readonly offBoard: PerTier<ReadonlyMap<string, string | null>>;
   /** By path in the snapshot's folder. */
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly baskets: BasketFile;
@@ -204,11 +204,8 @@ async function verifyStreamed(store: ObjectStore, key: string, entry: FileEntry)
   }
 }
 
-function offBoardOf(manifest: Manifest): LoadedSnapshot["offBoard"] {
-  const of = (tier: TierName): ReadonlyMap<string, string | null> =>
-    new Map(manifest.tiers[tier].off_board.map(({ id, as_of }) => [id, as_of]));
-  return { free: of("free"), starter: of("starter"), pro: of("pro") };
-}
+const offBoardOf = ({ tiers }: Manifest): LoadedSnapshot["offBoard"] =>
+  perTier((name) => new Map(tiers[name].off_board.map(({ id, as_of }) => [id, as_of])));
 
 function innerFile(inner: ReadonlyMap<string, Buffer>, path: string, stamp: SnapshotStamp): Buffer {
   const bytes = inner.get(path);

@@ -5,7 +5,7 @@
 import type { Correction } from "../ledger/corrections.ts";
 import { countLevels, monthsOf, type Ledger } from "../ledger/ledger.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
-import type { TierName } from "../market/tier.ts";
+import { perTier, type PerTier, type TierName } from "../market/tier.ts";
 import { countsOf, droppedOf, recordsOf, type TierView } from "../market/view.ts";
 import type { ReportInput } from "../render/report.ts";
 import {
@@ -30,7 +30,7 @@ export interface Planned<Entry> {
 
 export interface Plan {
   readonly identity: string;
-  readonly views: { readonly [T in TierName]: TierView };
+  readonly views: PerTier<TierView>;
   readonly files: readonly Planned<FileEntry>[];
   /** Every part of the ledger, by month. */
   readonly ledger: readonly LedgerEntry[];
@@ -157,11 +157,7 @@ export function manifestOf(
       .map(past),
     dropped: droppedOf(pro).map(past),
     corrected: head.corrected,
-    tiers: {
-      free: tierSummary(plan.views.free),
-      starter: tierSummary(plan.views.starter),
-      pro: tierSummary(plan.views.pro),
-    },
+    tiers: perTier((name) => tierSummary(plan.views[name])),
     files: plan.files.map(({ entry }) => entry).sort((a, b) => (a.path < b.path ? -1 : 1)),
     ledger: [...plan.ledger],
   };

@@ -8,7 +8,7 @@ import { encodePart } from "../ledger/parts.ts";
 import type { Contract } from "../market/contract.ts";
 import { LevelSeries, type LevelColumns, type LevelNotes } from "../market/level-series.ts";
 import type { Session } from "../market/session.ts";
-import { TIER_NAMES, TIERS, type TierName } from "../market/tier.ts";
+import { perTier, TIER_NAMES, TIERS, type PerTier } from "../market/tier.ts";
 import { tierView, type TierView } from "../market/view.ts";
 import { renderReport, type ReportInput } from "../render/report.ts";
 import { textFile, tierFiles, type PlannedFile } from "../render/tier-files.ts";
@@ -37,7 +37,7 @@ export interface RenderJob {
 }
 
 interface RenderJobs {
-  readonly views: { readonly [T in TierName]: TierView };
+  readonly views: PerTier<TierView>;
   readonly files: readonly PlannedFile[];
   /** The files, and after them the parts of the months. */
   readonly jobs: readonly RenderJob[];
@@ -74,9 +74,7 @@ export function renderJobs(order: RenderOrder): RenderJobs {
   );
   const market = { catalog, maxCarryDays, seriesOf: (id: string) => ledger.get(id) };
   const input: ReportInput = { ...order, market };
-  const views = Object.fromEntries(
-    TIER_NAMES.map((name) => [name, tierView(market, TIERS[name], head)]),
-  ) as { [T in TierName]: TierView };
+  const views = perTier((name) => tierView(market, TIERS[name], head));
   const files = [
     textFile(FILES.report, HTML_TYPE, null, () => renderReport(input)),
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),

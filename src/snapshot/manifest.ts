@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
-import { TIER_NAMES } from "../market/tier.ts";
+import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
 import { sha256Field } from "./stored-fields.ts";
 
@@ -69,7 +69,7 @@ const manifestSchema = z.object({
       new_usd: z.string().nullable(),
     }),
   ),
-  tiers: z.object({ free: tierSummary, starter: tierSummary, pro: tierSummary }),
+  tiers: z.object(perTier(() => tierSummary)),
   files: z.array(fileEntry),
   ledger: z.array(ledgerEntry),
 });
