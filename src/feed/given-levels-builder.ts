@@ -8,7 +8,7 @@ import {
   WITHDRAWN,
   type GivenExtras,
   type Origin,
-  type Run,
+  type RowRun,
 } from "./given-levels.ts";
 import { RowPositions } from "./row-positions.ts";
 import { SessionColumn, type SessionTemplate } from "./session-column.ts";
@@ -61,7 +61,7 @@ export class GivenLevelsBuilder {
     };
     this.#resize(0);
     const extras = new Map<number, GivenExtras>();
-    const runs: Run[] = [];
+    const runs: RowRun[] = [];
     order.forEach((row, place) => {
       positions[place] = this.#positions.at(row);
       const named = this.#extras.get(row);

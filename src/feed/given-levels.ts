@@ -46,7 +46,7 @@ export interface Stretch {
 }
 
 /** From a place on, rows of one origin. */
-export interface Run {
+export interface RowRun {
   readonly from: number;
   readonly origin: Origin;
   /** Where they stand evenly in their file, as they mostly do: the first one, and how far apart. */
@@ -54,7 +54,7 @@ export interface Run {
 }
 
 /** Of a row of an even run; null where the run is not. */
-export const positionIn = ({ from, even }: Run, row: number): number | null =>
+export const positionIn = ({ from, even }: RowRun, row: number): number | null =>
   even === null ? null : even.first + even.step * (row - from);
 
 /** Sorted by session; of one session, in the order they were read. */
@@ -68,12 +68,12 @@ export class GivenLevels {
   readonly areSeries: boolean;
   /** Of rows in uneven runs; null where there are none. */
   readonly #positions: Int32Array | null;
-  readonly #runs: readonly Run[];
+  readonly #runs: readonly RowRun[];
 
   constructor(
     columns: { sessions: Int32Array; usd: Float64Array; positions: Int32Array | null },
     extras: ReadonlyMap<number, GivenExtras>,
-    runs: readonly Run[],
+    runs: readonly RowRun[],
   ) {
     const { sessions, usd, positions } = columns;
     this.sessions = sessions;
@@ -104,7 +104,7 @@ export class GivenLevels {
 
   /** The row of a place, for messages: `quotes.csv:17`. */
   where(place: number): string {
-    const run = this.#runs.findLast(({ from }) => from <= place) as Run;
+    const run = this.#runs.findLast(({ from }) => from <= place) as RowRun;
     return run.origin.where((positionIn(run, place) ?? this.#positions?.[place]) as number);
   }
 

@@ -1,7 +1,7 @@
-import { positionIn, type Origin, type Run } from "./given-levels.ts";
+import { positionIn, type Origin, type RowRun } from "./given-levels.ts";
 import { longer } from "./session-column.ts";
 
-type Growing = { -readonly [K in keyof Run]: Run[K] };
+type Growing = { -readonly [K in keyof RowRun]: RowRun[K] };
 
 /**
  * Where the rows of one contract stand in their files. They mostly stand evenly, one after another
@@ -28,7 +28,7 @@ export class RowPositions {
     this.#note(row, position);
   }
 
-  get runs(): readonly Run[] {
+  get runs(): readonly RowRun[] {
     return this.#runs;
   }
 
@@ -41,8 +41,8 @@ export class RowPositions {
     return (positionIn(this.runOf(row), row) ?? this.#each?.[row]) as number;
   }
 
-  runOf(row: number): Run {
-    return this.#runs.findLast(({ from }) => from <= row) as Run;
+  runOf(row: number): RowRun {
+    return this.#runs.findLast(({ from }) => from <= row) as RowRun;
   }
 
   /** From `row` on the run is uneven: each row is noted, also those there were. */

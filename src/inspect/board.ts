@@ -4,7 +4,7 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import type { TierName } from "../market/tier.ts";
 import { DamageError } from "../errors.ts";
-import { fileOf } from "../snapshot/stored-snapshot.ts";
+import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
 const digits = z.string();
@@ -59,7 +59,7 @@ async function readPayload<T>(
   path: string,
   schema: z.ZodType<T>,
 ): Promise<T> {
-  const { bytes, where } = await fileOf(store, name, manifest, path);
+  const { bytes, where } = await readSnapshotFile(store, name, manifest, path);
   try {
     return schema.parse(JSON.parse(bytes.toString("utf8"), digitsKept));
   } catch (cause) {

@@ -3,7 +3,7 @@ import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
 import { MAX_LEVEL_USD, parseMicros, type Decimal } from "../market/decimal.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
-import { fileOf } from "../snapshot/stored-snapshot.ts";
+import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./board.ts";
@@ -79,8 +79,8 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
   const [board, index, catalog, corrections] = await Promise.all([
     readBoard(store, snapshot, "pro"),
     readIndex(store, snapshot),
-    fileOf(store, name, manifest, FILES.catalog),
-    fileOf(store, name, manifest, FILES.corrections),
+    readSnapshotFile(store, name, manifest, FILES.catalog),
+    readSnapshotFile(store, name, manifest, FILES.corrections),
   ]);
   const records = new Map(recordsOfBoard(board).map((record) => [record.id, record]));
   const metadata = new Map<string, Map<string, string | null>>();

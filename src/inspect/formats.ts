@@ -3,7 +3,7 @@ import { parse } from "csv-parse/sync";
 import { BOARDS, type Board } from "../market/contract.ts";
 import { TIERS, type TierName } from "../market/tier.ts";
 import { COLUMNS, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
-import { fileOf } from "../snapshot/stored-snapshot.ts";
+import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import { readBoard, type StoredRecord } from "./board.ts";
@@ -21,7 +21,7 @@ export async function formatDifferences(
   const differences: string[] = [];
   if (TIERS[tier].exports.includes("csv")) {
     const path = FILES.csv(tier);
-    const { bytes } = await fileOf(store, name, manifest, path);
+    const { bytes } = await readSnapshotFile(store, name, manifest, path);
     const rows = parse(bytes, { record_delimiter: "\r\n" });
     const expected = BOARDS.flatMap((key) =>
       board[key].map((record) =>
@@ -35,7 +35,7 @@ export async function formatDifferences(
   }
   if (TIERS[tier].exports.includes("xlsx")) {
     const path = FILES.xlsx(tier);
-    const { bytes } = await fileOf(store, name, manifest, path);
+    const { bytes } = await readSnapshotFile(store, name, manifest, path);
     const sheets = await sheetRows(bytes);
     for (const [key, title] of [
       ["memory", "Memory"],

@@ -6,9 +6,9 @@ import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevels } from "../feed/given-levels.ts";
 import type { GivenTable } from "../feed/levels.ts";
 import { firstLevels } from "./first-levels.ts";
-import { mergedBySession } from "./given.ts";
+import { mergedBySession } from "./given-rows.ts";
 import { addMonths, monthOf, type Ledger } from "./ledger.ts";
-import { SeriesRun, type AmendmentBase, type Restatement } from "./series-run.ts";
+import { SeriesAmendment, type AmendmentBase, type Restatement } from "./series-amendment.ts";
 
 export interface Amendment {
   readonly ledger: Ledger;
@@ -38,13 +38,13 @@ export function amend(base: AmendmentBase, table: GivenTable, complaints: Compla
       addMonths(after, touchedMonths);
       continue;
     }
-    const run = new SeriesRun(id, before, given, base, complaints);
-    for (const item of mergedBySession(given, [given.all], id, complaints)) run.take(item);
-    const after = run.finish();
-    if (run.changed.length === 0) continue;
+    const series = new SeriesAmendment(id, before, given, base, complaints);
+    for (const item of mergedBySession(given, [given.all], id, complaints)) series.take(item);
+    const after = series.finish();
+    if (series.changed.length === 0) continue;
     touched.push(id);
-    run.changed.forEach((session) => touchedMonths.add(monthOf(session)));
-    restatements.push(...run.restatements);
+    series.changed.forEach((session) => touchedMonths.add(monthOf(session)));
+    restatements.push(...series.restatements);
     if (after.length > 0) ledger.set(id, after);
     else ledger.delete(id);
   }

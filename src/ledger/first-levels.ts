@@ -2,7 +2,7 @@ import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevels } from "../feed/given-levels.ts";
 import { BASES, isNoted, LevelSeries, type LevelNotes } from "../market/level-series.ts";
 import { dayOf, type Session } from "../market/session.ts";
-import { requireNotBefore } from "./given.ts";
+import { requireNotBefore } from "./given-rows.ts";
 
 /**
  * The levels of a contract that had none before: those that were given, each for a session of its

@@ -6,7 +6,7 @@ import type { Contract } from "../market/contract.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { readHead, type Publication } from "../snapshot/publication-log.ts";
-import { fileOf, readManifest } from "../snapshot/stored-snapshot.ts";
+import { readSnapshotFile, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 
@@ -26,8 +26,8 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const [catalog, corrections, ledger] = await Promise.all([
-    fileOf(store, publication, manifest, FILES.catalog),
-    fileOf(store, publication, manifest, FILES.corrections),
+    readSnapshotFile(store, publication, manifest, FILES.catalog),
+    readSnapshotFile(store, publication, manifest, FILES.corrections),
     loadLedger(store, manifest.ledger),
   ]);
   return {

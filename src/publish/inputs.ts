@@ -4,7 +4,7 @@ import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
 import type { GivenKind, GivenLevels } from "../feed/given-levels.ts";
 import { GivenTableBuilder, readCloses, readQuotes, type GivenTable } from "../feed/levels.ts";
-import { mergedBySession } from "../ledger/given.ts";
+import { mergedBySession } from "../ledger/given-rows.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";

@@ -16,7 +16,7 @@ import type { Manifest } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { PROGRAM } from "../version.ts";
-import { commit } from "./apply.ts";
+import { commit } from "./commit.ts";
 import { loadBase, type Base } from "./base.ts";
 import { describeInputs, readInputs, type Inputs } from "./inputs.ts";
 import { manifestOf, plan } from "./plan.ts";

@@ -59,7 +59,7 @@ export async function readVerified(
 }
 
 /** A file of the snapshot, proven, with its place for messages. */
-export async function fileOf(
+export async function readSnapshotFile(
   store: ObjectStore,
   name: SnapshotName,
   manifest: Manifest,

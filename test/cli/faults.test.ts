@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadBase } from "../../src/publish/base.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { readHead, readLog } from "../../src/snapshot/publication-log.ts";
-import { fileOf, readManifest } from "../../src/snapshot/stored-snapshot.ts";
+import { readSnapshotFile, readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -51,7 +51,7 @@ async function expectWholeHead(of: ObjectStore): Promise<string> {
   if (head === null) throw new Error("The store is empty");
   const manifest = await readManifest(of, head, head.manifest_sha256);
   for (const { path, sha256 } of manifest.files) {
-    expect(sha256Hex((await fileOf(of, head, manifest, path)).bytes)).toBe(sha256);
+    expect(sha256Hex((await readSnapshotFile(of, head, manifest, path)).bytes)).toBe(sha256);
   }
   await loadBase(of);
   return snapshotText(head);

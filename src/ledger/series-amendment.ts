@@ -8,7 +8,7 @@ import type { Micros } from "../market/decimal.ts";
 import { LevelSeriesBuilder } from "../market/level-series-builder.ts";
 import type { Level, LevelSeries } from "../market/level-series.ts";
 import { dateText, dayOf, sessionKey, type Day, type Session } from "../market/session.ts";
-import { requireNotBefore } from "./given.ts";
+import { requireNotBefore } from "./given-rows.ts";
 
 /** A published level that a row changes, takes back (`now` null) or adds late (`old` null). */
 export interface Restatement {
@@ -29,7 +29,7 @@ export interface AmendmentBase {
 }
 
 /** Takes the given levels, ascending; what it complains of makes the result worthless. */
-export class SeriesRun {
+export class SeriesAmendment {
   /** The sessions whose level is another now. */
   readonly changed: Session[] = [];
   readonly restatements: Restatement[] = [];
