@@ -53,9 +53,16 @@ export interface RowRun {
   readonly even: { readonly first: number; readonly step: number } | null;
 }
 
-/** Of a row of an even run; null where the run is not. */
-export const positionIn = ({ from, even }: RowRun, row: number): number | null =>
-  even === null ? null : even.first + even.step * (row - from);
+/** The run that a row belongs to. */
+export const runOf = <R extends RowRun>(runs: readonly R[], row: number): R =>
+  runs.findLast(({ from }) => from <= row) as R;
+
+/** Where a row of the run stands in its file; `positions` are those of rows in uneven runs. */
+export const positionIn = (
+  { from, even }: RowRun,
+  positions: Int32Array | null,
+  row: number,
+): number => (even === null ? (positions?.[row] as number) : even.first + even.step * (row - from));
 
 /** Sorted by session; of one session, in the order they were read. */
 export class GivenLevels {
@@ -104,8 +111,8 @@ export class GivenLevels {
 
   /** The row of a place, for messages: `quotes.csv:17`. */
   where(place: number): string {
-    const run = this.#runs.findLast(({ from }) => from <= place) as RowRun;
-    return run.origin.where((positionIn(run, place) ?? this.#positions?.[place]) as number);
+    const run = runOf(this.#runs, place);
+    return run.origin.where(positionIn(run, this.#positions, place));
   }
 
   /** The places, ascending, of the rows that files of this kind gave. */

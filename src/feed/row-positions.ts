@@ -1,4 +1,4 @@
-import { positionIn, type Origin, type RowRun } from "./given-levels.ts";
+import { positionIn, runOf, type Origin, type RowRun } from "./given-levels.ts";
 import { longer } from "./session-column.ts";
 
 type Growing = { -readonly [K in keyof RowRun]: RowRun[K] };
@@ -38,11 +38,11 @@ export class RowPositions {
   }
 
   at(row: number): number {
-    return (positionIn(this.runOf(row), row) ?? this.#each?.[row]) as number;
+    return positionIn(this.runOf(row), this.#each, row);
   }
 
   runOf(row: number): RowRun {
-    return this.#runs.findLast(({ from }) => from <= row) as RowRun;
+    return runOf(this.#runs, row);
   }
 
   /** From `row` on the run is uneven: each row is noted, also those there were. */
