@@ -14,7 +14,7 @@ export const demoCatalogPath = fileURLToPath(new URL("./catalog.csv", import.met
 const anchorsPath = fileURLToPath(new URL("./anchors.csv", import.meta.url));
 
 /**
- * When a contract is priced.
+ * When a contract is priced:
  * `every-session`: at 00:00 and 12:00.
  * `overnight`: the same, but the level of 00:00 is the assessment of the day before.
  * `daily`: at 12:00 only.

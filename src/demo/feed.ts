@@ -6,7 +6,7 @@ import { readDemoContracts, type DemoContract } from "./catalog.ts";
 import { seedOf, uniformAt } from "./random.ts";
 import { DEMO_BREAK, DEMO_FIRST_SESSION, DemoSeries } from "./series.ts";
 
-/** A row of a quotes file. `as_of` is left out where it is the session's date. */
+/** A row of a quotes file, in its text. `as_of` is left out where it is the session's date. */
 export interface DemoQuote {
   readonly id: string;
   readonly session_utc: string;

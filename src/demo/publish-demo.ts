@@ -26,7 +26,7 @@ const GATES = {
 
 /**
  * Goes on from what the store holds, up to the session the clock is in. Throws ConflictError where
- * the store holds something else than the demonstration.
+ * the store holds something else than the demonstration, and what `publish` throws.
  */
 export async function publishDemo(
   store: ObjectStore,

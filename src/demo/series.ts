@@ -50,6 +50,7 @@ const PULL = 0.001;
 
 /** Prices one contract, for sessions in ascending order from the market's first one on. */
 export class DemoSeries {
+  /** The contract that is priced. */
   readonly contract: DemoContract;
   readonly #segment: Factor;
   readonly #own: Factor;

@@ -1,13 +1,15 @@
-/** Everything wrong with the input, collected so that it is reported in one go. */
+/** What is wrong with the input, in the words of its messages. */
 import { counted } from "../counted.ts";
 import { InputError } from "../errors.ts";
 
 const SHOWN_CHARACTERS = 80;
 const LINE_CHARACTERS = 1_000;
 
+/** Everything wrong with the input, collected so that it is reported in one go. */
 export class Complaints {
   readonly #lines: string[] = [];
 
+  /** How many there are: compare it with an earlier count to see whether a row was faultless. */
   get count(): number {
     return this.#lines.length;
   }
@@ -27,7 +29,7 @@ export class Complaints {
     this.#add(failure.message);
   }
 
-  /** Throws InputError with every complaint, if there is any. */
+  /** Throws InputError with every complaint, in the order they were found, if there is any. */
   raise(): void {
     if (this.#lines.length === 0) return;
     const errors = counted(this.#lines.length, "error");

@@ -13,6 +13,8 @@ const MAX_RECORD_CHARACTERS = 1_000_000;
 const MAX_PLAIN_CHARACTERS = 300_000;
 
 /**
+ * Reads the rows of a CSV file as it comes; rows have the line they begin on as position.
+ *
  * Up to the first quotation mark, RFC 4180 comes down to lines and commas, and so most feeds are read
  * in a quarter of the parser's time. From the row with that mark on, the parser reads.
  */

@@ -6,9 +6,11 @@ import type { Complaints } from "./complaints.ts";
 import type { TableShape, Where } from "./table.ts";
 import { detached } from "./text.ts";
 
-/** `parse` returns undefined where the text is not what is expected. */
+/** What a cell of a column may hold. */
 export interface Field<T> {
+  /** Goes after "expected" in a complaint: `a date such as 2026-11-21`. */
   readonly expected: string;
+  /** The value; undefined where the text is not what is expected. Never throws. */
   parse(text: string): T | undefined;
 }
 
@@ -19,6 +21,7 @@ const MAX_ID_CHARACTERS = 100;
 const UNPRINTABLE =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
 
+/** A level in US dollars, as micro-dollars. */
 export const levelField: Field<Micros> = {
   expected: `a number above 0, at most ${MAX_LEVEL_USD}, with at most 6 decimals`,
   parse(text) {
@@ -27,21 +30,25 @@ export const levelField: Field<Micros> = {
   },
 };
 
+/** A basis as the feed gives it; `carried` is none of them. */
 export const basisField: Field<Basis | "withdrawn"> = {
   expected: `${BASES.join(", ")} or withdrawn`,
   parse: (text) => (text === "withdrawn" ? "withdrawn" : BASES.find((basis) => basis === text)),
 };
 
+/** A calendar day, `YYYY-MM-DD`. */
 export const dateField: Field<Day> = {
   expected: "a date such as 2026-11-21",
   parse: memoized((text) => parseDate(text) ?? undefined),
 };
 
+/** A session, as its key or as its instant. */
 export const sessionField: Field<Session> = {
   expected: "a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z",
   parse: memoized((text) => parseSession(text) ?? undefined),
 };
 
+/** A contract's id. It becomes part of paths and addresses. */
 export const idField: Field<string> = {
   expected: `a lowercase slug such as ddr5-16gb-spot, at most ${MAX_ID_CHARACTERS} characters`,
   parse: (text) =>
@@ -50,6 +57,7 @@ export const idField: Field<string> = {
       : undefined,
 };
 
+/** Text for people. What it does not take, one of JSON, CSV and XML could not hold. */
 export const textField: Field<string> = {
   expected: `text of 1 to ${MAX_TEXT_CHARACTERS} characters without control characters`,
   parse: (text) =>
@@ -58,6 +66,7 @@ export const textField: Field<string> = {
       : undefined,
 };
 
+/** An address that can be linked to; no other scheme, so that no link runs anything. */
 export const urlField: Field<string> = {
   expected: "an http or https address",
   parse: (text) =>
@@ -70,6 +79,7 @@ export const urlField: Field<string> = {
       : undefined,
 };
 
+/** One of a few words, exactly. */
 export const oneOf = <T extends string>(values: readonly T[]): Field<T> => ({
   expected: values.join(" or "),
   parse: (text) => values.find((value) => value === text),
@@ -84,6 +94,7 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
   },
 });
 
+/** Digits only. */
 export const wholeNumberField = (max: number): Field<number> => ({
   expected: `a whole number from 0 to ${max}`,
   parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined),

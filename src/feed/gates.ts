@@ -10,22 +10,28 @@ import { sessionKey, type Session } from "../market/session.ts";
 import { quoted } from "./complaints.ts";
 import type { GivenTable } from "./levels.ts";
 
+/** The limits of a run, and which gates it opens. */
 export interface GateOptions {
-  /** Percent, in millionths: 50 % is 50,000,000. */
+  /** Percent, in millionths: 50 % is 50,000,000. A move of exactly so much passes. */
   readonly maxMoveMicros: Micros;
+  /** Percent of the catalog's contracts, in millionths. */
   readonly minCoverageMicros: Micros;
+  /** Of contracts that name no carry limit of their own. */
   readonly maxCarryDays: number;
+  /** Opens the gate on moves. */
   readonly acceptMoves: boolean;
+  /** Opens the gate on coverage. */
   readonly allowSparse: boolean;
 }
 
-/** The limits of a run that names none. */
+/** The limits of a run that names none: 50 percent, 80 percent, 45 days. */
 export const USUAL_LIMITS = {
   maxMoveMicros: 50_000_000,
   minCoverageMicros: 80_000_000,
   maxCarryDays: 45,
 } as const;
 
+/** A run's input and the ledger before and after it, series by contract id. */
 interface GateInput {
   readonly session: Session;
   readonly catalog: readonly Contract[];
@@ -33,10 +39,12 @@ interface GateInput {
   readonly catalogBefore: readonly Contract[] | null;
   readonly before: ReadonlyMap<string, LevelSeries>;
   readonly after: ReadonlyMap<string, LevelSeries>;
+  /** The contracts whose series differ between the two. */
   readonly touched: readonly string[];
   readonly given: GivenTable;
 }
 
+/** What the gates hold back, in words. */
 export interface GateFindings {
   /** One line a contract that a gate holds back; empty where all are passed. */
   readonly refusals: readonly string[];

@@ -26,6 +26,7 @@ export class GivenLevelsBuilder {
     this.#sessions = new SessionColumn(template);
   }
 
+  /** `usd` null takes a level back; `position` is the row's in the file of its origin. */
   push(
     session: Session,
     usd: Micros | null,

@@ -17,8 +17,10 @@ export interface GivenExtras {
   readonly breakReason?: string;
 }
 
+/** Names nothing. One object for all such rows, so that they can be told by identity. */
 export const NO_EXTRAS: GivenExtras = {};
 
+/** The kinds of input that give levels. */
 export type GivenKind = "quotes" | "closes";
 
 /** A file of the input. `where` names a row of it, by its position, in messages. */
@@ -36,7 +38,7 @@ export interface GivenLevel {
   readonly place: number;
 }
 
-/** No level is 0. */
+/** Stands in the column of levels where one is taken back: no level is 0. */
 export const WITHDRAWN = 0;
 
 /** Places, from one up to another that is no more among them. */
@@ -45,8 +47,9 @@ export interface Stretch {
   readonly to: number;
 }
 
-/** From a place on, rows of one origin. */
+/** Rows of one origin that follow each other, up to where the next run begins. */
 export interface RowRun {
+  /** The place of the first. */
   readonly from: number;
   readonly origin: Origin;
   /** Where they stand evenly in their file, as they mostly do: the first one, and how far apart. */
@@ -66,6 +69,7 @@ export const positionIn = (
 
 /** Sorted by session; of one session, in the order they were read. */
 export class GivenLevels {
+  /** Ascending; one may stand several times. */
   readonly sessions: Int32Array;
   /** In micro-dollars; 0 takes a level back. */
   readonly usd: Float64Array;
@@ -91,14 +95,17 @@ export class GivenLevels {
     this.areSeries = ascends(sessions, 1) && !usd.includes(WITHDRAWN);
   }
 
+  /** How many rows there are. */
   get length(): number {
     return this.sessions.length;
   }
 
+  /** Every place. */
   get all(): Stretch {
     return { from: 0, to: this.length };
   }
 
+  /** The row at a place from 0 to length − 1. */
   at(place: number): GivenLevel {
     const usd = this.usd[place] as number;
     return {
@@ -122,6 +129,7 @@ export class GivenLevels {
     );
   }
 
+  /** Whether any row names a break. */
   get namesBreak(): boolean {
     return this.extras.values().some(({ breakReason }) => breakReason !== undefined);
   }

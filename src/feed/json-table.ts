@@ -14,6 +14,7 @@ class NumberText {
   }
 }
 
+/** Reads an array of objects, whole; rows have their index as position, from 0. */
 export async function readJson(input: TableInput): Promise<void> {
   const { source, complaints } = input;
   let text = "";
@@ -28,6 +29,7 @@ export async function readJson(input: TableInput): Promise<void> {
   }
 }
 
+/** Reads an object a line as it comes; rows have their line as position, from 1. Empty ones count. */
 export async function readNdjson(input: TableInput): Promise<void> {
   let line = 0;
   let rest = "";

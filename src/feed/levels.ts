@@ -27,6 +27,7 @@ import { detached } from "./text.ts";
 /** What quotes and closes name, by contract id. Ids are not checked against a catalog yet. */
 export interface GivenTable {
   readonly byContract: ReadonlyMap<string, GivenLevels>;
+  /** How many rows files of each kind had. */
   readonly rows: Readonly<Record<GivenKind, number>>;
 }
 
@@ -36,6 +37,7 @@ export class GivenTableBuilder {
   readonly #byContract = new Map<string, GivenLevelsBuilder>();
   readonly #rows = { quotes: 0, closes: 0 };
 
+  /** `usd` null takes a level back; `position` is the row's in the file of its origin. */
   push(
     id: string,
     session: Session,

@@ -13,6 +13,7 @@ export class RowPositions {
   /** Of all rows, once a run is uneven. */
   #each: Int32Array<ArrayBuffer> | null = null;
 
+  /** The contract's next row stands there in the file of its origin. */
   push(origin: Origin, position: number): void {
     const row = this.#length;
     this.#length = row + 1;
@@ -28,6 +29,7 @@ export class RowPositions {
     this.#note(row, position);
   }
 
+  /** Ascending, without a gap. */
   get runs(): readonly RowRun[] {
     return this.#runs;
   }
@@ -37,10 +39,12 @@ export class RowPositions {
     return this.#each?.slice(0, this.#length) ?? null;
   }
 
+  /** The position of a row. */
   at(row: number): number {
     return positionIn(this.runOf(row), this.#each, row);
   }
 
+  /** The run of a row. */
   runOf(row: number): RowRun {
     return runOf(this.#runs, row);
   }

@@ -17,6 +17,7 @@ export class SessionTemplate {
     return true;
   }
 
+  /** The sessions of the first `count` rows; a window, so treat as immutable. */
   first(count: number): Int32Array<ArrayBuffer> {
     return this.#sessions.subarray(0, count);
   }
@@ -32,6 +33,7 @@ export class SessionColumn {
     this.#template = template;
   }
 
+  /** The session of the contract's next row. */
   push(session: Session): void {
     const at = this.#length;
     this.#length = at + 1;
@@ -45,6 +47,7 @@ export class SessionColumn {
     this.#own[at] = session;
   }
 
+  /** The sessions of all rows; a window, so treat as immutable. */
   get all(): Int32Array<ArrayBuffer> {
     return this.#own?.subarray(0, this.#length) ?? this.#template.first(this.#length);
   }

@@ -3,12 +3,16 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { InputError } from "../errors.ts";
 
+/** The formats of input. `ndjson`: an object a line. */
 export type Format = "csv" | "json" | "ndjson";
 
-/** Input under a name for messages. `format` is null where only the content can tell. */
+/** Input, opened once a run. */
 export interface Source {
+  /** For messages; without user and password. */
   readonly name: string;
+  /** Null where only the content can tell. */
   readonly format: Format | null;
+  /** The bytes, in chunks. Throws InputError, when they are taken, where it cannot be read. */
   open(): AsyncIterable<Uint8Array>;
 }
 

@@ -9,7 +9,7 @@ import { readJson, readNdjson } from "./json-table.ts";
 import type { Format, Source } from "./source.ts";
 import { readText, sniffed } from "./text.ts";
 
-/** The columns a table may have. */
+/** The columns a table may have, in the order of a row's cells, and those that it must. */
 export interface TableShape {
   readonly columns: readonly string[];
   readonly required: readonly string[];
@@ -66,6 +66,7 @@ async function readRows(
 /** What a reader of one format is given. */
 export interface TableInput {
   readonly chunks: AsyncIterable<string>;
+  /** The source's name, for messages about the whole of it. */
   readonly source: string;
   readonly shape: TableShape;
   readonly complaints: Complaints;

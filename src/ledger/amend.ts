@@ -10,16 +10,20 @@ import { mergedBySession } from "./given-rows.ts";
 import { addMonths, monthOf, type Ledger } from "./ledger.ts";
 import { SeriesAmendment, type AmendmentBase, type Restatement } from "./series-amendment.ts";
 
+/** A ledger with a run's levels laid over it, and how it differs from the one before. */
 export interface Amendment {
   readonly ledger: Ledger;
   /** Sorted by contract and session. */
   readonly restatements: readonly Restatement[];
   /** The contracts whose series are not those of the ledger before. */
   readonly touched: readonly string[];
+  /** The months, `2026-11`, with a level that is not the one before. */
   readonly touchedMonths: ReadonlySet<string>;
 }
 
 /**
+ * Lays the table's levels over the ledger, which stays as it is.
+ *
  * Rows that contradict each other or the ledger are added to `complaints`; the result counts only
  * when there are none.
  */

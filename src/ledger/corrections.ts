@@ -33,6 +33,7 @@ export const correctionFields = (item: Correction): string =>
   `"session_utc":"${sessionUtc(item.session)}","old_usd":${item.oldUsd},"new_usd":${item.newUsd},` +
   `"reason":${JSON.stringify(item.reason)},"corrected_in":${JSON.stringify(item.correctedIn)}`;
 
+/** The text of `corrections.json`, in the order given. */
 export const renderCorrections = (corrections: readonly Correction[]): string =>
   `${jsonArray(
     corrections.map(

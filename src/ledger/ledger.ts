@@ -5,6 +5,7 @@ import { DAY_MS, dayOf, dateText, SESSIONS_PER_DAY, type Session } from "../mark
 /** By contract id; contracts that left the catalog keep their levels. No series is empty. */
 export type Ledger = ReadonlyMap<string, LevelSeries>;
 
+/** The ledger of an empty store. */
 export const EMPTY_LEDGER: Ledger = new Map();
 
 /** The calendar month of a session, `2026-11`: the unit in which the ledger is stored. */
@@ -43,5 +44,6 @@ export function addMonths(series: LevelSeries, months: Set<string>): void {
   }
 }
 
+/** The levels of all contracts together. */
 export const countLevels = (ledger: Ledger): number =>
   ledger.values().reduce((sum, { length }) => sum + length, 0);

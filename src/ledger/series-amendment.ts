@@ -20,6 +20,7 @@ export interface Restatement {
   readonly where: string;
 }
 
+/** What is amended: the ledger as the head has it, and what was published. */
 export interface AmendmentBase {
   readonly ledger: ReadonlyMap<string, LevelSeries>;
   /** The newest published session; null for an empty store. */
@@ -32,6 +33,7 @@ export interface AmendmentBase {
 export class SeriesAmendment {
   /** The sessions whose level is another now. */
   readonly changed: Session[] = [];
+  /** Of sessions that readers have seen, ascending. */
   readonly restatements: Restatement[] = [];
   readonly #id: string;
   readonly #before: LevelSeries | undefined;
@@ -58,6 +60,7 @@ export class SeriesAmendment {
     this.#builder = new LevelSeriesBuilder((before?.length ?? 0) + given.length);
   }
 
+  /** The next session's level. */
   take(given: GivenLevel): void {
     this.#keepUntil(given.session);
     const old = this.#oldAt(given.session);
@@ -86,6 +89,7 @@ export class SeriesAmendment {
     }
   }
 
+  /** The series as it is now. Nothing can be taken after it. */
   finish(): LevelSeries {
     this.#keepUntil(Number.POSITIVE_INFINITY);
     return this.#builder.build();

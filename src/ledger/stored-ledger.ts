@@ -8,8 +8,8 @@ import { decodePart } from "./parts.ts";
 const PARTS_AT_ONCE = 16;
 
 /**
- * The ledger that a manifest names. Throws DamageError where a part is missing or its bytes are not
- * those the manifest proves.
+ * The ledger that a manifest names. Throws DamageError where a part is missing, is no part, or its
+ * bytes are not those the manifest proves.
  */
 export async function loadLedger(
   store: ObjectStore,

@@ -3,9 +3,10 @@ import { ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
 import type { LevelSeries } from "./level-series.ts";
 import { SESSIONS_PER_DAY, sessionYearBefore, type Session } from "./session.ts";
 
+/** Decimals of a change in percent. */
 export const CHANGE_DECIMALS = 2;
 
-/** The earlier instants that changes are taken against. */
+/** The earlier instants that changes are taken against: 24 hours, 30 × 24 hours, a calendar year. */
 export const HORIZONS = {
   "24h": (session: Session): Session => session - SESSIONS_PER_DAY,
   "30d": (session: Session): Session => session - 30 * SESSIONS_PER_DAY,

@@ -20,16 +20,19 @@ export interface Constituent {
   readonly ticker: string;
   readonly segment: string;
   readonly now: Micros;
+  /** The level in force one calendar year before the session. */
   readonly base: Micros;
   /** The last levels given at or before 24 hours and 30 days ago, whatever their age. */
   readonly then24h: Micros;
   readonly then30d: Micros;
 }
 
+/** A constituent's part in the level and in its 24-hour change. */
 export interface Contribution {
   readonly id: string;
   readonly ticker: string;
   readonly segment: string;
+  /** Of all weights; they sum to 100. */
   readonly weightPct: Decimal;
   readonly base: Micros;
   readonly now: Micros;
@@ -41,11 +44,12 @@ export interface Contribution {
   readonly contribution24hPct: Decimal;
 }
 
-/** Level and changes are null where there is no constituent. */
+/** A priced index or basket. Level and changes are null where there is no constituent. */
 export interface Composite {
   readonly level: Decimal | null;
   readonly chg24hPct: Decimal | null;
   readonly chg30dPct: Decimal | null;
+  /** One for each constituent, in their order. */
   readonly contributions: readonly Contribution[];
 }
 

@@ -1,19 +1,25 @@
 import type { Decimal } from "./decimal.ts";
 import { SESSIONS_PER_DAY } from "./session.ts";
 
+/** The boards, in the order that files list them in. */
 export const BOARDS = ["memory", "semiconductor"] as const;
+/** One of BOARDS. */
 export type Board = (typeof BOARDS)[number];
 
 /** One priced thing: a row of the catalog. */
 export interface Contract {
+  /** A lowercase slug, `ddr5-16gb-spot`: its name in paths, addresses and inputs. */
   readonly id: string;
   readonly ticker: string;
   readonly name: string;
   readonly board: Board;
+  /** `DRAM`, `HBM`, `Foundry`: in the publisher's words. */
   readonly segment: string;
+  /** What a level is for: `USD per chip`. */
   readonly unit: string;
-  /** 0 to 100. */
+  /** The share of demand attributed to AI, 0 to 100. */
   readonly aiExposurePct: Decimal;
+  /** Of its levels, where they do not name their own. */
   readonly source: string;
   readonly sourceUrl: string;
   /** Gigabytes of 10⁹ bytes; null where capacity makes no sense. */

@@ -4,6 +4,8 @@
  * once, half away from zero, and carried from then on as its shortest decimal text: no exponent,
  * no trailing zero, never `-0`.
  */
+
+/** A whole number of micro-units: micro-dollars, or millionths of a percent or a gigabyte. */
 export type Micros = number;
 /** The shortest decimal text of a number: `12.5`, `-0.35`, `0`. */
 export type Decimal = string;

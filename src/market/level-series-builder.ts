@@ -31,10 +31,12 @@ export class LevelSeriesBuilder {
     this.#length = at + 1;
   }
 
+  /** What few levels have, for the level pushed for this session. */
   note(session: Session, notes: LevelNotes): void {
     if (isNoted(notes)) this.#notes.set(session, notes);
   }
 
+  /** A level with all that it has. */
   pushLevel(level: Level): void {
     this.push(level.session, level.usd, level.asOf, BASES.indexOf(level.basis));
     const { source, sourceUrl, breakReason } = level;

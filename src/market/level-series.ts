@@ -5,7 +5,9 @@
 import type { Micros } from "./decimal.ts";
 import { dayOf, type Day, type Session } from "./session.ts";
 
+/** How a source comes by a level, as the feed says. */
 export const BASES = ["reported", "assessed", "estimated"] as const;
+/** One of BASES. A level that stands in has none of its own: it is shown as `carried`. */
 export type Basis = (typeof BASES)[number];
 
 /** A level as it was given for a session. */
@@ -13,8 +15,9 @@ export interface Level {
   readonly session: Session;
   readonly usd: Micros;
   readonly basis: Basis;
+  /** The day it belongs to, no later than the session's; along a series it never decreases. */
   readonly asOf: Day;
-  /** Null: the catalog's. */
+  /** Null, like `sourceUrl`: the catalog's. */
   readonly source: string | null;
   readonly sourceUrl: string | null;
   /** Why this level and later ones are not comparable with those before; null: they are. */
@@ -39,6 +42,7 @@ const NO_NOTES: LevelNotes = { source: null, sourceUrl: null, breakReason: null 
 /** A series' levels, column by column. */
 export interface LevelColumns {
   readonly sessions: Int32Array;
+  /** In micro-dollars. */
   readonly usd: Float64Array;
   /** Null where each is the session's own date. */
   readonly asOf: Int32Array | null;
@@ -50,8 +54,11 @@ export interface LevelColumns {
 export class LevelSeries {
   readonly length: number;
   readonly sessions: Int32Array;
+  /** In micro-dollars. */
   readonly usd: Float64Array;
+  /** As they are stored, for whoever copies them whole. */
   readonly columns: LevelColumns;
+  /** By session, of levels that have any. */
   readonly notes: ReadonlyMap<Session, LevelNotes>;
   /** Ascending by session. */
   readonly breaks: readonly Break[];
@@ -77,12 +84,13 @@ export class LevelSeries {
     return low - 1;
   }
 
+  /** The day of the level at an index from 0 to length − 1. */
   asOfAt(index: number): Day {
     const { asOf } = this.columns;
     return asOf === null ? dayOf(this.sessions[index] as number) : (asOf[index] as number);
   }
 
-  /** An index into BASES. */
+  /** The basis of the level at an index, as an index into BASES. */
   basisAt(index: number): number {
     return this.columns.basis?.[index] ?? REPORTED;
   }

@@ -1,13 +1,15 @@
 /**
- * The 12-hour session clock, and calendar days, as plain integers.
- *
- * A session is counted in ticks of 12 hours since 1970-01-01T00:00Z: even ticks are 00:00 UTC,
- * odd ticks 12:00 UTC. A day is counted since 1970-01-01. Nothing here asks for the time.
+ * The 12-hour session clock, and calendar days, as plain integers. Nothing here asks for the time.
  */
+
+/** Ticks of 12 hours since 1970-01-01T00:00Z: even ones are 00:00 UTC, odd ones 12:00 UTC. */
 export type Session = number;
+/** Days since 1970-01-01 (UTC). */
 export type Day = number;
 
+/** A session, in milliseconds. */
 export const SESSION_MS = 12 * 3_600_000;
+/** 00:00 and 12:00 UTC. */
 export const SESSIONS_PER_DAY = 2;
 /** A day, in milliseconds. */
 export const DAY_MS = 24 * 3_600_000;
@@ -15,8 +17,10 @@ export const DAY_MS = 24 * 3_600_000;
 /** The session that the instant `ms` (epoch milliseconds) falls into. */
 export const sessionAt = (ms: number): Session => Math.floor(ms / SESSION_MS);
 
+/** The first instant of a session, in epoch milliseconds. */
 export const sessionStartMs = (session: Session): number => session * SESSION_MS;
 
+/** The day that a session lies in. */
 export const dayOf = (session: Session): Day => Math.floor(session / SESSIONS_PER_DAY);
 
 /** The session at which a daily close counts: 12:00 UTC of its day. */

@@ -14,11 +14,13 @@ export type KeyTierName = Exclude<TierName, "free">;
 /** The tiers that a key can belong to, in the order of TIER_NAMES. */
 export const KEY_TIER_NAMES = TIER_NAMES.filter((name) => name !== "free");
 
-/** Something for each tier, by its name. */
+/** One thing for each tier, by the tier's name. */
 export type PerTier<T> = { readonly [N in TierName]: T };
+/** Makes one for each tier, in the order of TIER_NAMES. */
 export const perTier = <T>(of: (name: TierName) => T): PerTier<T> =>
   Object.fromEntries(TIER_NAMES.map((name) => [name, of(name)])) as PerTier<T>;
 
+/** What callers of one tier get. */
 export interface Tier {
   readonly name: TierName;
   /** Sessions of 12 hours the data is behind the head. */
@@ -27,19 +29,24 @@ export interface Tier {
   readonly coverage: "all" | "free-slice";
   /** History reaches back over dates after (day − depth); null: no history. */
   readonly history: { readonly days: number } | { readonly years: number } | null;
+  /** Whether the composite index is offered. */
   readonly index: boolean;
+  /** Whether custom baskets are priced. */
   readonly baskets: boolean;
+  /** The formats that the board is exported in. */
   readonly exports: readonly ("csv" | "xlsx")[];
   /** Calls per calendar month UTC; null: unlimited (still counted). */
   readonly callsPerMonth: number | null;
   /** Keys an account may hold. */
   readonly keysPerAccount: number;
+  /** What the data may be used for: `license` of every payload. */
   readonly license: string;
 }
 
 const ENTERPRISE = "Redistribution beyond this requires a separate enterprise licence.";
 const INTERNAL_USE = `Internal use only. ${ENTERPRISE}`;
 
+/** Every tier by its name. */
 export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = {
   free: {
     name: "free",

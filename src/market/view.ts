@@ -14,6 +14,7 @@ export interface Market {
   readonly catalog: readonly Contract[];
   /** How long a level may be carried, in days, for contracts that do not say so themselves. */
   readonly maxCarryDays: number;
+  /** The contract's levels; undefined where none was ever given. */
   seriesOf(id: string): LevelSeries | undefined;
 }
 
@@ -26,18 +27,23 @@ export interface BoardRecord {
   readonly index: number;
   /** Whether the level was given for an earlier session than the view's. */
   readonly carried: boolean;
+  /** Changes are null where there is no comparable level then (`comparableLevel`). */
   readonly chg24hPct: Decimal | null;
   readonly chg30dPct: Decimal | null;
   readonly chgYoyPct: Decimal | null;
+  /** Null without a capacity. */
   readonly usdPerGb: Decimal | null;
+  /** The latest one up to the view's session. */
   readonly break: Break | null;
 }
 
+/** What a tier sees: who is on the boards, in catalog order, and who is not. */
 export interface TierView {
   readonly tier: Tier;
+  /** The tier's own, so many sessions behind the head's as the tier is. */
   readonly session: Session;
   readonly boards: { readonly [B in Board]: readonly BoardRecord[] };
-  /** In catalog order; the last level where there was one, now over its carry limit. */
+  /** In catalog order; the last level, over its carry limit now; null where there was none. */
   readonly offBoard: readonly { readonly contract: Contract; readonly lastLevel: Level | null }[];
 }
 
@@ -56,7 +62,7 @@ export const droppedOf = (view: TierView): { contract: Contract; level: Level }[
   );
 
 /** The contracts of a view: all of its slice, and how many of them are where. */
-export interface ViewCounts {
+interface ViewCounts {
   readonly contracts: number;
   readonly memory: number;
   readonly semiconductor: number;
@@ -70,6 +76,7 @@ export interface ViewCounts {
   readonly withoutLevel: number;
 }
 
+/** A contract is in exactly one of `given`, `carried`, `dropped` and `withoutLevel`. */
 export function countsOf(view: TierView): ViewCounts {
   const records = recordsOf(view);
   const carried = records.filter((record) => record.carried).length;

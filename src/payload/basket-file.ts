@@ -42,6 +42,7 @@ const basketFileSchema = z.object({
 /** A contract's levels, or why it cannot be in a basket. */
 type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
 
+/** The file as it was read. */
 export interface BasketFile {
   readonly envelope: Envelope;
   /** Every contract on the board, by id. */

@@ -11,10 +11,12 @@ const NUMBER_BYTES_MAX = 24;
 /** Of a UTF-16 unit. */
 const UNIT_BYTES_MAX = 3;
 
+/** Text that grows at its end until it is taken. */
 export class ByteText {
   #bytes = Buffer.allocUnsafeSlow(65_536);
   #length = 0;
 
+  /** What is added as it stands; an unpaired surrogate becomes U+FFFD. */
   text(text: string): this {
     this.#reserve(text.length * UNIT_BYTES_MAX);
     this.#length += this.#bytes.write(text, this.#length);

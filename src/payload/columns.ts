@@ -10,14 +10,17 @@ import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionUtc, type Session } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
 
+/** How a value is written: as a number, an address, a date; `instant` is ISO 8601 in UTC. */
 type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
 
+/** A column of CSV and workbook, and a field of a record where RECORD_FIELDS names it. */
 export interface Column {
   /** The header in CSV and workbook. */
   readonly name: string;
   /** The name of the field in a JSON record, where it differs. */
   readonly field?: string;
   readonly kind: ColumnKind;
+  /** Whether `value` may be null. */
   readonly nullable?: true;
   /** Digits after the point shown in the workbook. */
   readonly shownDecimals?: number;
@@ -25,6 +28,7 @@ export interface Column {
   readonly meaning: string;
   /** Left out of the workbook: its sheets are one session and one board each. */
   readonly onlyCsv?: true;
+  /** Canonical text; of a decimal column a number's. */
   readonly value: (record: BoardRecord, session: Session) => string | null;
 }
 
@@ -200,6 +204,7 @@ export const RECORD_COLUMNS: readonly Column[] = RECORD_FIELDS.map((field) => {
   return column;
 });
 
+/** The columns of a sheet, in the order of the CSV. */
 export const WORKBOOK_COLUMNS: readonly Column[] = (COLUMNS as readonly Column[]).filter(
   (column) => column.onlyCsv !== true,
 );

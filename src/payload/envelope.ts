@@ -4,10 +4,15 @@
  */
 import { sessionUtc, type Session } from "../market/session.ts";
 
+/** What a payload says of itself. */
 export interface Envelope {
+  /** The tier's, not the head's. */
   readonly session: Session;
+  /** Sessions behind the clock: the tier's delay when rendered, and overdue ones on top. */
   readonly delayedSessions: number;
+  /** What the data may be used for. */
   readonly license: string;
+  /** Credit line to display with it. */
   readonly attribution: string;
 }
 

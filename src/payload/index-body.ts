@@ -14,17 +14,20 @@ export const WEIGHTINGS = ["equal", "custom"] as const;
 export type Weighting = (typeof WEIGHTINGS)[number];
 
 /** Which index a body is of. */
-export interface IndexKind {
+interface IndexKind {
   readonly name: (typeof INDEX_NAMES)[number];
   readonly weighting: Weighting;
 }
 
 /** The parts of a contribution that do not depend on the basket. */
 export interface ConstituentText {
+  /** Id, ticker and segment, from the opening brace on. */
   readonly identity: string;
+  /** The level of the base and the level in force. */
   readonly levels: string;
 }
 
+/** Made once for a constituent: every basket with it has the same. */
 export const constituentText = (
   item: Pick<Contribution, "id" | "ticker" | "segment" | "base" | "now">,
 ): ConstituentText => ({

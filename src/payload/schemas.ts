@@ -32,8 +32,10 @@ const recordFields = {
   break: breakSchema.nullable().describe("The latest break; null: none."),
 };
 
+/** A record of a board. */
 export const contractRecord = z.object(recordFields);
 
+/** `/prices`. */
 export const board = z.object({
   ...envelope,
   counts: z.object({ memory: count, semiconductor: count }).describe("Lengths of the arrays."),
@@ -42,6 +44,7 @@ export const board = z.object({
   semiconductor: z.array(contractRecord),
 });
 
+/** `/prices/{id}`. */
 export const contract = z.object({
   ...envelope,
   ...recordFields,
@@ -62,6 +65,7 @@ export const contract = z.object({
     .describe("Published levels that were changed later; null: no level."),
 });
 
+/** `/index`, the composite or a basket. */
 export const index = z.object({
   ...envelope,
   name: z.enum(INDEX_NAMES),
@@ -96,6 +100,7 @@ export const index = z.object({
     .describe("Contracts on the board that are no constituents."),
 });
 
+/** `/usage`. */
 export const usage = z.object({
   account: z.string().nullable().describe("Null without a key: the client address is counted."),
   tier: z.enum(TIER_NAMES),
@@ -105,8 +110,10 @@ export const usage = z.object({
   resets_at: instant,
 });
 
+/** `/healthz`. */
 export const health = z.object({ status: z.literal("ok") });
 
+/** `/readyz`, while it answers with 200. */
 export const readiness = z.object({
   status: z.literal("ready"),
   snapshot: z.string(),

@@ -26,6 +26,7 @@ const WRITES_AT_ONCE = 16;
 const PRUNE_POLL_MS = 250;
 const PRUNE_POLLS_MAX = 240;
 
+/** A plan, and the names it is written under. */
 interface Commit {
   readonly name: SnapshotName;
   readonly plan: Plan;
@@ -42,6 +43,11 @@ interface Commit {
  */
 type CommitOutcome = "committed" | "claimed" | "superseded";
 
+/**
+ * Writes the plan and makes it the head, or finds that somebody was first. Throws DamageError where a
+ * key holds other bytes than the plan's, ConflictError where a prune in its way does not end within a
+ * minute, UnreachableError where the store cannot be written.
+ */
 export async function commit(
   store: ObjectStore,
   { name, plan, manifest, signingKey, publication }: Commit,

@@ -11,6 +11,7 @@ import { sha256Hex } from "../snapshot/digest.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 
+/** What a run was given, as it was read. */
 export interface Inputs {
   /** Null: none was given. `ids` includes those of faulty rows. */
   readonly catalog: { contracts: readonly Contract[]; ids: ReadonlySet<string> } | null;
@@ -19,6 +20,7 @@ export interface Inputs {
   readonly complaints: Complaints;
 }
 
+/** Reads every source, in turn. Nothing is thrown for what is wrong with them: `complaints` has it. */
 export async function readInputs(request: PublishRequest, progress: Progress): Promise<Inputs> {
   const complaints = new Complaints();
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;

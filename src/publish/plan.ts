@@ -28,9 +28,12 @@ export interface Planned<Entry> {
   bytes(): Uint8Array | Promise<Uint8Array>;
 }
 
+/** A snapshot that could be written. */
 export interface Plan {
+  /** `identityOf` all that it holds: the same identity, the same snapshot. */
   readonly identity: string;
   readonly views: PerTier<TierView>;
+  /** In the order they are rendered in. */
   readonly files: readonly Planned<FileEntry>[];
   /** Every part of the ledger, by month. */
   readonly ledger: readonly LedgerEntry[];
@@ -38,6 +41,7 @@ export interface Plan {
   readonly freshParts: readonly Planned<LedgerEntry>[];
 }
 
+/** What a snapshot is rendered from, and what its ledger shares with the parent's. */
 interface PlanInput extends ReportInput {
   readonly ledger: Ledger;
   /** The parts of the parent's ledger, and the months in which this one differs from it. */
@@ -45,7 +49,7 @@ interface PlanInput extends ReportInput {
   readonly touchedMonths: ReadonlySet<string>;
 }
 
-/** `thread` renders a share, where there is one. */
+/** Renders everything once. `thread` renders a share, where there is one. */
 export async function plan(
   input: PlanInput,
   thread: RenderThread | null,

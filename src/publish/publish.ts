@@ -28,11 +28,14 @@ import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.
 
 const ATTEMPTS_MAX = 50;
 const LEVELS_FOR_TWO_THREADS = 1_000_000;
+/** Of a first snapshot that names none. */
 const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
 
+/** What a run came to. */
 export interface PublishResult {
   /** "planned": a dry run that would have published. "unchanged": the head holds it already. */
   readonly outcome: "published" | "planned" | "unchanged";
+  /** The one published or planned; of the head where nothing was. */
   readonly snapshot: SnapshotName;
   /** The publication's number; of the head where nothing was published; null for a dry run. */
   readonly publication: number | null;
@@ -43,7 +46,13 @@ export interface PublishResult {
   readonly signing: Signing | null;
 }
 
-/** Throws the error classes of errors.ts, with the exit codes of the contract. */
+/**
+ * Publishes what the request names, or finds that the head holds it already.
+ *
+ * Throws InputError for faults of the input or the request, RefusedError where a gate holds it back,
+ * ConflictError where what is published contradicts it, DamageError where the head cannot be built
+ * on, UnreachableError where the store fails.
+ */
 export async function publish(
   request: PublishRequest,
   store: ObjectStore,

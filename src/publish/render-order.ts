@@ -16,6 +16,7 @@ import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 
+/** What `renderJobs` needs: data that `postMessage` can hand over. */
 export interface RenderOrder extends Omit<ReportInput, "market"> {
   readonly catalog: readonly Contract[];
   readonly maxCarryDays: number;
@@ -31,11 +32,12 @@ interface StoredSeries {
   readonly notes: ReadonlyMap<Session, LevelNotes>;
 }
 
-/** The same call gives the same bytes, any time. */
+/** One file or one part of the ledger to make. The same call gives the same bytes, any time. */
 export interface RenderJob {
   render(): Uint8Array | Promise<Uint8Array>;
 }
 
+/** An order worked out. */
 interface RenderJobs {
   readonly views: PerTier<TierView>;
   readonly files: readonly PlannedFile[];
@@ -67,6 +69,7 @@ export function renderOrder(
   };
 }
 
+/** The views and the jobs of an order, the same list for the same order. */
 export function renderJobs(order: RenderOrder): RenderJobs {
   const { catalog, maxCarryDays, head, corrections } = order;
   const ledger: Ledger = new Map(

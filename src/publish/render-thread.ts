@@ -11,11 +11,15 @@ import type { Rendered } from "./rendering.ts";
 /** Left to itself it grows to three times as much. */
 const YOUNG_GENERATION_MB = 24;
 
-/** What the thread is asked. */
+/**
+ * What the thread is asked: to draw numbers of jobs from `drawn`, which both threads share, or for the
+ * bytes of one job.
+ */
 export type Question =
   | { readonly order: RenderOrder; readonly drawn: Int32Array; readonly keptBytesMax: number }
   | { readonly number: number };
 
+/** What it says. `bytes` are handed over, not copied. */
 export type Answer =
   | { readonly rendered: readonly Rendered[] }
   | { readonly number: number; readonly bytes: Uint8Array<ArrayBuffer> };
@@ -25,6 +29,7 @@ interface Waiting<T> {
   reject(reason: unknown): void;
 }
 
+/** The thread as the first one sees it. Both calls reject once it has failed. */
 export class RenderThread {
   readonly #worker = new Worker(scriptBeside(import.meta.url, "render-worker"), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
@@ -54,6 +59,7 @@ export class RenderThread {
     });
   }
 
+  /** Ends the thread, whatever it is at. */
   async close(): Promise<void> {
     await this.#worker.terminate();
   }

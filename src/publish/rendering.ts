@@ -44,6 +44,7 @@ export class Rendering {
     return bytes;
   }
 
+  /** The bytes of a job, made anew. */
   render(number: number): Uint8Array | Promise<Uint8Array> {
     return (this.#jobs[number] as RenderJob).render();
   }

@@ -14,6 +14,7 @@ export interface PublishRequest {
   readonly attribution: string | null;
   /** Why published data is changed; null: it must not be. */
   readonly revise: string | null;
+  /** Whether to do everything but write. */
   readonly dryRun: boolean;
   readonly gates: GateOptions;
   /** Signs the snapshot; without, it stays unsigned. */

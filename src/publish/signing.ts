@@ -15,6 +15,7 @@ import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 /** What a run did about the signature of the head it leaves; "planned": a dry run that would. */
 export interface Signing {
   readonly outcome: "signed" | "added" | "present" | "planned";
+  /** Of the public key. */
   readonly fingerprint: string;
 }
 

@@ -8,6 +8,7 @@ import type { PublishResult } from "./publish.ts";
 const NAMES_SHOWN = 8;
 const ROWS_SHOWN = 10;
 
+/** The lines for a terminal. `location` is the store's. */
 export function summaryLines(result: PublishResult, location: string): string[] {
   const { manifest, snapshot } = result;
   const { counts, carried, dropped, corrected } = manifest;
@@ -78,6 +79,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
   return `${blocks.join("\n\n")}\n`;
 }
 
+/** The object that `--json` prints. Its names are promised to scripts. */
 export const resultView = (result: PublishResult, location: string): object => ({
   outcome: result.outcome,
   session_utc: result.manifest.session_utc,

@@ -10,6 +10,7 @@ import { ByteText } from "../payload/byte-text.ts";
 import { envelopeHead, type Envelope } from "../payload/envelope.ts";
 import { jsonArray } from "../payload/json-array.ts";
 
+/** A board's file. `nextSession` is the one after the head's, in every tier. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {
   const { memory, semiconductor } = view.boards;
   const records = (board: readonly BoardRecord[]): string =>

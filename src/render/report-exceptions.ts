@@ -33,6 +33,7 @@ const PAST_LEVEL: readonly Heading[] = [
   { label: "Limit", numeric: true },
 ];
 
+/** The carried levels, the one that drops first at the top. */
 export function carriedSection(market: Market, view: TierView): string {
   const rows = carriedLevels(market, recordsOf(view), view.session).map(
     ({ record: { contract, level } }) => pastLevelRow(market, view, contract, level),
@@ -40,6 +41,7 @@ export function carriedSection(market: Market, view: TierView): string {
   return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
 }
 
+/** The contracts over their carry limit, and those without a level so far. */
 export function droppedSection(market: Market, view: TierView): string {
   const rows = droppedOf(view).map(({ contract, level }) =>
     pastLevelRow(market, view, contract, level),
@@ -53,6 +55,7 @@ export function droppedSection(market: Market, view: TierView): string {
   return listSection("dropped", "Dropped", PAST_LEVEL, rows, { all: FILES.manifest, note });
 }
 
+/** A level that stood or stands in: age and limit in days. */
 const pastLevelRow = (
   market: Market,
   view: TierView,

@@ -23,6 +23,7 @@ export interface Move {
   readonly contract: Contract;
   readonly before: Micros;
   readonly now: Micros;
+  /** (now / before − 1) × 100. */
   readonly pct: Decimal;
   /** Whether it is no more than the limit, exactly. */
   readonly within: boolean;
@@ -32,8 +33,7 @@ export interface Move {
 
 /**
  * The largest move among the session's levels against their predecessors, by the gate's own rule
- * (hasComparablePredecessor). Null where no level has one. Of
- * equal moves the first in board order.
+ * (hasComparablePredecessor). Null where no level has one. Of equal moves the first in board order.
  */
 export function largestMove(
   market: Market,
@@ -72,11 +72,15 @@ function predecessor(market: Market, record: BoardRecord): Micros | null {
   return series.usd[index - 1] as number;
 }
 
+/** Contracts with a level for the session, and all of the catalog. */
 export interface Coverage {
   readonly given: number;
   readonly contracts: number;
+  /** given / contracts × 100. */
   readonly pct: Decimal;
+  /** Whether it is no less than the limit, exactly. */
   readonly within: boolean;
+  /** Percentage points above the limit. */
   readonly marginPct: Decimal;
 }
 

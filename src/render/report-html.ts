@@ -51,6 +51,7 @@ const NO_VALUE = '<span class="none">n/a</span>';
 export const changeHtml = (change: Decimal | null): string =>
   change === null ? NO_VALUE : `<span class="${direction(change)}">${signedText(change)}</span>`;
 
+/** Which way a change goes. */
 export function direction(change: Decimal): "up" | "down" | "flat" {
   if (change === "0") return "flat";
   return change.startsWith("-") ? "down" : "up";
@@ -67,8 +68,10 @@ export const dateHtml = (day: Day): string => `<time>${dateText(day)}</time>`;
 /** A number of sessions in days: `21.5`. */
 export const daysText = (sessions: number): string => String(sessions / SESSIONS_PER_DAY);
 
+/** The heading of a table's column; its label is HTML. */
 export interface Heading {
   readonly label: string;
+  /** Whether the cells are aligned to the right. */
   readonly numeric?: true;
   /** Left out where the screen is narrow. */
   readonly wideOnly?: true;

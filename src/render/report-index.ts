@@ -25,11 +25,13 @@ interface TracedIndex {
   readonly session: Session;
   readonly result: Composite;
   readonly constituents: readonly Constituent[];
+  /** How many contracts on the board are no constituents. */
   readonly excluded: number;
   /** The level at each day's instant from the base to the session, in floating point: for drawing. */
   readonly trace: readonly number[];
 }
 
+/** Prices the composite of a view and traces its course, a level a day. */
 export function traceIndex(market: Market, view: TierView): TracedIndex {
   const members = memberships(market, view).flatMap((member) =>
     "constituent" in member ? [member] : [],
@@ -56,6 +58,7 @@ export function traceIndex(market: Market, view: TierView): TracedIndex {
   };
 }
 
+/** The course as a chart, and its lowest, highest and present level. */
 export function indexSection(market: Market, index: TracedIndex): string {
   const { constituents, session, result } = index;
   if (result.level === null) {

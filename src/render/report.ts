@@ -26,8 +26,10 @@ import { REPORT_STYLE } from "./report-style.ts";
 import { figures, gatesSection, sinceSection } from "./report-summary.ts";
 import type { RenderInput } from "./tier-files.ts";
 
+/** What the report is made of, beside the market. */
 export interface ReportInput extends RenderInput {
   readonly gates: ReportGates;
+  /** What the page says that it was made by. */
   readonly program: { readonly name: string; readonly version: string };
 }
 

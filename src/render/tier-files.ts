@@ -15,8 +15,10 @@ import { renderWorkbook } from "./workbook.ts";
 
 /** A file of a snapshot before it is made. The same call gives the same bytes, any time. */
 export interface PlannedFile {
+  /** In the snapshot's folder. */
   readonly path: string;
   readonly mediaType: string;
+  /** Null: of no tier. */
   readonly tier: TierName | null;
   render(): Uint8Array | Promise<Uint8Array>;
 }
@@ -34,10 +36,13 @@ export interface RenderInput {
   readonly market: Market;
   /** The snapshot's session. */
   readonly head: Session;
+  /** Credit line of every payload. */
   readonly attribution: string;
+  /** All there are, in the order they came. */
   readonly corrections: readonly Correction[];
 }
 
+/** The files of the view's tier. `view` is of `input.market` at `input.head`. */
 export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
   const { market, head, attribution } = input;
   const { tier } = view;

@@ -16,6 +16,7 @@ const BASIS_MEANINGS: { readonly [B in ReturnType<typeof basisOf>]: string } = {
 const LABEL_WIDTH = 32;
 const TEXT_WIDTH = 100;
 
+/** Adds the sheet behind those that are there. */
 export function addAboutSheet(workbook: Workbook, view: TierView, attribution: string): void {
   const sheet = workbook.addWorksheet("About");
   sheet.columns = [

@@ -24,6 +24,7 @@ const fileSchema = z.array(
   }),
 );
 
+/** The text of `catalog.json`, in the order given. */
 export const renderCatalog = (catalog: readonly Contract[]): string =>
   `${jsonArray(
     catalog.map(

@@ -18,6 +18,7 @@ const fileEntry = z.object({
   media_type: z.string(),
   tier: z.enum(TIER_NAMES).nullable(),
 });
+/** What a manifest says of a file; `path` is in the snapshot's folder, `bytes` its size. */
 export type FileEntry = z.infer<typeof fileEntry>;
 
 /** A part of the ledger, by its key in the store; snapshots share parts. */
@@ -26,6 +27,7 @@ const ledgerEntry = z.object({
   bytes: z.int().nonnegative(),
   sha256: sha256Field,
 });
+/** What a manifest says of a part of the ledger; `bytes` is its size. */
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
 /** A level that stands in, or no longer stands: the contract, and when its last level was given. */
@@ -73,6 +75,7 @@ const manifestSchema = z.object({
   files: z.array(fileEntry),
   ledger: z.array(ledgerEntry),
 });
+/** A manifest as `parseManifest` reads it, in the names of the file. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /**

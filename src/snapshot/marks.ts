@@ -20,6 +20,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 
+/** How long a mark is heeded. */
 export const MARK_HEEDED_MS = 3_600_000;
 
 const condemnedSchema = z.object({ snapshots: z.array(z.string()), parts: z.array(z.string()) });

@@ -20,6 +20,7 @@ export interface VerifyKey {
 
 /** A private key with the public one that belongs to it. */
 export interface SigningKey {
+  /** The private one. */
   readonly key: KeyObject;
   readonly verifyKey: VerifyKey;
 }
