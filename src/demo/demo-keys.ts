@@ -6,8 +6,8 @@ const OVERLAP_MS = 24 * 3_600_000;
 const LABEL = "demonstration";
 
 /**
- * One fresh key for each tier that has keys, of the accounts `demo-starter` and `demo-pro`. A key cannot be
- * shown twice, so every start makes new ones; those of the start before work for another day.
+ * One fresh key for each tier that has keys, of the accounts `demo-starter` and `demo-pro`. A key
+ * cannot be shown twice, so every start makes new ones; those of the start before work for another day.
  * Throws what `withRegistry` throws.
  */
 export function demoKeys(state: string, clock: Clock): Promise<Record<KeyTierName, string>> {
