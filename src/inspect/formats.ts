@@ -3,6 +3,7 @@ import { parse } from "csv-parse/sync";
 import { BOARDS, type Board } from "../market/contract.ts";
 import { TIERS, type TierName } from "../market/tier.ts";
 import { COLUMNS, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
+import { SHEET_NAMES } from "../render/workbook.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
@@ -37,10 +38,8 @@ export async function formatDifferences(
     const path = FILES.xlsx(tier);
     const { bytes } = await readSnapshotFile(store, name, manifest, path);
     const sheets = await sheetRows(bytes);
-    for (const [key, title] of [
-      ["memory", "Memory"],
-      ["semiconductor", "Semiconductor"],
-    ] as const) {
+    for (const key of BOARDS) {
+      const title = SHEET_NAMES[key];
       const header = WORKBOOK_COLUMNS.map((column) => column.name);
       const expected = board[key].map((record) =>
         WORKBOOK_COLUMNS.map((column) =>

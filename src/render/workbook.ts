@@ -15,7 +15,8 @@ import { addAboutSheet } from "./workbook-about.ts";
 import { FONT, HEADER_FONT } from "./workbook-font.ts";
 import { cellText, linkTarget, shownWidth } from "./workbook-text.ts";
 
-const SHEET_NAMES: { readonly [B in Board]: string } = {
+/** The sheet of each board. */
+export const SHEET_NAMES: { readonly [B in Board]: string } = {
   memory: "Memory",
   semiconductor: "Semiconductor",
 };
@@ -143,6 +144,7 @@ function numberFormat({ kind, shownDecimals = 0 }: Column): string {
   if (kind === "date") return "yyyy-mm-dd";
   if (kind === "instant") return "yyyy-mm-dd hh:mm";
   if (kind !== "decimal") return "General";
+  if (shownDecimals === 0) return "0";
   return shownDecimals <= 2
     ? `0.${"0".repeat(shownDecimals)}`
     : `#,##0.00${"#".repeat(shownDecimals - 2)}`;
