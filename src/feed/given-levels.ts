@@ -20,8 +20,10 @@ export interface GivenExtras {
 /** Names nothing. One object for all such rows, so that they can be told by identity. */
 export const NO_EXTRAS: GivenExtras = {};
 
-/** The kinds of input that give levels. */
-export type GivenKind = "quotes" | "closes";
+/** The kinds of input that give levels, in the order that they are reported in. */
+export const GIVEN_KINDS = ["quotes", "closes"] as const;
+/** One of GIVEN_KINDS. */
+export type GivenKind = (typeof GIVEN_KINDS)[number];
 
 /** A file of the input. `where` names a row of it, by its position, in messages. */
 export interface Origin {

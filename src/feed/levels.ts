@@ -14,6 +14,7 @@ import {
 import { GivenLevelsBuilder } from "./given-levels-builder.ts";
 import { SessionTemplate } from "./session-column.ts";
 import {
+  GIVEN_KINDS,
   NO_EXTRAS,
   type GivenExtras,
   type GivenKind,
@@ -163,7 +164,7 @@ export function requireKnownContracts(
   isKnown: (id: string) => boolean,
   complaints: Complaints,
 ): void {
-  for (const kind of ["quotes", "closes"] as const) {
+  for (const kind of GIVEN_KINDS) {
     for (const [id, levels] of table.byContract) {
       if (isKnown(id)) continue;
       for (const { from, to } of levels.placesOf(kind)) {

@@ -34,33 +34,23 @@ export async function readTable(
   complaints: Complaints,
   begin: (where: Where) => TakeRow,
 ): Promise<void> {
+  const before = complaints.count;
   try {
-    await readRows(source, shape, complaints, begin);
+    const { format, chunks } = await formatOf(source, readText(source, complaints));
+    if (format === null) {
+      if (complaints.count === before) complaints.at(source.name, "the file is empty");
+      return;
+    }
+    const where: Where =
+      format === "json"
+        ? (position) => `${source.name}[${position}]`
+        : (position) => `${source.name}:${position}`;
+    const read = { csv: readCsv, json: readJson, ndjson: readNdjson }[format];
+    await read({ chunks, source: source.name, shape, complaints, where, take: begin(where) });
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     complaints.unreadable(error);
   }
-}
-
-async function readRows(
-  source: Source,
-  shape: TableShape,
-  complaints: Complaints,
-  begin: (where: Where) => TakeRow,
-): Promise<void> {
-  const before = complaints.count;
-  const text = readText(source, complaints);
-  const { format, chunks } = await formatOf(source, text);
-  if (format === null) {
-    if (complaints.count === before) complaints.at(source.name, "the file is empty");
-    return;
-  }
-  const where: Where =
-    format === "json"
-      ? (position) => `${source.name}[${position}]`
-      : (position) => `${source.name}:${position}`;
-  const read = { csv: readCsv, json: readJson, ndjson: readNdjson }[format];
-  await read({ chunks, source: source.name, shape, complaints, where, take: begin(where) });
 }
 
 /** What a reader of one format is given. */

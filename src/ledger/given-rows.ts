@@ -5,8 +5,8 @@ import { dateText, sessionKey, type Day } from "../market/session.ts";
 
 /**
  * What these rows name for one contract, one entry a session, ascending; its place is that of the
- * first row for the session. Rows for the same session that name different values are complained of; otherwise
- * what they name is put together.
+ * first row for the session. Rows for the same session that name different values are complained
+ * of; otherwise what they name is put together.
  */
 export function* mergedBySession(
   levels: GivenLevels,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
-import type { GivenKind, GivenLevels } from "../feed/given-levels.ts";
+import { GIVEN_KINDS, type GivenKind, type GivenLevels } from "../feed/given-levels.ts";
 import { GivenTableBuilder, readCloses, readQuotes, type GivenTable } from "../feed/levels.ts";
 import { mergedBySession } from "../ledger/given-rows.ts";
 import type { Contract } from "../market/contract.ts";
@@ -53,7 +53,7 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
     const sha256 = sha256Hex(renderCatalog(contracts));
     described.push({ kind: "catalog", rows: contracts.length, sha256 });
   }
-  for (const kind of ["quotes", "closes"] as const) {
+  for (const kind of GIVEN_KINDS) {
     const rows = inputs.given.rows[kind];
     if (rows > 0) described.push({ kind, rows, sha256: digestOf(inputs.given, kind) });
   }
