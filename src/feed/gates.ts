@@ -8,7 +8,7 @@ import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts
 import type { LevelSeries } from "../market/level-series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import { quoted } from "./complaints.ts";
-import type { GivenTable } from "./levels.ts";
+import type { GivenTable } from "./given-table.ts";
 
 /** The limits of a run, and which gates it opens. */
 export interface GateOptions {

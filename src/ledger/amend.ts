@@ -4,7 +4,7 @@
  */
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevels } from "../feed/given-levels.ts";
-import type { GivenTable } from "../feed/levels.ts";
+import type { GivenTable } from "../feed/given-table.ts";
 import { firstLevels } from "./first-levels.ts";
 import { mergedBySession } from "./given-rows.ts";
 import { addMonths, monthOf, type Ledger } from "./ledger.ts";

@@ -14,7 +14,7 @@ const SCALED_MAX = 2 ** 46;
  * Bounds the error of a sum of `terms` products and quotients of a few factors each, relative to
  * the sum of the terms' magnitudes: one rounding for each addition and, generously, 32 for the rest.
  */
-export const errorOf = (terms: number): number => (terms + 32) * UNIT_ROUNDOFF;
+export const errorBoundOf = (terms: number): number => (terms + 32) * UNIT_ROUNDOFF;
 
 /**
  * `value` rounded half away from zero to `decimals` places (at most 6), given that the exact value

@@ -4,7 +4,7 @@
  * against the base, never chained. The base is one calendar year before the session and equals 100.
  * Because it rolls, levels of different sessions are not one series.
  */
-import { errorOf, roundCertain } from "./certain.ts";
+import { errorBoundOf, roundCertain } from "./certain.ts";
 import { CHANGE_DECIMALS } from "./change.ts";
 import { ratio, roundRatio, sumRatios, type Decimal, type Micros, type Ratio } from "./decimal.ts";
 
@@ -72,7 +72,7 @@ export function composite(
   }
   const exact = new ExactBasket(constituents, weights);
   const sums = sumsOf(constituents, weights);
-  const error = errorOf(constituents.length);
+  const error = errorBoundOf(constituents.length);
   const changePct = (moved: number, magnitude: number, then: number): Decimal | null =>
     roundCertain((100 * moved) / then, (200 * error * magnitude) / then, CHANGE_DECIMALS);
   const level = (100 * sums.now) / sums.weight;

@@ -5,7 +5,7 @@
 import type { Clock } from "../clock.ts";
 import { ConflictError, InputError } from "../errors.ts";
 import { judge, USUAL_LIMITS } from "../feed/gates.ts";
-import { requireKnownContracts } from "../feed/levels.ts";
+import { requireKnownContracts } from "../feed/given-table.ts";
 import { amend, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { countLevels, type Ledger } from "../ledger/ledger.ts";
