@@ -1,0 +1,144 @@
+/**
+ * Whoever follows README.md to the letter sees what it says: its files are written, its commands run
+ * in order in a checkout of their own, and what it shows as printed is printed.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testWith } from "../http/tools.ts";
+import { blocksOf, exitCodeOf, fileNameOf } from "./blocks.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const blocks = blocksOf(await readFile(join(ROOT, "README.md"), "utf8"));
+/** Of the shell, from one block to the next. */
+const VARIABLES = "variables.sh";
+
+let checkout: string;
+let port: number;
+const servers: ChildProcess[] = [];
+
+beforeAll(async () => {
+  checkout = await mkdtemp(join(tmpdir(), "chipboard-readme-"));
+  for (const part of ["package.json", "bin", "src"]) {
+    await cp(join(ROOT, part), join(checkout, part), { recursive: true });
+  }
+  await symlink(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  await writeFile(join(checkout, VARIABLES), "");
+  port = await freePort();
+});
+
+afterAll(async () => {
+  for (const server of servers) await stop(server);
+  await rm(checkout, { recursive: true, force: true });
+});
+
+test("it has files, commands and what they print", () => {
+  for (const language of ["csv", "sh", "text"]) {
+    expect(blocks.filter((block) => block.language === language).length).toBeGreaterThan(2);
+  }
+});
+
+describe("followed to the letter", () => {
+  let printed = "";
+  for (const [index, block] of blocks.entries()) {
+    const [firstLine = ""] = block.text.split("\n");
+    if (block.language === "csv") {
+      test(`${fileNameOf(block)} is written`, () =>
+        writeFile(join(checkout, fileNameOf(block)), block.text));
+    } else if (block.language === "sh") {
+      const programs = /\b(?:curl|openssl)\b/.exec(block.text)?.[0] ?? "sh";
+      testWith(programs)(`${index}: ${firstLine}`, { timeout: 180_000 }, async () => {
+        printed = await follow(block.text, exitCodeOf(block));
+      });
+    } else if (block.language === "text") {
+      test(`${index}: prints ${firstLine}`, () => {
+        for (const line of block.text.trimEnd().split("\n")) {
+          expect(blurred(printed)).toContain(blurred(line));
+        }
+      });
+    }
+  }
+});
+
+/** Runs a block and returns all that it printed; of a server, what it printed until it listened. */
+async function follow(commands: string, exitCode: number): Promise<string> {
+  const server = /npm start|npx chipboard serve$|npx chipboard serve /m.exec(commands)?.[0].trim();
+  if (server === undefined) {
+    const ran = await ended(shell(commands));
+    expect(ran.code, ran.printed).toBe(exitCode);
+    return ran.printed;
+  }
+  for (const running of servers.splice(0)) await stop(running);
+  const child = shell(`exec ${server}`);
+  servers.push(child);
+  const printed = await printedUntil(child, "listening on");
+  const key = /Pro: [^]*?(cbk_\w+)/.exec(printed)?.[1];
+  if (key !== undefined) await writeFile(join(checkout, VARIABLES), `GIVEN=${key}\n`);
+  return printed;
+}
+
+/** Bash goes on with the variables of the block before; the first failure ends it. */
+function shell(commands: string): ChildProcess {
+  const lines = commands
+    .replaceAll(":8080", `:${port}`)
+    .replace("KEY=cbk_...", "KEY=$GIVEN")
+    .replaceAll("curl -s", "curl -s --fail");
+  const script = `set -ea; . ./${VARIABLES}\n${lines}\nexport -p > ./${VARIABLES}`;
+  return spawn("bash", ["-c", script], {
+    cwd: checkout,
+    detached: true,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: checkout,
+      CHIPBOARD_NOW: "2026-11-21T12:30:00Z",
+      CHIPBOARD_PORT: String(port),
+      CHIPBOARD_METRICS_PORT: "0",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+async function ended(child: ChildProcess): Promise<{ code: number; printed: string }> {
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => (printed += text));
+  }
+  const [code] = await once(child, "close");
+  return { code, printed };
+}
+
+const printedUntil = (child: ChildProcess, words: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let printed = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        printed += text;
+        if (printed.includes(words)) resolve(printed);
+      });
+    }
+    child.once("close", () => reject(new Error(`ended: ${printed}`)));
+  });
+
+/** As Ctrl+C in a terminal does: to all that the shell started. */
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.pid === undefined || server.exitCode !== null) return;
+  const closed = once(server, "close");
+  process.kill(-server.pid, "SIGINT");
+  await closed;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return free;
+}
+
+/** Sizes follow from the program's version, which every manifest names. */
+const blurred = (text: string): string => text.replaceAll(/\d+ bytes/g, "… bytes");
