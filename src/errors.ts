@@ -14,6 +14,16 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** The code that Node or the operating system gave (`ENOSPC`), or "" where there is none. */
+export function errorCode(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/** What was thrown, as a message can go on with it. */
+export const reasonOf = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause);
+
 /** A failure that a person can act on. `details` are further lines, one finding each. */
 export class ChipboardError extends Error {
   readonly exitCode: ExitCode;

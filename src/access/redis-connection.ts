@@ -14,7 +14,7 @@
 import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
-import { ChipboardError, InputError, UnreachableError } from "../errors.ts";
+import { ChipboardError, InputError, reasonOf, UnreachableError } from "../errors.ts";
 import { redactedUrl } from "./redact.ts";
 
 export const REDIS_KEYS = {
@@ -82,16 +82,16 @@ export async function connectRedis(
 /** A failure of Redis in one line; failures that are told already stay as they are. */
 export function redisFailure(location: string, cause: unknown): ChipboardError {
   if (cause instanceof ChipboardError) return cause;
-  const reason = reasonOf(cause);
+  const reason = firstReason(cause);
   const hint = /NOAUTH|WRONGPASS/.test(reason) ? "; give it as redis://:password@host:port" : "";
   const message = `State ${location} (--state) cannot be used: ${reason}${hint}`;
   return new UnreachableError(message, [], { cause });
 }
 
-function reasonOf(cause: unknown): string {
+function firstReason(cause: unknown): string {
   // Node tells of several addresses tried at once in an error without a message.
-  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0]);
-  return cause instanceof Error ? (cause.message.split("\n")[0] as string) : String(cause);
+  const isOfSeveral = cause instanceof AggregateError && cause.errors.length > 0;
+  return reasonOf(isOfSeveral ? cause.errors[0] : cause).split("\n")[0] as string;
 }
 
 function requireRedisUrl(url: string, location: string): void {

@@ -2,15 +2,9 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { Storage } from "unstorage";
+import { errorCode } from "../errors.ts";
 import type { Subject } from "./access.ts";
-import {
-  createStateFile,
-  emptyState,
-  isErrno,
-  stateFilePath,
-  unfit,
-  whenNotBusy,
-} from "./sqlite-file.ts";
+import { createStateFile, emptyState, stateFilePath, unfit, whenNotBusy } from "./sqlite-file.ts";
 import { sqliteStorage } from "./sqlite-storage.ts";
 import type { Change, RegistryState } from "./state.ts";
 
@@ -52,7 +46,7 @@ class SqliteRegistry implements RegistryState {
   }
 
   explain(error: unknown): unknown {
-    return isErrno(error, "ERR_SQLITE_ERROR") ? unfit(this.location, error) : error;
+    return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.location, error) : error;
   }
 
   async close(): Promise<void> {

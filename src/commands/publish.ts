@@ -4,6 +4,7 @@ import { InputError } from "../errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
+import { notWritable } from "./option-files.ts";
 import { lineOfText, parsedBy, wholeNumber, type OptionParser } from "./option-values.ts";
 import {
   publishingKeysFrom,
@@ -164,14 +165,7 @@ async function openSummary(
       close: () => file.close(),
     };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new InputError(
-      `--summary ${JSON.stringify(path)}: expected a file to write (${reason})`,
-      [],
-      {
-        cause,
-      },
-    );
+    throw notWritable("--summary", path, cause);
   }
 }
 

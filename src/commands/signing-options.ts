@@ -9,6 +9,7 @@ import {
   type SigningKey,
   type VerifyKey,
 } from "../snapshot/signing-key.ts";
+import { readable } from "./option-files.ts";
 
 /** Bits of a file's mode that let its group, and everybody, at it. */
 const GROUP_AND_OTHERS = 0o077;
@@ -86,14 +87,4 @@ async function requirePrivate(file: FileHandle, path: string, where: string): Pr
     `${where} can be read by others (mode ${found}): expected 0600; ` +
       `chmod 600 ${JSON.stringify(path)}`,
   );
-}
-
-async function readable(where: string, read: () => Promise<string>): Promise<string> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (cause instanceof InputError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new InputError(`${where}: cannot be read: ${reason}`, [], { cause });
-  }
 }

@@ -7,7 +7,7 @@
  * publication loads. It is tried again, ever more rarely; a newer publication is tried at once.
  */
 import type { Clock } from "../clock.ts";
-import { DamageError } from "../errors.ts";
+import { DamageError, reasonOf } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -148,8 +148,7 @@ export class LiveSnapshot {
   #report(error: unknown, what: string): void {
     if (this.#closed) return;
     const kind = error instanceof DamageError ? "damaged" : "unreachable";
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `${what}: ${reason}`;
+    const message = `${what}: ${reasonOf(error)}`;
     if (this.#trouble?.message !== message) {
       const kept = this.#current?.stamp.text ?? null;
       this.#options.log.error({ err: error, serving: kept }, what);

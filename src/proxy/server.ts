@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { createServer as createTlsServer } from "node:https";
 import type { Gatekeeper } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
-import { InputError } from "../errors.ts";
+import { InputError, reasonOf } from "../errors.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { createApp } from "./app.ts";
@@ -164,8 +164,8 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
     try {
       server = createTlsServer({ ...settings, ...tls });
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new InputError(`--tls-cert and --tls-key cannot be used: ${reason}`, [], { cause });
+      const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
+      throw new InputError(message, [], { cause });
     }
   }
   // A client that ends its side after the request still gets an answer that must be waited for.

@@ -1,4 +1,4 @@
-import { ChipboardError, UnreachableError } from "../errors.ts";
+import { ChipboardError, errorCode, UnreachableError } from "../errors.ts";
 
 export type S3Verb = "read" | "write" | "list" | "remove";
 
@@ -80,13 +80,10 @@ function parts(error: unknown): {
 } {
   if (!(error instanceof Error))
     return { name: "", code: "", message: String(error), status: null };
-  const { code, $metadata } = error as {
-    code?: unknown;
-    $metadata?: { httpStatusCode?: number };
-  };
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
   return {
     name: error.name,
-    code: typeof code === "string" ? code : "",
+    code: errorCode(error),
     message: error.message,
     status: $metadata?.httpStatusCode ?? null,
   };
