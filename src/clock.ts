@@ -9,6 +9,13 @@ export interface Clock {
   now(): number;
 }
 
+/** Lengths of time in milliseconds. A day of 24 hours: UTC has no others. */
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Epoch milliseconds as an ISO 8601 instant, `2026-11-21T00:05:00.000Z`: the form that is stored and shown. */
+export const instantText = (ms: number): string => new Date(ms).toISOString();
+
 /** The machine's time (epoch milliseconds), for what must not follow CHIPBOARD_NOW. */
 export const machineNowMs = (): number => Date.now();
 

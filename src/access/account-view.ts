@@ -1,4 +1,5 @@
 /** Accounts, keys and usage as the commands print them in JSON: snake_case, instants in ISO 8601. */
+import { instantText } from "../clock.ts";
 import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./records.ts";
 import type { AccountUsage, NewKey } from "./registry.ts";
 
@@ -21,7 +22,7 @@ export function accountView(account: AccountRecord, nowMs: number) {
     trial:
       trial === null
         ? null
-        : { ...trial, lapses_at: isoText(lapsesAtMs), lapsed: nowMs >= lapsesAtMs },
+        : { ...trial, lapses_at: instantText(lapsesAtMs), lapsed: nowMs >= lapsesAtMs },
     suspended,
     created_at,
   };
@@ -43,7 +44,5 @@ export const newKeyView = ({ key, record }: NewKey) => ({
 
 export const usageView = ({ resetsAtMs, ...usage }: AccountUsage) => ({
   ...usage,
-  resets_at: isoText(resetsAtMs),
+  resets_at: instantText(resetsAtMs),
 });
-
-const isoText = (ms: number): string => new Date(ms).toISOString();

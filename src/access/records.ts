@@ -8,6 +8,7 @@
  * A key is found by its SHA-256 in one look-up, its account in a second, however many there are.
  */
 import { z } from "zod";
+import { DAY_MS } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import type { KeyHolder, KeyVerdict } from "./access.ts";
@@ -57,7 +58,7 @@ export function readRecord<T>(schema: z.ZodType<T>, item: string, value: unknown
 
 /** When the account's trial lapses (epoch milliseconds); infinity without one. */
 export const trialLapsesAtMs = ({ trial }: AccountRecord): number =>
-  trial === null ? Infinity : Date.parse(trial.started_at) + trial.days * 24 * 3_600_000;
+  trial === null ? Infinity : Date.parse(trial.started_at) + trial.days * DAY_MS;
 
 /** What a stored key is worth, prepared so that judging it costs nothing. */
 export interface Holding {

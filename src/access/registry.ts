@@ -4,11 +4,11 @@
  * work. Unknown names are InputErrors (2), an account that exists already a ConflictError (4), what
  * the tier does not allow a RefusedError (3).
  */
-import type { Clock } from "../clock.ts";
+import { instantText, type Clock } from "../clock.ts";
 import { ConflictError, InputError, RefusedError } from "../errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
 import { createKey, isKeyId, keyIdOf, keySha256, looksLikeKey } from "./key.ts";
-import { monthEndMs, monthOf } from "./month.ts";
+import { callsLeft, monthEndMs, monthOf } from "./month.ts";
 import {
   accountItem,
   accountRecord,
@@ -188,7 +188,7 @@ export class Registry {
       const made = await this.#newKey(old.account, old.label);
       const replaced = {
         ...old,
-        expires_at: isoText(this.#clock.now() + overlapMs),
+        expires_at: instantText(this.#clock.now() + overlapMs),
         replaced_by: made.record.key_id,
       };
       const writes = writesOf(made.record, withKey(account, made.record));
@@ -207,9 +207,8 @@ export class Registry {
     return accounts.map(({ name, tier }, index) => {
       const used = counts[index] ?? 0;
       const limit = TIERS[tier].callsPerMonth;
-      const remaining = limit === null ? null : Math.max(0, limit - used);
-      const resetsAtMs = monthEndMs(month);
-      return { account: name, tier, month, used, limit, remaining, resetsAtMs };
+      const remaining = callsLeft(limit, used);
+      return { account: name, tier, month, used, limit, remaining, resetsAtMs: monthEndMs(month) };
     });
   }
 
@@ -294,7 +293,7 @@ export class Registry {
   }
 
   #now(): string {
-    return isoText(this.#clock.now());
+    return instantText(this.#clock.now());
   }
 }
 
@@ -333,8 +332,6 @@ function notAKeyId(text: string): InputError {
       : `Key ${quoted(text)}: ${expected}`,
   );
 }
-
-const isoText = (ms: number): string => new Date(ms).toISOString();
 
 /** A name as a message may hold it; a key given in a name's place is not repeated. */
 const quoted = (text: string): string =>

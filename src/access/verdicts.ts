@@ -8,7 +8,7 @@
  * was last known; all others are `state_unavailable`.
  */
 import type { Storage } from "unstorage";
-import type { Clock } from "../clock.ts";
+import { HOUR_MS, type Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import type { KeyVerdict, MaybePromise } from "./access.ts";
 import { GenerationCache } from "./generation-cache.ts";
@@ -28,7 +28,7 @@ import {
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
 const REMEMBERED_MISSES = 10_000;
-const GRACE_MS = 3_600_000;
+const GRACE_MS = HOUR_MS;
 
 const UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 

@@ -2,12 +2,11 @@ import { Command } from "commander";
 import type { keyView } from "../access/account-view.ts";
 import type { KeyRecord } from "../access/records.ts";
 import type { Registry } from "../access/registry.ts";
+import { DAY_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { durationMs, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
-
-const DAY_MS = 24 * 3_600_000;
 
 interface StateOptions {
   readonly state: string;

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { HOUR_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
 import { durationMs, oneOf, wholeNumber } from "./option-values.ts";
@@ -6,8 +7,6 @@ import { logOptions, openFiles, startOne, startSeveral } from "./serving.ts";
 import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { examples, jsonOption, stateOption } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
-
-const HOUR_MS = 3_600_000;
 
 export interface ServeOptions extends StoreOptions, VerifyKeyOptions {
   readonly state: string;

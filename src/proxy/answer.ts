@@ -7,7 +7,7 @@ import { chain } from "./chain.ts";
 import { shortened } from "./client-address.ts";
 import { decide, type Exchange, type Outcome, type Sources } from "./decide.ts";
 import type { Logger } from "./log.ts";
-import { remaining } from "./meter.ts";
+import { remaining } from "./quota.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import { parseQuery } from "./parameters.ts";
 import { problemReply, type Reply } from "./reply.ts";

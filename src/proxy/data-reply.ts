@@ -11,7 +11,7 @@ import { isNotModified } from "./conditional.ts";
 import type { Outcome } from "./decide.ts";
 import { nextChangeMs } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
-import { quotaExceeded, remainingAfter } from "./meter.ts";
+import { quotaExceeded, remainingAfter } from "./quota.ts";
 import type { Representation } from "./prepared-file.ts";
 import type { HeaderText } from "./header-text.ts";
 import type { Reply } from "./reply.ts";

@@ -16,14 +16,14 @@ export function readinessReply(
   live: LiveSnapshot,
   gatekeeper: Gatekeeper,
   nowMs: number,
-  retryAfterSeconds: number,
+  pollMs: number,
 ): Reply {
   const snapshot = live.current;
   const trouble = live.trouble;
   if (snapshot === null) {
     const detail =
       trouble === null ? "Nothing is published yet." : `No snapshot is loaded (${trouble.kind}).`;
-    return problemReply("no_session", detail, { retryAfterSeconds });
+    return problemReply("no_session", detail, { retryAfterMs: pollMs });
   }
   const { text, head, graceMs } = snapshot.stamp;
   return jsonReply({

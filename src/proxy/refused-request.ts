@@ -10,7 +10,7 @@ import type { Clock } from "../clock.ts";
 import { TIERS } from "../market/tier.ts";
 import { clientAddress } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
-import { remaining } from "./meter.ts";
+import { remaining } from "./quota.ts";
 import type { ProblemCode } from "./problem.ts";
 import { problemReply } from "./reply.ts";
 

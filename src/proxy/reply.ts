@@ -62,14 +62,15 @@ export const OPTIONS_REPLY: Reply = {
 export interface ProblemOptions extends ProblemExtras {
   /** Where faults of a parameter make a 404 code a 400. */
   readonly status?: number;
-  readonly retryAfterSeconds?: number;
+  /** When to come back; told in whole seconds, rounded up, 1 at least (RFC 9110, 10.2.3). */
+  readonly retryAfterMs?: number;
 }
 
 /** `detail` says, in a sentence, what is wrong with this request and what was expected. */
 export function problemReply(
   code: ProblemCode,
   detail: string,
-  { status = PROBLEMS[code].status, retryAfterSeconds, ...extras }: ProblemOptions = {},
+  { status = PROBLEMS[code].status, retryAfterMs, ...extras }: ProblemOptions = {},
 ): Reply {
   const body = Buffer.from(problemBody(code, detail, status, extras));
   return {
@@ -84,7 +85,9 @@ export function problemReply(
       vary: VARY,
       ...(status === 401 && { "www-authenticate": challenge(code) }),
       ...(status === 405 && { allow: ALLOWED_METHODS }),
-      ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+      ...(retryAfterMs !== undefined && {
+        "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
+      }),
     }),
   };
 }

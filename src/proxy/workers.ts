@@ -16,7 +16,7 @@ import { createServer } from "node:http";
 import type { Gatekeeper } from "../access/access.ts";
 import { answerWorker, openRelay, type Channel } from "../access/relay.ts";
 import type { StateGatekeeper } from "../access/state.ts";
-import { createClock, type Clock } from "../clock.ts";
+import { createClock, instantText, type Clock } from "../clock.ts";
 import { ChipboardError, UnreachableError, type ExitCode } from "../errors.ts";
 import { listen } from "./listen.ts";
 import type { Logger } from "./log.ts";
@@ -102,7 +102,7 @@ export async function runWorker(
   try {
     const { settings, nowMs } = await askForSettings();
     // Whatever clock the primary lives by, it is this one's, too.
-    const clock = createClock(new Date(nowMs).toISOString());
+    const clock = createClock(instantText(nowMs));
     const gatekeeper = await openRelay(process, clock);
     const proxy = await start(settings, clock, gatekeeper);
     answerMeasure(process, () => proxy.metrics());

@@ -13,6 +13,7 @@ import type { Dirent } from "node:fs";
 import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { readFile, rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { HOUR_MS } from "../clock.ts";
 import { errorCode, UnreachableError } from "../errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { DirectorySync } from "./directory-sync.ts";
@@ -22,7 +23,7 @@ import { Limiter } from "./limiter.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
-const STALE_MS = 3_600_000;
+const STALE_MS = HOUR_MS;
 const PIECE_BYTES = 65_536;
 /** Bounds open files; the thread pool sets the pace. */
 const MAX_AT_ONCE = 32;
