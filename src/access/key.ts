@@ -6,19 +6,20 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-const PREFIX = "cbk_";
+/** What every key starts with. */
+export const KEY_PREFIX = "cbk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
-export const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
+export const KEY_CHARACTERS = KEY_PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
 const KEY_ID_CHARACTERS = 12;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const KEY = /^cbk_[0-9A-Za-z]{49}$/;
-const KEY_ID = /^cbk_[0-9A-Za-z]{8}$/;
+const KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`);
+const KEY_ID = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${KEY_ID_CHARACTERS - KEY_PREFIX.length}}$`);
 
 /** A new key. `secret` (32 bytes) is random unless a test gives it. */
 export function createKey(secret: Uint8Array = randomBytes(32)): string {
   const number = BigInt(`0x${Buffer.from(secret).toString("hex")}`);
-  const body = PREFIX + toBase62(number, SECRET_CHARACTERS);
+  const body = KEY_PREFIX + toBase62(number, SECRET_CHARACTERS);
   return body + checkOf(body);
 }
 

@@ -1,6 +1,6 @@
 /** Calendar months UTC, in which calls are counted: `2026-11`; what is left of one, and when it resets. */
 import { DAY_MS, HOUR_MS } from "../clock.ts";
-import type { Subject } from "./access.ts";
+import type { Subject } from "./gatekeeper.ts";
 
 /** How long counts outlive their month. Addresses go with it; the hour is for clocks that differ. */
 const ADDRESS_RETENTION_MS = HOUR_MS;

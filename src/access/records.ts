@@ -11,7 +11,7 @@ import { z } from "zod";
 import { DAY_MS } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
-import type { KeyHolder, KeyVerdict } from "./access.ts";
+import type { KeyHolder, KeyVerdict } from "./gatekeeper.ts";
 
 const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -90,7 +90,10 @@ export function voidAtMs(key: KeyRecord): number {
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
 }
 
+/** Verdicts that name no account. */
 export const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
+/** The state cannot be asked, and nothing is known of the key. */
+export const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 
 /** The verdict on a key at an instant, in the order in which refusals come. */
 export function judge(holding: Holding, nowMs: number): KeyVerdict {

@@ -10,7 +10,7 @@
 import { randomUUID } from "node:crypto";
 import type { Redis, Result } from "ioredis";
 import type { Clock } from "../clock.ts";
-import type { MaybePromise, Subject, TakeResult } from "./access.ts";
+import type { MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import { REDIS_KEYS } from "./redis-connection.ts";

@@ -8,11 +8,12 @@
  */
 import type { Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./access.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { addressSubject } from "./address.ts";
+import { isOurs, tell, type Channel } from "./channel.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
-import { INVALID_KEY } from "./records.ts";
+import { INVALID_KEY, STATE_UNAVAILABLE } from "./records.ts";
 import type { StateGatekeeper } from "./state.ts";
 
 /** A worker goes by a verdict for this long without asking again. */
@@ -33,15 +34,6 @@ type Message =
   | { readonly chipboard: "hello" }
   | { readonly chipboard: "state"; readonly healthy: boolean; readonly addressSecret: string };
 
-/** One end of the channel: a ChildProcess or cluster Worker in the primary, `process` in a worker. */
-export interface Channel {
-  send?(message: object, callback?: (error: Error | null) => void): unknown;
-  on(event: "message", listener: (message: unknown) => void): unknown;
-  on(event: "disconnect", listener: () => void): unknown;
-  off(event: "message", listener: (message: unknown) => void): unknown;
-  off(event: "disconnect", listener: () => void): unknown;
-}
-
 /**
  * In the primary: answers a worker's questions until the worker goes, or until the function that is
  * returned is called. Other messages on the channel are left alone.
@@ -49,10 +41,7 @@ export interface Channel {
 export function answerWorker(gatekeeper: StateGatekeeper, worker: Channel): () => void {
   let answers: Answer[] = [];
   let toldHealthy: boolean | null = null;
-  const send = (message: Message): void => {
-    // A worker that is gone needs no answer.
-    worker.send?.(message, () => undefined);
-  };
+  const send = (message: Message): void => tell(worker, message);
   const tellState = (): void => {
     toldHealthy = gatekeeper.healthy;
     const { addressSecret } = gatekeeper;
@@ -66,7 +55,7 @@ export function answerWorker(gatekeeper: StateGatekeeper, worker: Channel): () =
     });
   };
   const onMessage = (message: unknown): void => {
-    if (!isMessage(message)) return;
+    if (!isOurs<Message>(message)) return;
     if (message.chipboard === "hello") tellState();
     if (message.chipboard !== "ask") return;
     for (const question of message.questions) {
@@ -97,7 +86,7 @@ export function openRelay(channel: Channel, clock: Clock): Promise<Gatekeeper> {
   return new Promise((resolve, reject) => {
     const onDisconnect = (): void => reject(primaryGone());
     const onMessage = (message: unknown): void => {
-      if (!isMessage(message) || message.chipboard !== "state") return;
+      if (!isOurs<Message>(message) || message.chipboard !== "state") return;
       channel.off("message", onMessage);
       channel.off("disconnect", onDisconnect);
       resolve(new RelayGatekeeper(channel, clock, message.addressSecret, message.healthy));
@@ -171,7 +160,7 @@ class RelayGatekeeper implements Gatekeeper {
       this.#verdicts.set(sha256, { verdict, untilMs: this.#clock.now() + VERDICT_MS });
       return verdict;
     } catch {
-      return { ok: false, code: "state_unavailable" };
+      return STATE_UNAVAILABLE;
     }
   }
 
@@ -187,11 +176,11 @@ class RelayGatekeeper implements Gatekeeper {
   #send(): void {
     const message: Message = { chipboard: "ask", questions: this.#questions };
     this.#questions = [];
-    if (this.#isConnected) this.#channel.send?.(message, () => undefined);
+    if (this.#isConnected) tell(this.#channel, message);
   }
 
   #receive(message: unknown): void {
-    if (!isMessage(message)) return;
+    if (!isOurs<Message>(message)) return;
     if (message.chipboard === "state") this.#healthy = message.healthy;
     if (message.chipboard !== "answer") return;
     for (const [id, value] of message.answers) {
@@ -218,9 +207,6 @@ function ask(gatekeeper: Gatekeeper, question: Question): MaybePromise<unknown> 
       return gatekeeper.used(question[2], question[3]);
   }
 }
-
-const isMessage = (message: unknown): message is Message =>
-  typeof message === "object" && message !== null && "chipboard" in message;
 
 const primaryGone = (): UnreachableError =>
   new UnreachableError("The process that counts calls for this worker is gone");

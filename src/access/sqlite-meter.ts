@@ -7,7 +7,7 @@
  * is added to it as soon as the file is read.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Subject, TakeResult } from "./access.ts";
+import type { Subject, TakeResult } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { keptMonths, monthOf } from "./month.ts";
 

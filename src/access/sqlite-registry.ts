@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { Storage } from "unstorage";
 import { errorCode } from "../errors.ts";
-import type { Subject } from "./access.ts";
+import { Limiter } from "../limiter.ts";
+import type { Subject } from "./gatekeeper.ts";
 import { createStateFile, emptyState, stateFilePath, unfit, whenNotBusy } from "./sqlite-file.ts";
 import { sqliteStorage } from "./sqlite-storage.ts";
 import type { Change, RegistryState } from "./state.ts";
@@ -25,7 +26,7 @@ class SqliteRegistry implements RegistryState {
   readonly storage: Storage;
   readonly #database: DatabaseSync;
   /** Changes of this connection, one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Limiter(1);
 
   constructor(folder: string, database: DatabaseSync) {
     this.location = folder;
@@ -34,10 +35,8 @@ class SqliteRegistry implements RegistryState {
     database.exec("PRAGMA synchronous = FULL");
   }
 
-  async change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    const change = this.#last.then(() => this.#changeAlone(plan));
-    this.#last = change.catch(() => undefined);
-    return change;
+  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    return this.#changes.run(() => this.#changeAlone(plan));
   }
 
   async counts(subjects: readonly Subject[], month: string): Promise<number[]> {
@@ -49,9 +48,8 @@ class SqliteRegistry implements RegistryState {
     return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.location, error) : error;
   }
 
-  async close(): Promise<void> {
-    await this.#last;
-    this.#database.close();
+  close(): Promise<void> {
+    return this.#changes.run(async () => this.#database.close());
   }
 
   async #changeAlone<T>(plan: () => Promise<Change<T>>): Promise<T> {

@@ -2,7 +2,7 @@
  * What a driver of the state gives to the parts above it. SQLite and Redis keep the same promises.
  */
 import type { Storage } from "unstorage";
-import type { Gatekeeper, Subject } from "./access.ts";
+import type { Gatekeeper, Subject } from "./gatekeeper.ts";
 
 /** What a change of the registry writes, item by item, and what it hands back. */
 export interface Change<T> {

@@ -10,7 +10,7 @@
 import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise } from "./access.ts";
+import type { KeyVerdict, MaybePromise } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
 import {
@@ -22,6 +22,7 @@ import {
   keyItem,
   keyRecord,
   readRecord,
+  STATE_UNAVAILABLE,
   type Holding,
 } from "./records.ts";
 
@@ -29,8 +30,6 @@ const REMEMBERED_KEYS = 100_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = HOUR_MS;
-
-const UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 
 interface Remembered {
   readonly holding: Holding;
@@ -140,7 +139,7 @@ export class Verdicts {
 
   #lastKnown(sha256: string, nowMs: number): KeyVerdict {
     const known = this.#known.get(sha256);
-    if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return UNAVAILABLE;
+    if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return STATE_UNAVAILABLE;
     return judge(known.holding, nowMs);
   }
 }

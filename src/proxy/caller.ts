@@ -1,6 +1,7 @@
 /** Who sent a request: which header fields count as a key, and what the key is worth. */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/access.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/gatekeeper.ts";
+import { KEY_PREFIX } from "../access/key.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
@@ -23,7 +24,6 @@ export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: S
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
-const KEY_PREFIX = "cbk_";
 const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
 

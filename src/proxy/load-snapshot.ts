@@ -19,7 +19,7 @@ import type { Publication } from "../snapshot/publication-log.ts";
 import { requireSignature } from "../snapshot/signature.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
-import { Limiter } from "../store/limiter.ts";
+import { Limiter } from "../limiter.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";

@@ -1,6 +1,6 @@
 /** What the proxy measures, for Prometheus. Of several workers each metric is put together. */
 import { type Aggregator, Counter, Gauge, Registry } from "prom-client";
-import type { Gatekeeper } from "../access/access.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { overdueSessions } from "./freshness.ts";

@@ -1,4 +1,5 @@
 /** Query parameters: which there are, what they may hold, and keys that must not be there. */
+import { KEY_PREFIX } from "../access/key.ts";
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import type { BasketFile } from "../payload/basket-file.ts";
 import type { ParameterFault, ProblemCode } from "./problem.ts";
@@ -21,7 +22,6 @@ const KEY_NAMES: ReadonlySet<string> = new Set([
   "access_token",
   "x-api-key",
 ]);
-const KEY_PREFIX = "cbk_";
 
 const NONE: Query = [];
 const NOTHING_ENCODED = /^[\w.,~=&-]*$/;

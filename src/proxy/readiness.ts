@@ -1,5 +1,5 @@
 /** /healthz and /readyz. */
-import type { Gatekeeper } from "../access/access.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
 import { sessionUtc } from "../market/session.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { createServer as createTlsServer } from "node:https";
-import type { Gatekeeper } from "../access/access.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
 import { InputError, reasonOf } from "../errors.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";

@@ -13,8 +13,9 @@
  */
 import cluster, { type Worker } from "node:cluster";
 import { createServer } from "node:http";
-import type { Gatekeeper } from "../access/access.ts";
-import { answerWorker, openRelay, type Channel } from "../access/relay.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
+import { isOurs, tell } from "../access/channel.ts";
+import { answerWorker, openRelay } from "../access/relay.ts";
 import type { StateGatekeeper } from "../access/state.ts";
 import { createClock, instantText, type Clock } from "../clock.ts";
 import { ChipboardError, UnreachableError, type ExitCode } from "../errors.ts";
@@ -106,7 +107,7 @@ export async function runWorker(
     const gatekeeper = await openRelay(process, clock);
     const proxy = await start(settings, clock, gatekeeper);
     answerMeasure(process, () => proxy.metrics());
-    tell(process, { chipboard: "serving", url: proxy.url });
+    tell<Message>(process, { chipboard: "serving", url: proxy.url });
     await ended;
     await proxy.close();
     await gatekeeper.close();
@@ -151,7 +152,7 @@ class Workers {
     const force = setTimeout(() => {
       for (const worker of this.#alive.keys()) worker.process.kill("SIGKILL");
     }, END_PATIENCE_MS);
-    for (const worker of this.#alive.keys()) tell(worker, { chipboard: "end" });
+    for (const worker of this.#alive.keys()) tell<Message>(worker, { chipboard: "end" });
     await Promise.all([...this.#alive.values()].map(({ promise }) => promise));
     clearTimeout(force);
   }
@@ -168,10 +169,10 @@ class Workers {
     this.#metrics.add(worker);
     let failure: ChipboardError | null = null;
     worker.on("message", (message: unknown) => {
-      if (!isMessage(message)) return;
+      if (!isOurs<Message>(message)) return;
       if (message.chipboard === "begin") {
         const told = { ...settings, port: this.#port };
-        tell(worker, { chipboard: "settings", settings: told, nowMs: clock.now() });
+        tell<Message>(worker, { chipboard: "settings", settings: told, nowMs: clock.now() });
       } else if (message.chipboard === "serving") {
         this.#url ??= message.url;
         serving.resolve(message.url);
@@ -215,12 +216,12 @@ async function freePort({ host, port: wanted }: WorkerSettings): Promise<number>
 function askForSettings(): Promise<Extract<Message, { chipboard: "settings" }>> {
   return new Promise((resolve) => {
     const onMessage = (message: unknown): void => {
-      if (!isMessage(message) || message.chipboard !== "settings") return;
+      if (!isOurs<Message>(message) || message.chipboard !== "settings") return;
       process.off("message", onMessage);
       resolve(message);
     };
     process.on("message", onMessage);
-    tell(process, { chipboard: "begin" });
+    tell<Message>(process, { chipboard: "begin" });
   });
 }
 
@@ -229,13 +230,6 @@ const nextEnd = (): Promise<void> =>
   new Promise((resolve) => {
     process.once("SIGTERM", () => resolve()).once("SIGINT", () => resolve());
     process.on("message", (message) => {
-      if (isMessage(message) && message.chipboard === "end") resolve();
+      if (isOurs<Message>(message) && message.chipboard === "end") resolve();
     });
   });
-
-const tell = (to: Channel, message: Message): void => {
-  to.send?.(message, () => undefined);
-};
-
-const isMessage = (message: unknown): message is Message =>
-  typeof message === "object" && message !== null && "chipboard" in message;

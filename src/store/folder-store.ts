@@ -19,7 +19,7 @@ import { byteStream } from "./byte-stream.ts";
 import { DirectorySync } from "./directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
-import { Limiter } from "./limiter.ts";
+import { Limiter } from "../limiter.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";

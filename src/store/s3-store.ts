@@ -17,7 +17,7 @@ import {
 import { InputError, UnreachableError } from "../errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
-import { Limiter } from "./limiter.ts";
+import { Limiter } from "../limiter.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
