@@ -9,7 +9,6 @@
  */
 import { z } from "zod";
 import { DAY_MS } from "../clock.ts";
-import { DamageError } from "../errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import type { KeyHolder, KeyVerdict } from "./gatekeeper.ts";
 
@@ -47,14 +46,6 @@ export const keyIdRecord = z.object({ sha256 });
 export const accountItem = (name: string): string => `accounts:${name}`;
 export const keyItem = (hash: string): string => `keys:${hash}`;
 export const keyIdItem = (keyId: string): string => `key-ids:${keyId}`;
-
-/** A stored value by its schema, null where there is none. Throws DamageError for anything else. */
-export function readRecord<T>(schema: z.ZodType<T>, item: string, value: unknown): T | null {
-  if (value === null || value === undefined) return null;
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw new DamageError(`State record "${item}" is damaged: ${z.prettifyError(result.error)}`);
-}
 
 /** When the account's trial lapses (epoch milliseconds); infinity without one. */
 export const trialLapsesAtMs = ({ trial }: AccountRecord): number =>

@@ -14,17 +14,14 @@ import type { KeyVerdict, MaybePromise } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
 import {
-  accountItem,
-  accountRecord,
   holdingOf,
   INVALID_KEY,
   judge,
   keyItem,
-  keyRecord,
-  readRecord,
   STATE_UNAVAILABLE,
   type Holding,
 } from "./records.ts";
+import { findAccount, findKey } from "./stored-records.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
@@ -124,17 +121,11 @@ export class Verdicts {
   }
 
   async #holding(sha256: string): Promise<Holding | null> {
-    const keyName = keyItem(sha256);
-    const key = readRecord(keyRecord, keyName, await this.#storage.getItem(keyName));
+    const key = await findKey(this.#storage, sha256);
     if (key === null) return null;
-    const accountName = accountItem(key.account);
-    const account = readRecord(
-      accountRecord,
-      accountName,
-      await this.#storage.getItem(accountName),
-    );
+    const account = await findAccount(this.#storage, key.account);
     if (account !== null) return holdingOf(key, account);
-    throw new DamageError(`State record "${keyName}" names an account that is not there`);
+    throw new DamageError(`State record "${keyItem(sha256)}" names an account that is not there`);
   }
 
   #lastKnown(sha256: string, nowMs: number): KeyVerdict {
