@@ -4,6 +4,7 @@ import { InputError } from "../errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 import { lineOfText, parsedBy, wholeNumber, type OptionParser } from "./option-values.ts";
 import {
@@ -12,12 +13,11 @@ import {
   verifyKeyOption,
   type PublishingKeyOptions,
 } from "./signing-options.ts";
-import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 const MAX_CARRY_DAYS = 36_500;
 
-interface PublishOptions extends StoreOptions, PublishingKeyOptions {
+interface PublishOptions extends StoreOptions, PublishingKeyOptions, JsonOption {
   readonly catalog?: string;
   readonly quotes?: readonly string[];
   readonly closes?: readonly string[];
@@ -31,7 +31,6 @@ interface PublishOptions extends StoreOptions, PublishingKeyOptions {
   readonly maxCarryDays: number;
   readonly acceptMoves?: true;
   readonly allowSparse?: true;
-  readonly json?: true;
 }
 
 /** `publish`: make a session's snapshot out of feeds and put it at the head. */

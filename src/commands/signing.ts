@@ -2,12 +2,11 @@ import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
 import { setting } from "../config.ts";
 import { ConflictError, errorCode } from "../errors.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
-import { examples, jsonOption } from "./state-options.ts";
 
-interface SigningOptions {
+interface SigningOptions extends JsonOption {
   readonly out: string;
-  readonly json?: true;
 }
 
 /** `keys signing`: make the pair of keys that snapshots are signed and verified with. */
