@@ -16,9 +16,9 @@ import type { Representation } from "./prepared-file.ts";
 import type { HeaderText } from "./header-text.ts";
 import type { Reply } from "./reply.ts";
 
-const MAX_AGE_SECONDS_MAX = 60;
+const LONGEST_AGE_SECONDS = 60;
 const CACHE_CONTROL = Array.from(
-  { length: MAX_AGE_SECONDS_MAX + 1 },
+  { length: LONGEST_AGE_SECONDS + 1 },
   (_, seconds) => `cache-control: private, max-age=${seconds}\r\n`,
 );
 
@@ -84,7 +84,7 @@ const refused = (caller: AdmittedCaller, nowMs: number): Outcome => ({
 
 /** Fresh for a minute at most, and never past the moment at which the answer may change. */
 function fresh(headers: HeaderText, { stamp }: LoadedSnapshot, nowMs: number): HeaderText {
-  const seconds = Math.floor((nextChangeMs(stamp.head, stamp.graceMs, nowMs) - nowMs) / 1000);
-  const maxAge = Math.min(MAX_AGE_SECONDS_MAX, Math.max(0, seconds));
+  const seconds = Math.floor((nextChangeMs(stamp, nowMs) - nowMs) / 1000);
+  const maxAge = Math.min(LONGEST_AGE_SECONDS, Math.max(0, seconds));
   return headers + (CACHE_CONTROL[maxAge] as string);
 }

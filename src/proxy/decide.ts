@@ -14,7 +14,7 @@ import type { Pages } from "./pages.ts";
 import { holdsKey, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation } from "./prepared-file.ts";
 import { healthReply, readinessReply } from "./readiness.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, type Reply } from "./reply.ts";
+import { methodNotAllowed, OPTIONS_REPLY, problemReply, type Reply } from "./reply.ts";
 import { findResource, isReply } from "./resource.ts";
 import { requiredTier, type DataRoute, type Match, type OpenRoute } from "./routes.ts";
 
@@ -56,8 +56,7 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   }
   if (request.method === "OPTIONS") return { reply: OPTIONS_REPLY };
   if (request.method !== "GET" && request.method !== "HEAD") {
-    const detail = `Method ${request.method}: expected ${ALLOWED_METHODS}.`;
-    return { reply: problemReply("method_not_allowed", detail) };
+    return { reply: methodNotAllowed(request.method) };
   }
   if (holdsKey(query)) {
     const detail = "The query holds what looks like an API key; send it in a header field.";

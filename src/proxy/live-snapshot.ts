@@ -14,7 +14,7 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { codeFiles, loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
 import type { Logger } from "./log.ts";
 
-const RETRY_MS_MAX = 60_000;
+const RETRY_MAX_MS = 60_000;
 
 export interface LiveSnapshotOptions {
   readonly store: ObjectStore;
@@ -139,7 +139,7 @@ export class LiveSnapshot {
     } catch (error) {
       this.#loads.failed += 1;
       this.#failures += 1;
-      const wait = Math.min(RETRY_MS_MAX, this.#options.pollMs * 2 ** this.#failures);
+      const wait = Math.min(RETRY_MAX_MS, this.#options.pollMs * 2 ** this.#failures);
       this.#retryAt = performance.now() + wait;
       this.#report(error, `publication ${publication.number} cannot be loaded`);
     }

@@ -23,7 +23,7 @@ import { Limiter } from "../limiter.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";
-import { verified } from "./verified-stream.ts";
+import { damaged, verified } from "./verified-stream.ts";
 import { PreparedFile, type FileSource, type Representation } from "./prepared-file.ts";
 import type { HeaderText } from "./header-text.ts";
 import type { SnapshotStamp } from "./snapshot-headers.ts";
@@ -127,7 +127,7 @@ export async function codeFiles(
 ): Promise<void> {
   for (const file of files.values()) {
     if (!isWanted()) return;
-    await file.variant(overdueSessions(stamp.head, stamp.graceMs, clock.now()));
+    await file.variant(overdueSessions(stamp, clock.now()));
   }
 }
 
@@ -182,9 +182,8 @@ async function streamedSource(
   const where = `${store.location}/${key}`;
   const open = async (): Promise<ReadableStream<Uint8Array>> => {
     try {
-      const object = await store.open(key);
-      if (object === null) throw new DamageError(`${where} is missing`);
-      return object.stream.pipeThrough(verified(entry.sha256, where, onFailure));
+      const stream = await openStored(store, key);
+      return stream.pipeThrough(verified(entry.sha256, where, onFailure));
     } catch (error) {
       onFailure(error);
       throw error;
@@ -194,14 +193,15 @@ async function streamedSource(
 }
 
 async function verifyStreamed(store: ObjectStore, key: string, entry: FileEntry): Promise<void> {
-  const where = `${store.location}/${key}`;
-  const object = await store.open(key);
-  if (object === null) throw new DamageError(`${where} is missing`);
   const hash = createHash("sha256");
-  for await (const piece of object.stream) hash.update(piece);
-  if (hash.digest("hex") !== entry.sha256) {
-    throw new DamageError(`${where} is damaged: its SHA-256 is not ${entry.sha256}`);
-  }
+  for await (const piece of await openStored(store, key)) hash.update(piece);
+  if (hash.digest("hex") !== entry.sha256) throw damaged(`${store.location}/${key}`, entry.sha256);
+}
+
+async function openStored(store: ObjectStore, key: string): Promise<ReadableStream<Uint8Array>> {
+  const object = await store.open(key);
+  if (object !== null) return object.stream;
+  throw new DamageError(`${store.location}/${key} is missing`);
 }
 
 function offBoardOf(manifest: Manifest): LoadedSnapshot["offBoard"] {

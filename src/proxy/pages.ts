@@ -4,7 +4,7 @@ import type { MaybePromise } from "../access/gatekeeper.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { isNotModified } from "./conditional.ts";
 import { codedForms, type CodedForms } from "./coder.ts";
-import { chooseCoding } from "./content-coding.ts";
+import { chooseCoding, etagOf } from "./content-coding.ts";
 import { headerText } from "./header-text.ts";
 import { CORS_HEADERS, VARY, type Reply } from "./reply.ts";
 
@@ -63,7 +63,7 @@ export class Pages {
     const headers = {
       ...CORS_HEADERS,
       vary: VARY,
-      etag: `"${etagRoot}${coding === "identity" ? "" : `-${coding}`}"`,
+      etag: etagOf(etagRoot, coding),
       "last-modified": new Date(this.#startedMs).toUTCString(),
       "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
     };

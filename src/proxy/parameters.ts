@@ -9,7 +9,7 @@ import { problemReply, type Reply } from "./reply.ts";
 export type Query = readonly (readonly [name: string, value: string])[];
 
 export const BASKET_PARAMETERS = ["ids", "weights"] as const;
-const IDS_MAX = 100;
+const MAX_IDS = 100;
 const WEIGHT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 const WEIGHT_DECIMALS = 9;
 const SHOWN_CHARACTERS = 60;
@@ -114,8 +114,8 @@ function nameFaults(query: Query, known: readonly string[]): Fault[] {
 }
 
 function readIds(items: readonly string[], file: BasketFile, faults: Fault[]): Constituent[] {
-  if (items.length > IDS_MAX) {
-    const detail = `expected 1 to ${IDS_MAX} ids, got ${items.length}`;
+  if (items.length > MAX_IDS) {
+    const detail = `expected 1 to ${MAX_IDS} ids, got ${items.length}`;
     faults.push(invalid("ids", items.join(","), detail));
     return [];
   }
@@ -152,7 +152,7 @@ function readWeights(text: string, count: number | null, faults: Fault[]): bigin
     faults.push(invalid("weights", text, detail));
   }
   // So many cannot be right one by one either; the count says it all.
-  if (items.length > IDS_MAX) return [];
+  if (items.length > MAX_IDS) return [];
   return items.map((item) => {
     const weight = parseWeight(item);
     if (weight > 0n) return weight;

@@ -7,7 +7,7 @@ import { sessionKey } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
 import { raiseDelay } from "../payload/envelope.ts";
 import { codedForms, type CodedForms } from "./coder.ts";
-import type { Coding } from "./content-coding.ts";
+import { etagOf, type Coding } from "./content-coding.ts";
 import { headerText, type HeaderText } from "./header-text.ts";
 import { quickBody, type Body } from "./reply.ts";
 import {
@@ -127,7 +127,7 @@ export class PreparedFile {
    */
   #etag(overdue: number, coding: Coding): string {
     const delay = this.#isRaised(overdue) ? `~${overdue}` : "";
-    return `"${this.#etagRoot}${delay}${coding === "identity" ? "" : `-${coding}`}"`;
+    return etagOf(this.#etagRoot + delay, coding);
   }
 
   /** Exports carry no delay in their bytes. */

@@ -25,14 +25,14 @@ export function readinessReply(
       trouble === null ? "Nothing is published yet." : `No snapshot is loaded (${trouble.kind}).`;
     return problemReply("no_session", detail, { retryAfterMs: pollMs });
   }
-  const { text, head, graceMs } = snapshot.stamp;
+  const { text, head } = snapshot.stamp;
   return jsonReply({
     status: "ready",
     snapshot: text,
     session_utc: sessionUtc(head),
     publication: snapshot.publication.number,
     attribution: snapshot.baskets.envelope.attribution,
-    overdue: overdueSessions(head, graceMs, nowMs),
+    overdue: overdueSessions(snapshot.stamp, nowMs),
     state: gatekeeper.healthy ? "ok" : "unavailable",
     store: trouble?.kind ?? "ok",
   });

@@ -1,5 +1,5 @@
 /** An answer before it is sent, and the header fields that answers share. */
-import { headerText, type HeaderText } from "./header-text.ts";
+import { headerText, type HeaderFields, type HeaderText } from "./header-text.ts";
 import {
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
@@ -12,14 +12,14 @@ import {
 export type Body = Buffer | string;
 
 /** Up to here, with room for the header, Node's server writes a text without making a copy first. */
-const TEXT_BYTES_MAX = 15 * 1024;
+const TEXT_MAX_BYTES = 15 * 1024;
 
 /**
  * The form in which a body that is sent over and over costs least: a small one as text goes out in
  * one piece with its header, which saves a quarter of a request.
  */
 export const quickBody = (bytes: Buffer): Body =>
-  bytes.length <= TEXT_BYTES_MAX ? bytes.toString("latin1") : bytes;
+  bytes.length <= TEXT_MAX_BYTES ? bytes.toString("latin1") : bytes;
 
 export interface Reply {
   readonly status: number;
@@ -30,7 +30,7 @@ export interface Reply {
   readonly code?: ProblemCode;
 }
 
-export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
+const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 
 /** On every answer (Fetch, 3.3): any page may read it, these fields included. */
 export const CORS_HEADERS = {
@@ -78,11 +78,7 @@ export function problemReply(
     code,
     body,
     headers: headerText({
-      ...CORS_HEADERS,
-      "content-type": PROBLEM_MEDIA_TYPE,
-      "content-length": String(body.length),
-      "cache-control": "no-store",
-      vary: VARY,
+      ...uncached(body, PROBLEM_MEDIA_TYPE),
       ...(status === 401 && { "www-authenticate": challenge(code) }),
       ...(status === 405 && { allow: ALLOWED_METHODS }),
       ...(retryAfterMs !== undefined && {
@@ -98,15 +94,21 @@ export function jsonReply(value: unknown): Reply {
   return {
     status: 200,
     body,
-    headers: headerText({
-      ...CORS_HEADERS,
-      "content-type": "application/json",
-      "content-length": String(body.length),
-      "cache-control": "no-store",
-      vary: VARY,
-    }),
+    headers: headerText(uncached(body, "application/json")),
   };
 }
+
+/** To a method other than GET, HEAD and OPTIONS. */
+export const methodNotAllowed = (method: string | undefined): Reply =>
+  problemReply("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
+
+const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
+  ...CORS_HEADERS,
+  "content-type": mediaType,
+  "content-length": String(body.length),
+  "cache-control": "no-store",
+  vary: VARY,
+});
 
 /** RFC 6750, 3: without credentials a bare challenge, otherwise what was wrong with them. */
 const challenge = (code: ProblemCode): string =>

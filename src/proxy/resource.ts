@@ -4,7 +4,7 @@ import type { Tier } from "../market/tier.ts";
 import { basketBody } from "../payload/basket-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { chain } from "./chain.ts";
-import { chooseCoding } from "./content-coding.ts";
+import { chooseCoding, etagOf } from "./content-coding.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
@@ -27,7 +27,7 @@ export interface ResourceRequest {
 /** The resource, or why there is none. A promise only where something must be made first. */
 export function findResource(request: ResourceRequest): MaybePromise<Representation | Reply> {
   const { snapshot, tier, route, id, query, acceptEncoding, nowMs } = request;
-  const overdue = overdueSessions(snapshot.stamp.head, snapshot.stamp.graceMs, nowMs);
+  const overdue = overdueSessions(snapshot.stamp, nowMs);
   if (route.takesBasket && namesBasket(query)) return basketResource(request, overdue);
   const refused = refuseParameters(query, route.takesBasket);
   if (refused !== null) return refused;
@@ -81,7 +81,7 @@ function pricedBasket(
   if ("status" in basket) return basket;
   const { constituents, weights, weighting } = basket;
   const bytes = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
-  const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
+  const etag = etagOf(sha256Hex(bytes).slice(0, 32), "identity");
   const notModifiedHeaders = `${sharedHeaders(snapshot, overdue)}etag: ${etag}\r\n`;
   const headers = `${notModifiedHeaders}content-type: application/json\r\ncontent-length: ${bytes.length}\r\n`;
   const body = quickBody(bytes);

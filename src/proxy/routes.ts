@@ -48,7 +48,7 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
   const paths = new Map(TIER_NAMES.map((name) => [name, path(name)]));
   return (tier) => paths.get(tier.name) as string;
 };
-const exports_ = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
+const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 
 export const BOARD_ROUTE: DataRoute = {
   kind: "data",
@@ -77,7 +77,7 @@ export const INDEX_ROUTE: DataRoute = {
 export const CSV_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/export.csv`,
-  isOffered: exports_("csv"),
+  isOffered: exportedAs("csv"),
   file: eachTier(FILES.csv),
   takesBasket: false,
 };
@@ -85,7 +85,7 @@ export const CSV_ROUTE: DataRoute = {
 export const XLSX_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/export.xlsx`,
-  isOffered: exports_("xlsx"),
+  isOffered: exportedAs("xlsx"),
   file: eachTier(FILES.xlsx),
   takesBasket: false,
 };
