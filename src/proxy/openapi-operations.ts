@@ -1,5 +1,6 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../market/tier.ts";
+import { CSV_TYPE, XLSX_TYPE } from "../payload/media-types.ts";
 import { DATA_HEADERS, ref, REMAINING, type Json, type SchemaName } from "./openapi-components.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
 import {
@@ -11,9 +12,6 @@ import {
   XLSX_ROUTE,
   type DataRoute,
 } from "./routes.ts";
-
-const CSV_TYPE = "text/csv; charset=utf-8; header=present";
-const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 /** Refusals that any route, any route with a key, and any route of data can give. */
 const ANY_PROBLEMS: readonly ProblemCode[] = [

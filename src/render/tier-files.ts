@@ -7,6 +7,7 @@ import { memberships, recordsOf, type Market, type TierView } from "../market/vi
 import { renderBasketFile } from "../payload/basket-file.ts";
 import type { Envelope } from "../payload/envelope.ts";
 import { indexBody, indexHead } from "../payload/index-body.ts";
+import { CSV_TYPE, XLSX_TYPE } from "../payload/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
 import { boardBody, contractFile } from "./json.ts";
@@ -21,8 +22,6 @@ export interface PlannedFile {
 }
 
 export const JSON_TYPE = "application/json";
-const CSV_TYPE = "text/csv; charset=utf-8; header=present";
-const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 /** Everything that a snapshot is rendered from. */
 export interface RenderInput {
