@@ -4,9 +4,9 @@ import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from ".
 import type { AccountUsage, NewKey } from "./registry.ts";
 
 /** The state of a key: the first that applies, in this order. */
-export type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
+type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
 
-export function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
+function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
   if (key.revoked_at !== null) return "revoked";
   if (nowMs >= voidAtMs(key)) return "rotated_out";
   if (key.suspended) return "suspended";

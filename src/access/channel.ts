@@ -14,10 +14,10 @@ export interface Channel {
 }
 
 /** Sends the message. One to a process that is gone is lost without an error. */
-export const tell = <M extends { readonly chipboard: string }>(to: Channel, message: M): void => {
+export const tell = (to: Channel, message: object): void => {
   to.send?.(message, () => undefined);
 };
 
-/** Whether a message is one of ours; which of them, its kind says. */
-export const isOurs = <M extends { readonly chipboard: string }>(message: unknown): message is M =>
+/** Whether a message is one of chipboard's own. */
+export const isOurs = (message: unknown): message is { readonly chipboard: string } =>
   typeof message === "object" && message !== null && "chipboard" in message;

@@ -28,7 +28,7 @@ export interface NewKey {
 }
 
 /** What to change of an account; what is absent stays. A tier without trial days ends a trial. */
-export interface AccountChange {
+interface AccountChange {
   readonly tier?: KeyTierName | undefined;
   readonly trialDays?: number | undefined;
   readonly suspended?: boolean | undefined;

@@ -55,7 +55,7 @@ export function answerWorker(gatekeeper: StateGatekeeper, worker: Channel): () =
     });
   };
   const onMessage = (message: unknown): void => {
-    if (!isOurs<Message>(message)) return;
+    if (!isMessage(message)) return;
     if (message.chipboard === "hello") tellState();
     if (message.chipboard !== "ask") return;
     for (const question of message.questions) {
@@ -86,7 +86,7 @@ export function openRelay(channel: Channel, clock: Clock): Promise<Gatekeeper> {
   return new Promise((resolve, reject) => {
     const onDisconnect = (): void => reject(primaryGone());
     const onMessage = (message: unknown): void => {
-      if (!isOurs<Message>(message) || message.chipboard !== "state") return;
+      if (!isMessage(message) || message.chipboard !== "state") return;
       channel.off("message", onMessage);
       channel.off("disconnect", onDisconnect);
       resolve(new RelayGatekeeper(channel, clock, message.addressSecret, message.healthy));
@@ -180,7 +180,7 @@ class RelayGatekeeper implements Gatekeeper {
   }
 
   #receive(message: unknown): void {
-    if (!isOurs<Message>(message)) return;
+    if (!isMessage(message)) return;
     if (message.chipboard === "state") this.#healthy = message.healthy;
     if (message.chipboard !== "answer") return;
     for (const [id, value] of message.answers) {
@@ -210,3 +210,5 @@ function ask(gatekeeper: Gatekeeper, question: Question): MaybePromise<unknown> 
 
 const primaryGone = (): UnreachableError =>
   new UnreachableError("The process that counts calls for this worker is gone");
+
+const isMessage = (message: unknown): message is Message => isOurs(message);

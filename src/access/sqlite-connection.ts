@@ -7,7 +7,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { reopenStateFile, stateFilePath } from "./sqlite-file.ts";
 
 /** What a look at the file showed. "changed": by another connection, or it is another file. */
-export type CheckResult = "same" | "changed";
+type CheckResult = "same" | "changed";
 
 export class SqliteConnection {
   readonly #folder: string;

@@ -27,7 +27,7 @@ const boardSchema = z.object({
   memory: z.array(recordSchema),
   semiconductor: z.array(recordSchema),
 });
-export type StoredBoard = z.infer<typeof boardSchema>;
+type StoredBoard = z.infer<typeof boardSchema>;
 
 const indexSchema = z.object({
   level: digits.nullable(),

@@ -22,7 +22,7 @@ export interface FoundSnapshot {
   readonly publication: Publication | null;
 }
 
-export const REFERENCE_HELP =
+const REFERENCE_HELP =
   "head, head~1 (the publication before), a session such as 2026-11-21T00Z, or 2026-11-21T00Z/r1";
 
 /**

@@ -18,7 +18,7 @@ import { answer, internalProblem, type Answer, type AnswerOptions } from "./answ
 import { chain } from "./chain.ts";
 import { headerPairs, keptOpen, writeHeader, type HeaderText } from "./header-text.ts";
 
-export interface AppOptions extends AnswerOptions {
+interface AppOptions extends AnswerOptions {
   /** A connection that takes nothing of its answer for so long is closed. */
   readonly stalledMs: number;
   /** An idle connection is kept open for so long. */

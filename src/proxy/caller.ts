@@ -33,7 +33,7 @@ const NO_KEY_AT_ALL = "";
  * scheme, or two Authorization fields, are a key that is not valid rather than none: the caller
  * meant to send one and must not silently get the free slice.
  */
-export function presentedKey(request: IncomingMessage): string | null {
+function presentedKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     if (isRepeated(request.rawHeaders, "authorization")) return NO_KEY_AT_ALL;

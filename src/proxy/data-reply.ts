@@ -23,7 +23,7 @@ const CACHE_CONTROL = Array.from(
 );
 
 /** What is asked for, found, and who pays. */
-export interface Delivery {
+interface Delivery {
   readonly gatekeeper: Gatekeeper;
   readonly caller: AdmittedCaller;
   readonly snapshot: LoadedSnapshot;

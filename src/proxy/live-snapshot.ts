@@ -16,7 +16,7 @@ import type { Logger } from "./log.ts";
 
 const RETRY_MAX_MS = 60_000;
 
-export interface LiveSnapshotOptions {
+interface LiveSnapshotOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -29,7 +29,7 @@ export interface LiveSnapshotOptions {
 }
 
 /** Why the newest publication is not the one served. */
-export interface Trouble {
+interface Trouble {
   readonly kind: "damaged" | "unreachable";
   readonly message: string;
 }

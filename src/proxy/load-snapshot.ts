@@ -53,7 +53,7 @@ export interface LoadedSnapshot {
   readonly heldBytes: number;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly graceMs: number;
   /** Memory for this snapshot's files. */
   readonly budgetBytes: number;

@@ -15,7 +15,7 @@ export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {
   request(line: RequestLine): void;
 }
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string | undefined;
   /** The route's path template, never the path sent. */
   readonly route: string;
@@ -33,7 +33,7 @@ const BUFFER_BYTES = 8 * 1024;
 const FLUSH_MS = 250;
 
 /** Where lines go, each with its line break. */
-export interface LogSink {
+interface LogSink {
   write(lines: string): unknown;
 }
 

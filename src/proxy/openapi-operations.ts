@@ -57,7 +57,7 @@ export function paths(): Json {
       "The composite index, or a basket of one's own",
       { json: "Index" },
       ["key_required", "tier_required", "invalid_parameter", "unknown_contract", "no_base_level"],
-      BASKET_PARAMETERS,
+      BASKET_QUERY,
     ),
     [CSV_ROUTE.path]: data(CSV_ROUTE, "exportCsv", "The board as CSV", { text: CSV_TYPE }, [
       "key_required",
@@ -188,7 +188,7 @@ function problems(codes: readonly ProblemCode[]): Json {
   );
 }
 
-const BASKET_PARAMETERS: readonly Json[] = [
+const BASKET_QUERY: readonly Json[] = [
   {
     name: "ids",
     in: "query",

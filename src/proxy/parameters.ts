@@ -8,7 +8,7 @@ import { problemReply, type Reply } from "./reply.ts";
 /** Names and values as sent, decoded, in order. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-export const BASKET_PARAMETERS = ["ids", "weights"] as const;
+const BASKET_PARAMETERS = ["ids", "weights"] as const;
 const MAX_IDS = 100;
 const WEIGHT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 const WEIGHT_DECIMALS = 9;
@@ -53,7 +53,7 @@ export const namesBasket = (query: Query): boolean =>
   query.some(([name]) => (BASKET_PARAMETERS as readonly string[]).includes(name));
 
 /** What a custom basket is made of. */
-export interface Basket {
+interface Basket {
   readonly constituents: readonly Constituent[];
   readonly weights: readonly bigint[];
   readonly weighting: "equal" | "custom";

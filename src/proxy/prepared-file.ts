@@ -18,7 +18,7 @@ import {
 } from "./snapshot-headers.ts";
 import { raised } from "./verified-stream.ts";
 
-export interface FileDescription {
+interface FileDescription {
   readonly stamp: SnapshotStamp;
   readonly tier: TierName;
   readonly position: TierPosition;

@@ -160,7 +160,7 @@ export interface ProblemExtras {
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
 /** The relative reference to the problem's entry on the documentation page. */
-export const problemType = (code: ProblemCode): string => `/#${code}`;
+const problemType = (code: ProblemCode): string => `/#${code}`;
 
 /** The document's text. `status` differs from the table's only for faults of parameters (400). */
 export function problemBody(

@@ -59,7 +59,7 @@ export const OPTIONS_REPLY: Reply = {
 };
 
 /** Members and header fields of one problem that differ from case to case. */
-export interface ProblemOptions extends ProblemExtras {
+interface ProblemOptions extends ProblemExtras {
   /** Where faults of a parameter make a 404 code a 400. */
   readonly status?: number;
   /** When to come back; told in whole seconds, rounded up, 1 at least (RFC 9110, 10.2.3). */

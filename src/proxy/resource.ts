@@ -14,7 +14,7 @@ import { problemReply, quickBody, type Reply } from "./reply.ts";
 import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
 import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
 
-export interface ResourceRequest {
+interface ResourceRequest {
   readonly snapshot: LoadedSnapshot;
   readonly tier: Tier;
   readonly route: DataRoute;

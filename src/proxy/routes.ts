@@ -29,7 +29,7 @@ export interface DataRoute {
 }
 
 /** Counts what the caller has used; asks for no quota itself, but refuses bad keys. */
-export interface UsageRoute {
+interface UsageRoute {
   readonly kind: "usage";
   readonly path: string;
 }
@@ -104,7 +104,7 @@ export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] 
 
 export const USAGE_ROUTE: UsageRoute = { kind: "usage", path: `${API}/usage` };
 
-export const OPEN_ROUTES: readonly OpenRoute[] = [
+const OPEN_ROUTES: readonly OpenRoute[] = [
   ...PAGE_PATHS.map((path) => ({ kind: "page", path }) as const),
   { kind: "healthz", path: "/healthz" },
   { kind: "readyz", path: "/readyz" },

@@ -30,7 +30,7 @@ export class WorkerMetrics {
   add(worker: Channel): void {
     this.#last.set(worker, []);
     worker.on("message", (message) => {
-      if (!isOurs<Message>(message) || message.chipboard !== "measured") return;
+      if (!isMessage(message) || message.chipboard !== "measured") return;
       if (this.#last.has(worker)) this.#last.set(worker, message.metrics);
       this.#asked.get(message.id)?.();
     });
@@ -69,8 +69,10 @@ export class WorkerMetrics {
 /** In a worker: answers the primary with what `read` gives. */
 export function answerMeasure(primary: Channel, read: () => Promise<object[]>): void {
   primary.on("message", (message) => {
-    if (!isOurs<Message>(message) || message.chipboard !== "measure") return;
+    if (!isMessage(message) || message.chipboard !== "measure") return;
     const { id } = message;
     void read().then((metrics) => tell(primary, { chipboard: "measured", id, metrics }));
   });
 }
+
+const isMessage = (message: unknown): message is Message => isOurs(message);

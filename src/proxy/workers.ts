@@ -46,13 +46,13 @@ type Message =
     };
 
 /** What a worker is told; it must survive JSON. */
-export interface WorkerSettings {
+interface WorkerSettings {
   readonly host: string;
   /** 0: any free one, the same for all. */
   readonly port: number;
 }
 
-export interface WorkersOptions {
+interface WorkersOptions {
   /** The script of a worker; it calls `runWorker`. */
   readonly entry: string;
   readonly count: number;
@@ -62,7 +62,7 @@ export interface WorkersOptions {
   readonly log: Logger;
 }
 
-export interface RunningWorkers {
+interface RunningWorkers {
   readonly url: string;
   /** The workers' metrics together, for Prometheus. */
   metrics(): Promise<string>;
@@ -86,7 +86,7 @@ export async function startWorkers(options: WorkersOptions): Promise<RunningWork
 }
 
 /** What a worker runs: a proxy, or all that it needs to end in order. */
-export interface WorkerProxy {
+interface WorkerProxy {
   readonly url: string;
   metrics(): Promise<object[]>;
   close(): Promise<void>;
@@ -107,7 +107,7 @@ export async function runWorker(
     const gatekeeper = await openRelay(process, clock);
     const proxy = await start(settings, clock, gatekeeper);
     answerMeasure(process, () => proxy.metrics());
-    tell<Message>(process, { chipboard: "serving", url: proxy.url });
+    tell(process, { chipboard: "serving", url: proxy.url } satisfies Message);
     await ended;
     await proxy.close();
     await gatekeeper.close();
@@ -152,7 +152,7 @@ class Workers {
     const force = setTimeout(() => {
       for (const worker of this.#alive.keys()) worker.process.kill("SIGKILL");
     }, END_PATIENCE_MS);
-    for (const worker of this.#alive.keys()) tell<Message>(worker, { chipboard: "end" });
+    for (const worker of this.#alive.keys()) tell(worker, { chipboard: "end" } satisfies Message);
     await Promise.all([...this.#alive.values()].map(({ promise }) => promise));
     clearTimeout(force);
   }
@@ -169,10 +169,14 @@ class Workers {
     this.#metrics.add(worker);
     let failure: ChipboardError | null = null;
     worker.on("message", (message: unknown) => {
-      if (!isOurs<Message>(message)) return;
+      if (!isMessage(message)) return;
       if (message.chipboard === "begin") {
         const told = { ...settings, port: this.#port };
-        tell<Message>(worker, { chipboard: "settings", settings: told, nowMs: clock.now() });
+        tell(worker, {
+          chipboard: "settings",
+          settings: told,
+          nowMs: clock.now(),
+        } satisfies Message);
       } else if (message.chipboard === "serving") {
         this.#url ??= message.url;
         serving.resolve(message.url);
@@ -216,12 +220,12 @@ async function freePort({ host, port: wanted }: WorkerSettings): Promise<number>
 function askForSettings(): Promise<Extract<Message, { chipboard: "settings" }>> {
   return new Promise((resolve) => {
     const onMessage = (message: unknown): void => {
-      if (!isOurs<Message>(message) || message.chipboard !== "settings") return;
+      if (!isMessage(message) || message.chipboard !== "settings") return;
       process.off("message", onMessage);
       resolve(message);
     };
     process.on("message", onMessage);
-    tell<Message>(process, { chipboard: "begin" });
+    tell(process, { chipboard: "begin" } satisfies Message);
   });
 }
 
@@ -230,6 +234,8 @@ const nextEnd = (): Promise<void> =>
   new Promise((resolve) => {
     process.once("SIGTERM", () => resolve()).once("SIGINT", () => resolve());
     process.on("message", (message) => {
-      if (isOurs<Message>(message) && message.chipboard === "end") resolve();
+      if (isMessage(message) && message.chipboard === "end") resolve();
     });
   });
+
+const isMessage = (message: unknown): message is Message => isOurs(message);

@@ -3,7 +3,7 @@ import { ChipboardError, errorCode, UnreachableError } from "../errors.ts";
 export type S3Verb = "read" | "write" | "list" | "remove";
 
 /** What is needed to name the setting to look at. */
-export interface S3Place {
+interface S3Place {
   readonly location: string;
   /** As given by --s3-endpoint; undefined: Amazon's. */
   readonly endpoint: string | undefined;
