@@ -4,13 +4,15 @@
  */
 import { InputError } from "./errors.ts";
 
+/** Gives the time. Whatever depends on it is given one, so that a test can be on any day. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
 }
 
-/** Lengths of time in milliseconds. A day of 24 hours: UTC has no others. */
+/** An hour in milliseconds. */
 export const HOUR_MS = 3_600_000;
+/** A day in milliseconds: 24 hours, since days here are those of UTC. */
 export const DAY_MS = 24 * HOUR_MS;
 
 /** Epoch milliseconds as an ISO 8601 instant, `2026-11-21T00:05:00.000Z`: the form that is stored and shown. */

@@ -13,6 +13,7 @@ function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
   return key.expires_at === null ? "active" : "rotating";
 }
 
+/** An account. `lapses_at` of a trial is its first instant without service. */
 export function accountView(account: AccountRecord, nowMs: number) {
   const { name, tier, trial, suspended, created_at } = account;
   const lapsesAtMs = trialLapsesAtMs(account);
@@ -42,6 +43,7 @@ export const newKeyView = ({ key, record }: NewKey) => ({
   created_at: record.created_at,
 });
 
+/** An account's calls in the month. `limit` and `remaining` are null without a limit. */
 export const usageView = ({ resetsAtMs, ...usage }: AccountUsage) => ({
   ...usage,
   resets_at: instantText(resetsAtMs),

@@ -10,7 +10,9 @@ import { crc32 } from "node:zlib";
 export const KEY_PREFIX = "cbk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
+/** The length of every key. */
 export const KEY_CHARACTERS = KEY_PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
+/** The length of a KEYID. */
 export const KEY_ID_CHARACTERS = 12;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`);
@@ -33,6 +35,7 @@ export function looksLikeKey(text: string): boolean {
 /** The part of a key that may be shown. */
 export const keyIdOf = (key: string): string => key.slice(0, KEY_ID_CHARACTERS);
 
+/** Whether a text has the form of a KEYID. Nothing in it proves that there is such a key. */
 export const isKeyId = (text: string): boolean => KEY_ID.test(text);
 
 /** SHA-256 (FIPS 180-4) of a key in lower-case hex, the form it is stored and found by. */

@@ -15,6 +15,7 @@ import type { KeyHolder, KeyVerdict } from "./gatekeeper.ts";
 const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
+/** The form of an account's item. Instants are ISO 8601 with milliseconds. */
 export const accountRecord = z.object({
   name: z.string(),
   tier: z.enum(KEY_TIER_NAMES),
@@ -25,8 +26,10 @@ export const accountRecord = z.object({
   /** SHA-256 of every key the account ever had, oldest first. */
   keys: z.array(sha256),
 });
+/** An account as stored. */
 export type AccountRecord = z.infer<typeof accountRecord>;
 
+/** The form of a key's item. */
 export const keyRecord = z.object({
   key_id: z.string(),
   sha256,
@@ -39,12 +42,17 @@ export const keyRecord = z.object({
   expires_at: instant.nullable(),
   replaced_by: z.string().nullable(),
 });
+/** A key as stored: all but the key itself. */
 export type KeyRecord = z.infer<typeof keyRecord>;
 
+/** The form of a KEYID's item: which key it belongs to. */
 export const keyIdRecord = z.object({ sha256 });
 
+/** The item that an account of this name has. */
 export const accountItem = (name: string): string => `accounts:${name}`;
+/** The item that the key with this SHA-256 (hex) has. */
 export const keyItem = (hash: string): string => `keys:${hash}`;
+/** The item by which a KEYID leads to its key. */
 export const keyIdItem = (keyId: string): string => `key-ids:${keyId}`;
 
 /** When the account's trial lapses (epoch milliseconds); infinity without one. */
@@ -56,12 +64,15 @@ export interface Holding {
   /** From this instant on the key is void: revoked, or rotated out. */
   readonly voidAtMs: number;
   readonly isSuspended: boolean;
+  /** When the trial lapses; infinity without one. */
   readonly lapsesAtMs: number;
+  /** The three verdicts that are possible before it is void, made once. */
   readonly valid: KeyVerdict;
   readonly suspended: KeyVerdict;
   readonly lapsed: KeyVerdict;
 }
 
+/** What the key is worth, as long as neither it nor its account changes. */
 export function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
   const { name, tier } = account;
   const holder: KeyHolder = { account: name, tier, subject: `account:${name}` };

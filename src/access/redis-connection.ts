@@ -17,6 +17,7 @@ import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../errors.ts";
 import { redactedUrl } from "./redact.ts";
 
+/** Every key of Redis that is asked for by name; unstorage makes those of the registry. */
 export const REDIS_KEYS = {
   format: "chipboard:format",
   version: "chipboard:version",
@@ -25,16 +26,19 @@ export const REDIS_KEYS = {
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
 
+/** What `chipboard:format` holds. Another value is a later version's, and is not touched. */
 export const REDIS_FORMAT = "1";
 const PREFIX = "chipboard";
 const CONNECT_TIMEOUT_MS = 5_000;
 const REPLY_TIMEOUT_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
 
+/** A connection that has proven the prefix to be ours. */
 export interface RedisConnection {
   /** For messages; without a password. */
   readonly location: string;
   readonly client: Redis;
+  /** The items of the registry, over the same connection. */
   readonly storage: Storage;
 }
 

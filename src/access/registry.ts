@@ -23,6 +23,7 @@ import { allAccounts, allKeys, findAccount, findKeyById, keysOf } from "./stored
 
 /** A key just made: the only moment at which it is known whole. */
 export interface NewKey {
+  /** Whole; the record has only its hash. */
   readonly key: string;
   readonly record: KeyRecord;
 }
@@ -30,6 +31,7 @@ export interface NewKey {
 /** What to change of an account; what is absent stays. A tier without trial days ends a trial. */
 interface AccountChange {
   readonly tier?: KeyTierName | undefined;
+  /** A trial that begins now. */
   readonly trialDays?: number | undefined;
   readonly suspended?: boolean | undefined;
 }
@@ -47,6 +49,10 @@ export interface AccountUsage {
   readonly resetsAtMs: number;
 }
 
+/**
+ * The registry over a state of either driver. Besides what each method says, all throw
+ * UnreachableError where the state does not answer, and DamageError where a record is damaged.
+ */
 export class Registry {
   readonly #state: RegistryState;
   readonly #clock: Clock;

@@ -9,6 +9,7 @@ import { reopenStateFile, stateFilePath } from "./sqlite-file.ts";
 /** What a look at the file showed. "changed": by another connection, or it is another file. */
 type CheckResult = "same" | "changed";
 
+/** An open connection, or one that waits for the next `check` to open it. */
 export class SqliteConnection {
   readonly #folder: string;
   #database: DatabaseSync | null;
@@ -22,6 +23,7 @@ export class SqliteConnection {
     this.#adopt(database);
   }
 
+  /** Whether `database` can be had. */
   get isOpen(): boolean {
     return this.#database !== null;
   }

@@ -32,6 +32,7 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
+/** The file that holds the state of `folder`. */
 export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
 
 /** Creates a file that only its owner reads, if it is absent; its folder too. */

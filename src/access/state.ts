@@ -6,6 +6,7 @@ import type { Gatekeeper, Subject } from "./gatekeeper.ts";
 
 /** What a change of the registry writes, item by item, and what it hands back. */
 export interface Change<T> {
+  /** By item (records.ts). */
   readonly writes: ReadonlyMap<string, object>;
   readonly result: T;
 }
@@ -14,6 +15,7 @@ export interface Change<T> {
 export interface RegistryState {
   /** For messages: `./state`, `redis://:***@host:6379/0`. */
   readonly location: string;
+  /** Reading, also outside of a change. Writing is for `change` alone. */
   readonly storage: Storage;
 
   /**
@@ -29,6 +31,7 @@ export interface RegistryState {
   /** What the driver threw as an UnreachableError in one line; other errors as they are. */
   explain(error: unknown): unknown;
 
+  /** Waits for the changes under way. */
   close(): Promise<void>;
 }
 

@@ -37,11 +37,13 @@ interface Remembered {
 
 /** How the driver's state is doing, as the verdicts need to know and to tell. */
 export interface Reachability {
+  /** False from a failure until the driver finds the state in order. */
   readonly healthy: boolean;
   /** A look-up failed with `error`. */
   failed(error: unknown): void;
 }
 
+/** What one process remembers of keys; it asks the state for what it does not. */
 export class Verdicts {
   readonly #storage: Storage;
   readonly #clock: Clock;

@@ -6,6 +6,7 @@
 import { InvalidArgumentError } from "commander";
 import { DAY_MS, HOUR_MS } from "../clock.ts";
 
+/** Makes an option's value of its text. Throws InvalidArgumentError, which commander reports. */
 export type OptionParser<T> = (text: string) => T;
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;

@@ -9,6 +9,9 @@ import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { stateOption, type StateOptions } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
+/**
+ * What the options of serving give. `poll` and `grace` are in milliseconds, `trustProxy` in hops.
+ */
 export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptions {
   readonly host: string;
   readonly port: number;

@@ -30,6 +30,7 @@ export async function openFiles(options: ServeOptions): Promise<Files> {
   return { tls, verifyKeys, store: await storeFromOptions(options) };
 }
 
+/** What the options say of the log. */
 export const logOptions = ({ logLevel, logRequests }: ServeOptions): LogOptions => ({
   level: logLevel,
   requests: logRequests,

@@ -15,14 +15,17 @@ import { readable } from "./option-files.ts";
 const GROUP_AND_OTHERS = 0o077;
 const OTHERS = 0o007;
 
+/** What `--verify-key` gives: the path of a file. */
 export interface VerifyKeyOptions {
   readonly verifyKey?: string;
 }
 
+/** What the options of signing give: paths of files. */
 export interface PublishingKeyOptions extends VerifyKeyOptions {
   readonly signKey?: string;
 }
 
+/** `--sign-key`, for the one command that makes signatures. */
 export const signKeyOption = (): Option =>
   setting("--sign-key <file>", "sign the snapshot with this private key (Ed25519, PEM)");
 

@@ -11,8 +11,11 @@ import type { FoundSnapshot } from "./reference.ts";
 
 const LEVEL_MAX_USD = 1e9;
 
+/** From an older snapshot to a newer one. Contracts are named by id. */
 export interface Comparison {
+  /** On the newer board only, in its order. */
   readonly added: readonly string[];
+  /** On the older board only. */
   readonly removed: readonly string[];
   /** By the size of the move, largest first. */
   readonly repriced: readonly {
@@ -30,6 +33,7 @@ export interface Comparison {
   }[];
   /** Corrections that the newer one lists and the older one does not. */
   readonly corrected: readonly Correction[];
+  /** Composite levels are of two sessions, each against its own base. */
   readonly index: {
     readonly old_level: Decimal | null;
     readonly new_level: Decimal | null;
@@ -38,6 +42,10 @@ export interface Comparison {
   };
 }
 
+/**
+ * Compares boards, indices, catalogs and corrections. Throws DamageError where a file of either is
+ * not as its manifest says.
+ */
 export async function compareSnapshots(
   store: ObjectStore,
   before: FoundSnapshot,

@@ -28,7 +28,9 @@ interface MissedSessions {
   readonly to: Session;
 }
 
+/** The log, newest first. */
 export interface Listing {
+  /** Publications, and the sessions missed between them. */
   readonly rows: readonly (ListedPublication | MissedSessions)[];
   /** Entries of the log that are older than those listed. */
   readonly older: number;

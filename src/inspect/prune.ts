@@ -29,11 +29,14 @@ const DELETES_AT_ONCE = 16;
 /** A prune stops in good time before its mark lapses. */
 const REMOVAL_MAX_MS = MARK_HEEDED_MS - 600_000;
 
+/** What went, or would go. */
 export interface Pruning {
   /** Snapshots that go, or would; orphans are those that no publication names. */
   readonly snapshots: readonly { readonly name: string; readonly orphan: boolean }[];
+  /** Keys in the store. */
   readonly ledgerParts: readonly string[];
   readonly objects: number;
+  /** Stored size of those objects. */
   readonly bytes: number;
   /** Snapshots that stay. */
   readonly kept: number;

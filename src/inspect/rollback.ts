@@ -9,7 +9,9 @@ import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
 import { damagesOf } from "./verify.ts";
 
+/** What came of a rollback. */
 export interface Rollback {
+  /** "unchanged": it is the head already, and nothing was appended. */
   readonly outcome: "rolled_back" | "unchanged";
   readonly snapshot: FoundSnapshot;
   /** The head's entry after it. */

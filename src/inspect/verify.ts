@@ -27,6 +27,7 @@ import { findSnapshot, isSame, requirePruned, type FoundSnapshot } from "./refer
 
 const READS_AT_ONCE = 16;
 
+/** What was checked, and what was found. */
 export interface Verification {
   /** Snapshots checked, in the order of the log. */
   readonly checked: readonly SnapshotName[];
@@ -34,7 +35,9 @@ export interface Verification {
   readonly pruned: readonly SnapshotName[];
   /** The fingerprint of who signed each snapshot checked; empty where no keys were given. */
   readonly signatures: readonly { readonly snapshot: string; readonly fingerprint: string }[];
+  /** Objects read: files of snapshots, and parts of the ledger once each. */
   readonly files: number;
+  /** Their stored size. */
   readonly bytes: number;
   /** One line each; empty where everything is right. */
   readonly damages: readonly string[];

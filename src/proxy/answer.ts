@@ -13,6 +13,7 @@ import { parseQuery } from "./parameters.ts";
 import { problemReply, type Reply } from "./reply.ts";
 import { findRoute, splitTarget } from "./routes.ts";
 
+/** What an answer needs besides its sources. */
 export interface AnswerOptions extends Sources {
   readonly clock: Clock;
   readonly log: Logger;
@@ -53,6 +54,7 @@ function answerCaller(
   return recorded(options, exchange, startedAt, answered);
 }
 
+/** The 500. Its cause is in the log only. */
 export const internalProblem = (): Reply =>
   problemReply("internal", "The service failed to answer; this is logged.");
 

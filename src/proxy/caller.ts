@@ -13,14 +13,17 @@ export interface Caller {
   readonly tier: Tier | null;
   /** Whom calls are counted for; null where the key names no account. */
   readonly subject: Subject | null;
+  /** Null for a caller let in. */
   readonly refusal: Refusal | null;
 }
 
+/** Why a key is refused; also the code of the problem. */
 export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
 
 /** A caller let in. */
 export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: Subject };
 
+/** Whether the caller is let in, with a key or without. */
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;

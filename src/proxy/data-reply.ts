@@ -32,6 +32,7 @@ interface Delivery {
   readonly nowMs: number;
 }
 
+/** 200 (counted), 304, or 429. Rejects where the body is a stream that cannot be opened. */
 export function dataReply(delivery: Delivery): MaybePromise<Outcome> {
   const { found, request } = delivery;
   if (isNotModified(request.headers, found.etag, found.modifiedMs)) return notModified(delivery);

@@ -32,6 +32,7 @@ export interface Sources {
 /** A request, read as far as every check needs it. */
 export interface Exchange {
   readonly request: IncomingMessage;
+  /** Null where the path is none of this service. */
   readonly match: Match | null;
   readonly query: Query;
   readonly caller: Caller;

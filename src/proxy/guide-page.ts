@@ -22,6 +22,7 @@ td, th { border-bottom: 1px solid #d8dde7; padding: .2rem .8rem .2rem 0; text-al
   td, th { border-color: #39424f; }
 }`;
 
+/** The page, with styles in it; it loads nothing. */
 export const guidePage = (): string => `<!doctype html>
 <html lang="en">
 <head>

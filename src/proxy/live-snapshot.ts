@@ -34,6 +34,7 @@ interface Trouble {
   readonly message: string;
 }
 
+/** Follows the log of one store. Methods that answers call never wait. */
 export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   #current: LoadedSnapshot | null = null;

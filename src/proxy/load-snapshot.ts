@@ -37,9 +37,11 @@ const REMEMBERED_BASKETS = 500;
 /** Memory per byte held: the stored form, the form sent while sessions are overdue, br and gzip. */
 const HELD_COST = 3;
 
+/** A snapshot proven whole, ready to answer from. */
 export interface LoadedSnapshot {
   readonly publication: Publication;
   readonly stamp: SnapshotStamp;
+  /** Ids of the head's whole catalog. */
   readonly catalog: ReadonlySet<string>;
   /** Contracts in the tier's slice without a current level, by id; the date of their last one. */
   readonly offBoard: { readonly [T in TierName]: ReadonlyMap<string, string | null> };
@@ -50,6 +52,7 @@ export interface LoadedSnapshot {
   readonly basketHeaders: Map<number, HeaderText>;
   /** Answers with baskets asked for lately, by `ids`, `weights` and sessions overdue. */
   readonly basketAnswers: GenerationCache<Representation>;
+  /** Stored size of the files in memory. */
   readonly heldBytes: number;
 }
 
@@ -63,6 +66,10 @@ interface LoadOptions {
   readonly onStreamFailure: (error: unknown) => void;
 }
 
+/**
+ * Reads the snapshot that the publication names; see the top of this file for what is thrown. It
+ * holds no coded forms yet: codeFiles makes them.
+ */
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,

@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { LogOptions, RequestLog } from "./log-options.ts";
 import type { ProblemCode } from "./problem.ts";
 
+/** The log of one process. */
 export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {
   /** Whether a line about a request is wanted that was answered with data, or with this problem. */
   wantsRequest(code: ProblemCode | undefined): boolean;
@@ -26,6 +27,7 @@ interface RequestLine {
   readonly tier: string;
   /** The client's network. */
   readonly from: string;
+  /** From the request's header to its answer being handed over. */
   readonly durationMs: number;
 }
 

@@ -15,6 +15,7 @@ interface Counted {
   ms: number;
 }
 
+/** The metrics of one process. */
 export class ProxyMetrics {
   readonly #registry = new Registry();
   /** By route, tier and status. Handed over when asked for: a labelled counter costs more. */

@@ -32,6 +32,7 @@ const KEY_PROBLEMS: readonly ProblemCode[] = [
 ];
 const DATA_PROBLEMS: readonly ProblemCode[] = [...KEY_PROBLEMS, "no_session", "quota_exceeded"];
 
+/** The `paths` of the document: every address but those of the pages. */
 export function paths(): Json {
   return {
     [BOARD_ROUTE.path]: data(BOARD_ROUTE, "getBoard", "The board", { json: "Board" }),

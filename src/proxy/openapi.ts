@@ -8,6 +8,7 @@ import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
 import { callsText, exportsText, historyText } from "./tier-words.ts";
 
+/** The whole document, to be written as JSON. */
 export function openApiDocument(): Json {
   return {
     openapi: "3.1.0",

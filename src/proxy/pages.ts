@@ -11,6 +11,7 @@ import { CORS_HEADERS, VARY, type Reply } from "./reply.ts";
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
 const MAX_AGE_SECONDS = 60;
 
+/** A fixed file as it is made; answers are made of it. */
 export interface PageSource {
   readonly path: string;
   readonly mediaType: string;
@@ -26,6 +27,7 @@ interface Page {
   coded: CodedForms | null;
 }
 
+/** The fixed files of one process, each coded when it is first asked for. */
 export class Pages {
   readonly #pages: ReadonlyMap<string, Page>;
   readonly #startedMs: number;

@@ -49,6 +49,7 @@ export const holdsKey = (query: Query): boolean =>
       value.startsWith(KEY_PREFIX),
   );
 
+/** Whether a basket of one's own is asked for, rightly or not. */
 export const namesBasket = (query: Query): boolean =>
   query.some(([name]) => (BASKET_PARAMETERS as readonly string[]).includes(name));
 

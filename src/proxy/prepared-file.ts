@@ -39,9 +39,13 @@ type PlainBody = Buffer | (() => Promise<ReadableStream<Uint8Array>>);
 /** What is sent: the bytes in one coding, with what is said about them. */
 export interface Representation {
   readonly etag: string;
+  /** For Last-Modified and If-Modified-Since (epoch milliseconds). */
   readonly modifiedMs: number;
+  /** Of a 200, but for what is said of the moment: cache-control, quota, date. */
   readonly headers: HeaderText;
+  /** Of a 304, likewise. */
   readonly notModifiedHeaders: HeaderText;
+  /** A function opens a stream: each answer needs its own. */
   readonly body: Body | (() => Promise<ReadableStream<Uint8Array>>);
 }
 
@@ -49,9 +53,11 @@ export interface Representation {
 export interface Variant {
   readonly overdue: number;
   readonly plain: Representation;
+  /** Without those that are no smaller than the plain one. */
   readonly coded: ReadonlyMap<Coding, Representation>;
 }
 
+/** One file of one snapshot. */
 export class PreparedFile {
   readonly #file: FileDescription;
   readonly #source: FileSource;

@@ -27,6 +27,7 @@ export function remaining(
   return chain(gatekeeper.used(caller.subject, nowMs), (used) => remainingAfter(limit, used));
 }
 
+/** The 429, with the seconds to the 1st of next month. */
 export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Reply {
   const limit = String(caller.tier.callsPerMonth);
   const whose = caller.account === null ? "this address" : "the account";

@@ -21,6 +21,7 @@ const TEXT_MAX_BYTES = 15 * 1024;
 export const quickBody = (bytes: Buffer): Body =>
   bytes.length <= TEXT_MAX_BYTES ? bytes.toString("latin1") : bytes;
 
+/** An answer but for what depends on the connection and on the quota. */
 export interface Reply {
   readonly status: number;
   readonly headers: HeaderText;

@@ -36,6 +36,7 @@ export function findResource(request: ResourceRequest): MaybePromise<Representat
   return chain(file.variant(overdue), (variant) => inCoding(variant, acceptEncoding));
 }
 
+/** Whether there is no resource, but an answer that says why. */
 export const isReply = (found: Representation | Reply): found is Reply => "status" in found;
 
 function inCoding({ plain, coded }: Variant, acceptEncoding: string | undefined): Representation {

@@ -13,6 +13,7 @@ import {
 import { FILES } from "../store/paths.ts";
 import { namesBasket, type Query } from "./parameters.ts";
 
+/** What the paths of the data start with. */
 export const API = "/api/public/v1";
 
 /** A route of the data: a stored file of the caller's tier, counted against the quota. */
@@ -40,6 +41,7 @@ export interface OpenRoute {
   readonly path: string;
 }
 
+/** Whatever can be asked for. */
 export type Route = DataRoute | UsageRoute | OpenRoute;
 
 const everyone = (): boolean => true;
@@ -50,6 +52,7 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
 };
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 
+/** The tier's board. */
 export const BOARD_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/prices`,
@@ -58,6 +61,7 @@ export const BOARD_ROUTE: DataRoute = {
   takesBasket: false,
 };
 
+/** One contract with the tier's history; the only route with a name in its path. */
 export const CONTRACT_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/prices/{id}`,
@@ -66,6 +70,7 @@ export const CONTRACT_ROUTE: DataRoute = {
   takesBasket: false,
 };
 
+/** The composite index, or a basket. */
 export const INDEX_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/index`,
@@ -74,6 +79,7 @@ export const INDEX_ROUTE: DataRoute = {
   takesBasket: true,
 };
 
+/** The tier's board as CSV. */
 export const CSV_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/export.csv`,
@@ -82,6 +88,7 @@ export const CSV_ROUTE: DataRoute = {
   takesBasket: false,
 };
 
+/** The tier's board as a workbook. */
 export const XLSX_ROUTE: DataRoute = {
   kind: "data",
   path: `${API}/export.xlsx`,
@@ -90,9 +97,13 @@ export const XLSX_ROUTE: DataRoute = {
   takesBasket: false,
 };
 
+/** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
+/** The documentation page. */
 export const DOCS_PATH = "/";
+/** The guide for readers of prices. */
 export const GUIDE_PATH = "/guide";
+/** What the documentation page loads: its own script, then style and script of Swagger UI. */
 export const DOCS_ASSETS = [
   "/docs/page.js",
   "/docs/swagger-ui.css",
@@ -102,6 +113,7 @@ export const DOCS_ASSETS = [
 /** Fixed files, made when the proxy starts. */
 export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
 
+/** What the caller has used of the month's calls. */
 export const USAGE_ROUTE: UsageRoute = { kind: "usage", path: `${API}/usage` };
 
 const OPEN_ROUTES: readonly OpenRoute[] = [
@@ -120,7 +132,9 @@ const EXACT = new Map<string, Match>(
 const CONTRACT_PREFIX = CONTRACT_ROUTE.path.slice(0, -"{id}".length);
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
+/** What a path means. */
 export interface Match {
+  /** With its path as a template. */
   readonly route: Route;
   /** The contract asked for, decoded; empty on other routes. */
   readonly id: string;

@@ -34,6 +34,7 @@ export interface ConnectionLimits {
   readonly shutdownMs: number;
 }
 
+/** What a connection may take unless a test says otherwise. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 128 * 1024,
   headersMs: 15_000,
@@ -49,6 +50,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
  */
 const KEEP_YOUNG_SPACE = "--semi-space-growth-factor=1";
 
+/** What a proxy serves, to whom, and where. */
 export interface ProxyOptions {
   readonly store: ObjectStore;
   readonly gatekeeper: Gatekeeper;
@@ -61,21 +63,27 @@ export interface ProxyOptions {
   readonly reusePort?: boolean;
   /** 0: any free one; null: no metrics. */
   readonly metricsPort: number | null;
+  /** How often the log is looked at. */
   readonly pollMs: number;
+  /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
   /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
   readonly trustedHops: number;
   /** PEM; null: plain HTTP. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  /** Memory for files, of two snapshots while one takes the other's place. */
   readonly cacheBytes: number;
   /** Snapshots must be signed by one of them; without, none need be. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
+  /** What differs from CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
 
+/** A proxy that listens. */
 export interface RunningProxy {
   /** `http://127.0.0.1:8080`, with the real port. */
   readonly url: string;
+  /** With the path; null where there are none. */
   readonly metricsUrl: string | null;
   /** What is measured, as values; of several workers' the primary makes one. */
   metrics(): Promise<object[]>;

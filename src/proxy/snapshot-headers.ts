@@ -15,6 +15,7 @@ export interface SnapshotStamp extends Expectation {
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {
   readonly session: Session;
+  /** Sessions of 12 hours behind the head. */
   readonly delayedSessions: number;
 }
 
@@ -24,6 +25,10 @@ export const modifiedMs = (stamp: SnapshotStamp, overdue: number): number =>
     ? stamp.publishedAtMs
     : Math.max(stamp.publishedAtMs, overdueSinceMs(stamp, overdue));
 
+/**
+ * The fields of every answer from the snapshot, 304 included, while `overdue` sessions are
+ * missing.
+ */
 export const snapshotHeaders = (
   stamp: SnapshotStamp,
   { session, delayedSessions }: TierPosition,

@@ -55,6 +55,7 @@ interface WorkerSettings {
 interface WorkersOptions {
   /** The script of a worker; it calls `runWorker`. */
   readonly entry: string;
+  /** How many. */
   readonly count: number;
   readonly settings: WorkerSettings;
   readonly gatekeeper: StateGatekeeper;

@@ -30,6 +30,7 @@ const MAX_AT_ONCE = 32;
 /** A folder can be removed by a prune between making it and using it, but not again and again. */
 const MAX_ATTEMPTS = 10;
 
+/** The driver for folders. */
 export class FolderStore implements ObjectStore {
   readonly location: string;
   readonly #root: string;

@@ -5,12 +5,19 @@
  * Nothing is ever overwritten. Keys are relative, `/`-separated, made of `[A-Za-z0-9._-]` segments
  * none of which is `.` or `..` (see paths.ts, which makes them all).
  */
+
+/** An object without its bytes. */
 export interface StoredObject {
   readonly key: string;
   readonly sizeBytes: number;
+  /** When it was created, by the clock of the store (epoch milliseconds). */
   readonly modifiedAtMs: number;
 }
 
+/**
+ * What every driver promises. Every method throws UnreachableError where the store cannot be
+ * reached, read or written, and `create` TypeError for a key that keys.ts does not allow.
+ */
 export interface ObjectStore {
   /** For messages: `./snapshots`, `s3://bucket/prefix`. */
   readonly location: string;
@@ -46,7 +53,6 @@ export interface ObjectStore {
    */
   mayWrite(): Promise<void>;
 
+  /** Lets go of connections; nothing may be asked afterwards. */
   close(): Promise<void>;
 }
-
-/* Every method throws UnreachableError where the store cannot be reached, read or written. */

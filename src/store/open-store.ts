@@ -3,8 +3,10 @@ import type { ObjectStore } from "./object-store.ts";
 
 /** How to reach an S3 server; what is not given is found the AWS way (environment, profiles). */
 export interface S3Settings {
+  /** A URL; without it Amazon's. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
+  /** Whether the bucket's name goes into the path (`https://host/bucket/key`). */
   readonly pathStyle?: boolean | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { ChipboardError, errorCode, UnreachableError } from "../errors.ts";
 
+/** What was being done, as the message says it. */
 export type S3Verb = "read" | "write" | "list" | "remove";
 
 /** What is needed to name the setting to look at. */
