@@ -11,7 +11,7 @@ import { namesBasket, readBasket, refuseParameters, type Query } from "./paramet
 import type { Representation, Variant } from "./prepared-file.ts";
 import { headerText, type HeaderText } from "./header-text.ts";
 import { problemReply, quickBody, type Reply } from "./reply.ts";
-import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
+import { DATA_ROUTES, type DataRoute } from "./routes.ts";
 import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
 
 interface ResourceRequest {
@@ -44,7 +44,7 @@ function inCoding({ plain, coded }: Variant, acceptEncoding: string | undefined)
 }
 
 function missing({ snapshot, tier, route, id }: ResourceRequest): Reply {
-  if (route !== CONTRACT_ROUTE) {
+  if (route !== DATA_ROUTES.contract) {
     throw new Error(`Snapshot ${snapshot.stamp.text} lacks ${route.file(tier, id)}`);
   }
   const lastAsOf = snapshot.offBoard[tier.name].get(id);

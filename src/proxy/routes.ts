@@ -52,50 +52,49 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
 };
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 
-/** The tier's board. */
-export const BOARD_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/prices`,
-  isOffered: everyone,
-  file: eachTier(FILES.board),
-  takesBasket: false,
-};
-
-/** One contract with the tier's history; the only route with a name in its path. */
-export const CONTRACT_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/prices/{id}`,
-  isOffered: everyone,
-  file: (tier, id) => FILES.contract(tier.name, id),
-  takesBasket: false,
-};
-
-/** The composite index, or a basket. */
-export const INDEX_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/index`,
-  isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
-  file: eachTier(FILES.index),
-  takesBasket: true,
-};
-
-/** The tier's board as CSV. */
-export const CSV_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/export.csv`,
-  isOffered: exportedAs("csv"),
-  file: eachTier(FILES.csv),
-  takesBasket: false,
-};
-
-/** The tier's board as a workbook. */
-export const XLSX_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/export.xlsx`,
-  isOffered: exportedAs("xlsx"),
-  file: eachTier(FILES.xlsx),
-  takesBasket: false,
-};
+/** The routes of the data. Whoever adds one is told by the compiler to document it (openapi-operations.ts). */
+export const DATA_ROUTES = {
+  /** The tier's board. */
+  board: {
+    kind: "data",
+    path: `${API}/prices`,
+    isOffered: everyone,
+    file: eachTier(FILES.board),
+    takesBasket: false,
+  },
+  /** One contract with the tier's history; the only route with a name in its path. */
+  contract: {
+    kind: "data",
+    path: `${API}/prices/{id}`,
+    isOffered: everyone,
+    file: (tier, id) => FILES.contract(tier.name, id),
+    takesBasket: false,
+  },
+  /** The composite index, or a basket. */
+  index: {
+    kind: "data",
+    path: `${API}/index`,
+    isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
+    file: eachTier(FILES.index),
+    takesBasket: true,
+  },
+  /** The tier's board as CSV. */
+  csv: {
+    kind: "data",
+    path: `${API}/export.csv`,
+    isOffered: exportedAs("csv"),
+    file: eachTier(FILES.csv),
+    takesBasket: false,
+  },
+  /** The tier's board as a workbook. */
+  xlsx: {
+    kind: "data",
+    path: `${API}/export.xlsx`,
+    isOffered: exportedAs("xlsx"),
+    file: eachTier(FILES.xlsx),
+    takesBasket: false,
+  },
+} as const satisfies Readonly<Record<string, DataRoute>>;
 
 /** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
@@ -122,8 +121,10 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
   { kind: "readyz", path: "/readyz" },
 ];
 
+const { contract: CONTRACT_ROUTE, ...NAMELESS_ROUTES } = DATA_ROUTES;
+
 const EXACT = new Map<string, Match>(
-  [BOARD_ROUTE, INDEX_ROUTE, CSV_ROUTE, XLSX_ROUTE, USAGE_ROUTE, ...OPEN_ROUTES].map((route) => [
+  [...Object.values(NAMELESS_ROUTES), USAGE_ROUTE, ...OPEN_ROUTES].map((route) => [
     route.path,
     { route, id: "" },
   ]),
