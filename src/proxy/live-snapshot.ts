@@ -9,23 +9,19 @@
 import type { Clock } from "../clock.ts";
 import { DamageError, reasonOf } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
-import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { codeFiles, loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
+import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load-snapshot.ts";
 import type { Logger } from "./log.ts";
 
 const RETRY_MAX_MS = 60_000;
 
-interface LiveSnapshotOptions {
+/** What following the log depends on. */
+export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How often a new publication is looked for. */
   readonly pollMs: number;
-  readonly graceMs: number;
-  /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
-  readonly cacheBytes: number;
-  /** Null: snapshots need not be signed. */
-  readonly verifyKeys: readonly VerifyKey[] | null;
 }
 
 /** Why the newest publication is not the one served. */
@@ -115,14 +111,12 @@ export class LiveSnapshot {
   }
 
   async #load(publication: Publication): Promise<void> {
-    const { store, graceMs, cacheBytes, verifyKeys, clock, log } = this.#options;
+    const { store, clock, log } = this.#options;
     this.#newestSeen = publication;
     const startedAt = performance.now();
     try {
       const loaded = await loadSnapshot(store, publication, {
-        graceMs,
-        budgetBytes: cacheBytes / 2,
-        verifyKeys,
+        ...this.#options,
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });
       const coded = codeFiles(loaded, clock, () => !this.#closed);

@@ -56,12 +56,14 @@ export interface LoadedSnapshot {
   readonly heldBytes: number;
 }
 
-interface LoadOptions {
+/** What loading depends on. An option of the proxy that is used here stands here, and nowhere between. */
+export interface LoadOptions {
+  /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
-  /** Memory for this snapshot's files. */
-  readonly budgetBytes: number;
-  /** Keys of which one must have signed it; null: it need not be signed. */
-  readonly verifyKeys: readonly VerifyKey[] | null;
+  /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
+  readonly cacheBytes: number;
+  /** Keys of which one must have signed it; without, it need not be signed. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
   /** Told when a streamed file turns out damaged or gone. */
   readonly onStreamFailure: (error: unknown) => void;
 }
@@ -77,16 +79,15 @@ export async function loadSnapshot(
 ): Promise<LoadedSnapshot> {
   const { manifest_sha256 } = publication;
   const manifest = await readManifest(store, publication, manifest_sha256);
-  if (options.verifyKeys !== null) {
-    await requireSignature(store, publication, manifest_sha256, options.verifyKeys);
-  }
+  const { verifyKeys = null } = options;
+  if (verifyKeys !== null) await requireSignature(store, publication, manifest_sha256, verifyKeys);
   const stamp: SnapshotStamp = {
     text: snapshotText(publication),
     head: publication.session,
     publishedAtMs: Date.parse(publication.at),
     graceMs: options.graceMs,
   };
-  const held = chooseHeld(manifest.files, options.budgetBytes);
+  const held = chooseHeld(manifest.files, options.cacheBytes / 2);
   const files = new Map<string, PreparedFile>();
   const inner = new Map<string, Buffer>();
   const limiter = new Limiter(READS_AT_ONCE);

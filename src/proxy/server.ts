@@ -3,16 +3,12 @@ import { createServer, type Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { createServer as createTlsServer } from "node:https";
 import type { Gatekeeper } from "../access/gatekeeper.ts";
-import type { Clock } from "../clock.ts";
 import { InputError, reasonOf } from "../errors.ts";
-import type { VerifyKey } from "../snapshot/signing-key.ts";
-import type { ObjectStore } from "../store/object-store.ts";
 import { createApp } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { documentationPages } from "./docs-page.ts";
 import { listen } from "./listen.ts";
-import { LiveSnapshot } from "./live-snapshot.ts";
-import type { Logger } from "./log.ts";
+import { LiveSnapshot, type LiveSnapshotOptions } from "./live-snapshot.ts";
 import { startMetricsServer } from "./metrics-server.ts";
 import { ProxyMetrics } from "./metrics.ts";
 import { Pages } from "./pages.ts";
@@ -51,11 +47,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 const KEEP_YOUNG_SPACE = "--semi-space-growth-factor=1";
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions {
-  readonly store: ObjectStore;
+export interface ProxyOptions extends LiveSnapshotOptions {
   readonly gatekeeper: Gatekeeper;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -63,18 +56,10 @@ export interface ProxyOptions {
   readonly reusePort?: boolean;
   /** 0: any free one; null: no metrics. */
   readonly metricsPort: number | null;
-  /** How often the log is looked at. */
-  readonly pollMs: number;
-  /** How late a session may be before it counts as missing. */
-  readonly graceMs: number;
   /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
   readonly trustedHops: number;
   /** PEM; null: plain HTTP. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
-  /** Memory for files, of two snapshots while one takes the other's place. */
-  readonly cacheBytes: number;
-  /** Snapshots must be signed by one of them; without, none need be. */
-  readonly verifyKeys?: readonly VerifyKey[] | null;
   /** What differs from CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -100,18 +85,10 @@ export interface RunningProxy {
  * on or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { store, gatekeeper, clock, log, host, tls, pollMs, graceMs } = options;
+  const { gatekeeper, clock, log, host, tls, pollMs } = options;
   setFlagsFromString(KEEP_YOUNG_SPACE);
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
-  const live = new LiveSnapshot({
-    store,
-    clock,
-    log,
-    pollMs,
-    graceMs,
-    cacheBytes: options.cacheBytes,
-    verifyKeys: options.verifyKeys ?? null,
-  });
+  const live = new LiveSnapshot(options);
   const metrics = new ProxyMetrics(live, gatekeeper, clock);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
