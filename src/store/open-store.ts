@@ -15,12 +15,11 @@ export interface S3Settings {
  * the first write). Drivers are loaded when they are needed. Throws InputError where it is neither.
  */
 export async function openStore(location: string, s3: S3Settings = {}): Promise<ObjectStore> {
-  if (location === "") throw new InputError('--store "": expected a folder or s3://bucket/prefix');
   if (location.startsWith("s3://")) {
     const { openS3Store } = await import("./s3-store.ts");
     return openS3Store(location, s3);
   }
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
+  if (location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
     throw new InputError(
       `--store ${JSON.stringify(location)}: expected a folder or s3://bucket/prefix`,
     );
