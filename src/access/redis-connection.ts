@@ -16,6 +16,7 @@ import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../errors.ts";
 import { redactedUrl } from "./redact.ts";
+import type { StatePurpose } from "./state.ts";
 
 /** Every key of Redis that is asked for by name; unstorage makes those of the registry. */
 export const REDIS_KEYS = {
@@ -47,10 +48,7 @@ export interface RedisConnection {
  * InputError for a text that is no such address, UnreachableError where Redis does not answer or
  * is unfit.
  */
-export async function connectRedis(
-  url: string,
-  purpose: "read" | "change",
-): Promise<RedisConnection> {
+export async function connectRedis(url: string, purpose: StatePurpose): Promise<RedisConnection> {
   const location = redactedUrl(url);
   requireRedisUrl(url, location);
   const driver = redisDriver({
@@ -107,7 +105,7 @@ function requireRedisUrl(url: string, location: string): void {
   );
 }
 
-async function requireOurPrefix(client: Redis, purpose: "read" | "change"): Promise<void> {
+async function requireOurPrefix(client: Redis, purpose: StatePurpose): Promise<void> {
   let format = await client.get(REDIS_KEYS.format);
   if (format === null && (await hasForeignKeys(client))) {
     // Somebody may have begun to use the prefix, and rightly, while it was looked through.

@@ -11,7 +11,7 @@ import {
   redisFailure,
   type RedisConnection,
 } from "./redis-connection.ts";
-import type { Change, RegistryState } from "./state.ts";
+import type { Change, RegistryState, StatePurpose } from "./state.ts";
 
 const ATTEMPTS = 100;
 const RETRY_MAX_MS = 50;
@@ -19,7 +19,7 @@ const RETRY_MAX_MS = 50;
 /** Connects to the registry. Throws InputError for a bad address, or UnreachableError. */
 export async function openRedisRegistry(
   url: string,
-  purpose: "read" | "change",
+  purpose: StatePurpose,
 ): Promise<RegistryState> {
   return new RedisRegistry(await connectRedis(url, purpose));
 }

@@ -9,7 +9,7 @@
 import type { Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
 import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
-import { addressSubject } from "./address.ts";
+import { addressSubject } from "./address-subject.ts";
 import { isOurs, tell, type Channel } from "./channel.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";

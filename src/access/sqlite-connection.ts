@@ -23,11 +23,6 @@ export class SqliteConnection {
     this.#adopt(database);
   }
 
-  /** Whether `database` can be had. */
-  get isOpen(): boolean {
-    return this.#database !== null;
-  }
-
   /** The open database. Throws where there is none at the moment. */
   get database(): DatabaseSync {
     if (this.#database === null) throw new Error("the state file is not open");

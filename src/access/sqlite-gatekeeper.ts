@@ -5,7 +5,7 @@
 import { instantText, type Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
 import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
-import { addressSubject, createAddressSecret } from "./address.ts";
+import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import { takeServeLock, type ServeLock } from "./serve-lock.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { createStateFile, isBusy, unfit, whenNotBusy } from "./sqlite-file.ts";

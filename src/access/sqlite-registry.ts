@@ -7,7 +7,7 @@ import { Limiter } from "../limiter.ts";
 import type { Subject } from "./gatekeeper.ts";
 import { createStateFile, emptyState, stateFilePath, unfit, whenNotBusy } from "./sqlite-file.ts";
 import { sqliteStorage } from "./sqlite-storage.ts";
-import type { Change, RegistryState } from "./state.ts";
+import type { Change, RegistryState, StatePurpose } from "./state.ts";
 
 /**
  * Opens the state of `folder`. Where there is none, "change" creates it and "read" sees an empty
@@ -15,7 +15,7 @@ import type { Change, RegistryState } from "./state.ts";
  */
 export async function openSqliteRegistry(
   folder: string,
-  purpose: "read" | "change",
+  purpose: StatePurpose,
 ): Promise<RegistryState> {
   const isAbsent = purpose === "read" && !existsSync(stateFilePath(folder));
   return new SqliteRegistry(folder, isAbsent ? emptyState() : await createStateFile(folder));

@@ -4,6 +4,9 @@
 import type { Storage } from "unstorage";
 import type { Gatekeeper, Subject } from "./gatekeeper.ts";
 
+/** What a command opens a state for: "change" makes what is missing, "read" sees it as empty. */
+export type StatePurpose = "read" | "change";
+
 /** What a change of the registry writes, item by item, and what it hands back. */
 export interface Change<T> {
   /** By item (records.ts). */

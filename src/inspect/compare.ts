@@ -6,7 +6,7 @@ import { parseCatalog } from "../snapshot/catalog-file.ts";
 import { fileOf } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./board.ts";
+import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./stored-payloads.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
 const LEVEL_MAX_USD = 1e9;

@@ -6,7 +6,7 @@ import { COLUMNS, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
 import { fileOf } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { readBoard, type StoredRecord } from "./board.ts";
+import { readBoard, type StoredRecord } from "./stored-payloads.ts";
 import type { FoundSnapshot } from "./reference.ts";
 import { sheetRows } from "./sheets.ts";
 

@@ -6,7 +6,7 @@ import { readSignature } from "../snapshot/signature.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
-import { readBoard, readIndex, recordsOfBoard } from "./board.ts";
+import { readBoard, readIndex, recordsOfBoard } from "./stored-payloads.ts";
 import { findSnapshot } from "./reference.ts";
 
 const MOVES_SHOWN = 10;

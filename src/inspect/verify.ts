@@ -3,7 +3,7 @@
  * its signature, the ledger's parts, and the formats of each tier against each other. Findings are
  * collected, not thrown.
  */
-import { ChipboardError } from "../errors.ts";
+import { DamageError } from "../errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
@@ -110,7 +110,7 @@ class VerifyRun implements Verification {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ChipboardError) || error.exitCode !== 6) throw error;
+      if (!(error instanceof DamageError)) throw error;
       this.damages.push(error.message);
       return null;
     }

@@ -20,7 +20,7 @@ import { DirectorySync } from "./directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
 import { Limiter } from "../limiter.ts";
-import type { ObjectStore, StoredObject } from "./object-store.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
 const STALE_MS = HOUR_MS;
@@ -49,10 +49,7 @@ export class FolderStore implements ObjectStore {
     return this.#limiter.run(read).catch((error: unknown) => this.#absent("read", key, error));
   }
 
-  /** Consume the stream or cancel it: it holds the file open. */
-  async open(
-    key: string,
-  ): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null> {
+  async open(key: string): Promise<OpenObject | null> {
     if (!isKey(key)) return null;
     try {
       const file = await open(this.#path(key), "r");

@@ -14,6 +14,13 @@ export interface StoredObject {
   readonly modifiedAtMs: number;
 }
 
+/** An object that is being read. Its stream holds a file or a connection: consume it, or cancel it. */
+export interface OpenObject {
+  readonly sizeBytes: number;
+  /** Fails with UnreachableError where reading does. */
+  readonly stream: ReadableStream<Uint8Array>;
+}
+
 /**
  * What every driver promises. Every method throws UnreachableError where the store cannot be
  * reached, read or written, and `create` TypeError for a key that keys.ts does not allow.
@@ -26,7 +33,7 @@ export interface ObjectStore {
   get(key: string): Promise<Buffer | null>;
 
   /** The same as a stream, for objects that shall not be held whole. */
-  open(key: string): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null>;
+  open(key: string): Promise<OpenObject | null>;
 
   /**
    * Creates the key if it is absent: of any number of racers exactly one gets "created". On return
