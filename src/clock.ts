@@ -4,10 +4,19 @@
  */
 import { InputError } from "./errors.ts";
 
+/** Gives the time. Whatever depends on it is given one, so that a test can be on any day. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
 }
+
+/** An hour in milliseconds. */
+export const HOUR_MS = 3_600_000;
+/** A day in milliseconds: 24 hours, since days here are those of UTC. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Epoch milliseconds as an ISO 8601 instant, `2026-11-21T00:05:00.000Z`: the form that is stored and shown. */
+export const instantText = (ms: number): string => new Date(ms).toISOString();
 
 /** The machine's time (epoch milliseconds), for what must not follow CHIPBOARD_NOW. */
 export const machineNowMs = (): number => Date.now();

@@ -2,6 +2,8 @@
  * What can go wrong, by who must act. Every expected failure of a command is one of these classes;
  * `src/cli.ts` turns them into a message and an exit code. Anything else is a defect and exits 1.
  */
+
+/** Exit codes by what they mean; README, "Operating", promises them. */
 export const EXIT = {
   done: 0,
   unexpected: 1,
@@ -12,10 +14,22 @@ export const EXIT = {
   damaged: 6,
 } as const;
 
+/** What the program can exit with. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The code that Node or the operating system gave (`ENOSPC`), or "" where there is none. */
+export function errorCode(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/** What was thrown, as a message can go on with it. */
+export const reasonOf = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause);
 
 /** A failure that a person can act on. `details` are further lines, one finding each. */
 export class ChipboardError extends Error {
+  /** With what a command ends that fails so. */
   readonly exitCode: ExitCode;
   readonly details: readonly string[];
 

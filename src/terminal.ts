@@ -1,5 +1,6 @@
 /** What commands print: aligned tables for people, JSON for machines. */
 
+/** What stands in a cell of a table. */
 export type Cell = string | number | null;
 
 /** Writes text and a line end to standard output. */

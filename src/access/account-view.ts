@@ -1,17 +1,19 @@
 /** Accounts, keys and usage as the commands print them in JSON: snake_case, instants in ISO 8601. */
+import { instantText } from "../clock.ts";
 import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./records.ts";
 import type { AccountUsage, NewKey } from "./registry.ts";
 
 /** The state of a key: the first that applies, in this order. */
-export type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
+type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
 
-export function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
+function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
   if (key.revoked_at !== null) return "revoked";
   if (nowMs >= voidAtMs(key)) return "rotated_out";
   if (key.suspended) return "suspended";
   return key.expires_at === null ? "active" : "rotating";
 }
 
+/** An account. `lapses_at` of a trial is its first instant without service. */
 export function accountView(account: AccountRecord, nowMs: number) {
   const { name, tier, trial, suspended, created_at } = account;
   const lapsesAtMs = trialLapsesAtMs(account);
@@ -21,7 +23,7 @@ export function accountView(account: AccountRecord, nowMs: number) {
     trial:
       trial === null
         ? null
-        : { ...trial, lapses_at: isoText(lapsesAtMs), lapsed: nowMs >= lapsesAtMs },
+        : { ...trial, lapses_at: instantText(lapsesAtMs), lapsed: nowMs >= lapsesAtMs },
     suspended,
     created_at,
   };
@@ -41,9 +43,8 @@ export const newKeyView = ({ key, record }: NewKey) => ({
   created_at: record.created_at,
 });
 
+/** An account's calls in the month. `limit` and `remaining` are null without a limit. */
 export const usageView = ({ resetsAtMs, ...usage }: AccountUsage) => ({
   ...usage,
-  resets_at: isoText(resetsAtMs),
+  resets_at: instantText(resetsAtMs),
 });
-
-const isoText = (ms: number): string => new Date(ms).toISOString();

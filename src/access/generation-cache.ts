@@ -13,6 +13,9 @@ export class GenerationCache<V> {
     this.#half = Math.ceil(capacity / 2);
   }
 
+  /**
+   * Undefined where the key was never set, or is forgotten. Reading keeps it from being forgotten.
+   */
   get(key: string): V | undefined {
     const value = this.#younger.get(key);
     if (value !== undefined) return value;
@@ -21,6 +24,7 @@ export class GenerationCache<V> {
     return old;
   }
 
+  /** May make the cache forget half of what it holds, never what was asked for lately. */
   set(key: string, value: V): void {
     if (this.#younger.size >= this.#half && !this.#younger.has(key)) {
       this.#elder = this.#younger;

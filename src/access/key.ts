@@ -6,19 +6,22 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-const PREFIX = "cbk_";
+/** What every key starts with. */
+export const KEY_PREFIX = "cbk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
-export const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
-const KEY_ID_CHARACTERS = 12;
+/** The length of every key. */
+export const KEY_CHARACTERS = KEY_PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
+/** The length of a KEYID. */
+export const KEY_ID_CHARACTERS = 12;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const KEY = /^cbk_[0-9A-Za-z]{49}$/;
-const KEY_ID = /^cbk_[0-9A-Za-z]{8}$/;
+const KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`);
+const KEY_ID = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${KEY_ID_CHARACTERS - KEY_PREFIX.length}}$`);
 
 /** A new key. `secret` (32 bytes) is random unless a test gives it. */
 export function createKey(secret: Uint8Array = randomBytes(32)): string {
   const number = BigInt(`0x${Buffer.from(secret).toString("hex")}`);
-  const body = PREFIX + toBase62(number, SECRET_CHARACTERS);
+  const body = KEY_PREFIX + toBase62(number, SECRET_CHARACTERS);
   return body + checkOf(body);
 }
 
@@ -32,6 +35,7 @@ export function looksLikeKey(text: string): boolean {
 /** The part of a key that may be shown. */
 export const keyIdOf = (key: string): string => key.slice(0, KEY_ID_CHARACTERS);
 
+/** Whether a text has the form of a KEYID. Nothing in it proves that there is such a key. */
 export const isKeyId = (text: string): boolean => KEY_ID.test(text);
 
 /** SHA-256 (FIPS 180-4) of a key in lower-case hex, the form it is stored and found by. */

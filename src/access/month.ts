@@ -1,8 +1,6 @@
-/** Calendar months UTC, in which calls are counted: `2026-11`. */
-import type { Subject } from "./access.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+/** Calendar months UTC, in which calls are counted: `2026-11`; what is left of one, and when it resets. */
+import { DAY_MS, HOUR_MS } from "../clock.ts";
+import type { Subject } from "./gatekeeper.ts";
 
 /** How long counts outlive their month. Addresses go with it; the hour is for clocks that differ. */
 const ADDRESS_RETENTION_MS = HOUR_MS;
@@ -22,6 +20,10 @@ export function monthOf(atMs: number): string {
 /** The first instant of the following month, at which a month's quota resets. */
 export const monthEndMs = (month: string): number =>
   Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
+
+/** Calls left of a tier's limit after `used`; null: no limit. */
+export const callsLeft = (limit: number | null, used: number): number | null =>
+  limit === null ? null : Math.max(0, limit - used);
 
 /** The instant at which the count of `subject` in `month` may be forgotten. */
 export const forgetAtMs = (subject: Subject, month: string): number =>

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
 import { redactedUrl } from "./redact.ts";
 import { Registry } from "./registry.ts";
-import type { RegistryState, StateGatekeeper } from "./state.ts";
+import type { RegistryState, StateGatekeeper, StatePurpose } from "./state.ts";
 
 /**
  * Runs `work` on the registry of `location` (a folder, or redis://…) and lets go of it. A folder
@@ -13,7 +13,7 @@ import type { RegistryState, StateGatekeeper } from "./state.ts";
 export async function withRegistry<T>(
   location: string,
   clock: Clock,
-  purpose: "read" | "change",
+  purpose: StatePurpose,
   work: (registry: Registry) => Promise<T>,
 ): Promise<T> {
   const state = await openRegistryState(location, purpose);
@@ -30,7 +30,7 @@ export async function withRegistry<T>(
 export async function openRegistry(
   location: string,
   clock: Clock,
-  purpose: "read" | "change",
+  purpose: StatePurpose,
 ): Promise<Registry> {
   return new Registry(await openRegistryState(location, purpose), clock);
 }
@@ -48,10 +48,7 @@ export async function openGatekeeper(location: string, clock: Clock): Promise<St
   return openSqliteGatekeeper(folderOf(location), clock);
 }
 
-async function openRegistryState(
-  location: string,
-  purpose: "read" | "change",
-): Promise<RegistryState> {
+async function openRegistryState(location: string, purpose: StatePurpose): Promise<RegistryState> {
   if (isRedis(location)) {
     const { openRedisRegistry } = await import("./redis-registry.ts");
     return openRedisRegistry(location, purpose);

@@ -14,9 +14,11 @@
 import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
-import { ChipboardError, InputError, UnreachableError } from "../errors.ts";
+import { ChipboardError, InputError, reasonOf, UnreachableError } from "../errors.ts";
 import { redactedUrl } from "./redact.ts";
+import type { StatePurpose } from "./state.ts";
 
+/** Every key of Redis that is asked for by name; unstorage makes those of the registry. */
 export const REDIS_KEYS = {
   format: "chipboard:format",
   version: "chipboard:version",
@@ -25,16 +27,19 @@ export const REDIS_KEYS = {
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
 
+/** What `chipboard:format` holds. Another value is a later version's, and is not touched. */
 export const REDIS_FORMAT = "1";
 const PREFIX = "chipboard";
 const CONNECT_TIMEOUT_MS = 5_000;
 const REPLY_TIMEOUT_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
 
+/** A connection that has proven the prefix to be ours. */
 export interface RedisConnection {
   /** For messages; without a password. */
   readonly location: string;
   readonly client: Redis;
+  /** The items of the registry, over the same connection. */
   readonly storage: Storage;
 }
 
@@ -43,10 +48,7 @@ export interface RedisConnection {
  * InputError for a text that is no such address, UnreachableError where Redis does not answer or
  * is unfit.
  */
-export async function connectRedis(
-  url: string,
-  purpose: "read" | "change",
-): Promise<RedisConnection> {
+export async function connectRedis(url: string, purpose: StatePurpose): Promise<RedisConnection> {
   const location = redactedUrl(url);
   requireRedisUrl(url, location);
   const driver = redisDriver({
@@ -82,16 +84,16 @@ export async function connectRedis(
 /** A failure of Redis in one line; failures that are told already stay as they are. */
 export function redisFailure(location: string, cause: unknown): ChipboardError {
   if (cause instanceof ChipboardError) return cause;
-  const reason = reasonOf(cause);
+  const reason = firstReason(cause);
   const hint = /NOAUTH|WRONGPASS/.test(reason) ? "; give it as redis://:password@host:port" : "";
   const message = `State ${location} (--state) cannot be used: ${reason}${hint}`;
   return new UnreachableError(message, [], { cause });
 }
 
-function reasonOf(cause: unknown): string {
+function firstReason(cause: unknown): string {
   // Node tells of several addresses tried at once in an error without a message.
-  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0]);
-  return cause instanceof Error ? (cause.message.split("\n")[0] as string) : String(cause);
+  const isOfSeveral = cause instanceof AggregateError && cause.errors.length > 0;
+  return reasonOf(isOfSeveral ? cause.errors[0] : cause).split("\n")[0] as string;
 }
 
 function requireRedisUrl(url: string, location: string): void {
@@ -103,7 +105,7 @@ function requireRedisUrl(url: string, location: string): void {
   );
 }
 
-async function requireOurPrefix(client: Redis, purpose: "read" | "change"): Promise<void> {
+async function requireOurPrefix(client: Redis, purpose: StatePurpose): Promise<void> {
   let format = await client.get(REDIS_KEYS.format);
   if (format === null && (await hasForeignKeys(client))) {
     // Somebody may have begun to use the prefix, and rightly, while it was looked through.

@@ -5,8 +5,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./access.ts";
-import { addressSubject, createAddressSecret } from "./address.ts";
+import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import {
   connectRedis,
   REDIS_FORMAT,

@@ -10,7 +10,7 @@
 import { randomUUID } from "node:crypto";
 import type { Redis, Result } from "ioredis";
 import type { Clock } from "../clock.ts";
-import type { MaybePromise, Subject, TakeResult } from "./access.ts";
+import type { MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import { REDIS_KEYS } from "./redis-connection.ts";
@@ -92,6 +92,10 @@ interface Batch {
   readonly items: readonly Item[];
 }
 
+/**
+ * The counter of one process. Promises of `take` and `used` never reject: where Redis fails they
+ * are answered from what is known here.
+ */
 export class RedisMeter {
   readonly #client: Redis;
   readonly #clock: Clock;
@@ -112,10 +116,12 @@ export class RedisMeter {
     client.defineCommand("chipboardCount", { lua: SCRIPT });
   }
 
+  /** Whether Redis lacks calls that were granted, or callers wait for it. */
   get hasUnwritten(): boolean {
     return this.#batch !== null || this.#unwritten.size > 0 || this.#waiting.size > 0;
   }
 
+  /** As Gatekeeper has it; at once only while Redis does not answer. */
   take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult> {
     const count = this.#count(subject, monthOf(atMs));
     if (!this.#state.healthy) return this.#takeHere(count, limit);
@@ -125,6 +131,7 @@ export class RedisMeter {
     });
   }
 
+  /** As Gatekeeper has it; at once only while Redis does not answer. */
   used(subject: Subject, atMs: number): MaybePromise<number> {
     const count = this.#count(subject, monthOf(atMs));
     if (!this.#state.healthy) return usedOf(count);

@@ -3,14 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type { Storage } from "unstorage";
 import { ChipboardError } from "../errors.ts";
-import type { Subject } from "./access.ts";
+import { Limiter } from "../limiter.ts";
+import type { Subject } from "./gatekeeper.ts";
 import {
   connectRedis,
   REDIS_KEYS,
   redisFailure,
   type RedisConnection,
 } from "./redis-connection.ts";
-import type { Change, RegistryState } from "./state.ts";
+import type { Change, RegistryState, StatePurpose } from "./state.ts";
 
 const ATTEMPTS = 100;
 const RETRY_MAX_MS = 50;
@@ -18,7 +19,7 @@ const RETRY_MAX_MS = 50;
 /** Connects to the registry. Throws InputError for a bad address, or UnreachableError. */
 export async function openRedisRegistry(
   url: string,
-  purpose: "read" | "change",
+  purpose: StatePurpose,
 ): Promise<RegistryState> {
   return new RedisRegistry(await connectRedis(url, purpose));
 }
@@ -28,7 +29,7 @@ class RedisRegistry implements RegistryState {
   readonly storage: Storage;
   readonly #client: Redis;
   /** Changes of this connection, one after the other: a watched key belongs to the connection. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Limiter(1);
 
   constructor({ location, client, storage }: RedisConnection) {
     this.location = location;
@@ -37,10 +38,8 @@ class RedisRegistry implements RegistryState {
   }
 
   /** Optimistic: every change moves the version, and one that was planned on an older one is lost. */
-  async change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    const change = this.#last.then(() => this.#changeAlone(plan));
-    this.#last = change.catch(() => undefined);
-    return change;
+  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    return this.#changes.run(() => this.#changeAlone(plan));
   }
 
   async counts(subjects: readonly Subject[], month: string): Promise<number[]> {
@@ -53,9 +52,8 @@ class RedisRegistry implements RegistryState {
     return isOfRedis(error) ? redisFailure(this.location, error) : error;
   }
 
-  async close(): Promise<void> {
-    await this.#last;
-    this.#client.disconnect();
+  close(): Promise<void> {
+    return this.#changes.run(async () => this.#client.disconnect());
   }
 
   async #changeAlone<T>(plan: () => Promise<Change<T>>): Promise<T> {

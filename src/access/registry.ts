@@ -4,37 +4,34 @@
  * work. Unknown names are InputErrors (2), an account that exists already a ConflictError (4), what
  * the tier does not allow a RefusedError (3).
  */
-import type { Clock } from "../clock.ts";
+import { instantText, type Clock } from "../clock.ts";
 import { ConflictError, InputError, RefusedError } from "../errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
-import { createKey, isKeyId, keyIdOf, keySha256, looksLikeKey } from "./key.ts";
-import { monthEndMs, monthOf } from "./month.ts";
+import { createKey, keyIdOf, keySha256 } from "./key.ts";
+import { callsLeft, monthEndMs, monthOf } from "./month.ts";
+import { quoted, requireAccountName, requireKeyId } from "./names.ts";
 import {
   accountItem,
-  accountRecord,
   keyIdItem,
-  keyIdRecord,
   keyItem,
-  keyRecord,
-  readRecord,
   voidAtMs,
   type AccountRecord,
   type KeyRecord,
 } from "./records.ts";
 import type { Change, RegistryState } from "./state.ts";
-
-const ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
-const READ_AT_ONCE = 1_000;
+import { allAccounts, allKeys, findAccount, findKeyById, keysOf } from "./stored-records.ts";
 
 /** A key just made: the only moment at which it is known whole. */
 export interface NewKey {
+  /** Whole; the record has only its hash. */
   readonly key: string;
   readonly record: KeyRecord;
 }
 
 /** What to change of an account; what is absent stays. A tier without trial days ends a trial. */
-export interface AccountChange {
+interface AccountChange {
   readonly tier?: KeyTierName | undefined;
+  /** A trial that begins now. */
   readonly trialDays?: number | undefined;
   readonly suspended?: boolean | undefined;
 }
@@ -52,6 +49,10 @@ export interface AccountUsage {
   readonly resetsAtMs: number;
 }
 
+/**
+ * The registry over a state of either driver. Besides what each method says, all throw
+ * UnreachableError where the state does not answer, and DamageError where a record is damaged.
+ */
 export class Registry {
   readonly #state: RegistryState;
   readonly #clock: Clock;
@@ -61,24 +62,15 @@ export class Registry {
     this.#clock = clock;
   }
 
-  /** For messages; without a password. */
-  get location(): string {
-    return this.#state.location;
-  }
-
   /** Adds an account; `trialDays` null: no trial. ConflictError where the name is taken. */
   async addAccount(
     name: string,
     tier: KeyTierName,
     trialDays: number | null,
   ): Promise<AccountRecord> {
-    if (!ACCOUNT_NAME.test(name)) {
-      throw new InputError(
-        `Account ${quoted(name)}: expected 1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit`,
-      );
-    }
+    requireAccountName(name);
     return this.#state.change(async () => {
-      if ((await this.#findAccount(name)) !== null) {
+      if ((await findAccount(this.#state.storage, name)) !== null) {
         throw new ConflictError(`Account ${quoted(name)} exists already`);
       }
       const trial = trialDays === null ? null : { started_at: this.#now(), days: trialDays };
@@ -88,16 +80,13 @@ export class Registry {
   }
 
   /** All accounts, by name. */
-  async accounts(): Promise<AccountRecord[]> {
-    const items = await this.#all("accounts", (item, value) =>
-      readRecord(accountRecord, item, value),
-    );
-    return items.sort((a, b) => (a.name < b.name ? -1 : 1));
+  accounts(): Promise<AccountRecord[]> {
+    return allAccounts(this.#state.storage);
   }
 
   /** The account of this name. InputError where there is none. */
   async account(name: string): Promise<AccountRecord> {
-    const account = await this.#findAccount(name);
+    const account = await findAccount(this.#state.storage, name);
     if (account === null) throw new InputError(`Account ${quoted(name)}: there is no such account`);
     return account;
   }
@@ -110,7 +99,7 @@ export class Registry {
     return this.#state.change(async () => {
       const account = await this.account(name);
       const tier = wanted.tier ?? account.tier;
-      const held = (await this.#keysOf(account)).filter(countsAsHeld).length;
+      const held = await this.#held(account);
       const allowed = TIERS[tier].keysPerAccount;
       if (wanted.tier !== undefined && held > allowed) {
         throw new RefusedError(
@@ -130,7 +119,7 @@ export class Registry {
   async createKey(accountName: string, label: string | null): Promise<NewKey> {
     return this.#state.change(async () => {
       const account = await this.account(accountName);
-      const held = (await this.#keysOf(account)).filter(countsAsHeld).length;
+      const held = await this.#held(account);
       const allowed = TIERS[account.tier].keysPerAccount;
       if (held >= allowed) {
         throw new RefusedError(
@@ -144,10 +133,9 @@ export class Registry {
 
   /** The keys of one account, oldest first; without a name those of all accounts, by account. */
   async keys(accountName?: string): Promise<KeyRecord[]> {
-    if (accountName !== undefined) return this.#keysOf(await this.account(accountName));
-    const keys = await this.#all("keys", (item, value) => readRecord(keyRecord, item, value));
-    const order = (key: KeyRecord): string => `${key.account} ${key.created_at} ${key.key_id}`;
-    return keys.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+    const { storage } = this.#state;
+    if (accountName === undefined) return allKeys(storage);
+    return keysOf(storage, await this.account(accountName));
   }
 
   /** Suspends or resumes a key; the same again changes nothing. InputError for a void key. */
@@ -188,7 +176,7 @@ export class Registry {
       const made = await this.#newKey(old.account, old.label);
       const replaced = {
         ...old,
-        expires_at: isoText(this.#clock.now() + overlapMs),
+        expires_at: instantText(this.#clock.now() + overlapMs),
         replaced_by: made.record.key_id,
       };
       const writes = writesOf(made.record, withKey(account, made.record));
@@ -207,9 +195,8 @@ export class Registry {
     return accounts.map(({ name, tier }, index) => {
       const used = counts[index] ?? 0;
       const limit = TIERS[tier].callsPerMonth;
-      const remaining = limit === null ? null : Math.max(0, limit - used);
-      const resetsAtMs = monthEndMs(month);
-      return { account: name, tier, month, used, limit, remaining, resetsAtMs };
+      const remaining = callsLeft(limit, used);
+      return { account: name, tier, month, used, limit, remaining, resetsAtMs: monthEndMs(month) };
     });
   }
 
@@ -218,28 +205,17 @@ export class Registry {
     await this.#state.close();
   }
 
-  async #findAccount(name: string): Promise<AccountRecord | null> {
-    // A text that cannot be a name is not asked for: the state gives ":" and "/" a meaning.
-    if (!ACCOUNT_NAME.test(name)) return null;
-    const item = accountItem(name);
-    return readRecord(accountRecord, item, await this.#state.storage.getItem(item));
-  }
-
   async #findKey(keyId: string): Promise<KeyRecord> {
-    if (!isKeyId(keyId)) throw notAKeyId(keyId);
-    const idItem = keyIdItem(keyId);
-    const found = readRecord(keyIdRecord, idItem, await this.#state.storage.getItem(idItem));
-    const item = found === null ? null : keyItem(found.sha256);
-    const value = item === null ? null : await this.#state.storage.getItem(item);
-    const key = readRecord(keyRecord, item ?? idItem, value);
+    requireKeyId(keyId);
+    const key = await findKeyById(this.#state.storage, keyId);
     if (key === null) throw new InputError(`Key ${quoted(keyId)}: there is no such key`);
     return key;
   }
 
-  async #keysOf(account: AccountRecord): Promise<KeyRecord[]> {
-    return this.#read(account.keys.map(keyItem), (item, value) =>
-      readRecord(keyRecord, item, value),
-    );
+  /** How many keys count towards what the tier allows: none revoked or in a rotation's overlap. */
+  async #held(account: AccountRecord): Promise<number> {
+    const keys = await keysOf(this.#state.storage, account);
+    return keys.filter((key) => key.revoked_at === null && key.expires_at === null).length;
   }
 
   /** A key whose KEYID no other key has, so that a KEYID always names one key. */
@@ -272,35 +248,10 @@ export class Registry {
     );
   }
 
-  async #all<T>(base: string, read: (item: string, value: unknown) => T | null): Promise<T[]> {
-    // A scan of Redis may name an item more than once.
-    const items = [...new Set(await this.#state.storage.getKeys(base))];
-    return this.#read(items, read);
-  }
-
-  async #read<T>(
-    items: readonly string[],
-    read: (item: string, value: unknown) => T | null,
-  ): Promise<T[]> {
-    const records: T[] = [];
-    for (let start = 0; start < items.length; start += READ_AT_ONCE) {
-      const found = await this.#state.storage.getItems(items.slice(start, start + READ_AT_ONCE));
-      for (const { key, value } of found) {
-        const record = read(key, value);
-        if (record !== null) records.push(record);
-      }
-    }
-    return records;
-  }
-
   #now(): string {
-    return isoText(this.#clock.now());
+    return instantText(this.#clock.now());
   }
 }
-
-/** Revoked keys, and those in a rotation's overlap, do not count towards the tier's keys. */
-const countsAsHeld = (key: KeyRecord): boolean =>
-  key.revoked_at === null && key.expires_at === null;
 
 const withKey = (account: AccountRecord, key: KeyRecord): AccountRecord => ({
   ...account,
@@ -323,19 +274,3 @@ const writesOf = (key: KeyRecord, account: AccountRecord): Map<string, object> =
     [keyItem(key.sha256), key],
     [keyIdItem(key.key_id), { sha256: key.sha256 }],
   ]);
-
-/** Whatever is longer than a KEYID may be a key, and is not repeated. */
-function notAKeyId(text: string): InputError {
-  const expected = "expected a KEYID, the first 12 characters of a key (see keys ls)";
-  return new InputError(
-    text.length > 12
-      ? `A text of ${text.length} characters given as a KEYID: ${expected}`
-      : `Key ${quoted(text)}: ${expected}`,
-  );
-}
-
-const isoText = (ms: number): string => new Date(ms).toISOString();
-
-/** A name as a message may hold it; a key given in a name's place is not repeated. */
-const quoted = (text: string): string =>
-  looksLikeKey(text) ? `"${keyIdOf(text)}…"` : JSON.stringify(text);

@@ -8,11 +8,12 @@
  */
 import type { Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./access.ts";
-import { addressSubject } from "./address.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import { addressSubject } from "./address-subject.ts";
+import { isOurs, tell, type Channel } from "./channel.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
-import { INVALID_KEY } from "./records.ts";
+import { INVALID_KEY, STATE_UNAVAILABLE } from "./records.ts";
 import type { StateGatekeeper } from "./state.ts";
 
 /** A worker goes by a verdict for this long without asking again. */
@@ -33,15 +34,6 @@ type Message =
   | { readonly chipboard: "hello" }
   | { readonly chipboard: "state"; readonly healthy: boolean; readonly addressSecret: string };
 
-/** One end of the channel: a ChildProcess or cluster Worker in the primary, `process` in a worker. */
-export interface Channel {
-  send?(message: object, callback?: (error: Error | null) => void): unknown;
-  on(event: "message", listener: (message: unknown) => void): unknown;
-  on(event: "disconnect", listener: () => void): unknown;
-  off(event: "message", listener: (message: unknown) => void): unknown;
-  off(event: "disconnect", listener: () => void): unknown;
-}
-
 /**
  * In the primary: answers a worker's questions until the worker goes, or until the function that is
  * returned is called. Other messages on the channel are left alone.
@@ -49,10 +41,7 @@ export interface Channel {
 export function answerWorker(gatekeeper: StateGatekeeper, worker: Channel): () => void {
   let answers: Answer[] = [];
   let toldHealthy: boolean | null = null;
-  const send = (message: Message): void => {
-    // A worker that is gone needs no answer.
-    worker.send?.(message, () => undefined);
-  };
+  const send = (message: Message): void => tell(worker, message);
   const tellState = (): void => {
     toldHealthy = gatekeeper.healthy;
     const { addressSecret } = gatekeeper;
@@ -171,7 +160,7 @@ class RelayGatekeeper implements Gatekeeper {
       this.#verdicts.set(sha256, { verdict, untilMs: this.#clock.now() + VERDICT_MS });
       return verdict;
     } catch {
-      return { ok: false, code: "state_unavailable" };
+      return STATE_UNAVAILABLE;
     }
   }
 
@@ -187,7 +176,7 @@ class RelayGatekeeper implements Gatekeeper {
   #send(): void {
     const message: Message = { chipboard: "ask", questions: this.#questions };
     this.#questions = [];
-    if (this.#isConnected) this.#channel.send?.(message, () => undefined);
+    if (this.#isConnected) tell(this.#channel, message);
   }
 
   #receive(message: unknown): void {
@@ -219,8 +208,7 @@ function ask(gatekeeper: Gatekeeper, question: Question): MaybePromise<unknown> 
   }
 }
 
-const isMessage = (message: unknown): message is Message =>
-  typeof message === "object" && message !== null && "chipboard" in message;
-
 const primaryGone = (): UnreachableError =>
   new UnreachableError("The process that counts calls for this worker is gone");
+
+const isMessage = (message: unknown): message is Message => isOurs(message);

@@ -7,6 +7,9 @@ import { DatabaseSync } from "node:sqlite";
 import { UnreachableError } from "../errors.ts";
 import { createPrivateFile, isBusy, unfit } from "./sqlite-file.ts";
 
+/**
+ * A lock that is held. `release` is for an end in order; the end of the process releases it, too.
+ */
 export interface ServeLock {
   release(): void;
 }

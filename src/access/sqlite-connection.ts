@@ -7,8 +7,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { reopenStateFile, stateFilePath } from "./sqlite-file.ts";
 
 /** What a look at the file showed. "changed": by another connection, or it is another file. */
-export type CheckResult = "same" | "changed";
+type CheckResult = "same" | "changed";
 
+/** An open connection, or one that waits for the next `check` to open it. */
 export class SqliteConnection {
   readonly #folder: string;
   #database: DatabaseSync | null;
@@ -20,10 +21,6 @@ export class SqliteConnection {
     this.#folder = folder;
     this.#database = database;
     this.#adopt(database);
-  }
-
-  get isOpen(): boolean {
-    return this.#database !== null;
   }
 
   /** The open database. Throws where there is none at the moment. */

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { UnreachableError } from "../errors.ts";
+import { errorCode, reasonOf, UnreachableError } from "../errors.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 1;
@@ -32,6 +32,7 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
+/** The file that holds the state of `folder`. */
 export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
 
 /** Creates a file that only its owner reads, if it is absent; its folder too. */
@@ -41,7 +42,7 @@ export function createPrivateFile(folder: string, path: string): void {
     // Never opened when it exists: closing it here would drop SQLite's locks of this process.
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
-    if (!isErrno(error, "EEXIST")) throw error;
+    if (errorCode(error) !== "EEXIST") throw error;
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
   }
 }
@@ -109,13 +110,9 @@ export const isBusy = (error: unknown): boolean =>
 /** The failure of an SQLite state in one line, as a command reports it. */
 export function unfit(folder: string, cause: unknown): UnreachableError {
   if (cause instanceof UnreachableError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reason}`;
+  const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reasonOf(cause)}`;
   return new UnreachableError(message, [], { cause });
 }
-
-export const isErrno = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
 
 function openExisting(path: string): DatabaseSync {
   const url = pathToFileURL(path);

@@ -2,10 +2,10 @@
  * The state of a folder as one serving process holds it: verdicts remembered, calls counted in
  * memory and written every 100 ms, changes by commands seen within about half a second.
  */
-import type { Clock } from "../clock.ts";
+import { instantText, type Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./access.ts";
-import { addressSubject, createAddressSecret } from "./address.ts";
+import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import { takeServeLock, type ServeLock } from "./serve-lock.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { createStateFile, isBusy, unfit, whenNotBusy } from "./sqlite-file.ts";
@@ -33,7 +33,7 @@ export async function openSqliteGatekeeper(folder: string, clock: Clock): Promis
       return holder === undefined ? "" : ` (${holder})`;
     });
     lock = taken;
-    const serving = `process ${process.pid}, since ${new Date(clock.now()).toISOString()}`;
+    const serving = `process ${process.pid}, since ${instantText(clock.now())}`;
     const keep = database.prepare("INSERT OR IGNORE INTO facts (name, value) VALUES (?, ?)");
     const put = database.prepare("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)");
     await whenNotBusy(() => keep.run("address_secret", createAddressSecret()));

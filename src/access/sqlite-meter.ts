@@ -7,7 +7,7 @@
  * is added to it as soon as the file is read.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Subject, TakeResult } from "./access.ts";
+import type { Subject, TakeResult } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { keptMonths, monthOf } from "./month.ts";
 
@@ -32,6 +32,7 @@ interface Statements {
   readonly forget: StatementSync;
 }
 
+/** The counter of the one process that serves from the state. */
 export class SqliteMeter {
   readonly #current: () => DatabaseSync;
   readonly #failed: (error: unknown) => void;
@@ -46,10 +47,12 @@ export class SqliteMeter {
     this.#failed = failed;
   }
 
+  /** Whether the file lacks calls that were granted. */
   get hasUnwritten(): boolean {
     return this.#unwritten.size > 0;
   }
 
+  /** As Gatekeeper has it, and always at once. */
   take(subject: Subject, limit: number | null, atMs: number): TakeResult {
     const count = this.#count(subject, monthOf(atMs));
     if (limit !== null && count.used >= limit) return { granted: false, used: count.used };
@@ -62,6 +65,7 @@ export class SqliteMeter {
     return { granted: true, used: count.used };
   }
 
+  /** As Gatekeeper has it, and always at once. */
   used(subject: Subject, atMs: number): number {
     return this.#count(subject, monthOf(atMs)).used;
   }

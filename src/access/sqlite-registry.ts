@@ -2,17 +2,12 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { Storage } from "unstorage";
-import type { Subject } from "./access.ts";
-import {
-  createStateFile,
-  emptyState,
-  isErrno,
-  stateFilePath,
-  unfit,
-  whenNotBusy,
-} from "./sqlite-file.ts";
+import { errorCode } from "../errors.ts";
+import { Limiter } from "../limiter.ts";
+import type { Subject } from "./gatekeeper.ts";
+import { createStateFile, emptyState, stateFilePath, unfit, whenNotBusy } from "./sqlite-file.ts";
 import { sqliteStorage } from "./sqlite-storage.ts";
-import type { Change, RegistryState } from "./state.ts";
+import type { Change, RegistryState, StatePurpose } from "./state.ts";
 
 /**
  * Opens the state of `folder`. Where there is none, "change" creates it and "read" sees an empty
@@ -20,7 +15,7 @@ import type { Change, RegistryState } from "./state.ts";
  */
 export async function openSqliteRegistry(
   folder: string,
-  purpose: "read" | "change",
+  purpose: StatePurpose,
 ): Promise<RegistryState> {
   const isAbsent = purpose === "read" && !existsSync(stateFilePath(folder));
   return new SqliteRegistry(folder, isAbsent ? emptyState() : await createStateFile(folder));
@@ -31,7 +26,7 @@ class SqliteRegistry implements RegistryState {
   readonly storage: Storage;
   readonly #database: DatabaseSync;
   /** Changes of this connection, one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Limiter(1);
 
   constructor(folder: string, database: DatabaseSync) {
     this.location = folder;
@@ -40,10 +35,8 @@ class SqliteRegistry implements RegistryState {
     database.exec("PRAGMA synchronous = FULL");
   }
 
-  async change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    const change = this.#last.then(() => this.#changeAlone(plan));
-    this.#last = change.catch(() => undefined);
-    return change;
+  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    return this.#changes.run(() => this.#changeAlone(plan));
   }
 
   async counts(subjects: readonly Subject[], month: string): Promise<number[]> {
@@ -52,12 +45,11 @@ class SqliteRegistry implements RegistryState {
   }
 
   explain(error: unknown): unknown {
-    return isErrno(error, "ERR_SQLITE_ERROR") ? unfit(this.location, error) : error;
+    return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.location, error) : error;
   }
 
-  async close(): Promise<void> {
-    await this.#last;
-    this.#database.close();
+  close(): Promise<void> {
+    return this.#changes.run(async () => this.#database.close());
   }
 
   async #changeAlone<T>(plan: () => Promise<Change<T>>): Promise<T> {

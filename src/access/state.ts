@@ -2,10 +2,14 @@
  * What a driver of the state gives to the parts above it. SQLite and Redis keep the same promises.
  */
 import type { Storage } from "unstorage";
-import type { Gatekeeper, Subject } from "./access.ts";
+import type { Gatekeeper, Subject } from "./gatekeeper.ts";
+
+/** What a command opens a state for: "change" makes what is missing, "read" sees it as empty. */
+export type StatePurpose = "read" | "change";
 
 /** What a change of the registry writes, item by item, and what it hands back. */
 export interface Change<T> {
+  /** By item (records.ts). */
   readonly writes: ReadonlyMap<string, object>;
   readonly result: T;
 }
@@ -14,6 +18,7 @@ export interface Change<T> {
 export interface RegistryState {
   /** For messages: `./state`, `redis://:***@host:6379/0`. */
   readonly location: string;
+  /** Reading, also outside of a change. Writing is for `change` alone. */
   readonly storage: Storage;
 
   /**
@@ -29,6 +34,7 @@ export interface RegistryState {
   /** What the driver threw as an UnreachableError in one line; other errors as they are. */
   explain(error: unknown): unknown;
 
+  /** Waits for the changes under way. */
   close(): Promise<void>;
 }
 

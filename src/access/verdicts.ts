@@ -8,29 +8,25 @@
  * was last known; all others are `state_unavailable`.
  */
 import type { Storage } from "unstorage";
-import type { Clock } from "../clock.ts";
+import { HOUR_MS, type Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise } from "./access.ts";
+import type { KeyVerdict, MaybePromise } from "./gatekeeper.ts";
 import { GenerationCache } from "./generation-cache.ts";
 import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
 import {
-  accountItem,
-  accountRecord,
   holdingOf,
   INVALID_KEY,
   judge,
   keyItem,
-  keyRecord,
-  readRecord,
+  STATE_UNAVAILABLE,
   type Holding,
 } from "./records.ts";
+import { findAccount, findKey } from "./stored-records.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
 const REMEMBERED_MISSES = 10_000;
-const GRACE_MS = 3_600_000;
-
-const UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
+const GRACE_MS = HOUR_MS;
 
 interface Remembered {
   readonly holding: Holding;
@@ -41,11 +37,13 @@ interface Remembered {
 
 /** How the driver's state is doing, as the verdicts need to know and to tell. */
 export interface Reachability {
+  /** False from a failure until the driver finds the state in order. */
   readonly healthy: boolean;
   /** A look-up failed with `error`. */
   failed(error: unknown): void;
 }
 
+/** What one process remembers of keys; it asks the state for what it does not. */
 export class Verdicts {
   readonly #storage: Storage;
   readonly #clock: Clock;
@@ -125,22 +123,16 @@ export class Verdicts {
   }
 
   async #holding(sha256: string): Promise<Holding | null> {
-    const keyName = keyItem(sha256);
-    const key = readRecord(keyRecord, keyName, await this.#storage.getItem(keyName));
+    const key = await findKey(this.#storage, sha256);
     if (key === null) return null;
-    const accountName = accountItem(key.account);
-    const account = readRecord(
-      accountRecord,
-      accountName,
-      await this.#storage.getItem(accountName),
-    );
+    const account = await findAccount(this.#storage, key.account);
     if (account !== null) return holdingOf(key, account);
-    throw new DamageError(`State record "${keyName}" names an account that is not there`);
+    throw new DamageError(`State record "${keyItem(sha256)}" names an account that is not there`);
   }
 
   #lastKnown(sha256: string, nowMs: number): KeyVerdict {
     const known = this.#known.get(sha256);
-    if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return UNAVAILABLE;
+    if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return STATE_UNAVAILABLE;
     return judge(known.holding, nowMs);
   }
 }

@@ -1,14 +1,11 @@
 import { Argument, Command, type Option } from "commander";
+import type { accountView } from "../access/account-view.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
+import { examples } from "./every-command.ts";
 import { wholeNumber } from "./option-values.ts";
-import { examples, jsonOption, stateOption } from "./state-options.ts";
-
-interface StateOptions {
-  readonly state: string;
-  readonly json?: true;
-}
+import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface AddOptions extends StateOptions {
   readonly tier: KeyTierName;
@@ -28,41 +25,37 @@ export function accountsCommand(): Command {
     "after",
     examples("accounts add acme --tier starter", "accounts ls"),
   );
-  accounts
-    .command("add")
-    .description("add an account")
-    .addArgument(nameArgument())
-    .addOption(tierOption().makeOptionMandatory())
-    .addOption(trialDaysOption())
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(
+    accounts
+      .command("add")
+      .description("add an account")
+      .addArgument(nameArgument())
+      .addOption(tierOption().makeOptionMandatory())
+      .addOption(trialDaysOption()),
+  )
     .addHelpText("after", examples("accounts add acme --tier starter --trial-days 14"))
     .action(add);
-  accounts
-    .command("ls")
-    .description("list the accounts")
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(accounts.command("ls").description("list the accounts"))
     .addHelpText("after", examples("accounts ls --json"))
     .action(list);
-  accounts
-    .command("show")
-    .description("show an account with its keys")
-    .addArgument(nameArgument())
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(
+    accounts
+      .command("show")
+      .description("show an account with its keys")
+      .addArgument(nameArgument()),
+  )
     .addHelpText("after", examples("accounts show acme"))
     .action(show);
-  accounts
-    .command("set")
-    .description("change an account's tier (which ends a trial) or trial, suspend or resume it")
-    .addArgument(nameArgument())
-    .addOption(tierOption())
-    .addOption(trialDaysOption())
-    .addOption(setting("--suspend", "refuse all its keys").conflicts("resume"))
-    .addOption(setting("--resume", "accept its keys again"))
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(
+    accounts
+      .command("set")
+      .description("change an account's tier (which ends a trial) or trial, suspend or resume it")
+      .addArgument(nameArgument())
+      .addOption(tierOption())
+      .addOption(trialDaysOption())
+      .addOption(setting("--suspend", "refuse all its keys").conflicts("resume"))
+      .addOption(setting("--resume", "accept its keys again")),
+  )
     .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))
     .action(change);
   return accounts;
@@ -78,8 +71,7 @@ async function add(name: string, options: AddOptions): Promise<void> {
   );
   const view = accountView(account, clock.now());
   if (options.json) return printJson(view);
-  const trial = view.trial === null ? "" : `, on trial until ${view.trial.lapses_at}`;
-  printLine(`Added account ${name} (${account.tier}${trial}).`);
+  printLine(`Added account ${name} (${tierText(view)}).`);
 }
 
 async function list(options: StateOptions): Promise<void> {
@@ -146,9 +138,11 @@ async function change(name: string, options: SetOptions): Promise<void> {
   );
   const view = accountView(account, clock.now());
   if (options.json) return printJson(view);
-  const trial = view.trial === null ? "" : `, on trial until ${view.trial.lapses_at}`;
-  printLine(`Account ${name}: ${account.tier}${trial}${account.suspended ? ", suspended" : ""}.`);
+  printLine(`Account ${name}: ${tierText(view)}${account.suspended ? ", suspended" : ""}.`);
 }
+
+const tierText = ({ tier, trial }: ReturnType<typeof accountView>): string =>
+  tier + (trial === null ? "" : `, on trial until ${trial.lapses_at}`);
 
 const nameArgument = (): Argument =>
   new Argument("<name>", "1 to 63 of a-z, 0-9, '.', '_' and '-'");

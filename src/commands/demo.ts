@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { clockFromEnvironment } from "../config.ts";
+import { examples } from "./every-command.ts";
 import { serve, withServeOptions, type ServeOptions } from "./serve.ts";
-import { examples } from "./state-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 /** `demo`: publish the demonstration market up to now, make keys, and serve it. */

@@ -2,17 +2,12 @@ import { Command } from "commander";
 import type { keyView } from "../access/account-view.ts";
 import type { KeyRecord } from "../access/records.ts";
 import type { Registry } from "../access/registry.ts";
+import { DAY_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
+import { examples } from "./every-command.ts";
 import { durationMs, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
-import { examples, jsonOption, stateOption } from "./state-options.ts";
-
-const DAY_MS = 24 * 3_600_000;
-
-interface StateOptions {
-  readonly state: string;
-  readonly json?: true;
-}
+import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface CreateOptions extends StateOptions {
   readonly label?: string;
@@ -29,21 +24,21 @@ export function keysCommand(): Command {
     "after",
     examples("keys create acme --label ci", "keys ls acme"),
   );
-  keys
-    .command("create")
-    .description("create a key and print it, this once")
-    .argument("<account>", "whose key it is")
-    .addOption(setting("--label <text>", "what the key is for", label))
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(
+    keys
+      .command("create")
+      .description("create a key and print it, this once")
+      .argument("<account>", "whose key it is")
+      .addOption(setting("--label <text>", "what the key is for", label)),
+  )
     .addHelpText("after", examples("keys create acme --label ci"))
     .action(create);
-  keys
-    .command("ls")
-    .description("list the keys of an account, or of all")
-    .argument("[account]", "whose keys")
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(
+    keys
+      .command("ls")
+      .description("list the keys of an account, or of all")
+      .argument("[account]", "whose keys"),
+  )
     .addHelpText("after", examples("keys ls acme", "keys ls --json"))
     .action(list);
   const change = (
@@ -52,12 +47,12 @@ export function keysCommand(): Command {
     done: string,
     work: (registry: Registry, keyId: string) => Promise<KeyRecord>,
   ): Command =>
-    keys
-      .command(name)
-      .description(description)
-      .argument("<keyid>", "the first 12 characters of the key")
-      .addOption(stateOption())
-      .addOption(jsonOption())
+    withStateOptions(
+      keys
+        .command(name)
+        .description(description)
+        .argument("<keyid>", "the first 12 characters of the key"),
+    )
       .addHelpText("after", examples(`keys ${name} cbk_1a2B3c4D`))
       .action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
   change("suspend", "refuse a key until it is resumed", "Suspended", (registry, keyId) =>
@@ -69,19 +64,19 @@ export function keysCommand(): Command {
   change("revoke", "refuse a key for good", "Revoked", (registry, keyId) =>
     registry.revokeKey(keyId),
   );
-  keys
-    .command("rotate")
-    .description("create a key in place of another, which goes on for a while")
-    .argument("<keyid>", "the first 12 characters of the key to replace")
-    .addOption(
-      setting(
-        "--overlap <duration>",
-        "how long the old key goes on: 30m, 24h, 7d, or 0",
-        durationMs("h", 0, 365 * DAY_MS),
-      ).default(DAY_MS, "24h"),
-    )
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  withStateOptions(
+    keys
+      .command("rotate")
+      .description("create a key in place of another, which goes on for a while")
+      .argument("<keyid>", "the first 12 characters of the key to replace")
+      .addOption(
+        setting(
+          "--overlap <duration>",
+          "how long the old key goes on: 30m, 24h, 7d, or 0",
+          durationMs("h", 0, 365 * DAY_MS),
+        ).default(DAY_MS, "24h"),
+      ),
+  )
     .addHelpText("after", examples("keys rotate cbk_1a2B3c4D --overlap 24h"))
     .action(rotate);
   return keys.addCommand(signingCommand());

@@ -4,10 +4,12 @@
  * this, also where it only prints its help.
  */
 import { InvalidArgumentError } from "commander";
+import { DAY_MS, HOUR_MS } from "../clock.ts";
 
+/** Makes an option's value of its text. Throws InvalidArgumentError, which commander reports. */
 export type OptionParser<T> = (text: string) => T;
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;
 type Unit = keyof typeof UNIT_MS;
 
 const DURATION = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/;

@@ -5,6 +5,8 @@ import { USUAL_LIMITS } from "../feed/gates.ts";
 import { MAX_CARRY_DAYS } from "../market/contract.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
+import { notWritable } from "./option-files.ts";
 import { lineOfText, parsedBy, wholeNumber, type OptionParser } from "./option-values.ts";
 import {
   publishingKeysFrom,
@@ -12,10 +14,9 @@ import {
   verifyKeyOption,
   type PublishingKeyOptions,
 } from "./signing-options.ts";
-import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
-interface PublishOptions extends StoreOptions, PublishingKeyOptions {
+interface PublishOptions extends StoreOptions, PublishingKeyOptions, JsonOption {
   readonly catalog?: string;
   readonly quotes?: readonly string[];
   readonly closes?: readonly string[];
@@ -29,7 +30,6 @@ interface PublishOptions extends StoreOptions, PublishingKeyOptions {
   readonly maxCarryDays: number;
   readonly acceptMoves?: true;
   readonly allowSparse?: true;
-  readonly json?: true;
 }
 
 /** `publish`: make a session's snapshot out of feeds and put it at the head. */
@@ -163,14 +163,7 @@ async function openSummary(
       close: () => file.close(),
     };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new InputError(
-      `--summary ${JSON.stringify(path)}: expected a file to write (${reason})`,
-      [],
-      {
-        cause,
-      },
-    );
+    throw notWritable("--summary", path, cause);
   }
 }
 

@@ -1,16 +1,18 @@
 import { Command } from "commander";
+import { HOUR_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
+import { examples, jsonOption } from "./every-command.ts";
 import { durationMs, oneOf, wholeNumber } from "./option-values.ts";
 import { logOptions, openFiles, startOne, startSeveral } from "./serving.ts";
 import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
-import { examples, jsonOption, stateOption } from "./state-options.ts";
+import { stateOption, type StateOptions } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
-const HOUR_MS = 3_600_000;
-
-export interface ServeOptions extends StoreOptions, VerifyKeyOptions {
-  readonly state: string;
+/**
+ * What the options of serving give. `poll` and `grace` are in milliseconds, `trustProxy` in hops.
+ */
+export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptions {
   readonly host: string;
   readonly port: number;
   readonly metricsPort: number | "off";
@@ -23,7 +25,6 @@ export interface ServeOptions extends StoreOptions, VerifyKeyOptions {
   readonly workers: number;
   readonly logLevel: LogLevel;
   readonly logRequests: RequestLog;
-  readonly json?: true;
 }
 
 /** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */

@@ -9,6 +9,7 @@ import type { LogOptions } from "../proxy/log-options.ts";
 import type { ProxyOptions, RunningProxy } from "../proxy/server.ts";
 import { scriptBeside } from "../script.ts";
 import type { ServeOptions } from "./serve.ts";
+import { readable } from "./option-files.ts";
 import { verifyKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
@@ -29,6 +30,7 @@ export async function openFiles(options: ServeOptions): Promise<Files> {
   return { tls, verifyKeys, store: await storeFromOptions(options) };
 }
 
+/** What the options say of the log. */
 export const logOptions = ({ logLevel, logRequests }: ServeOptions): LogOptions => ({
   level: logLevel,
   requests: logRequests,
@@ -89,15 +91,7 @@ async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<ProxyOptions[
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new InputError("--tls-cert and --tls-key belong together: give both, or none");
   }
-  const read = async (option: string, file: string): Promise<Buffer> => {
-    try {
-      return await readFile(file);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new InputError(`${option} ${JSON.stringify(file)}: cannot be read: ${reason}`, [], {
-        cause,
-      });
-    }
-  };
+  const read = (option: string, file: string): Promise<Buffer> =>
+    readable(`${option} ${JSON.stringify(file)}`, () => readFile(file));
   return { cert: await read("--tls-cert", tlsCert), key: await read("--tls-key", tlsKey) };
 }

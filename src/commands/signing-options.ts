@@ -9,19 +9,23 @@ import {
   type SigningKey,
   type VerifyKey,
 } from "../snapshot/signing-key.ts";
+import { readable } from "./option-files.ts";
 
 /** Bits of a file's mode that let its group, and everybody, at it. */
 const GROUP_AND_OTHERS = 0o077;
 const OTHERS = 0o007;
 
+/** What `--verify-key` gives: the path of a file. */
 export interface VerifyKeyOptions {
   readonly verifyKey?: string;
 }
 
+/** What the options of signing give: paths of files. */
 export interface PublishingKeyOptions extends VerifyKeyOptions {
   readonly signKey?: string;
 }
 
+/** `--sign-key`, for the one command that makes signatures. */
 export const signKeyOption = (): Option =>
   setting("--sign-key <file>", "sign the snapshot with this private key (Ed25519, PEM)");
 
@@ -86,14 +90,4 @@ async function requirePrivate(file: FileHandle, path: string, where: string): Pr
     `${where} can be read by others (mode ${found}): expected 0600; ` +
       `chmod 600 ${JSON.stringify(path)}`,
   );
-}
-
-async function readable(where: string, read: () => Promise<string>): Promise<string> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (cause instanceof InputError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new InputError(`${where}: cannot be read: ${reason}`, [], { cause });
-  }
 }

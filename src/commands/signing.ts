@@ -1,12 +1,12 @@
 import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
 import { setting } from "../config.ts";
-import { ConflictError, InputError } from "../errors.ts";
-import { examples, jsonOption } from "./state-options.ts";
+import { ConflictError, errorCode } from "../errors.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
+import { notWritable } from "./option-files.ts";
 
-interface SigningOptions {
+interface SigningOptions extends JsonOption {
   readonly out: string;
-  readonly json?: true;
 }
 
 /** `keys signing`: make the pair of keys that snapshots are signed and verified with. */
@@ -66,14 +66,9 @@ async function createFile(path: string, text: string, mode: number): Promise<voi
       await file.close();
     }
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "EEXIST") {
+    if (errorCode(cause) === "EEXIST") {
       throw new ConflictError(`${path} is there already; a key is never overwritten: name another`);
     }
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new InputError(
-      `--out ${JSON.stringify(path)}: expected a file to write (${reason})`,
-      [],
-      { cause },
-    );
+    throw notWritable("--out", path, cause);
   }
 }

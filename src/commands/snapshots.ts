@@ -4,14 +4,12 @@ import { clockFromEnvironment, setting } from "../config.ts";
 import { counted } from "../counted.ts";
 import { DamageError } from "../errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
-import { examples, jsonOption } from "./state-options.ts";
 import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
 
-interface SnapshotOptions extends StoreOptions {
-  readonly json?: true;
-}
+type SnapshotOptions = StoreOptions & JsonOption;
 
 const REFERENCES =
   "\nA snapshot is named by head, head~1 (the publication before), its session (2026-11-21T00Z: the\nlast published revision) or session and revision (2026-11-21T00Z/r1).";

@@ -1,13 +1,17 @@
-import type { Option } from "commander";
+/** The options of every command that knows accounts, keys and counts. */
+import type { Command, Option } from "commander";
 import { setting } from "../config.ts";
+import { jsonOption, type JsonOption } from "./every-command.ts";
 
-/** `--state`, shared by every command that knows accounts, keys and counts. */
+/** What they give. */
+export interface StateOptions extends JsonOption {
+  readonly state: string;
+}
+
+/** `--state`: where accounts, keys and counts are. */
 export const stateOption = (): Option =>
   setting("--state <location>", "a folder, or redis://[:password@]host:port/db").default("./state");
 
-/** `--json`: machine-readable output. */
-export const jsonOption = (): Option => setting("--json", "print JSON");
-
-/** Examples below a command's help. */
-export const examples = (...lines: string[]): string =>
-  `\nExamples:\n${lines.map((line) => `  $ chipboard ${line}`).join("\n")}`;
+/** Adds `--state` and `--json`. */
+export const withStateOptions = (command: Command): Command =>
+  command.addOption(stateOption()).addOption(jsonOption());

@@ -5,6 +5,7 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 
+/** What the options of withStoreOptions give. */
 export interface StoreOptions {
   readonly store: string;
   readonly s3Endpoint?: string;

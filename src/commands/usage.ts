@@ -1,23 +1,16 @@
 import { Command } from "commander";
 import { clockFromEnvironment } from "../config.ts";
-import { examples, jsonOption, stateOption } from "./state-options.ts";
-
-interface UsageOptions {
-  readonly state: string;
-  readonly json?: true;
-}
+import { examples } from "./every-command.ts";
+import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 /** `usage [ACCOUNT]`: calls in the current month. */
 export function usageCommand(): Command {
-  return new Command("usage")
-    .argument("[account]", "one account; all without")
-    .addOption(stateOption())
-    .addOption(jsonOption())
+  return withStateOptions(new Command("usage").argument("[account]", "one account; all without"))
     .addHelpText("after", examples("usage", "usage acme --json"))
     .action(usage);
 }
 
-async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
+async function usage(account: string | undefined, options: StateOptions): Promise<void> {
   const { withRegistry } = await import("../access/open-state.ts");
   const { usageView } = await import("../access/account-view.ts");
   const { redactedUrl } = await import("../access/redact.ts");

@@ -6,11 +6,14 @@ import { parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./board.ts";
+import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./stored-payloads.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
+/** From an older snapshot to a newer one. Contracts are named by id. */
 export interface Comparison {
+  /** On the newer board only, in its order. */
   readonly added: readonly string[];
+  /** On the older board only. */
   readonly removed: readonly string[];
   /** By the size of the move, largest first. */
   readonly repriced: readonly {
@@ -28,6 +31,7 @@ export interface Comparison {
   }[];
   /** Corrections that the newer one lists and the older one does not. */
   readonly corrected: readonly Correction[];
+  /** Composite levels are of two sessions, each against its own base. */
   readonly index: {
     readonly old_level: Decimal | null;
     readonly new_level: Decimal | null;
@@ -36,6 +40,10 @@ export interface Comparison {
   };
 }
 
+/**
+ * Compares boards, indices, catalogs and corrections. Throws DamageError where a file of either is
+ * not as its manifest says.
+ */
 export async function compareSnapshots(
   store: ObjectStore,
   before: FoundSnapshot,

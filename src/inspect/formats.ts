@@ -2,12 +2,11 @@
 import { parse } from "csv-parse/sync";
 import { BOARDS, type Board } from "../market/contract.ts";
 import { TIERS, type TierName } from "../market/tier.ts";
-import { COLUMNS, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
-import { SHEET_NAMES } from "../render/workbook.ts";
+import { COLUMNS, SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { readBoard, type StoredRecord } from "./board.ts";
+import { readBoard, type StoredRecord } from "./stored-payloads.ts";
 import type { FoundSnapshot } from "./reference.ts";
 import { sheetRows } from "./sheets.ts";
 

@@ -9,7 +9,7 @@ import { isSame } from "./reference.ts";
 
 const MANIFESTS_AT_ONCE = 16;
 
-export interface ListedPublication {
+interface ListedPublication {
   readonly kind: "publication";
   readonly publication: Publication;
   readonly what: "publish" | "revise" | "rollback";
@@ -22,13 +22,15 @@ export interface ListedPublication {
  * Sessions that nobody published, `from` to `to`, both included. "due": the one that the clock is
  * in; it can still come in time.
  */
-export interface MissedSessions {
+interface MissedSessions {
   readonly kind: "missed" | "due";
   readonly from: Session;
   readonly to: Session;
 }
 
+/** The log, newest first. */
 export interface Listing {
+  /** Publications, and the sessions missed between them. */
   readonly rows: readonly (ListedPublication | MissedSessions)[];
   /** Entries of the log that are older than those listed. */
   readonly older: number;

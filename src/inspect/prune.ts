@@ -6,7 +6,7 @@
  * entry in the log; what no publication names is as old as its files. What goes is marked first
  * (see marks.ts) and looked at again: whoever comes later keeps away from it.
  */
-import type { Clock } from "../clock.ts";
+import { DAY_MS, HOUR_MS, type Clock } from "../clock.ts";
 import { ConflictError, DamageError } from "../errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { MARK_HEEDED_MS, sweepMarks, wantedSince, whileCondemned } from "../snapshot/marks.ts";
@@ -24,17 +24,19 @@ import {
 } from "../store/paths.ts";
 import { isSame, requirePruned } from "./reference.ts";
 
-const DAY_MS = 24 * 3_600_000;
-const YOUNG_MS = 3_600_000;
+const YOUNG_MS = HOUR_MS;
 const DELETES_AT_ONCE = 16;
 /** A prune stops in good time before its mark lapses. */
-const REMOVAL_MS_MAX = MARK_HEEDED_MS - 600_000;
+const REMOVAL_MAX_MS = MARK_HEEDED_MS - 600_000;
 
+/** What went, or would go. */
 export interface Pruning {
   /** Snapshots that go, or would; orphans are those that no publication names. */
   readonly snapshots: readonly { readonly name: string; readonly orphan: boolean }[];
+  /** Keys in the store. */
   readonly ledgerParts: readonly string[];
   readonly objects: number;
+  /** Stored size of those objects. */
   readonly bytes: number;
   /** Snapshots that stay. */
   readonly kept: number;
@@ -96,7 +98,7 @@ async function remove(
   first: Survey,
   fileClock: Clock,
 ): Promise<Survey> {
-  const untilMs = fileClock.now() + REMOVAL_MS_MAX;
+  const untilMs = fileClock.now() + REMOVAL_MAX_MS;
   const removeOne = async (key: string): Promise<void> => {
     if (fileClock.now() < untilMs) return store.delete(key);
     throw new ConflictError(

@@ -14,15 +14,17 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 
+/** A snapshot that is in the store, its manifest proven by the log where the log names it. */
 export interface FoundSnapshot {
   readonly name: SnapshotName;
   readonly manifest: Manifest;
+  /** Hex, of the bytes as they are stored. */
   readonly manifestSha256: string;
   /** The last log entry that names it; null where none does. */
   readonly publication: Publication | null;
 }
 
-export const REFERENCE_HELP =
+const REFERENCE_HELP =
   "head, head~1 (the publication before), a session such as 2026-11-21T00Z, or 2026-11-21T00Z/r1";
 
 /**
@@ -56,6 +58,7 @@ export async function requirePruned(
   throw new DamageError(`${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing`);
 }
 
+/** Whether both name one snapshot. */
 export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>
   a.session === b.session && a.revision === b.revision;
 

@@ -1,5 +1,5 @@
 /** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
-import type { Clock } from "../clock.ts";
+import { instantText, type Clock } from "../clock.ts";
 import { ConflictError, DamageError } from "../errors.ts";
 import { condemnedSince, whileWanted } from "../snapshot/marks.ts";
 import { appendPublication, readHead, type Publication } from "../snapshot/publication-log.ts";
@@ -9,7 +9,9 @@ import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
 import { damagesOf } from "./verify.ts";
 
+/** What came of a rollback. */
 export interface Rollback {
+  /** "unchanged": it is the head already, and nothing was appended. */
   readonly outcome: "rolled_back" | "unchanged";
   readonly snapshot: FoundSnapshot;
   /** The head's entry after it. */
@@ -44,7 +46,7 @@ export async function rollBack(
     session: snapshot.name.session,
     revision: snapshot.name.revision,
     reason,
-    at: new Date(clock.now()).toISOString(),
+    at: instantText(clock.now()),
     manifest_sha256: snapshot.manifestSha256,
   };
   await store.prove();

@@ -7,14 +7,18 @@ import { readSignature } from "../snapshot/signature.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
-import { readBoard, readIndex, recordsOfBoard } from "./board.ts";
+import { readBoard, readIndex, recordsOfBoard } from "./stored-payloads.ts";
 import { findSnapshot } from "./reference.ts";
 
 const MOVES_SHOWN = 10;
 
+/** A snapshot in a few facts. Numbers of the board and the index are digits. */
 export interface Description {
+  /** `2026-11-21T00Z/r1`. */
   readonly snapshot: string;
+  /** With the store's location before it. */
   readonly folder: string;
+  /** The last entry of the log that names it; null where none does. */
   readonly publication: {
     readonly number: number;
     readonly action: Publication["action"];
@@ -23,6 +27,7 @@ export interface Description {
     readonly at: string;
   } | null;
   readonly index: { level: string | null; chg_24h_pct: string | null; chg_30d_pct: string | null };
+  /** Within 24 hours, largest first; at most MOVES_SHOWN. */
   readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[];
   readonly breaks: readonly { id: string; session_utc: string; reason: string }[];
   /** Whether there is a signature; whether it is right and by whom only `verify` can tell. */
@@ -30,6 +35,10 @@ export interface Description {
   readonly manifest: Omit<Manifest, "files" | "ledger">;
 }
 
+/**
+ * Throws InputError where `reference` means no stored snapshot, DamageError where it cannot be
+ * read.
+ */
 export async function describeSnapshot(
   store: ObjectStore,
   reference: string,

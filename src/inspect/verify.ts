@@ -3,7 +3,7 @@
  * its signature, the ledger's parts, and the formats of each tier against each other. Findings are
  * collected, not thrown.
  */
-import { ChipboardError } from "../errors.ts";
+import { DamageError } from "../errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
@@ -27,6 +27,7 @@ import { findSnapshot, isSame, requirePruned, type FoundSnapshot } from "./refer
 
 const READS_AT_ONCE = 16;
 
+/** What was checked, and what was found. */
 export interface Verification {
   /** Snapshots checked, in the order of the log. */
   readonly checked: readonly SnapshotName[];
@@ -34,7 +35,9 @@ export interface Verification {
   readonly pruned: readonly SnapshotName[];
   /** The fingerprint of who signed each snapshot checked; empty where no keys were given. */
   readonly signatures: readonly { readonly snapshot: string; readonly fingerprint: string }[];
+  /** Objects read: files of snapshots, and parts of the ledger once each. */
   readonly files: number;
+  /** Their stored size. */
   readonly bytes: number;
   /** One line each; empty where everything is right. */
   readonly damages: readonly string[];
@@ -107,7 +110,7 @@ class VerifyRun implements Verification {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ChipboardError) || error.exitCode !== 6) throw error;
+      if (!(error instanceof DamageError)) throw error;
       this.damages.push(error.message);
       return null;
     }

@@ -9,6 +9,7 @@ import type { Rollback } from "./rollback.ts";
 import type { Description } from "./show.ts";
 import type { Verification } from "./verify.ts";
 
+/** `snapshots ls --json`. */
 export const listingView = ({ rows, older }: Listing): object => ({
   older,
   publications: rows.map((row) =>
@@ -29,6 +30,7 @@ export const listingView = ({ rows, older }: Listing): object => ({
   ),
 });
 
+/** `snapshots show --json`. */
 export const descriptionView = (description: Description): object => ({
   ...description,
   index: {
@@ -43,6 +45,7 @@ export const descriptionView = (description: Description): object => ({
   })),
 });
 
+/** `snapshots diff --json`. */
 export const comparisonView = (
   found: Comparison,
   before: SnapshotName,
@@ -72,6 +75,7 @@ export const comparisonView = (
   },
 });
 
+/** `snapshots verify --json`. */
 export const verificationView = ({
   checked,
   pruned,
@@ -89,6 +93,7 @@ export const verificationView = ({
   damages,
 });
 
+/** `snapshots rollback --json`. */
 export const rollbackView = ({ outcome, snapshot, publication, before }: Rollback): object => ({
   outcome,
   snapshot: snapshotText(snapshot.name),
@@ -97,6 +102,7 @@ export const rollbackView = ({ outcome, snapshot, publication, before }: Rollbac
   before: snapshotText(before),
 });
 
+/** `snapshots prune --json`. */
 export const pruningView = (pruning: Pruning, dryRun: boolean): object => ({
   dry_run: dryRun,
   snapshots: pruning.snapshots,

@@ -11,6 +11,7 @@ import type { Verification } from "./verify.ts";
 
 const ROWS_SHOWN = 20;
 
+/** `snapshots ls`: a table, a row for each publication and for each run of missed sessions. */
 export function printListing({ rows, older }: Listing, location: string): void {
   if (rows.length === 0) return printLine(`Nothing is published in ${location}.`);
   const columns = [
@@ -50,6 +51,7 @@ export function printListing({ rows, older }: Listing, location: string): void {
   if (older > 0) printLine(`and ${older} older; --all shows them`);
 }
 
+/** `snapshots show`: facts, then tables of what is out of the ordinary. */
 export function printDescription(description: Description): void {
   const { manifest, publication, index } = description;
   const { counts } = manifest;
@@ -111,6 +113,7 @@ export function printDescription(description: Description): void {
   );
 }
 
+/** `snapshots diff`. Lists are cut after ROWS_SHOWN; `--json` has them whole. */
 export function printComparison(
   found: Comparison,
   before: SnapshotName,
@@ -150,6 +153,7 @@ export function printComparison(
   );
 }
 
+/** `snapshots verify`, where nothing is damaged. */
 export function printVerification(found: Verification): void {
   const { checked, pruned, signatures, files, bytes } = found;
   const snapshots =
@@ -162,6 +166,7 @@ export function printVerification(found: Verification): void {
   if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
 }
 
+/** `snapshots rollback`, and what follows from it. */
 export function printRollback({ outcome, snapshot, publication, before }: Rollback): void {
   const name = snapshotText(snapshot.name);
   if (outcome === "unchanged") return printLine(`Nothing to do: ${name} is the head`);
@@ -171,6 +176,7 @@ export function printRollback({ outcome, snapshot, publication, before }: Rollba
   printLine(`Proxies follow with their next poll; the next publish goes on from ${name}.`);
 }
 
+/** `snapshots prune`. */
 export function printPruning(pruning: Pruning, dryRun: boolean): void {
   const { snapshots, ledgerParts, objects, bytes, kept } = pruning;
   section(

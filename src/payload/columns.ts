@@ -6,6 +6,7 @@
  * Values are canonical text: decimals without exponent or trailing zeros, dates `YYYY-MM-DD`,
  * instants ISO 8601 with milliseconds, null for "there is none".
  */
+import type { Board } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionUtc, type Session } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
@@ -203,6 +204,12 @@ export const RECORD_COLUMNS: readonly Column[] = RECORD_FIELDS.map((field) => {
   if (column === undefined) throw new Error(`No column holds the field ${field}`);
   return column;
 });
+
+/** The workbook's sheet of each board. */
+export const SHEET_NAMES: { readonly [B in Board]: string } = {
+  memory: "Memory",
+  semiconductor: "Semiconductor",
+};
 
 /** The columns of a sheet, in the order of the CSV. */
 export const WORKBOOK_COLUMNS: readonly Column[] = (COLUMNS as readonly Column[]).filter(

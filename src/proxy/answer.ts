@@ -1,18 +1,19 @@
 /** From a request to what is answered: who asks, what they get, and the note made of it. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
-import type { MaybePromise } from "../access/access.ts";
+import type { MaybePromise } from "../access/gatekeeper.ts";
 import { addressOf, identify, type Caller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { shortened } from "./client-address.ts";
 import { decide, type Exchange, type Outcome, type Sources } from "./decide.ts";
 import type { Logger } from "./log.ts";
-import { remaining } from "./meter.ts";
+import { remaining } from "./quota.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import { parseQuery } from "./parameters.ts";
 import { problemReply, type Reply } from "./reply.ts";
 import { findRoute, splitTarget } from "./routes.ts";
 
+/** What an answer needs besides its sources. */
 export interface AnswerOptions extends Sources {
   readonly clock: Clock;
   readonly log: Logger;
@@ -53,6 +54,7 @@ function answerCaller(
   return recorded(options, exchange, startedAt, answered);
 }
 
+/** The 500. Its cause is in the log only. */
 export const internalProblem = (): Reply =>
   problemReply("internal", "The service failed to answer; this is logged.");
 

@@ -13,12 +13,12 @@ import {
 import { H3, type H3Event } from "h3";
 import { toNodeHandler } from "h3/node";
 import { FastResponse } from "srvx";
-import type { MaybePromise } from "../access/access.ts";
+import type { MaybePromise } from "../access/gatekeeper.ts";
 import { answer, internalProblem, type Answer, type AnswerOptions } from "./answer.ts";
 import { chain } from "./chain.ts";
 import { headerPairs, keptOpen, writeHeader, type HeaderText } from "./header-text.ts";
 
-export interface AppOptions extends AnswerOptions {
+interface AppOptions extends AnswerOptions {
   /** A connection that takes nothing of its answer for so long is closed. */
   readonly stalledMs: number;
   /** An idle connection is kept open for so long. */

@@ -1,6 +1,7 @@
 /** Who sent a request: which header fields count as a key, and what the key is worth. */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/access.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/gatekeeper.ts";
+import { KEY_PREFIX } from "../access/key.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
@@ -12,18 +13,20 @@ export interface Caller {
   readonly tier: Tier | null;
   /** Whom calls are counted for; null where the key names no account. */
   readonly subject: Subject | null;
+  /** Null for a caller let in. */
   readonly refusal: Refusal | null;
 }
 
+/** Why a key is refused; also the code of the problem. */
 export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
 
 /** A caller let in. */
 export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: Subject };
 
+/** Whether the caller is let in, with a key or without. */
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
-const KEY_PREFIX = "cbk_";
 const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
 
@@ -33,7 +36,7 @@ const NO_KEY_AT_ALL = "";
  * scheme, or two Authorization fields, are a key that is not valid rather than none: the caller
  * meant to send one and must not silently get the free slice.
  */
-export function presentedKey(request: IncomingMessage): string | null {
+function presentedKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     if (isRepeated(request.rawHeaders, "authorization")) return NO_KEY_AT_ALL;

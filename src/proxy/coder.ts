@@ -18,6 +18,7 @@ const OLD_MB = 64;
 /** A body's forms that are smaller than it. */
 export type CodedForms = ReadonlyMap<Coding, Buffer>;
 
+/** What the thread sends back for a body: both forms, whether smaller or not. */
 export interface CodedMessage {
   readonly br: Uint8Array;
   readonly gzip: Uint8Array;

@@ -10,6 +10,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { Server as NetServer, type Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
+/** The open connections of one server. */
 export class Connections {
   readonly #server: Server;
   /** The newest answer begun on each open connection; null before the first. */

@@ -2,12 +2,16 @@
 
 export type Coding = "br" | "gzip" | "identity";
 
+/** A strong entity tag (RFC 9110, 8.8.3) of what `root` stands for: another for each coding. */
+export const etagOf = (root: string, coding: Coding): string =>
+  `"${root}${coding === "identity" ? "" : `-${coding}`}"`;
+
 /** What the proxy makes, best first. */
 const MADE = ["br", "gzip"] as const;
 
 /** Headers whose reading is remembered: clients send a few dozen different ones. */
 const REMEMBERED_HEADERS = 256;
-const REMEMBERED_CHARACTERS_MAX = 256;
+const REMEMBERED_MAX_CHARACTERS = 256;
 const orders = new Map<string, readonly Coding[]>();
 
 /**
@@ -23,7 +27,7 @@ export function chooseCoding(
   let order = orders.get(acceptEncoding);
   if (order === undefined) {
     order = orderOf(acceptEncoding);
-    if (acceptEncoding.length <= REMEMBERED_CHARACTERS_MAX) {
+    if (acceptEncoding.length <= REMEMBERED_MAX_CHARACTERS) {
       if (orders.size >= REMEMBERED_HEADERS) orders.clear();
       orders.set(acceptEncoding, order);
     }

@@ -4,26 +4,26 @@
  * function is made.
  */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, MaybePromise, TakeResult } from "../access/access.ts";
+import type { Gatekeeper, MaybePromise, TakeResult } from "../access/gatekeeper.ts";
 import type { AdmittedCaller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { isNotModified } from "./conditional.ts";
 import type { Outcome } from "./decide.ts";
 import { nextChangeMs } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
-import { quotaExceeded, remainingAfter } from "./meter.ts";
+import { quotaExceeded, remainingAfter } from "./quota.ts";
 import type { Representation } from "./prepared-file.ts";
 import type { HeaderText } from "./header-text.ts";
 import type { Reply } from "./reply.ts";
 
-const MAX_AGE_SECONDS_MAX = 60;
+const LONGEST_AGE_SECONDS = 60;
 const CACHE_CONTROL = Array.from(
-  { length: MAX_AGE_SECONDS_MAX + 1 },
+  { length: LONGEST_AGE_SECONDS + 1 },
   (_, seconds) => `cache-control: private, max-age=${seconds}\r\n`,
 );
 
 /** What is asked for, found, and who pays. */
-export interface Delivery {
+interface Delivery {
   readonly gatekeeper: Gatekeeper;
   readonly caller: AdmittedCaller;
   readonly snapshot: LoadedSnapshot;
@@ -32,6 +32,7 @@ export interface Delivery {
   readonly nowMs: number;
 }
 
+/** 200 (counted), 304, or 429. Rejects where the body is a stream that cannot be opened. */
 export function dataReply(delivery: Delivery): MaybePromise<Outcome> {
   const { found, request } = delivery;
   if (isNotModified(request.headers, found.etag, found.modifiedMs)) return notModified(delivery);
@@ -84,7 +85,7 @@ const refused = (caller: AdmittedCaller, nowMs: number): Outcome => ({
 
 /** Fresh for a minute at most, and never past the moment at which the answer may change. */
 function fresh(headers: HeaderText, { stamp }: LoadedSnapshot, nowMs: number): HeaderText {
-  const seconds = Math.floor((nextChangeMs(stamp.head, stamp.graceMs, nowMs) - nowMs) / 1000);
-  const maxAge = Math.min(MAX_AGE_SECONDS_MAX, Math.max(0, seconds));
+  const seconds = Math.floor((nextChangeMs(stamp, nowMs) - nowMs) / 1000);
+  const maxAge = Math.min(LONGEST_AGE_SECONDS, Math.max(0, seconds));
   return headers + (CACHE_CONTROL[maxAge] as string);
 }

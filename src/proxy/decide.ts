@@ -3,22 +3,22 @@
  * the answer. Denials are values; what is thrown is a defect.
  */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, MaybePromise } from "../access/access.ts";
+import type { Gatekeeper, MaybePromise } from "../access/gatekeeper.ts";
 import { isAdmitted, type AdmittedCaller, type Caller, type Refusal } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { dataReply } from "./data-reply.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
-import { usageReply } from "./meter.ts";
+import { usageReply } from "./quota.ts";
 import type { Pages } from "./pages.ts";
 import { holdsKey, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation } from "./prepared-file.ts";
 import { healthReply, readinessReply } from "./readiness.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, type Reply } from "./reply.ts";
+import { methodNotAllowed, OPTIONS_REPLY, problemReply, type Reply } from "./reply.ts";
 import { findResource, isReply } from "./resource.ts";
 import { requiredTier, type DataRoute, type Match, type OpenRoute } from "./routes.ts";
 
-const STATE_RETRY_SECONDS = 5;
+const STATE_RETRY_MS = 5_000;
 
 /** What answers are made from. */
 export interface Sources {
@@ -32,6 +32,7 @@ export interface Sources {
 /** A request, read as far as every check needs it. */
 export interface Exchange {
   readonly request: IncomingMessage;
+  /** Null where the path is none of this service. */
   readonly match: Match | null;
   readonly query: Query;
   readonly caller: Caller;
@@ -56,8 +57,7 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   }
   if (request.method === "OPTIONS") return { reply: OPTIONS_REPLY };
   if (request.method !== "GET" && request.method !== "HEAD") {
-    const detail = `Method ${request.method}: expected ${ALLOWED_METHODS}.`;
-    return { reply: problemReply("method_not_allowed", detail) };
+    return { reply: methodNotAllowed(request.method) };
   }
   if (holdsKey(query)) {
     const detail = "The query holds what looks like an API key; send it in a header field.";
@@ -78,9 +78,8 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   if (!route.isOffered(caller.tier, query)) return { reply: notOffered(route, query, caller) };
   const snapshot = sources.live.current;
   if (snapshot === null) {
-    const retryAfterSeconds = retrySeconds(sources);
     const detail = "No session is published yet.";
-    return { reply: problemReply("no_session", detail, { retryAfterSeconds }) };
+    return { reply: problemReply("no_session", detail, { retryAfterMs: sources.pollMs }) };
   }
   const refused = refuseBody(request);
   if (refused !== null) return { reply: refused };
@@ -111,7 +110,7 @@ function openReply(
 ): MaybePromise<Reply> {
   if (route.kind === "healthz") return healthReply();
   if (route.kind === "page") return pages.reply(route.path, request.headers);
-  return readinessReply(live, gatekeeper, nowMs, retrySeconds({ pollMs }));
+  return readinessReply(live, gatekeeper, nowMs, pollMs);
 }
 
 const REFUSALS: { readonly [R in Refusal]: string } = {
@@ -124,7 +123,7 @@ const REFUSALS: { readonly [R in Refusal]: string } = {
 function refusalReply(refusal: Refusal | null): Reply {
   if (refusal === null) throw new Error("A caller without refusal is let in");
   return refusal === "state_unavailable"
-    ? problemReply(refusal, REFUSALS[refusal], { retryAfterSeconds: STATE_RETRY_SECONDS })
+    ? problemReply(refusal, REFUSALS[refusal], { retryAfterMs: STATE_RETRY_MS })
     : problemReply(refusal, REFUSALS[refusal]);
 }
 
@@ -143,6 +142,3 @@ function refuseBody(request: IncomingMessage): Reply | null {
   if (coding === undefined && (length === undefined || Number(length) === 0)) return null;
   return problemReply("bad_request", `A ${request.method} request must have no body here.`);
 }
-
-const retrySeconds = ({ pollMs }: Pick<Sources, "pollMs">): number =>
-  Math.max(1, Math.ceil(pollMs / 1000));

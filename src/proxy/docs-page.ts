@@ -24,6 +24,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+/** The page at `/`, the guide, the OpenAPI document, and the files that the page loads. */
 export async function documentationPages(): Promise<readonly PageSource[]> {
   const text = (path: string, mediaType: string, body: string): PageSource => ({
     path,

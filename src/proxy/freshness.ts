@@ -4,19 +4,27 @@
  */
 import { SESSION_MS, sessionStartMs, type Session } from "../market/session.ts";
 
+/** What the next sessions are expected by. */
+export interface Expectation {
+  /** The newest session published. */
+  readonly head: Session;
+  /** How late a session may be before it counts as missing. */
+  readonly graceMs: number;
+}
+
 /** Sessions that should have been published after `head` by `nowMs`: ⌊(now − head − grace) / 12 h⌋, at least 0. */
-export const overdueSessions = (head: Session, graceMs: number, nowMs: number): number =>
+export const overdueSessions = ({ head, graceMs }: Expectation, nowMs: number): number =>
   Math.max(0, Math.floor((nowMs - sessionStartMs(head) - graceMs) / SESSION_MS));
 
 /** When the `overdue`-th session was found missing (epoch milliseconds). */
-export const overdueSinceMs = (head: Session, graceMs: number, overdue: number): number =>
+export const overdueSinceMs = ({ head, graceMs }: Expectation, overdue: number): number =>
   sessionStartMs(head) + graceMs + overdue * SESSION_MS;
 
 /**
  * The next instant after `nowMs` at which an answer may change: a new session is due (12 hours
  * after the head, and every 12 hours from then), or one more is found missing.
  */
-export function nextChangeMs(head: Session, graceMs: number, nowMs: number): number {
+export function nextChangeMs({ head, graceMs }: Expectation, nowMs: number): number {
   const headMs = sessionStartMs(head);
   return Math.min(nextTick(headMs, nowMs), nextTick(headMs + graceMs, nowMs));
 }

@@ -10,6 +10,7 @@ import { escaped } from "./html.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
 import { PROBLEMS } from "./problem.ts";
 import { DOCS_PATH } from "./routes.ts";
+import { callsText, exportsText, historyText } from "./tier-words.ts";
 
 const STYLE = `
 body { font: 16px/1.5 sans-serif; color: #26303d; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
@@ -21,6 +22,7 @@ td, th { border-bottom: 1px solid #d8dde7; padding: .2rem .8rem .2rem 0; text-al
   td, th { border-color: #39424f; }
 }`;
 
+/** The page, with styles in it; it loads nothing. */
 export const guidePage = (): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -100,20 +102,16 @@ const readable = (body: string): string =>
 function tierTable(): string {
   const line = (name: string, value: (tier: Tier) => string): string =>
     row([name, ...TIER_NAMES.map((tier) => escaped(value(TIERS[tier])))]);
-  const history = ({ history: depth }: Tier): string => {
-    if (depth === null) return "none";
-    return "days" in depth ? `${depth.days} days` : `${depth.years} years`;
-  };
   return `<table><tr><th></th>${TIER_NAMES.map((name) => `<th>${name === "free" ? "no key" : name}</th>`).join("")}</tr>
 ${[
   line("contracts", ({ coverage }) => (coverage === "all" ? "all" : "ten")),
   line("sessions behind", ({ delaySessions }) => String(delaySessions)),
-  line("history", history),
+  line("history", historyText),
   line("index", ({ index, baskets }) =>
     index ? (baskets ? "and own baskets" : "composite") : "no",
   ),
-  line("exports", ({ exports }) => exports.join(", ") || "none"),
-  line("calls a month", ({ callsPerMonth }) => callsPerMonth?.toLocaleString("en") ?? "unlimited"),
+  line("exports", exportsText),
+  line("calls a month", callsText),
   line("licence", ({ license }) => license),
 ].join("\n")}
 </table>`;

@@ -1,5 +1,6 @@
 /** The prose of the guide that no table gives. The numbers are those of guide-examples.json. */
 
+/** How to go on asking without wasting calls. */
 export const POLLING = `<h2>Polling well</h2>
 <ul>
 <li>Keep the <code>ETag</code> of an answer and send it back in <code>If-None-Match</code>: a 304 says
@@ -13,6 +14,7 @@ you act on a level.</li>
 <li><code>x-snapshot</code> names what you were answered from. Answers with the same one fit together.</li>
 </ul>`;
 
+/** What a reader can recalculate from the answers on the page. */
 export const NUMBERS = `<h2>How the numbers are made</h2>
 <p>All arithmetic is exact and rounded once, half away from zero. You can do it again with the
 answers above.</p>
@@ -47,6 +49,7 @@ before, and why: another unit, another specification. No change is formed across
 contract is not in the index until its base is later. A correction replaces a level that was
 published; <code>corrections</code> of a contract lists old and new with the reason.</p>`;
 
+/** Each under an `h3` of its own, by which a test finds the `pre` to run. */
 export const RECIPES = `<h2>Recipes</h2>
 <p>HOST is the service's, KEY yours.</p>
 <h3>curl: save the workbook, and ask again only for a newer one</h3>

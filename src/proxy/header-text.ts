@@ -6,6 +6,7 @@
 import { STATUS_CODES, validateHeaderValue, type ServerResponse } from "node:http";
 import { machineNowMs } from "../clock.ts";
 
+/** Fields by name, in lower case, in the order in which they are sent. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
 /** Lines `name: value`, each with its line break (RFC 9112, 2.1). */
@@ -21,6 +22,7 @@ export function headerText(fields: HeaderFields): HeaderText {
   return text;
 }
 
+/** The fields of a text, for those who take them one by one. */
 export const headerPairs = (text: HeaderText): [name: string, value: string][] =>
   text
     .split("\r\n")

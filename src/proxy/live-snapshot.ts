@@ -7,33 +7,30 @@
  * publication loads. It is tried again, ever more rarely; a newer publication is tried at once.
  */
 import type { Clock } from "../clock.ts";
-import { DamageError } from "../errors.ts";
+import { DamageError, reasonOf } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
-import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { codeFiles, loadSnapshot, type LoadedSnapshot } from "./load-snapshot.ts";
+import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load-snapshot.ts";
 import type { Logger } from "./log.ts";
 
-const RETRY_MS_MAX = 60_000;
+const RETRY_MAX_MS = 60_000;
 
-export interface LiveSnapshotOptions {
+/** What following the log depends on. */
+export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How often a new publication is looked for. */
   readonly pollMs: number;
-  readonly graceMs: number;
-  /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
-  readonly cacheBytes: number;
-  /** Null: snapshots need not be signed. */
-  readonly verifyKeys: readonly VerifyKey[] | null;
 }
 
 /** Why the newest publication is not the one served. */
-export interface Trouble {
+interface Trouble {
   readonly kind: "damaged" | "unreachable";
   readonly message: string;
 }
 
+/** Follows the log of one store. Methods that answers call never wait. */
 export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   #current: LoadedSnapshot | null = null;
@@ -114,14 +111,12 @@ export class LiveSnapshot {
   }
 
   async #load(publication: Publication): Promise<void> {
-    const { store, graceMs, cacheBytes, verifyKeys, clock, log } = this.#options;
+    const { store, clock, log } = this.#options;
     this.#newestSeen = publication;
     const startedAt = performance.now();
     try {
       const loaded = await loadSnapshot(store, publication, {
-        graceMs,
-        budgetBytes: cacheBytes / 2,
-        verifyKeys,
+        ...this.#options,
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });
       const coded = codeFiles(loaded, clock, () => !this.#closed);
@@ -139,7 +134,7 @@ export class LiveSnapshot {
     } catch (error) {
       this.#loads.failed += 1;
       this.#failures += 1;
-      const wait = Math.min(RETRY_MS_MAX, this.#options.pollMs * 2 ** this.#failures);
+      const wait = Math.min(RETRY_MAX_MS, this.#options.pollMs * 2 ** this.#failures);
       this.#retryAt = performance.now() + wait;
       this.#report(error, `publication ${publication.number} cannot be loaded`);
     }
@@ -148,8 +143,7 @@ export class LiveSnapshot {
   #report(error: unknown, what: string): void {
     if (this.#closed) return;
     const kind = error instanceof DamageError ? "damaged" : "unreachable";
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `${what}: ${reason}`;
+    const message = `${what}: ${reasonOf(error)}`;
     if (this.#trouble?.message !== message) {
       const kept = this.#current?.stamp.text ?? null;
       this.#options.log.error({ err: error, serving: kept }, what);

@@ -19,11 +19,11 @@ import type { Publication } from "../snapshot/publication-log.ts";
 import { requireSignature } from "../snapshot/signature.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
-import { Limiter } from "../store/limiter.ts";
+import { Limiter } from "../limiter.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";
-import { verified } from "./verified-stream.ts";
+import { damaged, verified } from "./verified-stream.ts";
 import { PreparedFile, type FileSource, type Representation } from "./prepared-file.ts";
 import type { HeaderText } from "./header-text.ts";
 import type { SnapshotStamp } from "./snapshot-headers.ts";
@@ -37,9 +37,11 @@ const REMEMBERED_BASKETS = 500;
 /** Memory per byte held: the stored form, the form sent while sessions are overdue, br and gzip. */
 const HELD_COST = 3;
 
+/** A snapshot proven whole, ready to answer from. */
 export interface LoadedSnapshot {
   readonly publication: Publication;
   readonly stamp: SnapshotStamp;
+  /** Ids of the head's whole catalog. */
   readonly catalog: ReadonlySet<string>;
   /** Contracts in the tier's slice without a current level, by id; the date of their last one. */
   readonly offBoard: PerTier<ReadonlyMap<string, string | null>>;
@@ -50,19 +52,26 @@ export interface LoadedSnapshot {
   readonly basketHeaders: Map<number, HeaderText>;
   /** Answers with baskets asked for lately, by `ids`, `weights` and sessions overdue. */
   readonly basketAnswers: GenerationCache<Representation>;
+  /** Stored size of the files in memory. */
   readonly heldBytes: number;
 }
 
+/** What loading depends on. An option of the proxy that is used here stands here, and nowhere between. */
 export interface LoadOptions {
+  /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
-  /** Memory for this snapshot's files. */
-  readonly budgetBytes: number;
-  /** Keys of which one must have signed it; null: it need not be signed. */
-  readonly verifyKeys: readonly VerifyKey[] | null;
+  /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
+  readonly cacheBytes: number;
+  /** Keys of which one must have signed it; without, it need not be signed. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
   /** Told when a streamed file turns out damaged or gone. */
   readonly onStreamFailure: (error: unknown) => void;
 }
 
+/**
+ * Reads the snapshot that the publication names; see the top of this file for what is thrown. It
+ * holds no coded forms yet: codeFiles makes them.
+ */
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,
@@ -70,16 +79,15 @@ export async function loadSnapshot(
 ): Promise<LoadedSnapshot> {
   const { manifest_sha256 } = publication;
   const manifest = await readManifest(store, publication, manifest_sha256);
-  if (options.verifyKeys !== null) {
-    await requireSignature(store, publication, manifest_sha256, options.verifyKeys);
-  }
+  const { verifyKeys = null } = options;
+  if (verifyKeys !== null) await requireSignature(store, publication, manifest_sha256, verifyKeys);
   const stamp: SnapshotStamp = {
     text: snapshotText(publication),
     head: publication.session,
     publishedAtMs: Date.parse(publication.at),
     graceMs: options.graceMs,
   };
-  const held = chooseHeld(manifest.files, options.budgetBytes);
+  const held = chooseHeld(manifest.files, options.cacheBytes / 2);
   const files = new Map<string, PreparedFile>();
   const inner = new Map<string, Buffer>();
   const limiter = new Limiter(READS_AT_ONCE);
@@ -127,7 +135,7 @@ export async function codeFiles(
 ): Promise<void> {
   for (const file of files.values()) {
     if (!isWanted()) return;
-    await file.variant(overdueSessions(stamp.head, stamp.graceMs, clock.now()));
+    await file.variant(overdueSessions(stamp, clock.now()));
   }
 }
 
@@ -182,9 +190,8 @@ async function streamedSource(
   const where = `${store.location}/${key}`;
   const open = async (): Promise<ReadableStream<Uint8Array>> => {
     try {
-      const object = await store.open(key);
-      if (object === null) throw new DamageError(`${where} is missing`);
-      return object.stream.pipeThrough(verified(entry.sha256, where, onFailure));
+      const stream = await openStored(store, key);
+      return stream.pipeThrough(verified(entry.sha256, where, onFailure));
     } catch (error) {
       onFailure(error);
       throw error;
@@ -194,14 +201,15 @@ async function streamedSource(
 }
 
 async function verifyStreamed(store: ObjectStore, key: string, entry: FileEntry): Promise<void> {
-  const where = `${store.location}/${key}`;
-  const object = await store.open(key);
-  if (object === null) throw new DamageError(`${where} is missing`);
   const hash = createHash("sha256");
-  for await (const piece of object.stream) hash.update(piece);
-  if (hash.digest("hex") !== entry.sha256) {
-    throw new DamageError(`${where} is damaged: its SHA-256 is not ${entry.sha256}`);
-  }
+  for await (const piece of await openStored(store, key)) hash.update(piece);
+  if (hash.digest("hex") !== entry.sha256) throw damaged(`${store.location}/${key}`, entry.sha256);
+}
+
+async function openStored(store: ObjectStore, key: string): Promise<ReadableStream<Uint8Array>> {
+  const object = await store.open(key);
+  if (object !== null) return object.stream;
+  throw new DamageError(`${store.location}/${key} is missing`);
 }
 
 const offBoardOf = ({ tiers }: Manifest): LoadedSnapshot["offBoard"] =>

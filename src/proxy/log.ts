@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { LogOptions, RequestLog } from "./log-options.ts";
 import type { ProblemCode } from "./problem.ts";
 
+/** The log of one process. */
 export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {
   /** Whether a line about a request is wanted that was answered with data, or with this problem. */
   wantsRequest(code: ProblemCode | undefined): boolean;
@@ -15,7 +16,7 @@ export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {
   request(line: RequestLine): void;
 }
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string | undefined;
   /** The route's path template, never the path sent. */
   readonly route: string;
@@ -26,6 +27,7 @@ export interface RequestLine {
   readonly tier: string;
   /** The client's network. */
   readonly from: string;
+  /** From the request's header to its answer being handed over. */
   readonly durationMs: number;
 }
 
@@ -33,7 +35,7 @@ const BUFFER_BYTES = 8 * 1024;
 const FLUSH_MS = 250;
 
 /** Where lines go, each with its line break. */
-export interface LogSink {
+interface LogSink {
   write(lines: string): unknown;
 }
 

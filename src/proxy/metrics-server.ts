@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import { Connections } from "./connections.ts";
 import { listen } from "./listen.ts";
 
-export interface MetricsServer {
+interface MetricsServer {
   /** `http://127.0.0.1:9464/metrics`, with the real port. */
   readonly url: string;
   /** Finishes what is in flight, for `deadlineMs` at most. */

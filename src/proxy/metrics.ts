@@ -1,11 +1,11 @@
 /** What the proxy measures, for Prometheus. Of several workers each metric is put together. */
-import { type Aggregator, Counter, Gauge, Registry } from "prom-client";
-import type { Gatekeeper } from "../access/access.ts";
+import { Counter, Registry } from "prom-client";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
-import { collectProcessMetrics } from "./process-metrics.ts";
+import { collectProcessMetrics, gaugeIn } from "./process-metrics.ts";
 
 type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };
 
@@ -15,6 +15,7 @@ interface Counted {
   ms: number;
 }
 
+/** The metrics of one process. */
 export class ProxyMetrics {
   readonly #registry = new Registry();
   /** By route, tier and status. Handed over when asked for: a labelled counter costs more. */
@@ -22,6 +23,7 @@ export class ProxyMetrics {
 
   constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock) {
     collectProcessMetrics(this.#registry);
+    const gauge = gaugeIn(this.#registry);
     this.#requestCounter(
       "chipboard_requests_total",
       "Requests answered.",
@@ -32,51 +34,38 @@ export class ProxyMetrics {
       "Time from a request's header to its answer being handed over, summed.",
       ({ ms }) => ms / 1000,
     );
-    const now = (): number => clock.now();
-    this.#gauge("chipboard_workers", "Processes that answer requests.", "sum", () => 1);
-    this.#gauge("chipboard_ready", "1 when a snapshot is served.", "min", () =>
+    gauge("chipboard_workers", "Processes that answer requests.", "sum", () => 1);
+    gauge("chipboard_ready", "1 when a snapshot is served.", "min", () =>
       Number(live.current !== null),
     );
-    this.#gauge("chipboard_publication", "Number of the publication served.", "min", () =>
+    gauge("chipboard_publication", "Number of the publication served.", "min", () =>
       live.current === null ? 0 : live.current.publication.number,
     );
-    this.#gauge(
-      "chipboard_session_timestamp_seconds",
-      "Session of the snapshot served.",
-      "min",
-      () => (live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000),
+    gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", "min", () =>
+      live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000,
     );
-    this.#gauge(
-      "chipboard_overdue_sessions",
-      "Sessions that should have been published.",
-      "max",
-      () =>
-        live.current === null
-          ? 0
-          : overdueSessions(live.current.stamp.head, live.current.stamp.graceMs, now()),
+    gauge("chipboard_overdue_sessions", "Sessions that should have been published.", "max", () =>
+      live.current === null ? 0 : overdueSessions(live.current.stamp, clock.now()),
     );
-    this.#gauge("chipboard_held_bytes", "Stored size of the files held in memory.", "sum", () =>
+    gauge("chipboard_held_bytes", "Stored size of the files held in memory.", "sum", () =>
       live.current === null ? 0 : live.current.heldBytes,
     );
-    this.#gauge("chipboard_state_up", "1 when accounts and counts answer.", "min", () =>
+    gauge("chipboard_state_up", "1 when accounts and counts answer.", "min", () =>
       Number(gatekeeper.healthy),
     );
-    this.#gauge(
-      "chipboard_snapshot_damaged",
-      "1 when the newest publication is damaged.",
-      "max",
-      () => Number(live.trouble?.kind === "damaged"),
+    gauge("chipboard_snapshot_damaged", "1 when the newest publication is damaged.", "max", () =>
+      Number(live.trouble?.kind === "damaged"),
     );
-    this.#gauge("chipboard_store_up", "1 when the store answers.", "min", () =>
+    gauge("chipboard_store_up", "1 when the store answers.", "min", () =>
       Number(live.trouble?.kind !== "unreachable"),
     );
-    this.#gauge(
+    gauge(
       "chipboard_snapshot_loads",
       "Snapshots loaded since the start.",
       "sum",
       () => live.loads.loaded,
     );
-    this.#gauge(
+    gauge(
       "chipboard_snapshot_load_failures",
       "Loads that failed since the start.",
       "sum",
@@ -130,17 +119,6 @@ export class ProxyMetrics {
           }
         }
       },
-    });
-  }
-
-  /** `aggregator`: how the values of several workers become one. */
-  #gauge(name: string, help: string, aggregator: Aggregator, read: () => number): void {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      aggregator,
-      registers: [this.#registry],
-      collect: () => gauge.set(read()),
     });
   }
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as payload from "../payload/schemas.ts";
 import { PROBLEMS, type ProblemCode } from "./problem.ts";
 
+/** An object of the document. */
 export type Json = { readonly [name: string]: unknown };
 
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
@@ -17,6 +18,7 @@ const SCHEMAS = {
   Readiness: payload.readiness,
   Problem: payload.problem(CODES),
 } as const;
+/** A schema by its name in the document. */
 export type SchemaName = keyof typeof SCHEMAS;
 
 const header = (description: string, type: "string" | "integer"): Json => ({
@@ -24,6 +26,7 @@ const header = (description: string, type: "string" | "integer"): Json => ({
   schema: { type },
 });
 
+/** The header fields that answers have beside the usual ones. */
 export const HEADERS = {
   "x-ratelimit-remaining": header("Calls left this month; 2147483647: no limit.", "integer"),
   "x-session-utc": header("The payload's session.", "string"),
@@ -32,6 +35,7 @@ export const HEADERS = {
   etag: header("Strong, and another for each content coding.", "string"),
 } as const;
 
+/** A reference to a component: `#/components/<kind>/<name>`. */
 export function ref(kind: string, name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }

@@ -1,19 +1,9 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../market/tier.ts";
+import { CSV_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { DATA_HEADERS, ref, REMAINING, type Json, type SchemaName } from "./openapi-components.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
-import {
-  BOARD_ROUTE,
-  CONTRACT_ROUTE,
-  CSV_ROUTE,
-  INDEX_ROUTE,
-  USAGE_ROUTE,
-  XLSX_ROUTE,
-  type DataRoute,
-} from "./routes.ts";
-
-const CSV_TYPE = "text/csv; charset=utf-8; header=present";
-const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+import { DATA_ROUTES, USAGE_ROUTE, type DataRoute } from "./routes.ts";
 
 /** Refusals that any route, any route with a key, and any route of data can give. */
 const ANY_PROBLEMS: readonly ProblemCode[] = [
@@ -34,43 +24,64 @@ const KEY_PROBLEMS: readonly ProblemCode[] = [
 ];
 const DATA_PROBLEMS: readonly ProblemCode[] = [...KEY_PROBLEMS, "no_session", "quota_exceeded"];
 
+const BASKET_QUERY: readonly Json[] = [
+  {
+    name: "ids",
+    in: "query",
+    description:
+      "Contracts of a basket of one's own (pro): 1 to 100 ids, each once, separated by commas.",
+    schema: { type: "string" },
+  },
+  {
+    name: "weights",
+    in: "query",
+    description:
+      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
+    schema: { type: "string" },
+  },
+];
+
+const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
+  board: data(DATA_ROUTES.board, "getBoard", "The board", { json: "Board" }),
+  contract: data(
+    DATA_ROUTES.contract,
+    "getContract",
+    "A contract with its history",
+    { json: "Contract" },
+    ["key_required", "unknown_contract", "not_on_board"],
+    [
+      {
+        name: "id",
+        in: "path",
+        required: true,
+        schema: { type: "string" },
+        description: "The contract's id.",
+      },
+    ],
+  ),
+  index: data(
+    DATA_ROUTES.index,
+    "getIndex",
+    "The composite index, or a basket of one's own",
+    { json: "Index" },
+    ["key_required", "tier_required", "invalid_parameter", "unknown_contract", "no_base_level"],
+    BASKET_QUERY,
+  ),
+  csv: data(DATA_ROUTES.csv, "exportCsv", "The board as CSV", { text: CSV_TYPE }, ["key_required"]),
+  xlsx: data(
+    DATA_ROUTES.xlsx,
+    "exportXlsx",
+    "The board as an Excel workbook",
+    { binary: XLSX_TYPE },
+    ["key_required", "tier_required"],
+  ),
+};
+
+/** The `paths` of the document: every address but those of the pages. */
 export function paths(): Json {
+  const names = Object.keys(DATA_ROUTES) as (keyof typeof DATA_ROUTES)[];
   return {
-    [BOARD_ROUTE.path]: data(BOARD_ROUTE, "getBoard", "The board", { json: "Board" }),
-    [CONTRACT_ROUTE.path]: data(
-      CONTRACT_ROUTE,
-      "getContract",
-      "A contract with its history",
-      { json: "Contract" },
-      ["key_required", "unknown_contract", "not_on_board"],
-      [
-        {
-          name: "id",
-          in: "path",
-          required: true,
-          schema: { type: "string" },
-          description: "The contract's id.",
-        },
-      ],
-    ),
-    [INDEX_ROUTE.path]: data(
-      INDEX_ROUTE,
-      "getIndex",
-      "The composite index, or a basket of one's own",
-      { json: "Index" },
-      ["key_required", "tier_required", "invalid_parameter", "unknown_contract", "no_base_level"],
-      BASKET_PARAMETERS,
-    ),
-    [CSV_ROUTE.path]: data(CSV_ROUTE, "exportCsv", "The board as CSV", { text: CSV_TYPE }, [
-      "key_required",
-    ]),
-    [XLSX_ROUTE.path]: data(
-      XLSX_ROUTE,
-      "exportXlsx",
-      "The board as an Excel workbook",
-      { binary: XLSX_TYPE },
-      ["key_required", "tier_required"],
-    ),
+    ...Object.fromEntries(names.map((name) => [DATA_ROUTES[name].path, DATA_OPERATIONS[name]])),
     [USAGE_ROUTE.path]: {
       get: {
         operationId: "getUsage",
@@ -189,20 +200,3 @@ function problems(codes: readonly ProblemCode[]): Json {
     ]),
   );
 }
-
-const BASKET_PARAMETERS: readonly Json[] = [
-  {
-    name: "ids",
-    in: "query",
-    description:
-      "Contracts of a basket of one's own (pro): 1 to 100 ids, each once, separated by commas.",
-    schema: { type: "string" },
-  },
-  {
-    name: "weights",
-    in: "query",
-    description:
-      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
-    schema: { type: "string" },
-  },
-];

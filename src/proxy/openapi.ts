@@ -6,7 +6,9 @@ import { TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
 import { PROGRAM } from "../version.ts";
 import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
+import { callsText, exportsText, historyText } from "./tier-words.ts";
 
+/** The whole document, to be written as JSON. */
 export function openApiDocument(): Json {
   return {
     openapi: "3.1.0",
@@ -48,21 +50,15 @@ const DESCRIPTION = [
 
 function tierRow(tier: Tier): string {
   const yes = (is: boolean): string => (is ? "yes" : "no");
-  const history =
-    tier.history === null
-      ? "none"
-      : "days" in tier.history
-        ? `${tier.history.days} days`
-        : `${tier.history.years} years`;
   const cells = [
     tier.name === "free" ? "free (no key)" : tier.name,
     tier.coverage === "all" ? "all" : "10",
     `${tier.delaySessions} session${tier.delaySessions === 1 ? "" : "s"}`,
-    history,
+    historyText(tier),
     yes(tier.index),
     yes(tier.baskets),
-    tier.exports.length === 0 ? "none" : tier.exports.join(", "),
-    tier.callsPerMonth?.toLocaleString("en-US") ?? "unlimited",
+    exportsText(tier),
+    callsText(tier),
   ];
   return `| ${cells.join(" | ")} |`;
 }

@@ -1,16 +1,17 @@
 /** Fixed files: the OpenAPI document and the documentation page with what it needs. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { MaybePromise } from "../access/access.ts";
+import type { MaybePromise } from "../access/gatekeeper.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { isNotModified } from "./conditional.ts";
 import { codedForms, type CodedForms } from "./coder.ts";
-import { chooseCoding } from "./content-coding.ts";
+import { chooseCoding, etagOf } from "./content-coding.ts";
 import { headerText } from "./header-text.ts";
 import { CORS_HEADERS, VARY, type Reply } from "./reply.ts";
 
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
 const MAX_AGE_SECONDS = 60;
 
+/** A fixed file as it is made; answers are made of it. */
 export interface PageSource {
   readonly path: string;
   readonly mediaType: string;
@@ -26,6 +27,7 @@ interface Page {
   coded: CodedForms | null;
 }
 
+/** The fixed files of one process, each coded when it is first asked for. */
 export class Pages {
   readonly #pages: ReadonlyMap<string, Page>;
   readonly #startedMs: number;
@@ -63,7 +65,7 @@ export class Pages {
     const headers = {
       ...CORS_HEADERS,
       vary: VARY,
-      etag: `"${etagRoot}${coding === "identity" ? "" : `-${coding}`}"`,
+      etag: etagOf(etagRoot, coding),
       "last-modified": new Date(this.#startedMs).toUTCString(),
       "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
     };

@@ -1,4 +1,5 @@
 /** Query parameters: which there are, what they may hold, and keys that must not be there. */
+import { KEY_PREFIX } from "../access/key.ts";
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import type { BasketFile } from "../payload/basket-file.ts";
 import type { Weighting } from "../payload/index-body.ts";
@@ -8,8 +9,8 @@ import { problemReply, type Reply } from "./reply.ts";
 /** Names and values as sent, decoded, in order. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-export const BASKET_PARAMETERS = ["ids", "weights"] as const;
-const IDS_MAX = 100;
+const BASKET_PARAMETERS = ["ids", "weights"] as const;
+const MAX_IDS = 100;
 const WEIGHT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 const WEIGHT_DECIMALS = 9;
 const SHOWN_CHARACTERS = 60;
@@ -22,7 +23,6 @@ const KEY_NAMES: ReadonlySet<string> = new Set([
   "access_token",
   "x-api-key",
 ]);
-const KEY_PREFIX = "cbk_";
 
 const NONE: Query = [];
 const NOTHING_ENCODED = /^[\w.,~=&-]*$/;
@@ -50,11 +50,12 @@ export const holdsKey = (query: Query): boolean =>
       value.startsWith(KEY_PREFIX),
   );
 
+/** Whether a basket of one's own is asked for, rightly or not. */
 export const namesBasket = (query: Query): boolean =>
   query.some(([name]) => (BASKET_PARAMETERS as readonly string[]).includes(name));
 
 /** What a custom basket is made of. */
-export interface Basket {
+interface Basket {
   readonly constituents: readonly Constituent[];
   readonly weights: readonly bigint[];
   readonly weighting: Weighting;
@@ -115,8 +116,8 @@ function nameFaults(query: Query, known: readonly string[]): Fault[] {
 }
 
 function readIds(items: readonly string[], file: BasketFile, faults: Fault[]): Constituent[] {
-  if (items.length > IDS_MAX) {
-    const detail = `expected 1 to ${IDS_MAX} ids, got ${items.length}`;
+  if (items.length > MAX_IDS) {
+    const detail = `expected 1 to ${MAX_IDS} ids, got ${items.length}`;
     faults.push(invalid("ids", items.join(","), detail));
     return [];
   }
@@ -153,7 +154,7 @@ function readWeights(text: string, count: number | null, faults: Fault[]): bigin
     faults.push(invalid("weights", text, detail));
   }
   // So many cannot be right one by one either; the count says it all.
-  if (items.length > IDS_MAX) return [];
+  if (items.length > MAX_IDS) return [];
   return items.map((item) => {
     const weight = parseWeight(item);
     if (weight > 0n) return weight;

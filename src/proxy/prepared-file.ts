@@ -7,7 +7,7 @@ import { sessionKey } from "../market/session.ts";
 import type { TierName } from "../market/tier.ts";
 import { raiseDelay } from "../payload/envelope.ts";
 import { codedForms, type CodedForms } from "./coder.ts";
-import type { Coding } from "./content-coding.ts";
+import { etagOf, type Coding } from "./content-coding.ts";
 import { headerText, type HeaderText } from "./header-text.ts";
 import { quickBody, type Body } from "./reply.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "./snapshot-headers.ts";
 import { raised } from "./verified-stream.ts";
 
-export interface FileDescription {
+interface FileDescription {
   readonly stamp: SnapshotStamp;
   readonly tier: TierName;
   readonly position: TierPosition;
@@ -39,9 +39,13 @@ type PlainBody = Buffer | (() => Promise<ReadableStream<Uint8Array>>);
 /** What is sent: the bytes in one coding, with what is said about them. */
 export interface Representation {
   readonly etag: string;
+  /** For Last-Modified and If-Modified-Since (epoch milliseconds). */
   readonly modifiedMs: number;
+  /** Of a 200, but for what is said of the moment: cache-control, quota, date. */
   readonly headers: HeaderText;
+  /** Of a 304, likewise. */
   readonly notModifiedHeaders: HeaderText;
+  /** A function opens a stream: each answer needs its own. */
   readonly body: Body | (() => Promise<ReadableStream<Uint8Array>>);
 }
 
@@ -49,9 +53,11 @@ export interface Representation {
 export interface Variant {
   readonly overdue: number;
   readonly plain: Representation;
+  /** Without those that are no smaller than the plain one. */
   readonly coded: ReadonlyMap<Coding, Representation>;
 }
 
+/** One file of one snapshot. */
 export class PreparedFile {
   readonly #file: FileDescription;
   readonly #source: FileSource;
@@ -127,7 +133,7 @@ export class PreparedFile {
    */
   #etag(overdue: number, coding: Coding): string {
     const delay = this.#isRaised(overdue) ? `~${overdue}` : "";
-    return `"${this.#etagRoot}${delay}${coding === "identity" ? "" : `-${coding}`}"`;
+    return etagOf(this.#etagRoot + delay, coding);
   }
 
   /** Exports carry no delay in their bytes. */

@@ -5,8 +5,10 @@
  */
 import type { TierName } from "../market/tier.ts";
 
+/** A kind of refusal. */
 export interface Problem {
   readonly status: number;
+  /** The same for every answer of this kind. */
   readonly title: string;
   /** When it is answered. */
   readonly meaning: string;
@@ -141,26 +143,33 @@ export const PROBLEMS = {
   },
 } as const satisfies Record<string, Problem>;
 
+/** The member `code` of a problem document. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** One fault of one parameter. */
 export interface ParameterFault {
   readonly parameter: string;
+  /** As sent, but cut short, and without a key. */
   readonly value: string;
+  /** What was expected. */
   readonly detail: string;
 }
 
 /** Members of a problem document beyond the standard ones. */
 export interface ProblemExtras {
+  /** The lowest tier that is offered this. */
   readonly required_tier?: TierName | undefined;
+  /** Date of the contract's last level; null where it never had one. */
   readonly as_of?: string | null;
+  /** All faults of the parameters. */
   readonly errors?: readonly ParameterFault[];
 }
 
+/** RFC 9457, 3. */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
 /** The relative reference to the problem's entry on the documentation page. */
-export const problemType = (code: ProblemCode): string => `/#${code}`;
+const problemType = (code: ProblemCode): string => `/#${code}`;
 
 /** The document's text. `status` differs from the table's only for faults of parameters (400). */
 export function problemBody(

@@ -9,28 +9,35 @@ import { Counter, Gauge, type Aggregator, type Registry } from "prom-client";
 
 const LAG_RESOLUTION_MS = 20;
 
+/**
+ * Makes gauges in the registry; each reads its value when it is asked for. `aggregator`: how the
+ * values of several workers become one.
+ */
+export const gaugeIn =
+  (registry: Registry) =>
+  (name: string, help: string, aggregator: Aggregator, read: () => number): void => {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      aggregator,
+      registers: [registry],
+      collect: () => gauge.set(read()),
+    });
+  };
+
 /** Registers the metrics; of several workers each is put together as its aggregator says. */
 export function collectProcessMetrics(registry: Registry): void {
-  const registers = [registry];
   const cpu: Counter = new Counter({
     name: "process_cpu_seconds_total",
     help: "Processor time used, user and system.",
-    registers,
+    registers: [registry],
     collect: () => {
       const { user, system } = process.cpuUsage();
       cpu.reset();
       cpu.inc((user + system) / 1e6);
     },
   });
-  const gauge = (name: string, help: string, aggregator: Aggregator, read: () => number): void => {
-    const measured: Gauge = new Gauge({
-      name,
-      help,
-      aggregator,
-      registers,
-      collect: () => measured.set(read()),
-    });
-  };
+  const gauge = gaugeIn(registry);
   const startSeconds = performance.timeOrigin / 1000;
   gauge("process_start_time_seconds", "Start, as epoch seconds.", "min", () => startSeconds);
   gauge("process_resident_memory_bytes", "Resident memory.", "sum", () =>

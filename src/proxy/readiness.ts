@@ -1,5 +1,5 @@
 /** /healthz and /readyz. */
-import type { Gatekeeper } from "../access/access.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
 import { sessionUtc } from "../market/session.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
@@ -16,23 +16,23 @@ export function readinessReply(
   live: LiveSnapshot,
   gatekeeper: Gatekeeper,
   nowMs: number,
-  retryAfterSeconds: number,
+  pollMs: number,
 ): Reply {
   const snapshot = live.current;
   const trouble = live.trouble;
   if (snapshot === null) {
     const detail =
       trouble === null ? "Nothing is published yet." : `No snapshot is loaded (${trouble.kind}).`;
-    return problemReply("no_session", detail, { retryAfterSeconds });
+    return problemReply("no_session", detail, { retryAfterMs: pollMs });
   }
-  const { text, head, graceMs } = snapshot.stamp;
+  const { text, head } = snapshot.stamp;
   return jsonReply({
     status: "ready",
     snapshot: text,
     session_utc: sessionUtc(head),
     publication: snapshot.publication.number,
     attribution: snapshot.baskets.envelope.attribution,
-    overdue: overdueSessions(head, graceMs, nowMs),
+    overdue: overdueSessions(snapshot.stamp, nowMs),
     state: gatekeeper.healthy ? "ok" : "unavailable",
     store: trouble?.kind ?? "ok",
   });

@@ -5,14 +5,13 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
-import type { Gatekeeper } from "../access/access.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
 import { TIERS } from "../market/tier.ts";
 import { clientAddress } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
-import { remaining } from "./meter.ts";
-import type { ProblemCode } from "./problem.ts";
-import { problemReply } from "./reply.ts";
+import { remaining } from "./quota.ts";
+import { methodNotAllowed, problemReply, type Reply } from "./reply.ts";
 
 /** How long, and for how much, a refused sender is listened to so that it gets to read the answer. */
 const LINGER_MS = 1_000;
@@ -32,20 +31,19 @@ export function answerRefusedRequests(
       socket.destroy();
       return;
     }
-    refuse(socket, ...problemOf(error.code));
+    refuse(socket, replyTo(error.code));
   });
   server.on("connect", (_request, socket: Duplex) => {
-    refuse(socket, "method_not_allowed", "Method CONNECT: expected GET, HEAD, OPTIONS.");
+    refuse(socket, methodNotAllowed("CONNECT"));
   });
 
-  function refuse(socket: Duplex, code: ProblemCode, detail: string): void {
+  function refuse(socket: Duplex, { status, headers, body }: Reply): void {
     void (async () => {
       const nowMs = clock.now();
       const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
       const subject = gatekeeper.addressSubject(address, nowMs);
       const caller = { account: null, tier: TIERS.free, subject, refusal: null };
       const left = await remaining(caller, gatekeeper, nowMs);
-      const { status, headers, body } = problemReply(code, detail);
       let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
       head += `${headers}x-ratelimit-remaining: ${left}\r\nconnection: close\r\n\r\n`;
       socket.end(Buffer.concat([Buffer.from(head), body as Buffer]));
@@ -71,12 +69,13 @@ function linger(socket: Duplex): void {
   socket.resume();
 }
 
-function problemOf(code: string | undefined): [ProblemCode, string] {
-  if (code === "HPE_HEADER_OVERFLOW") {
-    return ["headers_too_large", "The request line and header fields are too large."];
+/** By the code of the error with which Node gave the request up. */
+function replyTo(errorCode: string | undefined): Reply {
+  if (errorCode === "HPE_HEADER_OVERFLOW") {
+    return problemReply("headers_too_large", "The request line and header fields are too large.");
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return ["request_timeout", "The request did not arrive in time."];
+  if (errorCode === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return problemReply("request_timeout", "The request did not arrive in time.");
   }
-  return ["bad_request", "The request is not well-formed HTTP/1.1."];
+  return problemReply("bad_request", "The request is not well-formed HTTP/1.1.");
 }

@@ -1,5 +1,5 @@
 /** An answer before it is sent, and the header fields that answers share. */
-import { headerText, type HeaderText } from "./header-text.ts";
+import { headerText, type HeaderFields, type HeaderText } from "./header-text.ts";
 import {
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
@@ -12,15 +12,16 @@ import {
 export type Body = Buffer | string;
 
 /** Up to here, with room for the header, Node's server writes a text without making a copy first. */
-const TEXT_BYTES_MAX = 15 * 1024;
+const TEXT_MAX_BYTES = 15 * 1024;
 
 /**
  * The form in which a body that is sent over and over costs least: a small one as text goes out in
  * one piece with its header, which saves a quarter of a request.
  */
 export const quickBody = (bytes: Buffer): Body =>
-  bytes.length <= TEXT_BYTES_MAX ? bytes.toString("latin1") : bytes;
+  bytes.length <= TEXT_MAX_BYTES ? bytes.toString("latin1") : bytes;
 
+/** An answer but for what depends on the connection and on the quota. */
 export interface Reply {
   readonly status: number;
   readonly headers: HeaderText;
@@ -30,7 +31,7 @@ export interface Reply {
   readonly code?: ProblemCode;
 }
 
-export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
+const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 
 /** On every answer (Fetch, 3.3): any page may read it, these fields included. */
 export const CORS_HEADERS = {
@@ -59,17 +60,18 @@ export const OPTIONS_REPLY: Reply = {
 };
 
 /** Members and header fields of one problem that differ from case to case. */
-export interface ProblemOptions extends ProblemExtras {
+interface ProblemOptions extends ProblemExtras {
   /** Where faults of a parameter make a 404 code a 400. */
   readonly status?: number;
-  readonly retryAfterSeconds?: number;
+  /** When to come back; told in whole seconds, rounded up, 1 at least (RFC 9110, 10.2.3). */
+  readonly retryAfterMs?: number;
 }
 
 /** `detail` says, in a sentence, what is wrong with this request and what was expected. */
 export function problemReply(
   code: ProblemCode,
   detail: string,
-  { status = PROBLEMS[code].status, retryAfterSeconds, ...extras }: ProblemOptions = {},
+  { status = PROBLEMS[code].status, retryAfterMs, ...extras }: ProblemOptions = {},
 ): Reply {
   const body = Buffer.from(problemBody(code, detail, status, extras));
   return {
@@ -77,14 +79,12 @@ export function problemReply(
     code,
     body,
     headers: headerText({
-      ...CORS_HEADERS,
-      "content-type": PROBLEM_MEDIA_TYPE,
-      "content-length": String(body.length),
-      "cache-control": "no-store",
-      vary: VARY,
+      ...uncached(body, PROBLEM_MEDIA_TYPE),
       ...(status === 401 && { "www-authenticate": challenge(code) }),
       ...(status === 405 && { allow: ALLOWED_METHODS }),
-      ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+      ...(retryAfterMs !== undefined && {
+        "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
+      }),
     }),
   };
 }
@@ -95,15 +95,21 @@ export function jsonReply(value: unknown): Reply {
   return {
     status: 200,
     body,
-    headers: headerText({
-      ...CORS_HEADERS,
-      "content-type": "application/json",
-      "content-length": String(body.length),
-      "cache-control": "no-store",
-      vary: VARY,
-    }),
+    headers: headerText(uncached(body, "application/json")),
   };
 }
+
+/** To a method other than GET, HEAD and OPTIONS. */
+export const methodNotAllowed = (method: string | undefined): Reply =>
+  problemReply("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
+
+const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
+  ...CORS_HEADERS,
+  "content-type": mediaType,
+  "content-length": String(body.length),
+  "cache-control": "no-store",
+  vary: VARY,
+});
 
 /** RFC 6750, 3: without credentials a bare challenge, otherwise what was wrong with them. */
 const challenge = (code: ProblemCode): string =>

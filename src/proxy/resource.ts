@@ -1,20 +1,20 @@
 /** What a data route answers with for a caller: a prepared file, or a basket priced on the spot. */
-import type { MaybePromise } from "../access/access.ts";
+import type { MaybePromise } from "../access/gatekeeper.ts";
 import type { Tier } from "../market/tier.ts";
 import { basketBody } from "../payload/basket-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { chain } from "./chain.ts";
-import { chooseCoding } from "./content-coding.ts";
+import { chooseCoding, etagOf } from "./content-coding.ts";
 import { overdueSessions } from "./freshness.ts";
 import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
 import type { Representation, Variant } from "./prepared-file.ts";
 import { headerText, type HeaderText } from "./header-text.ts";
 import { problemReply, quickBody, type Reply } from "./reply.ts";
-import { CONTRACT_ROUTE, type DataRoute } from "./routes.ts";
+import { DATA_ROUTES, type DataRoute } from "./routes.ts";
 import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
 
-export interface ResourceRequest {
+interface ResourceRequest {
   readonly snapshot: LoadedSnapshot;
   readonly tier: Tier;
   readonly route: DataRoute;
@@ -27,7 +27,7 @@ export interface ResourceRequest {
 /** The resource, or why there is none. A promise only where something must be made first. */
 export function findResource(request: ResourceRequest): MaybePromise<Representation | Reply> {
   const { snapshot, tier, route, id, query, acceptEncoding, nowMs } = request;
-  const overdue = overdueSessions(snapshot.stamp.head, snapshot.stamp.graceMs, nowMs);
+  const overdue = overdueSessions(snapshot.stamp, nowMs);
   if (route.takesBasket && namesBasket(query)) return basketResource(request, overdue);
   const refused = refuseParameters(query, route.takesBasket);
   if (refused !== null) return refused;
@@ -36,6 +36,7 @@ export function findResource(request: ResourceRequest): MaybePromise<Representat
   return chain(file.variant(overdue), (variant) => inCoding(variant, acceptEncoding));
 }
 
+/** Whether there is no resource, but an answer that says why. */
 export const isReply = (found: Representation | Reply): found is Reply => "status" in found;
 
 function inCoding({ plain, coded }: Variant, acceptEncoding: string | undefined): Representation {
@@ -43,7 +44,7 @@ function inCoding({ plain, coded }: Variant, acceptEncoding: string | undefined)
 }
 
 function missing({ snapshot, tier, route, id }: ResourceRequest): Reply {
-  if (route !== CONTRACT_ROUTE) {
+  if (route !== DATA_ROUTES.contract) {
     throw new Error(`Snapshot ${snapshot.stamp.text} lacks ${route.file(tier, id)}`);
   }
   const lastAsOf = snapshot.offBoard[tier.name].get(id);
@@ -81,7 +82,7 @@ function pricedBasket(
   if ("status" in basket) return basket;
   const { constituents, weights, weighting } = basket;
   const bytes = Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue));
-  const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
+  const etag = etagOf(sha256Hex(bytes).slice(0, 32), "identity");
   const notModifiedHeaders = `${sharedHeaders(snapshot, overdue)}etag: ${etag}\r\n`;
   const headers = `${notModifiedHeaders}content-type: application/json\r\ncontent-length: ${bytes.length}\r\n`;
   const body = quickBody(bytes);

@@ -13,6 +13,7 @@ import {
 import { FILES } from "../store/paths.ts";
 import { namesBasket, type Query } from "./parameters.ts";
 
+/** What the paths of the data start with. */
 export const API = "/api/public/v1";
 
 /** A route of the data: a stored file of the caller's tier, counted against the quota. */
@@ -29,7 +30,7 @@ export interface DataRoute {
 }
 
 /** Counts what the caller has used; asks for no quota itself, but refuses bad keys. */
-export interface UsageRoute {
+interface UsageRoute {
   readonly kind: "usage";
   readonly path: string;
 }
@@ -40,6 +41,7 @@ export interface OpenRoute {
   readonly path: string;
 }
 
+/** Whatever can be asked for. */
 export type Route = DataRoute | UsageRoute | OpenRoute;
 
 const everyone = (): boolean => true;
@@ -48,51 +50,59 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
   const paths = new Map(TIER_NAMES.map((name) => [name, path(name)]));
   return (tier) => paths.get(tier.name) as string;
 };
-const exports_ = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
+const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 
-export const BOARD_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/prices`,
-  isOffered: everyone,
-  file: eachTier(FILES.board),
-  takesBasket: false,
-};
+/** The routes of the data. Whoever adds one is told by the compiler to document it (openapi-operations.ts). */
+export const DATA_ROUTES = {
+  /** The tier's board. */
+  board: {
+    kind: "data",
+    path: `${API}/prices`,
+    isOffered: everyone,
+    file: eachTier(FILES.board),
+    takesBasket: false,
+  },
+  /** One contract with the tier's history; the only route with a name in its path. */
+  contract: {
+    kind: "data",
+    path: `${API}/prices/{id}`,
+    isOffered: everyone,
+    file: (tier, id) => FILES.contract(tier.name, id),
+    takesBasket: false,
+  },
+  /** The composite index, or a basket. */
+  index: {
+    kind: "data",
+    path: `${API}/index`,
+    isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
+    file: eachTier(FILES.index),
+    takesBasket: true,
+  },
+  /** The tier's board as CSV. */
+  csv: {
+    kind: "data",
+    path: `${API}/export.csv`,
+    isOffered: exportedAs("csv"),
+    file: eachTier(FILES.csv),
+    takesBasket: false,
+  },
+  /** The tier's board as a workbook. */
+  xlsx: {
+    kind: "data",
+    path: `${API}/export.xlsx`,
+    isOffered: exportedAs("xlsx"),
+    file: eachTier(FILES.xlsx),
+    takesBasket: false,
+  },
+} as const satisfies Readonly<Record<string, DataRoute>>;
 
-export const CONTRACT_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/prices/{id}`,
-  isOffered: everyone,
-  file: (tier, id) => FILES.contract(tier.name, id),
-  takesBasket: false,
-};
-
-export const INDEX_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/index`,
-  isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
-  file: eachTier(FILES.index),
-  takesBasket: true,
-};
-
-export const CSV_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/export.csv`,
-  isOffered: exports_("csv"),
-  file: eachTier(FILES.csv),
-  takesBasket: false,
-};
-
-export const XLSX_ROUTE: DataRoute = {
-  kind: "data",
-  path: `${API}/export.xlsx`,
-  isOffered: exports_("xlsx"),
-  file: eachTier(FILES.xlsx),
-  takesBasket: false,
-};
-
+/** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
+/** The documentation page. */
 export const DOCS_PATH = "/";
+/** The guide for readers of prices. */
 export const GUIDE_PATH = "/guide";
+/** What the documentation page loads: its own script, then style and script of Swagger UI. */
 export const DOCS_ASSETS = [
   "/docs/page.js",
   "/docs/swagger-ui.css",
@@ -102,16 +112,19 @@ export const DOCS_ASSETS = [
 /** Fixed files, made when the proxy starts. */
 export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
 
+/** What the caller has used of the month's calls. */
 export const USAGE_ROUTE: UsageRoute = { kind: "usage", path: `${API}/usage` };
 
-export const OPEN_ROUTES: readonly OpenRoute[] = [
+const OPEN_ROUTES: readonly OpenRoute[] = [
   ...PAGE_PATHS.map((path) => ({ kind: "page", path }) as const),
   { kind: "healthz", path: "/healthz" },
   { kind: "readyz", path: "/readyz" },
 ];
 
+const { contract: CONTRACT_ROUTE, ...NAMELESS_ROUTES } = DATA_ROUTES;
+
 const EXACT = new Map<string, Match>(
-  [BOARD_ROUTE, INDEX_ROUTE, CSV_ROUTE, XLSX_ROUTE, USAGE_ROUTE, ...OPEN_ROUTES].map((route) => [
+  [...Object.values(NAMELESS_ROUTES), USAGE_ROUTE, ...OPEN_ROUTES].map((route) => [
     route.path,
     { route, id: "" },
   ]),
@@ -120,7 +133,9 @@ const EXACT = new Map<string, Match>(
 const CONTRACT_PREFIX = CONTRACT_ROUTE.path.slice(0, -"{id}".length);
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
+/** What a path means. */
 export interface Match {
+  /** With its path as a template. */
   readonly route: Route;
   /** The contract asked for, decoded; empty on other routes. */
   readonly id: string;

@@ -2,17 +2,13 @@
 import { createServer, type Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { createServer as createTlsServer } from "node:https";
-import type { Gatekeeper } from "../access/access.ts";
-import type { Clock } from "../clock.ts";
-import { InputError } from "../errors.ts";
-import type { VerifyKey } from "../snapshot/signing-key.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
+import { InputError, reasonOf } from "../errors.ts";
 import { createApp } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { documentationPages } from "./docs-page.ts";
 import { listen } from "./listen.ts";
-import { LiveSnapshot } from "./live-snapshot.ts";
-import type { Logger } from "./log.ts";
+import { LiveSnapshot, type LiveSnapshotOptions } from "./live-snapshot.ts";
 import { startMetricsServer } from "./metrics-server.ts";
 import { ProxyMetrics } from "./metrics.ts";
 import { Pages } from "./pages.ts";
@@ -34,6 +30,7 @@ export interface ConnectionLimits {
   readonly shutdownMs: number;
 }
 
+/** What a connection may take unless a test says otherwise. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 128 * 1024,
   headersMs: 15_000,
@@ -49,11 +46,9 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
  */
 const KEEP_YOUNG_SPACE = "--semi-space-growth-factor=1";
 
-export interface ProxyOptions {
-  readonly store: ObjectStore;
+/** What a proxy serves, to whom, and where. */
+export interface ProxyOptions extends LiveSnapshotOptions {
   readonly gatekeeper: Gatekeeper;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -61,21 +56,19 @@ export interface ProxyOptions {
   readonly reusePort?: boolean;
   /** 0: any free one; null: no metrics. */
   readonly metricsPort: number | null;
-  readonly pollMs: number;
-  readonly graceMs: number;
   /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
   readonly trustedHops: number;
   /** PEM; null: plain HTTP. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
-  readonly cacheBytes: number;
-  /** Snapshots must be signed by one of them; without, none need be. */
-  readonly verifyKeys?: readonly VerifyKey[] | null;
+  /** What differs from CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
 
+/** A proxy that listens. */
 export interface RunningProxy {
   /** `http://127.0.0.1:8080`, with the real port. */
   readonly url: string;
+  /** With the path; null where there are none. */
   readonly metricsUrl: string | null;
   /** What is measured, as values; of several workers' the primary makes one. */
   metrics(): Promise<object[]>;
@@ -92,18 +85,10 @@ export interface RunningProxy {
  * on or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { store, gatekeeper, clock, log, host, tls, pollMs, graceMs } = options;
+  const { gatekeeper, clock, log, host, tls, pollMs } = options;
   setFlagsFromString(KEEP_YOUNG_SPACE);
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
-  const live = new LiveSnapshot({
-    store,
-    clock,
-    log,
-    pollMs,
-    graceMs,
-    cacheBytes: options.cacheBytes,
-    verifyKeys: options.verifyKeys ?? null,
-  });
+  const live = new LiveSnapshot(options);
   const metrics = new ProxyMetrics(live, gatekeeper, clock);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -164,8 +149,8 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
     try {
       server = createTlsServer({ ...settings, ...tls });
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new InputError(`--tls-cert and --tls-key cannot be used: ${reason}`, [], { cause });
+      const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
+      throw new InputError(message, [], { cause });
     }
   }
   // A client that ends its side after the request still gets an answer that must be waited for.

@@ -1,21 +1,21 @@
 /** What every answer says of the snapshot it comes from. */
 import { sessionUtc, type Session } from "../market/session.ts";
-import { overdueSinceMs } from "./freshness.ts";
+import { overdueSinceMs, type Expectation } from "./freshness.ts";
 import type { HeaderFields } from "./header-text.ts";
 import { CORS_HEADERS, VARY } from "./reply.ts";
 
 /** What all files of a snapshot share. */
-export interface SnapshotStamp {
+export interface SnapshotStamp extends Expectation {
   /** `2026-11-21T00Z/r1`. */
   readonly text: string;
-  readonly head: Session;
+  /** When the publication says it was made (epoch milliseconds). */
   readonly publishedAtMs: number;
-  readonly graceMs: number;
 }
 
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {
   readonly session: Session;
+  /** Sessions of 12 hours behind the head. */
   readonly delayedSessions: number;
 }
 
@@ -23,8 +23,12 @@ export interface TierPosition {
 export const modifiedMs = (stamp: SnapshotStamp, overdue: number): number =>
   overdue === 0
     ? stamp.publishedAtMs
-    : Math.max(stamp.publishedAtMs, overdueSinceMs(stamp.head, stamp.graceMs, overdue));
+    : Math.max(stamp.publishedAtMs, overdueSinceMs(stamp, overdue));
 
+/**
+ * The fields of every answer from the snapshot, 304 included, while `overdue` sessions are
+ * missing.
+ */
 export const snapshotHeaders = (
   stamp: SnapshotStamp,
   { session, delayedSessions }: TierPosition,

@@ -30,7 +30,7 @@ export function verified(
     },
     flush(controller) {
       if (hash.digest("hex") !== sha256) {
-        const error = new DamageError(`${where} is damaged: its SHA-256 is not ${sha256}`);
+        const error = damaged(where, sha256);
         onDamage(error);
         throw error;
       }
@@ -38,6 +38,10 @@ export function verified(
     },
   });
 }
+
+/** What is stored at `where` has another SHA-256 than the one expected. */
+export const damaged = (where: string, sha256: string): DamageError =>
+  new DamageError(`${where} is damaged: its SHA-256 is not ${sha256}`);
 
 /** A payload's bytes with `delayed_sessions` raised on the way. */
 export function raised(sessions: number): TransformStream<Uint8Array, Uint8Array> {

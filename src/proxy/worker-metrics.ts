@@ -7,7 +7,7 @@
  *   worker → primary   {"chipboard":"measured","id":3,"metrics":[…]}
  */
 import { AggregatorRegistry } from "prom-client";
-import type { Channel } from "../access/relay.ts";
+import { isOurs, tell, type Channel } from "../access/channel.ts";
 
 /** A worker that does not answer in time is told of as it was when it last did. */
 const ANSWER_MS = 2_000;
@@ -61,7 +61,7 @@ export class WorkerMetrics {
       this.#asked.set(id, done);
       worker.on("disconnect", done);
       const question: Message = { chipboard: "measure", id };
-      worker.send?.(question, () => undefined);
+      tell(worker, question);
     });
   }
 }
@@ -71,11 +71,8 @@ export function answerMeasure(primary: Channel, read: () => Promise<object[]>): 
   primary.on("message", (message) => {
     if (!isMessage(message) || message.chipboard !== "measure") return;
     const { id } = message;
-    void read().then((metrics) =>
-      primary.send?.({ chipboard: "measured", id, metrics }, () => undefined),
-    );
+    void read().then((metrics) => tell(primary, { chipboard: "measured", id, metrics }));
   });
 }
 
-const isMessage = (message: unknown): message is Message =>
-  typeof message === "object" && message !== null && "chipboard" in message;
+const isMessage = (message: unknown): message is Message => isOurs(message);

@@ -13,10 +13,11 @@
  */
 import cluster, { type Worker } from "node:cluster";
 import { createServer } from "node:http";
-import type { Gatekeeper } from "../access/access.ts";
-import { answerWorker, openRelay, type Channel } from "../access/relay.ts";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
+import { isOurs, tell } from "../access/channel.ts";
+import { answerWorker, openRelay } from "../access/relay.ts";
 import type { StateGatekeeper } from "../access/state.ts";
-import { createClock, type Clock } from "../clock.ts";
+import { createClock, instantText, type Clock } from "../clock.ts";
 import { ChipboardError, UnreachableError, type ExitCode } from "../errors.ts";
 import { listen } from "./listen.ts";
 import type { Logger } from "./log.ts";
@@ -45,15 +46,16 @@ type Message =
     };
 
 /** What a worker is told; it must survive JSON. */
-export interface WorkerSettings {
+interface WorkerSettings {
   readonly host: string;
   /** 0: any free one, the same for all. */
   readonly port: number;
 }
 
-export interface WorkersOptions {
+interface WorkersOptions {
   /** The script of a worker; it calls `runWorker`. */
   readonly entry: string;
+  /** How many. */
   readonly count: number;
   readonly settings: WorkerSettings;
   readonly gatekeeper: StateGatekeeper;
@@ -61,7 +63,7 @@ export interface WorkersOptions {
   readonly log: Logger;
 }
 
-export interface RunningWorkers {
+interface RunningWorkers {
   readonly url: string;
   /** The workers' metrics together, for Prometheus. */
   metrics(): Promise<string>;
@@ -85,7 +87,7 @@ export async function startWorkers(options: WorkersOptions): Promise<RunningWork
 }
 
 /** What a worker runs: a proxy, or all that it needs to end in order. */
-export interface WorkerProxy {
+interface WorkerProxy {
   readonly url: string;
   metrics(): Promise<object[]>;
   close(): Promise<void>;
@@ -102,11 +104,11 @@ export async function runWorker(
   try {
     const { settings, nowMs } = await askForSettings();
     // Whatever clock the primary lives by, it is this one's, too.
-    const clock = createClock(new Date(nowMs).toISOString());
+    const clock = createClock(instantText(nowMs));
     const gatekeeper = await openRelay(process, clock);
     const proxy = await start(settings, clock, gatekeeper);
     answerMeasure(process, () => proxy.metrics());
-    tell(process, { chipboard: "serving", url: proxy.url });
+    tell(process, { chipboard: "serving", url: proxy.url } satisfies Message);
     await ended;
     await proxy.close();
     await gatekeeper.close();
@@ -151,7 +153,7 @@ class Workers {
     const force = setTimeout(() => {
       for (const worker of this.#alive.keys()) worker.process.kill("SIGKILL");
     }, END_PATIENCE_MS);
-    for (const worker of this.#alive.keys()) tell(worker, { chipboard: "end" });
+    for (const worker of this.#alive.keys()) tell(worker, { chipboard: "end" } satisfies Message);
     await Promise.all([...this.#alive.values()].map(({ promise }) => promise));
     clearTimeout(force);
   }
@@ -171,7 +173,11 @@ class Workers {
       if (!isMessage(message)) return;
       if (message.chipboard === "begin") {
         const told = { ...settings, port: this.#port };
-        tell(worker, { chipboard: "settings", settings: told, nowMs: clock.now() });
+        tell(worker, {
+          chipboard: "settings",
+          settings: told,
+          nowMs: clock.now(),
+        } satisfies Message);
       } else if (message.chipboard === "serving") {
         this.#url ??= message.url;
         serving.resolve(message.url);
@@ -220,7 +226,7 @@ function askForSettings(): Promise<Extract<Message, { chipboard: "settings" }>> 
       resolve(message);
     };
     process.on("message", onMessage);
-    tell(process, { chipboard: "begin" });
+    tell(process, { chipboard: "begin" } satisfies Message);
   });
 }
 
@@ -233,9 +239,4 @@ const nextEnd = (): Promise<void> =>
     });
   });
 
-const tell = (to: Channel, message: Message): void => {
-  to.send?.(message, () => undefined);
-};
-
-const isMessage = (message: unknown): message is Message =>
-  typeof message === "object" && message !== null && "chipboard" in message;
+const isMessage = (message: unknown): message is Message => isOurs(message);

@@ -7,19 +7,13 @@
  */
 import { createRequire } from "node:module";
 import type { Cell, Workbook } from "exceljs";
-import { BOARDS, type Board } from "../market/contract.ts";
+import { BOARDS } from "../market/contract.ts";
 import { sessionStartMs, type Session } from "../market/session.ts";
 import type { BoardRecord, TierView } from "../market/view.ts";
-import { WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
+import { SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
 import { addAboutSheet } from "./workbook-about.ts";
 import { FONT, HEADER_FONT } from "./workbook-font.ts";
 import { cellText, linkTarget, shownWidth } from "./workbook-text.ts";
-
-/** The sheet of each board. */
-export const SHEET_NAMES: { readonly [B in Board]: string } = {
-  memory: "Memory",
-  semiconductor: "Semiconductor",
-};
 
 /** Excel's limit on links in one sheet; addresses beyond it stay plain text. */
 const MAX_LINKS_PER_SHEET = 65_530;

@@ -1,5 +1,5 @@
 /** Where a stream's bytes come from. */
-export interface ByteSource {
+interface ByteSource {
   /** The next piece, or null at the end. What it throws is the stream's error. */
   read(): Promise<Uint8Array | null>;
   /** Lets go of the source: called once, at the end, on an error, or when the reader gives up. */

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { errorCode } from "./folder-error.ts";
+import { errorCode } from "../errors.ts";
 
 /**
  * Makes the names in folders durable. Callers that ask for one folder while it is being synced

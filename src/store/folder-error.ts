@@ -1,11 +1,5 @@
 import { getSystemErrorMessage } from "node:util";
-import { UnreachableError } from "../errors.ts";
-
-/** The operating system's name of what went wrong (`ENOSPC`), or "" where it is something else. */
-export function errorCode(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "";
-}
+import { errorCode, UnreachableError } from "../errors.ts";
 
 /**
  * An operating system's error as an UnreachableError of one line that names the store, the key and

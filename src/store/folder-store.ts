@@ -13,22 +13,24 @@ import type { Dirent } from "node:fs";
 import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { readFile, rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { UnreachableError } from "../errors.ts";
+import { HOUR_MS } from "../clock.ts";
+import { errorCode, UnreachableError } from "../errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { DirectorySync } from "./directory-sync.ts";
-import { errorCode, folderError } from "./folder-error.ts";
+import { folderError } from "./folder-error.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
-import { Limiter } from "./limiter.ts";
-import type { ObjectStore, StoredObject } from "./object-store.ts";
+import { Limiter } from "../limiter.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
-const STALE_MS = 3_600_000;
+const STALE_MS = HOUR_MS;
 const PIECE_BYTES = 65_536;
 /** Bounds open files; the thread pool sets the pace. */
 const MAX_AT_ONCE = 32;
 /** A folder can be removed by a prune between making it and using it, but not again and again. */
 const MAX_ATTEMPTS = 10;
 
+/** The driver for folders. */
 export class FolderStore implements ObjectStore {
   readonly location: string;
   readonly #root: string;
@@ -47,10 +49,7 @@ export class FolderStore implements ObjectStore {
     return this.#limiter.run(read).catch((error: unknown) => this.#absent("read", key, error));
   }
 
-  /** Consume the stream or cancel it: it holds the file open. */
-  async open(
-    key: string,
-  ): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null> {
+  async open(key: string): Promise<OpenObject | null> {
     if (!isKey(key)) return null;
     try {
       const file = await open(this.#path(key), "r");

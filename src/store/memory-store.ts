@@ -1,7 +1,7 @@
 import { createClock, type Clock } from "../clock.ts";
 import { byteStream } from "./byte-stream.ts";
 import { requireKey } from "./keys.ts";
-import type { ObjectStore, StoredObject } from "./object-store.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 /**
  * A store in this process's memory, for tests. Keeps every promise of ObjectStore but that of
@@ -21,9 +21,7 @@ export class MemoryStore implements ObjectStore {
     return object === undefined ? null : Buffer.from(object.bytes);
   }
 
-  async open(
-    key: string,
-  ): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null> {
+  async open(key: string): Promise<OpenObject | null> {
     const bytes = await this.get(key);
     if (bytes === null) return null;
     const pieces = bytes.length === 0 ? [] : [bytes];

@@ -5,12 +5,26 @@
  * Nothing is ever overwritten. Keys are relative, `/`-separated, made of `[A-Za-z0-9._-]` segments
  * none of which is `.` or `..` (see paths.ts, which makes them all).
  */
+
+/** An object without its bytes. */
 export interface StoredObject {
   readonly key: string;
   readonly sizeBytes: number;
+  /** When it was created, by the clock of the store (epoch milliseconds). */
   readonly modifiedAtMs: number;
 }
 
+/** An object that is being read. Its stream holds a file or a connection: consume it, or cancel it. */
+export interface OpenObject {
+  readonly sizeBytes: number;
+  /** Fails with UnreachableError where reading does. */
+  readonly stream: ReadableStream<Uint8Array>;
+}
+
+/**
+ * What every driver promises. Every method throws UnreachableError where the store cannot be
+ * reached, read or written, and `create` TypeError for a key that keys.ts does not allow.
+ */
 export interface ObjectStore {
   /** For messages: `./snapshots`, `s3://bucket/prefix`. */
   readonly location: string;
@@ -19,7 +33,7 @@ export interface ObjectStore {
   get(key: string): Promise<Buffer | null>;
 
   /** The same as a stream, for objects that shall not be held whole. */
-  open(key: string): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null>;
+  open(key: string): Promise<OpenObject | null>;
 
   /**
    * Creates the key if it is absent: of any number of racers exactly one gets "created". On return
@@ -46,7 +60,6 @@ export interface ObjectStore {
    */
   mayWrite(): Promise<void>;
 
+  /** Lets go of connections; nothing may be asked afterwards. */
   close(): Promise<void>;
 }
-
-/* Every method throws UnreachableError where the store cannot be reached, read or written. */

@@ -11,21 +11,29 @@
  */
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
 
+/** Below it: the log. */
 export const PUBLICATIONS = "publications/";
+/** Below it: the snapshots, by session and revision. */
 export const SESSIONS = "sessions/";
+/** Below it: the ledger's parts, shared by snapshots. */
 export const LEDGER = "ledger/";
+/** Below it: marks of prunes under way. */
 export const PRUNING = "pruning/";
+/** Below it: marks of rollbacks under way. */
 export const ROLLBACKS = "rollbacks/";
 
 /** A snapshot's name: one session, one revision. */
 export interface SnapshotName {
   readonly session: Session;
+  /** 1 or more. Of two revisions of a session the higher was made later. */
   readonly revision: number;
 }
 
+/** The entry of the log with this number (1 or more). */
 export const publicationKey = (number: number): string =>
   `${PUBLICATIONS}${String(number).padStart(10, "0")}.json`;
 
+/** The number of the entry that a key names; null where it is none. */
 export function parsePublicationKey(key: string): number | null {
   const parts = /^publications\/(\d{10})\.json$/.exec(key);
   return parts === null ? null : Number(parts[1]);
@@ -45,10 +53,13 @@ export function parseSnapshotText(
   return { session, revision: parts[2] === undefined ? null : Number(parts[2]) };
 }
 
+/** What all revisions of a session lie below. */
 export const sessionFolder = (session: Session): string => `${SESSIONS}${sessionKey(session)}/`;
 
+/** What the files of a snapshot lie below. */
 export const snapshotFolder = (name: SnapshotName): string => `${SESSIONS}${snapshotText(name)}/`;
 
+/** The file at `path` (see FILES) of a snapshot. */
 export const snapshotFileKey = (name: SnapshotName, path: string): string =>
   `${snapshotFolder(name)}${path}`;
 
@@ -64,6 +75,7 @@ export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: s
 export const ledgerPartKey = (month: string, sha256: string): string =>
   `${LEDGER}${month}-${sha256}.ndjson`;
 
+/** What a key of ledgerPartKey says; null for any other. */
 export function parseLedgerPartKey(key: string): { month: string; sha256: string } | null {
   const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})\.ndjson$/.exec(key);
   return parts === null ? null : { month: parts[1] as string, sha256: parts[2] as string };

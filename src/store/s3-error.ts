@@ -1,9 +1,10 @@
-import { ChipboardError, UnreachableError } from "../errors.ts";
+import { ChipboardError, errorCode, UnreachableError } from "../errors.ts";
 
+/** What was being done, as the message says it. */
 export type S3Verb = "read" | "write" | "list" | "remove";
 
 /** What is needed to name the setting to look at. */
-export interface S3Place {
+interface S3Place {
   readonly location: string;
   /** As given by --s3-endpoint; undefined: Amazon's. */
   readonly endpoint: string | undefined;
@@ -80,13 +81,10 @@ function parts(error: unknown): {
 } {
   if (!(error instanceof Error))
     return { name: "", code: "", message: String(error), status: null };
-  const { code, $metadata } = error as {
-    code?: unknown;
-    $metadata?: { httpStatusCode?: number };
-  };
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
   return {
     name: error.name,
-    code: typeof code === "string" ? code : "",
+    code: errorCode(error),
     message: error.message,
     status: $metadata?.httpStatusCode ?? null,
   };

@@ -17,8 +17,8 @@ import {
 import { InputError, UnreachableError } from "../errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
-import { Limiter } from "./limiter.ts";
-import type { ObjectStore, StoredObject } from "./object-store.ts";
+import { Limiter } from "../limiter.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
 
@@ -83,10 +83,7 @@ class S3Store implements ObjectStore {
     return this.#limiter.run(() => this.#repeated("read", key, read, isBrokenConnection));
   }
 
-  /** Consume the stream or cancel it: it holds a connection open. */
-  async open(
-    key: string,
-  ): Promise<{ sizeBytes: number; stream: ReadableStream<Uint8Array> } | null> {
+  async open(key: string): Promise<OpenObject | null> {
     if (!isKey(key)) return null;
     const body = await this.#body(key).catch((error: unknown) => this.#fail("read", key, error));
     if (body === null) return null;

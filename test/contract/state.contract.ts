@@ -1,6 +1,6 @@
 /** What every driver of the state promises; run on SQLite and on Redis. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { KeyVerdict } from "../../src/access/access.ts";
+import type { KeyVerdict } from "../../src/access/gatekeeper.ts";
 import { keyIdOf } from "../../src/access/key.ts";
 import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
 import type { Registry } from "../../src/access/registry.ts";

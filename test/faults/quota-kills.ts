@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
-import { BOARD_ROUTE } from "../../src/proxy/routes.ts";
+import { DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { Callers, usageOf } from "./caller-load.ts";
 import { addAccount, type Proxy } from "./caller-service.ts";
 import { Tally, type FaultRow } from "./fault.ts";
@@ -64,7 +64,7 @@ async function loadUntilKilled(proxy: Proxy, key: string, loadMs: number): Promi
   const load = callers.all(async () => {
     sent += 1;
     try {
-      const { status } = await callers.get(proxy.url + BOARD_ROUTE.path, key);
+      const { status } = await callers.get(proxy.url + DATA_ROUTES.board.path, key);
       if (status === 200) answeredAt.push(performance.now());
       first.resolve();
       return true;

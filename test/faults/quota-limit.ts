@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { uniformAt } from "../../src/demo/random.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { BOARD_ROUTE } from "../../src/proxy/routes.ts";
+import { DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { Callers, usageOf, type Told } from "./caller-load.ts";
 import { addAccount } from "./caller-service.ts";
 import { Tally, type FaultRow } from "./fault.ts";
@@ -34,7 +34,7 @@ export async function limitFaults(run: QuotaRun): Promise<FaultRow> {
         if (calls >= left + BEYOND[scale]) return false;
         calls += 1;
         const { url } = proxies[connection % proxies.length] as (typeof proxies)[number];
-        answers.push(await callers.get(url + BOARD_ROUTE.path, key));
+        answers.push(await callers.get(url + DATA_ROUTES.board.path, key));
         return true;
       });
       const { used } = await usageOf((proxies[0] as (typeof proxies)[number]).url, key);

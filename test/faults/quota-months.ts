@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { TIERS } from "../../src/market/tier.ts";
-import { BOARD_ROUTE } from "../../src/proxy/routes.ts";
+import { DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { Callers, usageOf } from "./caller-load.ts";
 import { addAccount, type Proxy } from "./caller-service.ts";
 import { Tally, type FaultRow } from "./fault.ts";
@@ -81,7 +81,7 @@ async function loadAcross(run: QuotaRun, month: string, leadMs: number): Promise
     const load = callers.all(async (connection) => {
       if (isOver) return false;
       const { url } = proxies[connection % proxies.length] as Proxy;
-      const { status, headers } = await callers.get(url + BOARD_ROUTE.path, key);
+      const { status, headers } = await callers.get(url + DATA_ROUTES.board.path, key);
       if (status !== 200) throw new Error(`A call below the limit was answered with ${status}`);
       usedTold.push(LIMIT - Number(headers["x-ratelimit-remaining"]));
       await delay(PAUSE_MS);

@@ -83,8 +83,8 @@ describe("accounts, keys and usage", () => {
     ["accounts set acme", /Nothing to change/],
     ["accounts show acme", /no such account/],
     ["keys create acme", /no such account/],
-    ["keys rotate cbk_1a2B3c4D --overlap 5x", /30m, 24h or 7d/],
-    ["keys rotate cbk_1a2B3c4D --overlap 366d", /at most 365d/],
+    ["keys rotate cbk_1a2B3c4D --overlap 5x", /2s, 60m, 12h or 7d/],
+    ["keys rotate cbk_1a2B3c4D --overlap 366d", /to 365d/],
     ["keys suspend cbk_1a2B3c4D", /no such key/],
     ["usage acme", /"acme"/],
   ])("%s is refused", async (line, message) => {

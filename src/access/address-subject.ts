@@ -3,7 +3,7 @@
  * hashed, so that counts of two months cannot be joined.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import type { Subject } from "./access.ts";
+import type { Subject } from "./gatekeeper.ts";
 import { monthOf } from "./month.ts";
 
 const SUBJECT_BYTES = 16;

@@ -1,21 +1,19 @@
 /** The monthly quota as callers see it: what remains, and when it resets. */
-import type { Gatekeeper, MaybePromise } from "../access/access.ts";
+import type { Gatekeeper, MaybePromise } from "../access/gatekeeper.ts";
+import { callsLeft, monthEndMs, monthOf } from "../access/month.ts";
+import { instantText } from "../clock.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { jsonReply, problemReply, type Reply } from "./reply.ts";
 
 /** Stands for "no limit" in x-ratelimit-remaining: the largest integer every client can hold. */
-export const UNLIMITED = 2_147_483_647;
+const UNLIMITED = 2_147_483_647;
 
-/** The first instant of the calendar month (UTC) after the one of `atMs`. */
-export function resetMs(atMs: number): number {
-  const at = new Date(atMs);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1);
-}
+const resetsAtMs = (nowMs: number): number => monthEndMs(monthOf(nowMs));
 
 /** x-ratelimit-remaining after `used` calls. */
 export const remainingAfter = (limit: number | null, used: number): number =>
-  limit === null ? UNLIMITED : Math.max(0, limit - used);
+  callsLeft(limit, used) ?? UNLIMITED;
 
 /** x-ratelimit-remaining for an answer that counts no call; 0 for a key that names no account. */
 export function remaining(
@@ -29,14 +27,15 @@ export function remaining(
   return chain(gatekeeper.used(caller.subject, nowMs), (used) => remainingAfter(limit, used));
 }
 
+/** The 429, with the seconds to the 1st of next month. */
 export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Reply {
   const limit = String(caller.tier.callsPerMonth);
   const whose = caller.account === null ? "this address" : "the account";
-  const reset = resetMs(nowMs);
+  const resetMs = resetsAtMs(nowMs);
   return problemReply(
     "quota_exceeded",
-    `All ${limit} calls of ${whose} in this month are used; counting starts again at ${new Date(reset).toISOString()}.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil((reset - nowMs) / 1000)) },
+    `All ${limit} calls of ${whose} in this month are used; counting starts again at ${instantText(resetMs)}.`,
+    { retryAfterMs: resetMs - nowMs },
   );
 }
 
@@ -48,7 +47,7 @@ export function usageReply(caller: AdmittedCaller, used: number, nowMs: number):
     tier: caller.tier.name,
     limit,
     used,
-    remaining: limit === null ? null : remainingAfter(limit, used),
-    resets_at: new Date(resetMs(nowMs)).toISOString(),
+    remaining: callsLeft(limit, used),
+    resets_at: instantText(resetsAtMs(nowMs)),
   });
 }

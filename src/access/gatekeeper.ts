@@ -27,6 +27,7 @@ export type KeyVerdict =
  */
 export type Subject = `account:${string}` | `address:${string}`;
 
+/** What became of one more call. */
 export interface TakeResult {
   /** Whether the call was granted (and counted). */
   readonly granted: boolean;
@@ -34,6 +35,7 @@ export interface TakeResult {
   readonly used: number;
 }
 
+/** A value that is there, or one that must be waited for. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /** The view of the state that a serving proxy holds. */

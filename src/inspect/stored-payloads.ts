@@ -20,6 +20,7 @@ const recordSchema = z.looseObject({
   as_of: z.string(),
   break: z.object({ session_utc: z.string(), reason: z.string() }).nullable(),
 });
+/** A record of a board, its numbers as the digits that stand in the file. */
 export type StoredRecord = z.infer<typeof recordSchema>;
 
 const boardSchema = z.object({
@@ -27,7 +28,7 @@ const boardSchema = z.object({
   memory: z.array(recordSchema),
   semiconductor: z.array(recordSchema),
 });
-export type StoredBoard = z.infer<typeof boardSchema>;
+type StoredBoard = z.infer<typeof boardSchema>;
 
 const indexSchema = z.object({
   level: digits.nullable(),
@@ -35,19 +36,23 @@ const indexSchema = z.object({
   chg_30d_pct: digits.nullable(),
   contributions: z.array(z.object({ id: z.string(), contribution: digits })),
 });
+/** The composite index of a snapshot, its numbers as digits. */
 export type StoredIndex = z.infer<typeof indexSchema>;
 
+/** The tier's board. Throws DamageError where it is missing, damaged or unreadable. */
 export const readBoard = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
   tier: TierName,
 ): Promise<StoredBoard> => readPayload(store, snapshot, FILES.board(tier), boardSchema);
 
+/** The composite index as pro sees it. Throws DamageError as readBoard does. */
 export const readIndex = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
 ): Promise<StoredIndex> => readPayload(store, snapshot, FILES.index("pro"), indexSchema);
 
+/** All records, memory first. */
 export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRecord[] => [
   ...memory,
   ...semiconductor,

@@ -1,0 +1,22 @@
+/** How commands fail on the files that options name. */
+import { InputError, reasonOf } from "../errors.ts";
+
+/**
+ * What `read` gives, or an InputError that begins with `where` (`--tls-key "key.pem"`). An
+ * InputError of `read` itself passes as it is.
+ */
+export async function readable<T>(where: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof InputError) throw cause;
+    throw new InputError(`${where}: cannot be read: ${reasonOf(cause)}`, [], { cause });
+  }
+}
+
+/** The file that `option` names cannot be written, for `cause`. */
+export const notWritable = (option: string, path: string, cause: unknown): InputError => {
+  const where = `${option} ${JSON.stringify(path)}`;
+  const message = `${where}: expected a file to write (${reasonOf(cause)})`;
+  return new InputError(message, [], { cause });
+};
