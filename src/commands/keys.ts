@@ -39,7 +39,11 @@ export function keysCommand(): Command {
       .description("list the keys of an account, or of all")
       .argument("[account]", "whose keys"),
   )
-    .addHelpText("after", examples("keys ls acme", "keys ls --json"))
+    .addHelpText(
+      "after",
+      "\nA key is active, suspended, rotating (another replaces it; it goes on until the time shown),\nrotated_out or revoked." +
+        examples("keys ls acme", "keys ls --json"),
+    )
     .action(list);
   const change = (
     name: string,

@@ -99,9 +99,11 @@ export const withServeOptions = (command: Command): Command =>
       ).default(1),
     )
     .addOption(
-      setting("--log-level <level>", "what to log on standard error", oneOf(LOG_LEVELS)).default(
-        "info",
-      ),
+      setting(
+        "--log-level <level>",
+        "what to log on standard error: silent, error, warn or info",
+        oneOf(LOG_LEVELS),
+      ).default("info"),
     )
     .addOption(
       setting(

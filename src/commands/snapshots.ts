@@ -121,7 +121,7 @@ function verifyCommand(): Command {
           const found = await verifySnapshots(store, options.all ? null : reference, keys);
           if (found.damages.length > 0) {
             throw new DamageError(
-              `${store.location} is damaged: ${counted(found.damages.length, "finding")}`,
+              `${store.location} is damaged${keys === null ? "" : ", or not signed as asked"}: ${counted(found.damages.length, "finding")}`,
               found.damages,
             );
           }
@@ -167,7 +167,7 @@ function pruneCommand(): Command {
     .addOption(
       setting(
         "--keep-days <days>",
-        "keep all of the last so many days",
+        "keep all of the last so many days; the head, the publication before it and what is younger than an hour stay in any case",
         count,
       ).makeOptionMandatory(),
     )

@@ -171,6 +171,11 @@ function headerPositions(
   complaints: Complaints,
 ): readonly number[] | null {
   const before = complaints.count;
+  const other = otherForm(header);
+  if (other !== null) {
+    complaints.at(where, `${other}, expected a header of columns with commas between them`);
+    return null;
+  }
   header.forEach((name, at) => {
     if (!shape.columns.includes(name)) {
       complaints.at(where, `unknown column ${quoted(name)}, expected ${shape.columns.join(", ")}`);
@@ -183,6 +188,14 @@ function headerPositions(
   }
   if (complaints.count > before) return null;
   return shape.columns.map((name) => header.indexOf(name));
+}
+
+/** What the first line is, where it is no header with commas; null where it may be one. */
+function otherForm([first = "", ...more]: readonly string[]): string | null {
+  if (/^\s*</.test(first)) return `${quoted(first)} looks like a web page`;
+  if (more.length > 0) return null;
+  if (first.includes(";")) return "columns with semicolons between them";
+  return first.includes("\t") ? "columns with tabs between them" : null;
 }
 
 /**

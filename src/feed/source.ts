@@ -25,7 +25,7 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   jsonl: "ndjson",
 };
 
-/** The source that a command-line word names. Nothing is opened yet. */
+/** The source that a command-line word names; nothing is opened yet. Throws InputError for another kind of address. */
 export function sourceOf(location: string): Source {
   if (location === "-") {
     return {
@@ -35,6 +35,9 @@ export function sourceOf(location: string): Source {
     };
   }
   if (/^https?:\/\//i.test(location) && URL.canParse(location)) return addressSource(location);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+    throw new InputError(`${location}: expected a file, - or an http(s) address`);
+  }
   return {
     name: location,
     format: formatOf(location),
@@ -88,5 +91,5 @@ function reasonOf(cause: unknown): string {
   if (code === "EACCES") return "permission denied";
   if (code === "EISDIR") return "it is a folder";
   const inner = cause.cause;
-  return inner instanceof Error && inner.message !== "" ? inner.message : cause.message;
+  return (inner instanceof Error && inner.message !== "" ? inner.message : cause.message).trim();
 }

@@ -69,7 +69,11 @@ export async function listPublications(
   return { rows, older: log.length - shown.length };
 }
 
-const whatOf = ({ action, reason }: Publication): ListedPublication["what"] =>
+/** What an entry of the log is called: a publish with a reason is a revision. */
+export const whatOf = ({
+  action,
+  reason,
+}: Pick<Publication, "action" | "reason">): ListedPublication["what"] =>
   action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
 
 async function manifestsOf(

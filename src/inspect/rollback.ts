@@ -74,5 +74,6 @@ async function requireWhole(
 ): Promise<void> {
   const damages = await damagesOf(store, snapshot, keys);
   if (damages.length === 0) return;
-  throw new DamageError(`${snapshotText(snapshot.name)} is damaged; the head stays`, damages);
+  const what = keys === null ? "is damaged" : "is damaged, or not signed as asked";
+  throw new DamageError(`${snapshotText(snapshot.name)} ${what}; the head stays`, damages);
 }

@@ -1,9 +1,9 @@
 /** What the desk's findings look like on a terminal; views.ts has them as JSON. */
-import { sessionKey } from "../market/session.ts";
+import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { printLine, printTable, type Cell } from "../terminal.ts";
 import type { Comparison } from "./compare.ts";
-import { missedText, type Listing } from "./list.ts";
+import { missedText, whatOf, type Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
 import type { Description } from "./show.ts";
@@ -61,7 +61,7 @@ export function printDescription(description: Description): void {
       "Published",
       publication === null
         ? "never"
-        : `${publication.at}, number ${publication.number}, ${publication.action}`,
+        : `${publication.at}, number ${publication.number}, ${whatOf(publication)}`,
     ],
     ["Reason", publication?.reason ?? manifest.reason ?? "none given"],
     [
@@ -70,13 +70,15 @@ export function printDescription(description: Description): void {
     ],
     [
       "Index",
-      `${index.level ?? "none"} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`,
+      index.level === null
+        ? "none: no contract has a level a year before the session"
+        : `${index.level} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`,
     ],
     [
       "Parent",
       manifest.parent === null
         ? "none"
-        : `${manifest.parent.session_utc} r${manifest.parent.revision}`,
+        : `${shortSession(manifest.parent.session_utc)}/r${manifest.parent.revision}`,
     ],
     ["Files", `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`],
     ["Identity", manifest.identity],
@@ -179,18 +181,24 @@ export function printRollback({ outcome, snapshot, publication, before }: Rollba
 /** `snapshots prune`. */
 export function printPruning(pruning: Pruning, dryRun: boolean): void {
   const { snapshots, ledgerParts, objects, bytes, kept } = pruning;
-  section(
-    dryRun ? "Would be removed" : "Removed",
-    ["snapshot", ""],
-    snapshots.map(({ name, orphan }) => [name, orphan ? "no publication names it" : ""]),
-  );
   const what = `${snapshots.length} snapshots and ${ledgerParts.length} ledger parts, ${objects} objects of ${bytes} bytes`;
   printLine(
     dryRun
       ? `Would remove ${what}; ${kept} snapshots stay`
       : `Removed ${what}; ${kept} snapshots stay`,
   );
+  section(
+    dryRun ? "Would be removed" : "Removed",
+    ["snapshot", ""],
+    snapshots.map(({ name, orphan }) => [name, orphan ? "no publication names it" : ""]),
+  );
 }
+
+/** A session as commands take it, from a manifest's `2026-11-21T00:00:00.000Z`. */
+const shortSession = (instant: string): string => {
+  const session = parseSession(instant);
+  return session === null ? instant : sessionKey(session);
+};
 
 function section(
   title: string,

@@ -78,7 +78,10 @@ export function decide(sources: Sources, exchange: Exchange): MaybePromise<Outco
   if (!route.isOffered(caller.tier, query)) return { reply: notOffered(route, query, caller) };
   const snapshot = sources.live.current;
   if (snapshot === null) {
-    const detail = "No session is published yet.";
+    const detail =
+      sources.live.trouble === null
+        ? "No session is published yet."
+        : "What is published cannot be loaded at the moment.";
     return { reply: problemReply("no_session", detail, { retryAfterMs: sources.pollMs }) };
   }
   const refused = refuseBody(request);

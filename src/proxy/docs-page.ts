@@ -85,6 +85,8 @@ const html = (): string => `<!doctype html>
 body { margin: 0; font-family: sans-serif; color: #3b4151; }
 main, header { max-width: 1460px; margin: 0 auto; padding: 0 20px; box-sizing: border-box; }
 #status { padding: 12px 0 0; }
+#reference .renderedMarkdown table { display: block; overflow-x: auto; }
+#reference .renderedMarkdown th, #reference .renderedMarkdown td { padding-right: 12px; }
 #problems article { border-top: 1px solid #d8dde7; padding: 8px 0; }
 #problems article:target { background: #fff6d6; }
 #problems h3 { font-size: 16px; margin: 4px 0; }

@@ -16,6 +16,7 @@ const STYLE = `
 body { font: 16px/1.5 sans-serif; color: #26303d; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 pre { background: #f2f4f8; padding: .6rem .8rem; overflow-x: auto; font-size: 13px; line-height: 1.4; }
 code { font-size: 14px; } table { border-collapse: collapse; } h2 { margin-top: 2.2rem; }
+.wide { overflow-x: auto; }
 td, th { border-bottom: 1px solid #d8dde7; padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
 @media (prefers-color-scheme: dark) {
   body { background: #14181f; color: #d9e0ea; } pre { background: #1f2630; } a { color: #8db8ff; }
@@ -38,19 +39,22 @@ export const guidePage = (): string => `<!doctype html>
 UTC. Everything is a GET and answers in JSON, but for the two exports. The levels on this page are
 made up; ask the service for real ones. <a href=".${DOCS_PATH}">The reference</a> has every field.</p>
 
-<h2>First call</h2>
+<h2 id="first-call">First call</h2>
 <pre>curl -s https://HOST/api/public/v1/prices</pre>
 <p>Without a key you see ten contracts, one session behind.</p>
 ${shown("GET /api/public/v1/prices")}
 
-<h2>Keys and tiers</h2>
+<h2 id="keys">Keys and tiers</h2>
 <p>Send the key you were given in a header field, as <code>Authorization: Bearer KEY</code> or
 <code>x-api-key: KEY</code>. Never in the address: those end up in logs, and the service refuses it.</p>
 ${tierTable()}
 <p>A 200 costs one call; a 304, a refusal and <code>/usage</code> cost none. Every answer says what is
-left in <code>x-ratelimit-remaining</code> (2147483647 stands for no limit).</p>
+left in <code>x-ratelimit-remaining</code> (2147483647 stands for no limit). When nothing is left, a
+request with <code>If-None-Match</code> is refused as well. Without a key calls are counted for your
+network address. A scheme other than <code>Bearer</code> in <code>Authorization</code> counts as no
+key.</p>
 
-<h2>Addresses</h2>
+<h2 id="addresses">Addresses</h2>
 ${examples
   .slice(1, -2)
   .map(({ request }) => shown(request))
@@ -59,20 +63,20 @@ ${examples
 
 ${POLLING}
 
-<h2>When something is refused</h2>
+<h2 id="problems">When something is refused</h2>
 <p>Every refusal is a problem document (RFC 9457). Look at its <code>code</code>; the text is for
 people and may change.</p>
 ${examples
   .slice(-2)
   .map(({ request, tier }) => shown(request, tier))
   .join("\n")}
-<table><tr><th>code</th><th>status</th><th>what to do</th></tr>
+<div class="wide"><table><tr><th>code</th><th>status</th><th>what it means, and what to do</th></tr>
 ${Object.entries(PROBLEMS)
-  .map(([code, { status, remedy }]) =>
-    row([`<code>${code}</code>`, String(status), escaped(remedy)]),
+  .map(([code, { status, meaning, remedy }]) =>
+    row([`<code>${code}</code>`, String(status), escaped(`${meaning} ${remedy}`)]),
   )
   .join("\n")}
-</table>
+</table></div>
 
 ${NUMBERS}
 

@@ -1,12 +1,13 @@
 /** The prose of the guide that no table gives. The numbers are those of guide-examples.json. */
 
 /** How to go on asking without wasting calls. */
-export const POLLING = `<h2>Polling well</h2>
+export const POLLING = `<h2 id="polling">Polling well</h2>
 <ul>
 <li>Keep the <code>ETag</code> of an answer and send it back in <code>If-None-Match</code>: a 304 says
 that nothing is new, has no body and costs no call.</li>
 <li><code>next_session_utc</code> on the board says when the next session is due. Data of it appears
-some minutes later; asking every minute from then on is plenty.</li>
+some minutes later; asking every minute from then on is plenty. Where it lies in the past the
+publisher is late: ask every ten minutes then.</li>
 <li><code>Cache-Control</code> says for how many seconds an answer stands for sure, sixty at most.</li>
 <li><code>delayed_sessions</code>, in every body and as <code>x-delayed-sessions</code>, says how many
 sessions the data is behind: your tier's delay and what the publisher is late by. Look at it before
@@ -15,9 +16,9 @@ you act on a level.</li>
 </ul>`;
 
 /** What a reader can recalculate from the answers on the page. */
-export const NUMBERS = `<h2>How the numbers are made</h2>
-<p>All arithmetic is exact and rounded once, half away from zero. You can do it again with the
-answers above.</p>
+export const NUMBERS = `<h2 id="numbers">How the numbers are made</h2>
+<p>All arithmetic is exact and rounded once, half away from zero. The answers above are of a session at
+12:00 UTC, and you can do it again with them.</p>
 <h3>Level, basis, as_of</h3>
 <p><code>spot_usd</code> is the level as it was given. <code>basis</code> says how it came about:
 <code>reported</code>, <code>assessed</code>, <code>estimated</code>, or <code>carried</code> where no
@@ -30,16 +31,25 @@ calendar year before the session. The DDR5 contract stands at 3.00. At 2026-11-2
 of 2026-11-19 was in force, 2.90: 3.00 / 2.90 − 1 = 3.45 %. Thirty days before it was 2.40: 25 %. A
 year before it was 2.00: 50 %. Where there is no such level, or a break between, the change is null.</p>
 <h3>History</h3>
-<p>One entry for each date of a level. Its last entry is the contract's level. A day without a level
-has no entry: nothing is filled in.</p>
+<p>One entry for each date of a level: its close, the level of the session at 12:00 UTC, and until then
+the one of 00:00 UTC. Its last entry is the contract's level. A day without a level has no entry:
+nothing is filled in. Changes over 24 hours at 00:00 UTC compare with the level of 00:00 UTC a day
+before, which the history does not keep; where you need it, keep the board.</p>
 <h3>Index</h3>
 <p>Each contract's relative is its level by its level one calendar year before: 3 / 2 = 1.5,
 60 / 80 = 0.75, 11000 / 10000 = 1.1. The index is 100 times their arithmetic mean:
 (1.5 + 0.75 + 1.1) / 3 × 100 = 111.6667. A contract's contribution is its weight times (relative − 1):
 16.6667 − 8.3333 + 3.3333 = 11.6667, which is the index less 100.</p>
 <p>For the 24-hour change the same contracts are taken with the same base a day earlier:
-(2.90 / 2 + 61.20 / 80 + 11000 / 10000) / 3 = 1.105, and 1.116667 / 1.105 − 1 = 1.06 %. The base moves
-on with each session, so levels of different sessions are not one series: compare by the changes.</p>
+(2.90 / 2 + 61.20 / 80 + 11000 / 10000) / 3 = 1.105, and 1.116667 / 1.105 − 1 = 1.06 %; over 30 days in
+the same way. A contract's last level then counts whatever its age, so that the constituents stay the
+same; its own change is null where that level was too old. <code>contribution_24h_pct</code> is what a
+contract adds to the 24-hour change: its weight times (now − then) / base, by the 1.105 above. The base
+moves on with each session, so levels of different sessions are not one series: compare by the
+changes.</p>
+<p><code>excluded</code> names the contracts on the board that are not in the index:
+<code>no_base_level</code> where there was no level a year before that counted then,
+<code>break</code> where one lies between.</p>
 <h3>Baskets</h3>
 <p>The same with your weights, which need not sum to anything: 60 and 40 are 0.6 and 0.4, and
 0.6 × 1.5 + 0.4 × 0.75 = 1.2, the 120 above.</p>
@@ -50,10 +60,10 @@ contract is not in the index until its base is later. A correction replaces a le
 published; <code>corrections</code> of a contract lists old and new with the reason.</p>`;
 
 /** Each under an `h3` of its own, by which a test finds the `pre` to run. */
-export const RECIPES = `<h2>Recipes</h2>
+export const RECIPES = `<h2 id="recipes">Recipes</h2>
 <p>HOST is the service's, KEY yours.</p>
 <h3>curl: save the workbook, and ask again only for a newer one</h3>
-<pre>curl -sS --fail -H "x-api-key: KEY" --etag-save tag --etag-compare tag -OJ https://HOST/api/public/v1/export.xlsx</pre>
+<pre>curl -sS --fail -H "x-api-key: KEY" --etag-save tag --etag-compare tag -o prices.xlsx https://HOST/api/public/v1/export.xlsx</pre>
 <h3>Python, standard library</h3>
 <pre>import json, urllib.request
 

@@ -3,12 +3,13 @@ import type { AddressInfo } from "node:net";
 import { InputError } from "../errors.ts";
 
 /**
- * Listens, and returns the address with the real port: `http://127.0.0.1:8080`. `reusePort`: beside
- * other processes that do so, too; the kernel shares the connections out (SO_REUSEPORT). Throws
- * InputError where the address cannot be listened on.
+ * Listens, and returns the address with the real port: `http://127.0.0.1:8080`. `option` named the
+ * port. `reusePort`: beside other processes that do so, too; the kernel shares the connections out
+ * (SO_REUSEPORT). Throws InputError where the address cannot be listened on.
  */
 export async function listen(
   server: Server,
+  option: "--port" | "--metrics-port",
   scheme: string,
   host: string,
   port: number,
@@ -17,7 +18,8 @@ export async function listen(
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const reason = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
-      reject(new InputError(`Cannot listen on ${host}:${port}: ${reason}`, [], { cause }));
+      const message = `Cannot listen on ${host}:${port} (${option}): ${reason}`;
+      reject(new InputError(message, [], { cause }));
     });
     server.listen({ port, host, reusePort }, resolve);
   });

@@ -7,7 +7,7 @@
  * publication loads. It is tried again, ever more rarely; a newer publication is tried at once.
  */
 import type { Clock } from "../clock.ts";
-import { DamageError, reasonOf } from "../errors.ts";
+import { ChipboardError, DamageError, reasonOf } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load-snapshot.ts";
@@ -67,6 +67,10 @@ export class LiveSnapshot {
   async start(): Promise<void> {
     const head = await this.#damageAside(() => readHead(this.#options.store));
     if (head !== null) await this.#load(head);
+    else if (this.#trouble === null) {
+      const { log, store } = this.#options;
+      log.warn({ store: store.location }, "nothing is published there yet");
+    }
     this.#schedule();
   }
 
@@ -146,7 +150,10 @@ export class LiveSnapshot {
     const message = `${what}: ${reasonOf(error)}`;
     if (this.#trouble?.message !== message) {
       const kept = this.#current?.stamp.text ?? null;
-      this.#options.log.error({ err: error, serving: kept }, what);
+      // Where it can be acted on, the message says all; a stack is for what was not foreseen.
+      const isForeseen = error instanceof ChipboardError;
+      const err = isForeseen ? { type: error.name, message: error.message } : error;
+      this.#options.log.error({ err, serving: kept }, what);
     }
     this.#trouble = { kind, message };
   }

@@ -32,6 +32,6 @@ export async function startMetricsServer(
       () => response.writeHead(500).end(),
     );
   });
-  const url = `${await listen(server, "http", host, port)}/metrics`;
+  const url = `${await listen(server, "--metrics-port", "http", host, port)}/metrics`;
   return { url, close: (deadlineMs) => connections.close(deadlineMs) };
 }

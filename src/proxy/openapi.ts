@@ -17,7 +17,7 @@ export function openApiDocument(): Json {
       version: PROGRAM.version,
       summary: "Price levels of memory and semiconductor contracts, in sessions of 12 hours.",
       description: DESCRIPTION,
-      license: { name: "As the license member of each payload says" },
+      license: { name: "The terms that the member license of each payload names" },
     },
     servers: [{ url: "/" }],
     security: [{}, { bearer: [] }, { apiKey: [] }],

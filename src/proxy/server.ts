@@ -117,7 +117,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const connections = new Connections(server, app);
     answerRefusedRequests(server, connections, gatekeeper, clock);
     const scheme = tls === null ? "http" : "https";
-    const url = await listen(server, scheme, host, options.port, options.reusePort);
+    const url = await listen(server, "--port", scheme, host, options.port, options.reusePort);
     opened.push(connections);
     const running = { url, metrics: () => metrics.values(), close };
     if (options.metricsPort === null) return { ...running, metricsUrl: null };

@@ -211,7 +211,7 @@ class Workers {
 /** The port of the settings, proven to be nobody else's: those who share ports share with anybody. */
 async function freePort({ host, port: wanted }: WorkerSettings): Promise<number> {
   const server = createServer();
-  const { port } = new URL(await listen(server, "tcp", host, wanted));
+  const { port } = new URL(await listen(server, "--port", "tcp", host, wanted));
   await new Promise((resolve) => {
     server.close(resolve);
   });

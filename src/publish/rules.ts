@@ -39,13 +39,14 @@ export async function requireRevised(
   store: ObjectStore,
 ): Promise<void> {
   if (revise !== null || restatements.length === 0) return;
-  await requireNotWithdrawn(session, store);
+  const changes = restatements.map(
+    ({ where, contract, session, old, now }) =>
+      `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
+  );
+  await requireNotWithdrawn(session, store, changes);
   throw new ConflictError(
     `The input changes ${counted(restatements.length, "published level")}; if it is right, publish with --revise "reason"`,
-    restatements.map(
-      ({ where, contract, session, old, now }) =>
-        `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
-    ),
+    changes,
   );
 }
 
@@ -73,12 +74,17 @@ export async function requireFree(
   }
 }
 
-async function requireNotWithdrawn(session: Session, store: ObjectStore): Promise<void> {
+async function requireNotWithdrawn(
+  session: Session,
+  store: ObjectStore,
+  changes: readonly string[] = [],
+): Promise<void> {
   const rollback = await withdrawnBy(store, session);
   if (rollback === null) return;
   throw new ConflictError(
     `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +
       `to publish it again, give --revise "reason"`,
+    changes,
   );
 }
 

@@ -144,14 +144,15 @@ function anchorAt(percent: number): "start" | "middle" | "end" {
   return percent > 92 ? "end" : "middle";
 }
 
-/** The first days of the months after `from`, with names; January and the first carry the year. */
+/** The first days of the months after `from`, with names; January carries the year, and so does the first, but not right before it. */
 function monthStarts(from: Day, to: Day): { day: Day; text: string }[] {
   const starts: { day: Day; text: string }[] = [];
   for (let day = from; day <= to; day += 1) {
     const [year, month, dayOfMonth] = dateText(day).split("-");
     if (dayOfMonth !== "01") continue;
     const name = MONTHS[Number(month) - 1] as string;
-    starts.push({ day, text: starts.length === 0 || month === "01" ? `${name} ${year}` : name });
+    const isDated = month === "01" || (starts.length === 0 && month !== "12");
+    starts.push({ day, text: isDated ? `${name} ${year}` : name });
   }
   return starts;
 }

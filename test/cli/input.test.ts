@@ -96,6 +96,17 @@ describe("columns and ids", () => {
     expect(lacking).toHaveLength(7);
   });
 
+  test.each([
+    ["id;spot_usd", "columns with semicolons between them"],
+    ["id\tspot_usd", "columns with tabs between them"],
+    ["<!DOCTYPE html>", '"<!DOCTYPE html>" looks like a web page'],
+  ])("a first line %j is told for what it is, once", async (header, found) => {
+    const told = await complaints({ ...SPARSE, quotes: lines(header, "a;1") });
+    const expected = "expected a header of columns with commas between them";
+    expect(told).toContain(`quotes.csv:1: ${found}, ${expected}`);
+    expect(told.filter((line) => line.startsWith("quotes.csv:1:"))).toHaveLength(1);
+  });
+
   test("columns may stand in any order", async () => {
     const store = new MemoryStore();
     await mustPublish(store, { ...SPARSE, quotes: lines("basis,spot_usd,id", "assessed,5,a") });

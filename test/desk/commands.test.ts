@@ -111,7 +111,7 @@ describe("show", () => {
     const { code, out } = await desk("show", folder);
     expect(code).toBe(0);
     expect(out).toMatch(/^Snapshot +2026-11-21T12Z\/r2\n/);
-    expect(out).toMatch(/\nPublished +2026-11-21T12:05:00\.000Z, number 4, publish\n/);
+    expect(out).toMatch(/\nPublished +2026-11-21T12:05:00\.000Z, number 4, revise\n/);
     expect(out).toMatch(/\nReason +Late report\n/);
     expect(out).toMatch(/\nBoard +3 memory, 1 semiconductor of 4 contracts\n/);
     expect(out).toContain(`in ${folder}/sessions/2026-11-21T12Z/r2/`);

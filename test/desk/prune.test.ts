@@ -120,7 +120,7 @@ test("on a folder: age by the files' times; one young file keeps its folder, and
   const later = "2026-11-22T11:01:00Z";
   const dry = await desk("prune --keep-days 0 --dry-run", folder, later);
   expect(dry.out).toMatch(
-    /\nWould be removed\nsnapshot\n2026-11-22T00Z\/r7 +no publication names it\nWould remove 1 snapshots and 1 ledger parts, 3 objects of \d+ bytes; 2 snapshots stay\n$/,
+    /^Would remove 1 snapshots and 1 ledger parts, 3 objects of \d+ bytes; 2 snapshots stay\n\nWould be removed\nsnapshot\n2026-11-22T00Z\/r7 +no publication names it\n$/,
   );
   expect(await keysOf(store, orphan)).toHaveLength(2);
   expect((await desk("prune --keep-days 0", folder, later)).code).toBe(0);

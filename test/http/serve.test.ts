@@ -227,7 +227,7 @@ describe("what it cannot start with", () => {
     const { port } = new URL(first.url);
     const second = await serve(["--port", port, "--state", join(folder, "other-state")]);
     expect(await second.exit).toBe(2);
-    expect(second.stderr()).toContain(`Cannot listen on 127.0.0.1:${port}: it is in use`);
+    expect(second.stderr()).toContain(`Cannot listen on 127.0.0.1:${port} (--port): it is in use`);
     expect(await end(first)).toBe(0);
   });
 

@@ -143,6 +143,7 @@ describe("a proxy", () => {
     expect([ready.status, ready.json.code]).toEqual([503, "no_session"]);
     expect(ready.json.detail).toBe("No snapshot is loaded (damaged).");
     expect([prices.status, prices.json.code]).toEqual([503, "no_session"]);
+    expect(prices.json.detail).toBe("What is published cannot be loaded at the moment.");
     await shop.publish(FIRST, "--sign-key @k");
     await becomes(`${FIRST}/r1`);
   });
