@@ -246,7 +246,7 @@ describe("what keeps a worker from serving is told once, and ends all", () => {
   test("a port in use, a store that is a file, a certificate that is none", async () => {
     const first = await start(2, "--state", join(folder, "state"));
     const { port } = new URL(first.url);
-    await fails(2, /Cannot listen on 127\.0\.0\.1:\d+: it is in use$/m, "--port", port);
+    await fails(2, /Cannot listen on 127\.0\.0\.1:\d+ \(--port\): it is in use$/m, "--port", port);
     expect(await first.end()).toBe(0);
     const file = join(folder, "file");
     await writeFile(file, "");

@@ -20,7 +20,7 @@ import { addAccount, Proxy, publishMarket } from "./caller-service.ts";
 import { converse, type Heard } from "./caller-socket.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
-const REQUESTS = { full: 200_000, short: 5_000 } as const;
+const REQUESTS = { full: 200_000, short: 3_000 } as const;
 const CONTRACTS = 16;
 const CLOSES_DAYS = 400;
 const STARTER_ACCOUNTS = 8;

@@ -13,7 +13,7 @@ import { crowdOfPublishers, fillPast, mixedCrowd } from "./race-crowds.ts";
 import { RaceOrders } from "./race-orders.ts";
 
 const COUNTS = {
-  short: { orders: 100, folder: 10, S3: 3, crowds: 1 },
+  short: { orders: 60, folder: 8, S3: 3, crowds: 1 },
   full: { orders: 2_000, folder: 200, S3: 200, crowds: 10 },
 } as const;
 const PUBLISHERS = 20;
