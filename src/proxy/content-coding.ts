@@ -1,5 +1,6 @@
 /** Content codings (RFC 9110, 8.4 and 12.5.3): which form of a body to send. See coder.ts. */
 
+/** How a body is coded on the way; identity: as it is. */
 export type Coding = "br" | "gzip" | "identity";
 
 /** A strong entity tag (RFC 9110, 8.8.3) of what `root` stands for: another for each coding. */
