@@ -1,0 +1,155 @@
+/** Which levels may go in: their numbers, their sessions and dates, and one level given twice. */
+import { describe, expect, test } from "vitest";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { complaints, SPARSE } from "./complaints.ts";
+import { headJson, lines, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
+
+describe("levels", () => {
+  test.each([
+    ["0.000001", 0.000001],
+    ["12.50", 12.5],
+    ["1000000000", 1_000_000_000],
+    ["999999999.999999", 999_999_999.999999],
+  ])("%s is taken as it is", async (text, usd) => {
+    const store = new MemoryStore();
+    await mustPublish(store, { ...SPARSE, quotes: quotesOf({ a: text }) });
+    expect((await headJson(store, "pro/board.json")).memory[0].spot_usd).toBe(usd);
+  });
+
+  test.each(
+    (
+      "0 -0 0.000000 -1 0.0000001 1.1234567 1000000000.000001 1000000001 1e3 NaN Infinity -Infinity " +
+      "0x10 1_000 $5 5% 1.2.3 . 5. .5 +5 １２"
+    ).split(" "),
+  )("%s is refused", async (text) => {
+    expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: text }) })).toEqual([
+      "1 error in the input; nothing was written",
+      `quotes.csv:2 spot_usd "${text}": expected a number above 0, at most 1000000000, with at most 6 decimals`,
+    ]);
+    const close = lines("id,date,close_usd", `a,2026-11-19,${text}`);
+    expect((await complaints({ ...SPARSE, closes: close }))[1]).toMatch(/^closes.csv:2 close_usd /);
+  });
+
+  test.each(["", " 5", "5 ", '"1,000"'])("%j is refused in CSV", async (text) => {
+    const [, complaint] = await complaints({ ...SPARSE, quotes: quotesOf({ a: text }) });
+    expect(complaint).toMatch(/^quotes\.csv:2 spot_usd ".*": expected a number above 0/);
+  });
+
+  test.each([
+    ["null", ""],
+    ["true", "true"],
+    ["-0", "-0"],
+    ["1e-7", "0.0000001"],
+    ["[5]", "[5]"],
+    ["{}", "{}"],
+  ])("the JSON value %s is refused", async (json, shown) => {
+    const quotes = `[{"id":"b","spot_usd":1},{"id":"a","spot_usd":${json}}]`;
+    const [, complaint = ""] = await complaints({ ...SPARSE, quotes });
+    const value = /^quotes\.json\[1\] spot_usd (".*"): expected /.exec(complaint)?.[1] ?? "null";
+    expect(JSON.parse(value)).toBe(shown);
+  });
+
+  test.each([
+    ["1e3", 1000],
+    ["12.50", 12.5],
+    ["1.5E-5", 0.000015],
+    ['"7.25"', 7.25],
+  ])("the JSON value %s is a level", async (json, usd) => {
+    const store = new MemoryStore();
+    await mustPublish(store, { ...SPARSE, quotes: `[{"id":"a","spot_usd":${json}}]` });
+    expect((await headJson(store, "pro/board.json")).memory[0].spot_usd).toBe(usd);
+  });
+});
+
+describe("one level twice", () => {
+  const twice = (first: string, second: string): Run => ({ ...SPARSE, quotes: [first, second] });
+
+  test("the same value is one level", async () => {
+    const store = new MemoryStore();
+    const noon = lines(
+      "id,spot_usd,session_utc",
+      "a,5,2026-11-20T12Z",
+      "a,5.0,2026-11-20T12:00:00.000Z",
+    );
+    await mustPublish(store, {
+      ...SPARSE,
+      quotes: [noon, noon],
+      closes: lines("id,date,close_usd", "a,2026-11-20,5"),
+    });
+    expect((await headJson(store, "manifest.json")).counts.ledger_levels).toBe(1);
+  });
+
+  test("different values are an error: in a file, across files, between closes and quotes", async () => {
+    const conflict = (where: string, first: string) =>
+      `${where} level "6": expected 5 as in ${first}: a has one level for 2026-11-21T00Z`;
+    expect(
+      await complaints({ ...SPARSE, quotes: lines("id,spot_usd", "a,5", "b,1", "a,6") }),
+    ).toContain(conflict("quotes.csv:4", "quotes.csv:2"));
+    expect(await complaints(twice(quotesOf({ a: 5 }), quotesOf({ a: 6 })))).toContain(
+      conflict("quotes-2.csv:2", "quotes.csv:2"),
+    );
+    const run = { ...SPARSE, quotes: lines("id,spot_usd,session_utc", "a,5,2026-11-20T12Z") };
+    const said = await complaints({ ...run, closes: lines("id,date,close_usd", "a,2026-11-20,6") });
+    expect(said[1]).toMatch(
+      /^closes\.csv:2 level "6": expected 5 as in quotes\.csv:2: a has one level/,
+    );
+    const basis = lines("id,spot_usd,basis", "a,5,assessed", "a,5,estimated");
+    expect((await complaints({ ...SPARSE, quotes: basis }))[1]).toMatch(
+      /^quotes\.csv:3 basis "estimated"/,
+    );
+  });
+});
+
+describe("sessions and dates", () => {
+  test.each(["2026-11-21", "2026-11-21T06Z", "2026-11-21T00:00:00Z", "2026-02-30T00Z", "x"])(
+    "session_utc %s",
+    async (text) => {
+      const quotes = lines("id,spot_usd,session_utc", `a,5,${text}`);
+      expect((await complaints({ ...SPARSE, quotes }))[1]).toBe(
+        `quotes.csv:2 session_utc "${text}": expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z`,
+      );
+    },
+  );
+
+  test("nothing later than the session published", async () => {
+    const run = {
+      ...SPARSE,
+      quotes: lines("id,spot_usd,session_utc", "a,5,2026-11-21T12Z"),
+      closes: lines("id,date,close_usd", "a,2026-11-20,5", "a,2026-11-21,5", "a,2026-02-30,5"),
+    };
+    expect((await complaints(run)).slice(1)).toEqual([
+      'quotes.csv:2 session_utc "2026-11-21T12Z": expected a session not later than the one published, 2026-11-21T00Z',
+      'closes.csv:3 date "2026-11-21": expected a date whose 12:00 session is not later than the one published, 2026-11-21T00Z',
+      'closes.csv:4 date "2026-02-30": expected a date such as 2026-11-21',
+    ]);
+    const noon = {
+      ...run,
+      session: "2026-11-21T12Z",
+      closes: lines("id,date,close_usd", "a,2026-11-21,5"),
+    };
+    await mustPublish(new MemoryStore(), noon);
+  });
+
+  test("as_of: never later than the session, never before the previous level's", async () => {
+    const columns = "id,spot_usd,session_utc,as_of";
+    expect((await complaints({ ...SPARSE, quotes: lines(columns, "a,5,,2026-11-22") }))[1]).toMatch(
+      /^quotes\.csv:2 as_of "2026-11-22": expected a date not after the session's, 2026-11-21$/,
+    );
+    const back = lines(columns, "a,5,,2026-11-18", "a,5,2026-11-20T12Z,2026-11-19");
+    expect((await complaints({ ...SPARSE, quotes: back }))[1]).toBe(
+      'quotes.csv:2 as_of "2026-11-18": expected a date not before that of the previous level, 2026-11-19',
+    );
+    const store = new MemoryStore();
+    const same = lines(columns, "a,5,,2026-11-19", "a,4,2026-11-20T12Z,2026-11-19");
+    await mustPublish(store, { ...SPARSE, quotes: same });
+    const contract = await headJson(store, "pro/contracts/a.json");
+    expect(contract.history).toEqual([{ date: "2026-11-19", close_usd: 5 }]);
+    // Against what is published already, too.
+    const { code, said } = await tryPublish(store, {
+      ...SPARSE,
+      session: "2026-11-21T12Z",
+      quotes: lines(columns, "a,5,,2026-11-18"),
+    });
+    expect([code, said[1]]).toEqual([2, expect.stringContaining("previous level, 2026-11-19")]);
+  });
+});
