@@ -1,0 +1,157 @@
+/** Corrections: what changes a published level, what is only backfill, and what a revision leaves. */
+import { describe, expect, test } from "vitest";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
+
+const levelsOf = async (store: ObjectStore, id: string): Promise<unknown> =>
+  (await headJson(store, `pro/contracts/${id}.json`)).history;
+
+describe("corrections", () => {
+  test.each([
+    ["a changed level", lines(QUOTES, "a,11.5,2026-11-20T12Z"), "11 would become 11.5"],
+    [
+      "a level added after the first one",
+      lines(QUOTES, "a,11,2026-11-20T00Z"),
+      "none would become 11",
+    ],
+    [
+      "a changed basis",
+      lines(`${QUOTES},basis`, "a,11,2026-11-20T12Z,estimated"),
+      "11 would become 11",
+    ],
+    [
+      "a changed break",
+      lines(`${QUOTES},break`, "a,10,2026-11-19T12Z,Since"),
+      "10 would become 10",
+    ],
+    [
+      "a level taken back",
+      lines(`${QUOTES},basis`, "a,,2026-11-20T12Z,withdrawn"),
+      "11 would become none",
+    ],
+    ["a changed close", undefined, "11 would become 11.5"],
+  ])("%s needs --revise", async (_, quotes, change) => {
+    const closes = quotes === undefined ? lines("id,date,close_usd", "a,2026-11-20,11.5") : [];
+    const run = {
+      session: NOON,
+      quotes: [quotesOf({ a: 12, b: 5 }), ...(quotes === undefined ? [] : [quotes])],
+      closes,
+    };
+    const store = await published();
+    const { code, said } = await failure(store, run);
+    expect(code).toBe(4);
+    expect(said[0]).toBe(
+      'The input changes 1 published level; if it is right, publish with --revise "reason"',
+    );
+    expect(said[1]).toMatch(
+      new RegExp(`^(quotes-2|closes)\\.csv:2: a at 2026-11-\\S+: ${change}$`),
+    );
+    expect(await mustPublish(store, { ...run, revise: "Source corrected" })).toBe(`${NOON}/r1`);
+    const corrections = await headJson(store, "corrections.json");
+    expect(corrections).toMatchObject([
+      { contract: "a", reason: "Source corrected", corrected_in: `${NOON}/r1` },
+    ]);
+  });
+
+  test("what the ledger holds already is no change", async () => {
+    const store = await published();
+    const again = lines(QUOTES, "a,10.0,2026-11-19T12:00:00.000Z", "a,11,2026-11-20T12Z");
+    await mustPublish(store, { session: NOON, quotes: [quotesOf({ a: 12, b: 5 }), again] });
+    expect(await headJson(store, "corrections.json")).toEqual([]);
+  });
+
+  test("levels before the contract's first one are backfill", async () => {
+    const store = await published();
+    await mustPublish(store, {
+      session: NOON,
+      quotes: quotesOf({ a: 12, b: 5 }),
+      closes: lines("id,date,close_usd", "a,2026-11-18,9", "b,2026-11-19,4", "b,2026-11-20,4.5"),
+    });
+    expect(await headJson(store, "corrections.json")).toEqual([]);
+    expect(await levelsOf(store, "b")).toEqual([
+      { date: "2026-11-19", close_usd: 4 },
+      { date: "2026-11-20", close_usd: 4.5 },
+      { date: "2026-11-21", close_usd: 5 },
+    ]);
+  });
+
+  test("a revision patches: what is not named stays", async () => {
+    const store = await published();
+    await mustPublish(store, {
+      quotes: lines(QUOTES, "a,11.5,2026-11-20T12Z"),
+      revise: "Typing error",
+    });
+    const a = await headJson(store, "pro/contracts/a.json");
+    expect(a.breaks).toEqual([{ session_utc: "2026-11-20T12:00:00.000Z", reason: "New mask" }]);
+    expect(a.history.map((close: { close_usd: number }) => close.close_usd)).toEqual([
+      10, 11.5, 12,
+    ]);
+    expect(a.corrections).toEqual([
+      {
+        session_utc: "2026-11-20T12:00:00.000Z",
+        old_usd: 11,
+        new_usd: 11.5,
+        reason: "Typing error",
+        corrected_in: "2026-11-21T00Z/r2",
+      },
+    ]);
+    // Starter sees the session before, with the correction and the basis that was not named.
+    const record = (await headJson(store, "starter/board.json")).memory[0];
+    expect(record).toMatchObject({ spot_usd: 11.5, basis: "assessed" });
+    expect((await headJson(store, "pro/board.json")).counts.memory).toBe(2);
+  });
+
+  test("a withdrawn level is carried over, counts as withdrawn once, and can come back", async () => {
+    const store = await published();
+    const run = {
+      quotes: lines("id,spot_usd,basis", "a,,withdrawn"),
+      revise: "Wrong contract",
+      allowSparse: true,
+    };
+    expect(await mustPublish(store, run)).toBe("2026-11-21T00Z/r2");
+    expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
+      spot_usd: 11,
+      basis: "carried",
+      as_of: "2026-11-20",
+    });
+    expect((await tryPublish(store, run)).result?.outcome).toBe("unchanged");
+    const back = { quotes: quotesOf({ a: 12 }) };
+    expect((await failure(store, back)).code).toBe(4);
+    await mustPublish(store, { ...back, revise: "It was right" });
+    const changes = await headJson(store, "corrections.json");
+    expect(
+      changes.map((item: Record<string, unknown>) => [item["old_usd"], item["new_usd"]]),
+    ).toEqual([
+      [12, null],
+      [null, 12],
+    ]);
+  });
+
+  test("withdrawing what is not there, or with a level or a break, is an error", async () => {
+    const store = await published();
+    const none = lines(
+      `${QUOTES},basis,break`,
+      "a,,2026-11-20T00Z,withdrawn,",
+      "b,5,,withdrawn,",
+      "b,,,withdrawn,New unit",
+    );
+    const { code, said } = await failure(store, { quotes: none, revise: "x" });
+    expect([code, said.slice(1)]).toEqual([
+      2,
+      [
+        'quotes.csv:3 spot_usd "5": expected nothing beside basis withdrawn',
+        'quotes.csv:4 break "New unit": expected nothing beside basis withdrawn',
+        "quotes.csv:2: a has no level for 2026-11-20T00Z that could be withdrawn",
+      ],
+    ]);
+  });
+
+  test("a contract whose only level is withdrawn leaves the board", async () => {
+    const store = await published();
+    const quotes = lines("id,spot_usd,basis", "b,,withdrawn");
+    await mustPublish(store, { quotes, revise: "Never traded", allowSparse: true });
+    expect((await headJson(store, "pro/board.json")).counts.memory).toBe(1);
+    expect((await headJson(store, "manifest.json")).counts.without_level).toBe(1);
+  });
+});
