@@ -1,0 +1,31 @@
+/** A folder of small inputs, and `publish` as a process in it. */
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { catalogOf, lines, quotesOf } from "./market.ts";
+import { chipboard, type Ran, type RunOptions } from "./run.ts";
+
+/** What is in c.csv and q.csv. */
+export const CATALOG = catalogOf(["a", "b"]);
+export const QUOTES = quotesOf({ a: 11, b: 5 });
+
+/** A new folder with a catalog (c.csv), quotes (q.csv) and closes (h.csv); the caller removes it. */
+export function inputFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "chipboard-cli-"));
+  writeFileSync(join(folder, "c.csv"), CATALOG);
+  writeFileSync(join(folder, "q.csv"), QUOTES);
+  writeFileSync(
+    join(folder, "h.csv"),
+    lines("id,date,close_usd", "a,2026-11-19,10", "b,2026-11-19,5"),
+  );
+  return folder;
+}
+
+/** Runs `chipboard LINE` in the folder; words are what spaces separate. */
+export const runIn = (folder: string, line: string, options: RunOptions = {}): Promise<Ran> =>
+  chipboard(line.split(" "), { cwd: folder, ...options });
+
+/** A JSON file of the folder. */
+// oxlint-disable-next-line typescript/no-explicit-any -- payloads are checked by what is read of them
+export const jsonIn = (folder: string, path: string): any =>
+  JSON.parse(readFileSync(join(folder, path), "utf8"));
