@@ -214,6 +214,10 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   };
 }
 
+/** The snapshot that a proxy serves at the moment. */
+export const snapshotOf = async (proxy: TestProxy): Promise<unknown> =>
+  (await proxy.get("/api/public/v1/prices")).headers["x-snapshot"];
+
 /** Polls until `check` holds. */
 export async function eventually(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt += 1) {

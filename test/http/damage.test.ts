@@ -1,0 +1,191 @@
+/** What is damaged, lost or out of reach in the store: never served, whether held or streamed. */
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import type { MemoryStore } from "../../src/store/memory-store.ts";
+import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
+import {
+  eventually,
+  publishedStore,
+  publishSession,
+  SESSION,
+  sessionsMs,
+  snapshotOf,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "./fixture.ts";
+
+const API = "/api/public/v1";
+const R1: SnapshotName = { session: SESSION, revision: 1 };
+const NEXT: SnapshotName = { session: SESSION + 1, revision: 1 };
+
+let proxy: TestProxy;
+afterEach(() => proxy.close());
+
+/** Bytes of a key replaced, as no store would do it by itself. */
+async function overwrite(store: MemoryStore, key: string, bytes: Buffer): Promise<void> {
+  await store.delete(key);
+  await store.create(key, bytes, "");
+}
+
+const flipped = (bytes: Buffer): Buffer => {
+  const copy = Buffer.from(bytes);
+  copy[copy.length - 10] = (copy.at(-10) as number) ^ 1;
+  return copy;
+};
+
+describe("damage", () => {
+  const DAMAGES: readonly (readonly [string, (store: MemoryStore) => Promise<void>])[] = [
+    [
+      "a flipped byte",
+      async (store) => {
+        const key = snapshotFileKey(NEXT, FILES.contract("starter", "dram-4"));
+        await overwrite(store, key, flipped((await store.get(key)) as Buffer));
+      },
+    ],
+    ["a file gone", (store) => store.delete(snapshotFileKey(NEXT, FILES.xlsx("pro")))],
+    [
+      "a file of the snapshot that is not even sent",
+      async (store) => {
+        const key = snapshotFileKey(NEXT, FILES.corrections);
+        await overwrite(store, key, Buffer.from("[]"));
+      },
+    ],
+    [
+      "another manifest",
+      async (store) => {
+        const key = snapshotFileKey(NEXT, FILES.manifest);
+        await overwrite(store, key, flipped((await store.get(key)) as Buffer));
+      },
+    ],
+    [
+      "a publication that is none",
+      (store) => overwrite(store, "publications/0000000002.json", Buffer.from("{")),
+    ],
+  ];
+  for (const [name, damage] of DAMAGES) {
+    test(`${name}: the old snapshot stays, loudly, until it is repaired or superseded`, async () => {
+      // Published and damaged in a store apart, then brought over whole: publication last.
+      const store = await publishedStore();
+      const source = await publishedStore();
+      const clock = new TestClock();
+      clock.ms += sessionsMs(2);
+      await publishSession(source, clock, SESSION + 1);
+      const whole = new Map<string, Buffer>();
+      for await (const { key } of source.list(""))
+        whole.set(key, (await source.get(key)) as Buffer);
+      await damage(source);
+      proxy = await startTestProxy({ store, clock });
+      const bring = async (prefix: string): Promise<void> => {
+        for await (const { key } of source.list(prefix)) {
+          await store.create(key, (await source.get(key)) as Buffer, "");
+        }
+      };
+      await bring("sessions/");
+      await bring("ledger/");
+      await bring("publications/");
+      await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
+      expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
+      expect(proxy.logged.some((line) => line.includes('"level":50'))).toBe(true);
+      const metrics = await (await fetch(proxy.metricsUrl)).text();
+      expect(metrics).toMatch(/^chipboard_snapshot_damaged 1$/m);
+
+      for (const [key, bytes] of whole) await overwrite(store, key, bytes);
+      await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T12Z/r1");
+      expect((await proxy.get("/readyz")).json.store).toBe("ok");
+    });
+  }
+
+  test("a damaged head at the start: 503 and loud, until something newer is published", async () => {
+    const store = await publishedStore();
+    const key = snapshotFileKey(R1, FILES.board("pro"));
+    const bytes = (await store.get(key)) as Buffer;
+    await overwrite(store, key, flipped(bytes));
+    proxy = await startTestProxy({ store });
+    expect((await proxy.get(`${API}/prices`)).json.code).toBe("no_session");
+    const ready = await proxy.get("/readyz");
+    expect([ready.status, ready.json.detail]).toEqual([503, "No snapshot is loaded (damaged)."]);
+    await overwrite(store, key, bytes);
+    await publishSession(store, proxy.clock, SESSION, { usd: 12, revise: "Repair" });
+    await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");
+  });
+});
+
+test("a store that does not answer: what is loaded is served, and /readyz says so", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-store-"));
+  try {
+    const store = new FolderStore(folder);
+    const clock = new TestClock();
+    await publishSession(store, clock, SESSION, { first: true });
+    proxy = await startTestProxy({ store, clock });
+    // Where the log was there is now a file: reading it fails, as it does with a disk gone.
+    await rename(join(folder, "publications"), join(folder, "aside"));
+    await writeFile(join(folder, "publications"), "");
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "unreachable");
+    expect((await proxy.get(`${API}/prices`)).status).toBe(200);
+    const metrics = await (await fetch(proxy.metricsUrl)).text();
+    expect(metrics).toMatch(/^chipboard_store_up 0$/m);
+    expect(proxy.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
+    await rm(join(folder, "publications"));
+    await rename(join(folder, "aside"), join(folder, "publications"));
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+describe("memory is bounded: what does not fit is streamed", () => {
+  test("the same bytes and tags as from memory, HEAD and 304 too, raised when overdue", async () => {
+    proxy = await startTestProxy({ cacheBytes: 0 });
+    const held = await startTestProxy();
+    try {
+      for (const overdue of [0, 1, 12]) {
+        proxy.clock.ms = held.clock.ms = new TestClock().ms + sessionsMs(overdue) + 3_600_000;
+        for (const path of ["/prices", "/prices/dram-0", "/index", "/export.csv", "/export.xlsx"]) {
+          const ask = (of: TestProxy, more = {}) => of.get(API + path, { key: of.pro, ...more });
+          const streamed = await ask(proxy);
+          const fromMemory = await ask(held);
+          expect(streamed.status).toBe(200);
+          expect(streamed.raw.equals(fromMemory.raw)).toBe(true);
+          const { date: _, ...fields } = streamed.headers;
+          const { date: __, ...others } = fromMemory.headers;
+          expect(fields).toEqual(others);
+          const head = await ask(proxy, { method: "HEAD" });
+          expect(head.headers["content-length"]).toBe(String(streamed.raw.length));
+          const headers = { "if-none-match": streamed.headers.etag };
+          expect((await ask(proxy, { headers })).status).toBe(304);
+        }
+      }
+      const metrics = await (await fetch(proxy.metricsUrl)).text();
+      expect(metrics).toMatch(/^chipboard_held_bytes 0$/m);
+    } finally {
+      await held.close();
+    }
+  });
+
+  test("a file damaged after the load never arrives whole, and costs no 5xx elsewhere", async () => {
+    const store = await publishedStore();
+    proxy = await startTestProxy({ store, cacheBytes: 0 });
+    const key = snapshotFileKey(R1, FILES.contract("pro", "dram-0"));
+    await overwrite(store, key, flipped((await store.get(key)) as Buffer));
+    const ask = () => proxy.get(`${API}/prices/dram-0`, { key: proxy.pro });
+    await expect(ask()).rejects.toThrow(/aborted|hang up|reset/);
+    await eventually(() => proxy.logged.some((line) => line.includes("is damaged")));
+    expect((await proxy.get(`${API}/prices/dram-1`, { key: proxy.pro })).status).toBe(200);
+  });
+
+  test("a file gone after the load is a 500 that costs no call", async () => {
+    const store = await publishedStore();
+    proxy = await startTestProxy({ store, cacheBytes: 0 });
+    await store.delete(snapshotFileKey(R1, FILES.contract("starter", "dram-0")));
+    const { status, json, headers } = await proxy.get(`${API}/prices/dram-0`, {
+      key: proxy.starter,
+    });
+    expect([status, json.code]).toEqual([500, "internal"]);
+    expect(json.detail).not.toMatch(/starter|memory:|\//);
+    expect(headers["x-ratelimit-remaining"]).toBe("25000");
+  });
+});
