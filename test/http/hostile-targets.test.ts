@@ -1,0 +1,163 @@
+/** Bad paths, targets and versions: always the right 4xx with a problem document, never another file. */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TestProxy } from "./fixture.ts";
+import { expectUnharmed, getFrom, sendTo, startImpatientProxy, type Raw } from "./raw-client.ts";
+
+const API = "/api/public/v1";
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startImpatientProxy();
+});
+afterAll(async () => {
+  await expectUnharmed(proxy);
+  await proxy.close();
+});
+
+const send = (bytes: string | Buffer, method?: string, path?: string): Promise<Raw> =>
+  sendTo(proxy.url, bytes, method, path);
+const get = (target: string, lines?: string, version?: string): Promise<Raw> =>
+  getFrom(proxy.url, target, lines, version);
+
+describe("paths", () => {
+  const NOWHERE = [
+    `${API}/prices/`,
+    `${API}//prices`,
+    `/${API}/prices`,
+    `${API}/prices//`,
+    `${API}/Prices`,
+    `${API}/prices/dram-0/`,
+    `${API}/prices/%2e%2e`,
+    `${API}/prices/%2E%2e/index`,
+    `${API}/prices/..`,
+    `${API}/prices/../prices`,
+    `${API}/./prices`,
+    `${API}/prices/.`,
+    `${API}/prices/../../../../readyz`,
+    `${API}/%70rices`,
+    "/api%2Fpublic/v1/prices",
+    `${API}\\prices`,
+    `${API}/prices%00`,
+    "/%",
+    "/%zz",
+    "/..%2f..%2fpackage.json",
+    "/docs/",
+    "/docs/..%2f..%2fserver.ts",
+    "/docs/swagger-ui.css.map",
+    "/openapi.json/",
+    "//",
+    "/*",
+    "/metrics",
+    API,
+    `${API}/prices;a=b`,
+  ];
+  for (const path of NOWHERE) {
+    test(`${path}: not_found`, async () => {
+      const { status, code } = await get(path);
+      expect([status, code]).toEqual([404, "not_found"]);
+    });
+  }
+
+  const STRANGE_IDS = [
+    "%00",
+    "%",
+    "%zz",
+    "%ff%fe",
+    "dram%2D0%00",
+    "a%2F..%2Fprices",
+    "%C3%A9",
+    "x".repeat(5_000),
+    "..%2f..%2fpro%2fcontracts%2fdram-0",
+    "__proto__",
+    "constructor",
+    "toString",
+    "dram-0.json",
+    "%252e%252e",
+  ];
+  for (const id of STRANGE_IDS) {
+    test(`/prices/${id.slice(0, 40)}: unknown_contract`, async () => {
+      const { status, code, text } = await get(`${API}/prices/${id}`);
+      expect([status, code]).toEqual([404, "unknown_contract"]);
+      expect(text.length).toBeLessThan(400);
+    });
+  }
+
+  test("an escape that needs none still names the contract", async () => {
+    expect((await get(`${API}/prices/dram%2D0`)).status).toBe(200);
+  });
+
+  test("bytes beyond ASCII in path and query", async () => {
+    for (const target of [`${API}/prices/\xe9`, `${API}/prices?\xff=\xfe`, `/\xc3\xa9`]) {
+      const { status } = await get(target);
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(status).toBeLessThan(500);
+    }
+  });
+});
+
+test("whatever the path: only the exact ones find anything, and nothing fails", async () => {
+  const known =
+    /^(\/(openapi\.json|healthz|readyz|docs\/(page\.js|swagger-ui(\.css|-bundle\.js)))?|\/api\/public\/v1\/(prices(\/(dram-\d|dram%2[dD]0))?|usage))$/;
+  const pieces =
+    "/ // . .. %2e %2F %5c \\ % %00 ; & api public v1 prices PRICES dram-0 index usage export.csv " +
+    "readyz docs page.js /api/public/v1 /prices openapi.json * @ ~ %e9 \xe9 null";
+  const piece = fc.constantFrom(...pieces.split(" "));
+  const target = fc.array(piece, { maxLength: 6 }).map((parts) => `/${parts.join("")}`);
+  const property = fc.asyncProperty(target, async (path) => {
+    const { status } = await get(path);
+    expect(status === 200 || (status >= 400 && status < 500)).toBe(true);
+    if (status === 200) expect(path).toMatch(known);
+  });
+  await fc.assert(property, { numRuns: 400 });
+});
+
+describe("targets and versions", () => {
+  test("HTTP/1.0 without Host is served", async () => {
+    const { status, text } = await get(`${API}/prices/dram-0`, "", "1.0");
+    expect([status, JSON.parse(text).id]).toEqual([200, "dram-0"]);
+  });
+
+  test("HTTP/1.1 without Host is refused", async () => {
+    const { status, code } = await get(`${API}/prices`, "");
+    expect([status, code]).toEqual([400, "bad_request"]);
+  });
+
+  test("absolute form is served by its path; another scheme is no address here", async () => {
+    const absolute = (target: string, path: string) =>
+      send(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, "GET", path);
+    expect(
+      (await absolute(`http://other.example${API}/prices/dram-0`, `${API}/prices/dram-0`)).status,
+    ).toBe(200);
+    expect((await absolute("https://other.example/healthz", "/healthz")).status).toBe(200);
+    expect((await absolute("http://other.example", "/")).status).toBe(200);
+    expect((await absolute(`http://a:99999${API}/prices/%2e%2e`, "/none")).code).toBe("not_found");
+    expect((await absolute(`ftp://other.example${API}/prices`, "/none")).code).toBe("not_found");
+    expect(
+      (await absolute(`http://x${API}/prices/dram-0?token=1`, `${API}/prices/dram-0`)).code,
+    ).toBe("key_in_query");
+  });
+
+  test("a Host that is no host changes nothing", async () => {
+    for (const host of ["a:99999", "[::1", "a b", "\xe9", "%", "x".repeat(3_000), ""]) {
+      const { code } = await get(`${API}/prices/%2e%2e?"`, `Host: ${host}\r\n`);
+      expect([host, code]).toEqual([host, "not_found"]);
+      expect((await get("/healthz", `Host: ${host}\r\n`)).status).toBe(200);
+    }
+  });
+
+  test("CONNECT, OPTIONS * and unknown methods", async () => {
+    expect((await send("CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT", "/none")).code).toBe(
+      "method_not_allowed",
+    );
+    expect(
+      (await send("OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "OPTIONS", "/none"))
+        .code,
+    ).toBe("not_found");
+    expect((await send("BREW / HTTP/1.1\r\nHost: x\r\n\r\n", "BREW", "/none")).code).toBe(
+      "bad_request",
+    );
+    expect((await get("/healthz", "Host: x\r\nExpect: the-unexpected\r\n")).status).toBe(200);
+    expect((await get("/healthz", "Host: x\r\nUpgrade: websocket\r\n")).status).toBe(200);
+  });
+});
