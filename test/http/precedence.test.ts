@@ -1,18 +1,16 @@
 /** The order of the checks: of all that applies, the first is the answer. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { PROBLEMS, type ProblemCode } from "../../src/proxy/problem.ts";
+import { RedisServer } from "../contract/redis-server.ts";
 import {
-  BROKEN,
   DROPPED,
   DROPPED_AS_OF,
   eventually,
   NEVER,
   startTestProxy,
-  YOUNG,
   type TestProxy,
 } from "./fixture.ts";
-import { RedisServer } from "../contract/redis-server.ts";
+import { expectCode } from "./refusal.ts";
 import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
@@ -37,20 +35,6 @@ afterAll(async () => {
   await proxy.close();
   await empty.close();
 });
-
-async function expectCode(
-  of: TestProxy,
-  path: string,
-  options: Parameters<TestProxy["get"]>[1],
-  code: ProblemCode,
-  status: number = PROBLEMS[code].status,
-) {
-  const received = await of.get(path, options);
-  expect([received.status, received.json?.code]).toEqual([status, code]);
-  expect(received.json.type).toBe(`/#${code}`);
-  expect(received.json.title).toBe(PROBLEMS[code].title);
-  return received;
-}
 
 describe("each line stands before those after it", () => {
   test("404 not_found before 405, keys in the query and bad keys", async () => {
@@ -176,123 +160,6 @@ describe("state that does not answer", () => {
       }
     },
   );
-});
-
-describe("parameters", () => {
-  const CASES: readonly (readonly [query: string, code: ProblemCode, faults: number])[] = [
-    ["foo=1", "unknown_parameter", 1],
-    ["IDS=dram-0", "unknown_parameter", 1],
-    ["ids=dram-0&foo=1", "unknown_parameter", 1],
-    ["ids=", "invalid_parameter", 1],
-    ["ids=dram-0,", "invalid_parameter", 1],
-    ["ids=dram-0,,dram-1", "invalid_parameter", 1],
-    ["ids=dram-0,dram-0", "invalid_parameter", 1],
-    ["ids=dram-0&ids=dram-1", "invalid_parameter", 1],
-    ["weights=1", "invalid_parameter", 1],
-    ["ids=dram-0,dram-1&weights=1", "invalid_parameter", 1],
-    ["ids=dram-0&weights=1&weights=1", "invalid_parameter", 1],
-    [`ids=${Array.from({ length: 101 }, (_, at) => `c${at}`).join(",")}`, "invalid_parameter", 1],
-    ["ids=no-such", "unknown_contract", 1],
-    [`ids=${NEVER}`, "unknown_contract", 1],
-    [`ids=${DROPPED}`, "unknown_contract", 1],
-    [`ids=${YOUNG}`, "no_base_level", 1],
-    [`ids=${BROKEN}`, "no_base_level", 1],
-    ["ids=DRAM-0", "unknown_contract", 1],
-    [`ids=,dram-0,dram-0,no-such,${YOUNG}&weights=x&a=1`, "unknown_parameter", 7],
-    [`ids=no-such,${YOUNG}`, "unknown_contract", 2],
-  ];
-  for (const [query, code, faults] of CASES) {
-    test(`/index?${query.slice(0, 60)}: ${code}`, async () => {
-      const { json } = await expectCode(
-        proxy,
-        `${API}/index?${query}`,
-        { key: proxy.pro },
-        code,
-        400,
-      );
-      expect(json.errors).toHaveLength(faults);
-      expect(Object.keys(json.errors[0])).toEqual(["parameter", "value", "detail"]);
-    });
-  }
-
-  const BAD_WEIGHTS = [
-    "NaN",
-    "1e309",
-    "-0",
-    "0x10",
-    "",
-    "0",
-    "0.0",
-    "-1",
-    "+1",
-    ".5",
-    "1.",
-    "1e1",
-    " 1",
-  ];
-  for (const weight of [...BAD_WEIGHTS, "1234567890", "1.1234567890", "Infinity", "1_0", "١"]) {
-    test(`a weight of "${weight}" is refused`, async () => {
-      const query = `ids=dram-0,dram-1&weights=1,${encodeURIComponent(weight)}`;
-      const { json } = await expectCode(
-        proxy,
-        `${API}/index?${query}`,
-        { key: proxy.pro },
-        "invalid_parameter",
-      );
-      expect(json.errors).toMatchObject([{ parameter: "weights", value: weight }]);
-    });
-  }
-
-  test("the bounds pass: 9 digits before and after the point", async () => {
-    const query = "ids=dram-0,dram-1&weights=999999999.999999999,0.000000001";
-    expect((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).status).toBe(200);
-  });
-
-  for (const path of ["/prices", "/prices/dram-0", "/export.csv", "/export.xlsx", "/usage"]) {
-    test(`${path} takes none`, async () => {
-      await expectCode(proxy, `${API}${path}?id=nand-0`, { key: proxy.pro }, "unknown_parameter");
-      expect((await proxy.get(`${API}${path}?`, { key: proxy.pro })).status).toBe(200);
-    });
-  }
-});
-
-describe("keys in the query", () => {
-  const NAMES = [
-    "key",
-    "api_key",
-    "apikey",
-    "token",
-    "access_token",
-    "x-api-key",
-    "API_Key",
-    "TOKEN",
-  ];
-  for (const query of [
-    ...NAMES.map((name) => `${name}=1`),
-    "q=cbk_abc",
-    "cbk_abc",
-    "%6bey=1",
-    "ids=cbk_a",
-  ]) {
-    test(`?${query}`, async () => {
-      const { text } = await expectCode(
-        proxy,
-        `${API}/index?${query}`,
-        { key: proxy.pro },
-        "key_in_query",
-      );
-      expect(text).not.toContain("cbk_");
-      expect(proxy.logged.join("")).not.toContain("cbk_");
-    });
-  }
-
-  test("no key is repeated to the caller from anywhere", async () => {
-    for (const path of [`/prices/${proxy.pro}`, `/index?ids=a,${proxy.pro}`, `/${proxy.pro}`]) {
-      const { status, text } = await proxy.get(API + path, { key: proxy.pro });
-      expect(status).toBeGreaterThanOrEqual(400);
-      expect(text).not.toContain(proxy.pro.slice(4));
-    }
-  });
 });
 
 /** Uses the free quota of this address up. */

@@ -1,0 +1,130 @@
+/** The query: parameters that are refused, each for its fault, and keys, which are never repeated. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ProblemCode } from "../../src/proxy/problem.ts";
+import { BROKEN, DROPPED, NEVER, startTestProxy, YOUNG, type TestProxy } from "./fixture.ts";
+import { expectCode } from "./refusal.ts";
+
+const API = "/api/public/v1";
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+});
+afterAll(() => proxy.close());
+
+describe("parameters", () => {
+  const CASES: readonly (readonly [query: string, code: ProblemCode, faults: number])[] = [
+    ["foo=1", "unknown_parameter", 1],
+    ["IDS=dram-0", "unknown_parameter", 1],
+    ["ids=dram-0&foo=1", "unknown_parameter", 1],
+    ["ids=", "invalid_parameter", 1],
+    ["ids=dram-0,", "invalid_parameter", 1],
+    ["ids=dram-0,,dram-1", "invalid_parameter", 1],
+    ["ids=dram-0,dram-0", "invalid_parameter", 1],
+    ["ids=dram-0&ids=dram-1", "invalid_parameter", 1],
+    ["weights=1", "invalid_parameter", 1],
+    ["ids=dram-0,dram-1&weights=1", "invalid_parameter", 1],
+    ["ids=dram-0&weights=1&weights=1", "invalid_parameter", 1],
+    [`ids=${Array.from({ length: 101 }, (_, at) => `c${at}`).join(",")}`, "invalid_parameter", 1],
+    ["ids=no-such", "unknown_contract", 1],
+    [`ids=${NEVER}`, "unknown_contract", 1],
+    [`ids=${DROPPED}`, "unknown_contract", 1],
+    [`ids=${YOUNG}`, "no_base_level", 1],
+    [`ids=${BROKEN}`, "no_base_level", 1],
+    ["ids=DRAM-0", "unknown_contract", 1],
+    [`ids=,dram-0,dram-0,no-such,${YOUNG}&weights=x&a=1`, "unknown_parameter", 7],
+    [`ids=no-such,${YOUNG}`, "unknown_contract", 2],
+  ];
+  for (const [query, code, faults] of CASES) {
+    test(`/index?${query.slice(0, 60)}: ${code}`, async () => {
+      const { json } = await expectCode(
+        proxy,
+        `${API}/index?${query}`,
+        { key: proxy.pro },
+        code,
+        400,
+      );
+      expect(json.errors).toHaveLength(faults);
+      expect(Object.keys(json.errors[0])).toEqual(["parameter", "value", "detail"]);
+    });
+  }
+
+  const BAD_WEIGHTS = [
+    "NaN",
+    "1e309",
+    "-0",
+    "0x10",
+    "",
+    "0",
+    "0.0",
+    "-1",
+    "+1",
+    ".5",
+    "1.",
+    "1e1",
+    " 1",
+  ];
+  for (const weight of [...BAD_WEIGHTS, "1234567890", "1.1234567890", "Infinity", "1_0", "١"]) {
+    test(`a weight of "${weight}" is refused`, async () => {
+      const query = `ids=dram-0,dram-1&weights=1,${encodeURIComponent(weight)}`;
+      const { json } = await expectCode(
+        proxy,
+        `${API}/index?${query}`,
+        { key: proxy.pro },
+        "invalid_parameter",
+      );
+      expect(json.errors).toMatchObject([{ parameter: "weights", value: weight }]);
+    });
+  }
+
+  test("the bounds pass: 9 digits before and after the point", async () => {
+    const query = "ids=dram-0,dram-1&weights=999999999.999999999,0.000000001";
+    expect((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).status).toBe(200);
+  });
+
+  for (const path of ["/prices", "/prices/dram-0", "/export.csv", "/export.xlsx", "/usage"]) {
+    test(`${path} takes none`, async () => {
+      await expectCode(proxy, `${API}${path}?id=nand-0`, { key: proxy.pro }, "unknown_parameter");
+      expect((await proxy.get(`${API}${path}?`, { key: proxy.pro })).status).toBe(200);
+    });
+  }
+});
+
+describe("keys in the query", () => {
+  const NAMES = [
+    "key",
+    "api_key",
+    "apikey",
+    "token",
+    "access_token",
+    "x-api-key",
+    "API_Key",
+    "TOKEN",
+  ];
+  for (const query of [
+    ...NAMES.map((name) => `${name}=1`),
+    "q=cbk_abc",
+    "cbk_abc",
+    "%6bey=1",
+    "ids=cbk_a",
+  ]) {
+    test(`?${query}`, async () => {
+      const { text } = await expectCode(
+        proxy,
+        `${API}/index?${query}`,
+        { key: proxy.pro },
+        "key_in_query",
+      );
+      expect(text).not.toContain("cbk_");
+      expect(proxy.logged.join("")).not.toContain("cbk_");
+    });
+  }
+
+  test("no key is repeated to the caller from anywhere", async () => {
+    for (const path of [`/prices/${proxy.pro}`, `/index?ids=a,${proxy.pro}`, `/${proxy.pro}`]) {
+      const { status, text } = await proxy.get(API + path, { key: proxy.pro });
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(text).not.toContain(proxy.pro.slice(4));
+    }
+  });
+});
