@@ -1,100 +1,7 @@
-/** What the report says, and that it says it the same way everywhere. */
-import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+/** The figures of the report: gates, changes, exceptions, index and medians, each to the digit. */
 import { describe, expect, test } from "vitest";
-import type { Correction } from "../../src/ledger/corrections.ts";
 import { marketOf } from "../unit/market-fixture.ts";
-import {
-  at,
-  HEAD,
-  HOSTILE_MARKET,
-  HOSTILE_NAMES,
-  marketOfMany,
-  PLAIN_MARKET,
-  reportOf,
-  textOf,
-  VARIED_MARKET,
-} from "./markets.ts";
-
-const CHILD = join(import.meta.dirname, "render-child.ts");
-
-test("the same bytes in any time zone and language", () => {
-  const here = reportOf(marketOfMany(12));
-  for (const [zone, language] of [
-    ["Asia/Kathmandu", "de_DE.UTF-8"],
-    ["America/St_Johns", "ar_EG.UTF-8"],
-  ]) {
-    const there = execFileSync(process.execPath, [CHILD], {
-      encoding: "utf8",
-      env: { PATH: process.env["PATH"], TZ: zone, LANG: language, LC_ALL: language },
-      maxBuffer: 16 * 1024 * 1024,
-    });
-    expect(there === here).toBe(true);
-  }
-});
-
-test("120 contracts take less than 200 kB, 1,000 grow in proportion", () => {
-  const of120 = Buffer.byteLength(reportOf(marketOfMany(120)));
-  expect(of120).toBeLessThan(200_000);
-  expect(Buffer.byteLength(reportOf(marketOfMany(1_000)))).toBeLessThan((of120 * 1_000) / 120);
-});
-
-describe("one self-contained file", () => {
-  const report = reportOf(VARIED_MARKET);
-
-  test("nothing in it is loaded from elsewhere", () => {
-    expect(report).not.toMatch(/(?:src|srcset|action|poster)=/);
-    expect(report.match(/<link [^>]*>/g)).toEqual(['<link rel="icon" href="data:,">']);
-    expect(report).not.toMatch(/url\(|@import|https?:/);
-  });
-
-  test("the policy allows the inline script and style sheet by their digests, and nothing else", () => {
-    const policy = /Content-Security-Policy" content="([^"]*)"/.exec(report)?.[1] ?? "";
-    const digestOf = (tag: string): string => {
-      const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(report)?.[1] ?? "";
-      expect(text.length).toBeGreaterThan(100);
-      return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-    };
-    expect(policy.split("; ")).toEqual([
-      "default-src 'none'",
-      `script-src ${digestOf("script")}`,
-      `style-src ${digestOf("style")}`,
-      "img-src data:",
-      "base-uri 'none'",
-      "form-action 'none'",
-    ]);
-  });
-});
-
-describe("text of foreign origin", () => {
-  const name = HOSTILE_NAMES[0] as string;
-  const correction: Correction = {
-    contract: "contract-0",
-    session: HEAD - 3,
-    oldUsd: "1.5",
-    newUsd: null,
-    reason: name,
-    correctedIn: "2026-11-21T00Z/r2",
-  };
-  const report = reportOf(HOSTILE_MARKET, { attribution: name, corrections: [correction] });
-
-  test("is never markup", () => {
-    expect(report.match(/<script/g)).toHaveLength(1);
-    expect(report).not.toMatch(/<(?:img|b)[ >]/);
-    // Attribution, name, segment, its option (value and text), data-name, break and correction.
-    const times = report.split("&lt;/script&gt;&lt;script&gt;globalThis.broken = true").length - 1;
-    expect(times).toBeGreaterThanOrEqual(8);
-    expect(report).not.toMatch(/[\0\u001B]/);
-  });
-
-  test("is isolated from the direction of the text around it", () => {
-    for (const [override] of report.matchAll(/.{40}\u{202E}/gu)) {
-      expect(override).toMatch(/(?:<bdi>|data-name=")\u{202E}$/u);
-    }
-    expect(report).toContain("<bdi>\u{202E}reversed from here</bdi>");
-  });
-});
+import { at, HEAD, reportOf, textOf } from "./markets.ts";
 
 describe("gates", () => {
   test("the largest move is named with both levels, and what is left of the limit", () => {
@@ -251,43 +158,6 @@ test("carried, dropped, without a level, breaks: each with what one has to know"
   expect(report).not.toContain("To come");
 });
 
-describe("corrections", () => {
-  const correction = (number: number, correctedIn: string): Correction => ({
-    contract: `contract-${number}`,
-    session: at("2026-11-18T12Z"),
-    oldUsd: number === 0 ? null : "1.5",
-    newUsd: number === 1 ? null : "2.25",
-    reason: `Reason ${number}`,
-    correctedIn,
-  });
-
-  test("all are listed, newest first, those of this session marked", () => {
-    const corrections = [
-      correction(0, "2026-11-19T00Z/r2"),
-      correction(1, "2026-11-21T00Z/r2"),
-      correction(2, "2026-11-21T00Z/r3"),
-    ];
-    const text = textOf(reportOf(VARIED_MARKET, { corrections }), "corrections");
-    expect(text.split("\n").filter((line) => line.startsWith("contract-"))).toEqual([
-      "contract-2|2026-11-18 12:00 UTC|1.50|2.25|Reason 2|2026-11-21T00Z/r3 this session|",
-      "contract-1|2026-11-18 12:00 UTC|1.50|withdrawn|Reason 1|2026-11-21T00Z/r2 this session|",
-      "contract-0|2026-11-18 12:00 UTC|none|2.25|Reason 0|2026-11-19T00Z/r2|",
-    ]);
-    expect(text).toContain("2 corrections came with this session.");
-  });
-
-  test("a correction of years does not bury the page", () => {
-    const corrections = Array.from({ length: 20_000 }, (_, number) =>
-      correction(number, "2026-11-21T00Z/r2"),
-    );
-    const report = reportOf(VARIED_MARKET, { corrections });
-    expect(Buffer.byteLength(report)).toBeLessThan(200_000);
-    expect(textOf(report, "corrections")).toContain(
-      "The first 300 of 20000; all are in corrections.json beside this page.",
-    );
-  });
-});
-
 test("the course of the index starts at its base and ends at its level", () => {
   const listed = (then: number, now: number) => ({
     levels: [
@@ -301,18 +171,6 @@ test("the course of the index starts at its base and ends at its level", () => {
   const text = textOf(reportOf(market), "index");
   expect(text).toContain("Equal weights over 2 constituents; 100 at 2025-11-21 00:00 UTC.");
   expect(text).toContain("Lowest 100.00 on 2025-11-21, highest 400.00 on 2026-05-21, now 175.00.");
-});
-
-test("a market without a past, and one without levels, make a whole page", () => {
-  expect(textOf(reportOf(PLAIN_MARKET), "index")).toContain("No contract on the board");
-  const empty = reportOf(marketOf([{ levels: [] }]));
-  expect(textOf(empty, "board")).toContain("Contract|Name|Segment|");
-  expect(textOf(empty, "gates")).toContain("none is carried");
-  for (const report of [reportOf(PLAIN_MARKET), empty, reportOf(VARIED_MARKET)]) {
-    const page = report.slice(0, report.indexOf("<script>"));
-    expect(page).not.toMatch(/NaN|undefined|Infinity|\bnull\b/);
-    expect(report.endsWith("</html>\n")).toBe(true);
-  }
 });
 
 test("medians of a segment are exact, and leave out what has no change", () => {
