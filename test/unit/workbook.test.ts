@@ -1,38 +1,17 @@
+/** The workbook: its sheets, values, formats and widths; and the same bytes at any time, anywhere. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import exceljs, { type CellValue, type Workbook, type Worksheet } from "exceljs";
+import type { CellValue, Workbook } from "exceljs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { BOARDS } from "../../src/market/contract.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import type { TierView } from "../../src/market/view.ts";
 import { WORKBOOK_COLUMNS, type Column } from "../../src/payload/columns.ts";
 import { renderWorkbook } from "../../src/render/workbook.ts";
-import { cellText, linkTarget } from "../../src/render/workbook-text.ts";
-import { HEAD, VARIED, listing, viewOf, type Listing } from "./market-fixture.ts";
+import { listing, VARIED, viewOf } from "./market-fixture.ts";
+import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-sheets.ts";
 
-const ATTRIBUTION = "Levels: example.com";
 const SHEETS = { memory: "Memory", semiconductor: "Semiconductor" } as const;
-const NAMES = WORKBOOK_COLUMNS.map(({ name }) => name);
-
-async function read(view: TierView, attribution = ATTRIBUTION): Promise<Workbook> {
-  const workbook = new exceljs.Workbook();
-  const bytes = await renderWorkbook(view, { attribution });
-  await workbook.xlsx.load(bytes as unknown as Parameters<typeof workbook.xlsx.load>[0]);
-  return workbook;
-}
-
-const sheetOf = (workbook: Workbook, name: string): Worksheet => {
-  const sheet = workbook.getWorksheet(name);
-  if (sheet === undefined) throw new Error(`No sheet ${name}`);
-  return sheet;
-};
-
-const cellsOf = (sheet: Worksheet, row: number): CellValue[] =>
-  NAMES.map((_, at) => sheet.getRow(row).getCell(at + 1).value);
-
-const cellOf = (sheet: Worksheet, row: number, name: string) =>
-  sheet.getRow(row).getCell(NAMES.indexOf(name) + 1);
 
 /** What a reader of the workbook must find for a column's canonical text. */
 function expectedCell({ kind }: Column, value: string | null): CellValue {
@@ -42,29 +21,6 @@ function expectedCell({ kind }: Column, value: string | null): CellValue {
   if (kind === "instant") return new Date(value);
   return kind === "url" ? { text: value, hyperlink: value } : value;
 }
-
-const AWKWARD = [
-  "=1+1",
-  "+1",
-  "-1",
-  "@SUM(A1)",
-  "'quoted",
-  "\tafter a tab",
-  "  spaces around  ",
-  "a\rb\r\nc\nd\n",
-  "_x000D_ and _x000d_ and _x005F_x000D_ and _x0041_x0042_ and _x12_",
-  "<b>&amp;</b> \"'",
-  "\u202eright to left\u202c \u05d0\u05d1",
-  "\u{1f4c8} \u{1f468}\u200d\u{1f469}\u200d\u{1f467} 漢字 e\u0301",
-  "\u00a0\u2028\u0085\ufeff",
-  "x".repeat(1_000),
-  "12.50",
-  "2026-11-21",
-  "TRUE",
-  "#REF!",
-  "__proto__",
-  "constructor",
-];
 
 describe("renderWorkbook", () => {
   let workbook: Workbook;
@@ -189,46 +145,6 @@ describe("renderWorkbook", () => {
     expect(about.getCell("B2").value).toBe(1);
     expect(about.getCell("B3").value).toBe(TIERS.starter.license);
   });
-
-  it("gives awkward text back, never as a formula, a number or a date", async () => {
-    const listings = AWKWARD.map((text): Listing => ({
-      contract: { name: text, ticker: text, segment: text, unit: text },
-      levels: [{ session: HEAD, usd: 1_000_000, source: text, breakReason: text }],
-    }));
-    const sheet = sheetOf(await read(viewOf(listings)), "Memory");
-    for (const [at, text] of AWKWARD.entries()) {
-      for (const name of ["name", "ticker", "segment", "unit", "source", "break_reason"]) {
-        const cell = cellOf(sheet, at + 2, name);
-        expect(cell.value).toBe(text);
-        expect(cell.type).toBe(exceljs.ValueType.String);
-      }
-    }
-  });
-
-  it.each(AWKWARD)("gives the attribution %j back", async (attribution) => {
-    const about = sheetOf(await read(viewOf([]), attribution), "About");
-    expect(about.getCell("B4").value).toBe(attribution);
-  });
-
-  it("links each row to its own address and leaves as text what cannot be a link", async () => {
-    const addresses = [
-      'https://example.com/a?b=1&c="2"',
-      "https://example.com/Preise/größe_x000D_",
-      "https://example.com/plain",
-      `https://example.com/${"ä".repeat(900)}`,
-    ];
-    const sheet = sheetOf(
-      await read(viewOf(addresses.map((sourceUrl) => listing({ sourceUrl })))),
-      "Memory",
-    );
-    const values = addresses.map((_, at) => cellOf(sheet, at + 2, "source_url").value);
-    expect(values).toEqual([
-      { text: addresses[0], hyperlink: "https://example.com/a?b=1&c=%222%22" },
-      { text: addresses[1], hyperlink: "https://example.com/Preise/gr%C3%B6%C3%9Fe_x000D_" },
-      { text: addresses[2], hyperlink: addresses[2] },
-      addresses[3],
-    ]);
-  });
 });
 
 describe("the bytes of a workbook", () => {
@@ -278,33 +194,5 @@ describe("the bytes of a workbook", () => {
       ),
     );
     expect(one?.equals(other as Buffer)).toBe(false);
-  });
-});
-
-describe("cellText", () => {
-  it("escapes what XML cannot hold, and text that looks like an escape", () => {
-    expect(cellText("a\rb\u0001\u007f\uffff")).toBe("a_x000D_b_x0001__x007F__xFFFF_");
-    expect(cellText("_x000D_")).toBe("_x005F_x000D_");
-    expect(cellText("_x12_")).toBe("_x005F_x12_");
-    expect(cellText("_x_ _x00000_ \t\n é")).toBe("_x_ _x00000_ \t\n é");
-  });
-});
-
-describe("linkTarget", () => {
-  it("keeps plain addresses and encodes others", () => {
-    expect(linkTarget("https://example.com")).toBe("https://example.com");
-    expect(linkTarget("https://example.com/%7Ea#b")).toBe("https://example.com/%7Ea#b");
-    expect(linkTarget("https://bücher.example/ü")).toBe("https://xn--bcher-kva.example/%C3%BC");
-  });
-
-  it("does not let an address pass for a cell of the workbook", () => {
-    expect(linkTarget("https://example.com/Sheet!B12")).toBe("https://example.com/Sheet%21B12");
-  });
-
-  it("is null beyond Excel's limit, and for what is no URI", () => {
-    const longest = `https://example.com/${"a".repeat(2_059)}`;
-    expect(linkTarget(longest)).toBe(longest);
-    expect(linkTarget(`${longest}a`)).toBeNull();
-    expect(linkTarget("=1+1")).toBeNull();
   });
 });
