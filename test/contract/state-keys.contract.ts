@@ -1,0 +1,145 @@
+/** What every driver of the state promises of keys and accounts. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { keyIdOf } from "../../src/access/key.ts";
+import { openRegistry } from "../../src/access/open-state.ts";
+import { ConflictError, InputError, RefusedError } from "../../src/errors.ts";
+import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
+import type { StateUnderTest } from "./state-under-test.ts";
+
+/** The part of `stateContract` on keys. */
+export function stateKeysContract(name: string, create: () => Promise<StateUnderTest>): void {
+  describe(`state on ${name}`, () => {
+    let use: StateInUse;
+    beforeEach(async () => {
+      use = await StateInUse.open(await create());
+    });
+    afterEach(() => use.close());
+
+    test("a key is worth what its account is worth; others are worth nothing", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const key = await use.newKey("acme");
+      const gatekeeper = await use.serve();
+      expect(await gatekeeper.authenticate(key)).toEqual({
+        ok: true,
+        account: "acme",
+        tier: "starter",
+        subject: "account:acme",
+      });
+      const { createKey } = await import("../../src/access/key.ts");
+      for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
+        expect(codeOf(await gatekeeper.authenticate(other))).toBe("invalid_key");
+      }
+    });
+
+    test("changes reach a running gatekeeper", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      const gatekeeper = await use.serve();
+      const key = await use.newKey("acme");
+      const keyId = keyIdOf(key);
+      await use.expectSoon(gatekeeper, key, "ok");
+      await use.registry.suspendKey(keyId, true);
+      await use.registry.suspendKey(keyId, true);
+      await use.expectSoon(gatekeeper, key, "key_suspended");
+      await use.registry.suspendKey(keyId, false);
+      await use.expectSoon(gatekeeper, key, "ok");
+      await use.registry.setAccount("acme", { suspended: true });
+      await use.expectSoon(gatekeeper, key, "key_suspended");
+      await use.registry.setAccount("acme", { suspended: false, tier: "starter" });
+      await vi.waitFor(async () => {
+        const verdict = await gatekeeper.authenticate(key);
+        expect(verdict).toMatchObject({ ok: true, account: "acme", tier: "starter" });
+      }, WITHIN_FIVE_SECONDS);
+      await use.registry.revokeKey(keyId);
+      await use.expectSoon(gatekeeper, key, "invalid_key");
+    });
+
+    test("a key looked up before it was made is found once it is", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      const gatekeeper = await use.serve();
+      const other = await openRegistry(use.state.location, use.clock, "change");
+      const made = await other.createKey("acme", "ci");
+      await other.close();
+      await use.expectSoon(gatekeeper, made.key, "ok");
+      expect(made.record).toMatchObject({ account: "acme", label: "ci", suspended: false });
+      expect(JSON.stringify(await use.registry.keys())).not.toContain(made.key);
+    });
+
+    test("a trial lapses N times 24 hours after it began, and a tier ends it", async () => {
+      await use.registry.addAccount("acme", "starter", 14);
+      const key = await use.newKey("acme");
+      const gatekeeper = await use.serve();
+      use.clock.nowMs = START + 14 * 24 * HOUR_MS - 1;
+      expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
+      use.clock.nowMs += 1;
+      expect(codeOf(await gatekeeper.authenticate(key))).toBe("trial_lapsed");
+      await use.registry.setAccount("acme", { tier: "starter" });
+      await use.expectSoon(gatekeeper, key, "ok");
+      expect((await use.registry.account("acme")).trial).toBeNull();
+    });
+
+    test("a rotated key goes on to the end of the overlap", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const old = await use.newKey("acme");
+      const gatekeeper = await use.serve();
+      await use.expectSoon(gatekeeper, old, "ok");
+      const { key, replaced } = await use.registry.rotateKey(keyIdOf(old), 24 * HOUR_MS);
+      expect(replaced).toMatchObject({ replaced_by: keyIdOf(key) });
+      await use.expectSoon(gatekeeper, key, "ok");
+      use.clock.nowMs = START + 24 * HOUR_MS - 1;
+      expect(codeOf(await gatekeeper.authenticate(old))).toBe("ok");
+      use.clock.nowMs += 1;
+      await use.expectSoon(gatekeeper, old, "invalid_key");
+      expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
+      await expect(use.registry.rotateKey(keyIdOf(old), 0)).rejects.toThrow(/rotated out/);
+      const next = await use.registry.rotateKey(keyIdOf(key), 0);
+      await use.expectSoon(gatekeeper, key, "invalid_key");
+      await use.expectSoon(gatekeeper, next.key, "ok");
+    });
+
+    test("an account holds the keys its tier allows, whoever creates them at once", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const other = await openRegistry(use.state.location, use.clock, "change");
+      const attempts = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, index) =>
+          (index % 2 === 0 ? use.registry : other).createKey("acme", null),
+        ),
+      );
+      await other.close();
+      const made = attempts.filter((attempt) => attempt.status === "fulfilled");
+      expect(made).toHaveLength(2);
+      for (const attempt of attempts) {
+        if (attempt.status === "rejected") expect(attempt.reason).toBeInstanceOf(RefusedError);
+      }
+      expect(await use.registry.keys("acme")).toHaveLength(2);
+      const first = made[0]?.value.record.key_id as string;
+      await use.registry.rotateKey(first, HOUR_MS);
+      await expect(use.registry.createKey("acme", null)).rejects.toThrow(RefusedError);
+      await use.registry.revokeKey(made[1]?.value.record.key_id as string);
+      await use.registry.createKey("acme", null);
+      await expect(use.registry.createKey("acme", null)).rejects.toThrow(/holds 2 keys/);
+    });
+
+    test("what does not exist, exists already or does not fit is refused", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      await expect(use.registry.addAccount("acme", "pro", null)).rejects.toThrow(ConflictError);
+      for (const bad of ["", "Acme", "a b", "a:b", "../x", "a".repeat(64), "-a"]) {
+        await expect(use.registry.addAccount(bad, "pro", null)).rejects.toThrow(InputError);
+        await expect(use.registry.account(bad)).rejects.toThrow(/no such account/);
+      }
+      await expect(use.registry.createKey("nobody", null)).rejects.toThrow(/"nobody"/);
+      await expect(use.registry.usage("nobody")).rejects.toThrow(InputError);
+      await expect(use.registry.revokeKey("cbk_00000000")).rejects.toThrow(/"cbk_00000000"/);
+      const keys = await Promise.all([1, 2, 3].map(() => use.newKey("acme")));
+      const whole = keys[0] as string;
+      await expect(use.registry.revokeKey(whole)).rejects.toThrow(/first 12 characters/);
+      await expect(use.registry.revokeKey(whole)).rejects.not.toThrow(whole.slice(12));
+      await expect(use.registry.setAccount("acme", { tier: "starter" })).rejects.toThrow(
+        RefusedError,
+      );
+      expect((await use.registry.account("acme")).tier).toBe("pro");
+      await use.registry.revokeKey(keyIdOf(whole));
+      await use.registry.revokeKey(keyIdOf(whole));
+      await expect(use.registry.suspendKey(keyIdOf(whole), true)).rejects.toThrow(/revoked/);
+    });
+  });
+}

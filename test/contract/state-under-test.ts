@@ -1,0 +1,77 @@
+/** A state under test: registry, gatekeepers, and a clock that stands still until it is set. */
+import { expect, vi } from "vitest";
+import type { KeyVerdict } from "../../src/access/gatekeeper.ts";
+import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
+import type { Registry } from "../../src/access/registry.ts";
+import type { StateGatekeeper } from "../../src/access/state.ts";
+
+/** One empty state for one test. */
+export interface StateUnderTest {
+  readonly location: string;
+  /** Makes the state fail for everybody, without losing what it holds. */
+  breakDown(): Promise<void>;
+  /** Undoes `breakDown`. */
+  restore(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** When every test begins. */
+export const START = Date.parse("2026-11-21T09:30:00.000Z");
+export const HOUR_MS = 3_600_000;
+export const WITHIN_FIVE_SECONDS = { timeout: 5_000, interval: 20 };
+
+/** "ok", or the code of the refusal. */
+export const codeOf = (verdict: KeyVerdict): string => (verdict.ok ? "ok" : verdict.code);
+
+/** What a test does with the state, and closes with it. */
+export class StateInUse {
+  readonly state: StateUnderTest;
+  readonly clock: { nowMs: number; now(): number };
+  /** A test that closes it opens another in its place. */
+  registry: Registry;
+  readonly #gatekeepers: StateGatekeeper[] = [];
+
+  private constructor(state: StateUnderTest, clock: StateInUse["clock"], registry: Registry) {
+    this.state = state;
+    this.clock = clock;
+    this.registry = registry;
+  }
+
+  static async open(state: StateUnderTest): Promise<StateInUse> {
+    const clock = { nowMs: START, now: () => clock.nowMs };
+    return new StateInUse(state, clock, await openRegistry(state.location, clock, "change"));
+  }
+
+  async close(): Promise<void> {
+    for (const gatekeeper of this.#gatekeepers.splice(0)) await gatekeeper.close();
+    await this.registry.close();
+    await this.state.remove();
+  }
+
+  /** Opens a gatekeeper, which is closed by `stop` or at the end. */
+  async serve(): Promise<StateGatekeeper> {
+    const gatekeeper = await openGatekeeper(this.state.location, this.clock);
+    this.#gatekeepers.push(gatekeeper);
+    return gatekeeper;
+  }
+
+  async stop(gatekeeper: StateGatekeeper): Promise<void> {
+    this.#gatekeepers.splice(this.#gatekeepers.indexOf(gatekeeper), 1);
+    await gatekeeper.close();
+  }
+
+  /** Waits until the gatekeeper gives a key this verdict. */
+  expectSoon(gatekeeper: StateGatekeeper, key: string, code: string): Promise<void> {
+    return vi.waitFor(async () => {
+      expect(codeOf(await gatekeeper.authenticate(key))).toBe(code);
+    }, WITHIN_FIVE_SECONDS);
+  }
+
+  async newKey(account: string): Promise<string> {
+    return (await this.registry.createKey(account, null)).key;
+  }
+
+  async usedBy(account: string): Promise<number | undefined> {
+    return (await this.registry.usage(account))[0]?.used;
+  }
+}
