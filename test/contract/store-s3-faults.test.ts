@@ -1,42 +1,16 @@
 /**
- * What the S3 store says where the server is not there, not willing or not fit. The server that
- * misbehaves on purpose is a plain HTTP one of our own; the others are real.
+ * What the S3 store says where the server is not there or not fit. The server that misbehaves on
+ * purpose is a plain HTTP one of our own.
  */
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import {
-  CreateBucketCommand,
-  PutBucketPolicyCommand,
-  PutBucketVersioningCommand,
-  S3Client,
-} from "@aws-sdk/client-s3";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { EXIT, InputError, UnreachableError } from "../../src/errors.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import { describe, expect, test, vi } from "vitest";
+import { InputError, UnreachableError } from "../../src/errors.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { testService } from "../services/services.ts";
-import { keysOf } from "./store.contract.ts";
+import { at, expectFailures, useCredentials } from "./store-s3-failures.ts";
 
-const service = testService("s3");
-const env = service?.env ?? {};
-const endpoint = env["CHIPBOARD_TEST_S3_ENDPOINT"];
-const bucket = env["CHIPBOARD_TEST_S3_BUCKET"];
-const NO_FILE = "/nonexistent/aws";
-
-afterAll(() => service?.stop());
-beforeEach(() => {
-  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
-  vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", NO_FILE);
-  vi.stubEnv("AWS_CONFIG_FILE", NO_FILE);
-  vi.stubEnv("AWS_ACCESS_KEY_ID", env["AWS_ACCESS_KEY_ID"] ?? "key");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", env["AWS_SECRET_ACCESS_KEY"] ?? "secret");
-  vi.stubEnv("AWS_REGION", undefined);
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+useCredentials();
 
 describe("a location or a setting that is none", () => {
   test.for([
@@ -197,136 +171,6 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 });
-
-describe.skipIf(service === null)("a real server that is not willing", () => {
-  const location = `s3://${bucket}/${randomUUID()}`;
-
-  test("no such bucket", async () => {
-    const store = await at(`s3://no-such-${randomUUID()}/p`, { endpoint });
-    await expectFailures(store, /: there is no such bucket; check --store$/);
-  });
-
-  test("an unknown access key", async () => {
-    vi.stubEnv("AWS_ACCESS_KEY_ID", "UNKNOWN");
-    const store = await at(location, { endpoint });
-    await expectFailures(
-      store,
-      /: the server does not know the access key; check AWS_ACCESS_KEY_ID$/,
-    );
-  });
-
-  test("a wrong secret key", async () => {
-    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "wrong");
-    const store = await at(location, { endpoint });
-    await expectFailures(store, /: the secret key does not fit; check AWS_SECRET_ACCESS_KEY$/);
-  });
-
-  test("a bucket of which nothing is allowed", async () => {
-    asReader();
-    const store = await at(location, { endpoint });
-    await expectFailures(store, /: access denied; check the permissions of AWS_ACCESS_KEY_ID/);
-  });
-
-  test("a bucket that may be read and not written", async () => {
-    const readable = `readable-${randomUUID()}`;
-    await asOwner(async (owner) => {
-      await owner.send(new CreateBucketCommand({ Bucket: readable }));
-      await owner.send(
-        new PutBucketPolicyCommand({ Bucket: readable, Policy: readOnly(readable) }),
-      );
-    });
-    const mine = await at(`s3://${readable}/p`, { endpoint });
-    await mine.create("publications/1", Buffer.from("one"), "text/plain");
-    asReader();
-    const store = await at(`s3://${readable}/p`, { endpoint });
-    expect((await store.get("publications/1"))?.toString()).toBe("one");
-    expect(await keysOf(store, "")).toEqual(["publications/1"]);
-    const denied =
-      /: cannot (write|remove) "[^"]+": access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket$/;
-    await expect(store.prove()).rejects.toThrow(denied);
-    await expect(store.create("b", Buffer.from("b"), "text/plain")).rejects.toThrow(denied);
-    await expect(store.delete("publications/1")).rejects.toThrow(denied);
-    expect(await keysOf(mine, "")).toEqual(["publications/1"]);
-  });
-
-  test("prove refuses a bucket with versioning, where the server ignores the condition", async () => {
-    const versioned = `versioned-${randomUUID()}`;
-    await asOwner(async (owner) => {
-      await owner.send(new CreateBucketCommand({ Bucket: versioned }));
-      const VersioningConfiguration = { Status: "Enabled" } as const;
-      await owner.send(
-        new PutBucketVersioningCommand({ Bucket: versioned, VersioningConfiguration }),
-      );
-    });
-    const store = await at(`s3://${versioned}`, { endpoint });
-    await expect(store.prove()).rejects.toThrow(/ignores If-None-Match on this bucket/);
-    expect(await keysOf(store, "")).toEqual([]);
-  });
-
-  test("a probe under way is not listed", async () => {
-    const store = await at(location, { endpoint });
-    const seen: string[] = [];
-    const proving = store.prove();
-    for (let times = 0; times < 20; times++) seen.push(...(await keysOf(store, "")));
-    await proving;
-    expect(seen).toEqual([]);
-  });
-});
-
-const at = (location: string, settings: { endpoint?: string | undefined }): Promise<ObjectStore> =>
-  openStore(location, { ...settings, pathStyle: true });
-
-/** Every operation fails with one line that fits. */
-async function expectFailures(store: ObjectStore, expected: RegExp): Promise<void> {
-  const operations = [
-    () => store.prove(),
-    () => store.get("a"),
-    () => store.open("a"),
-    () => store.create("a", Buffer.from("a"), "text/plain"),
-    () => store.delete("a"),
-    () => keysOf(store, "a"),
-  ];
-  for (const operation of operations) {
-    const error = await operation().then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(UnreachableError);
-    const { message, exitCode, details } = error as UnreachableError;
-    expect(message).toMatch(expected);
-    expect(message).toMatch(/^--store "s3:\/\/[^"]+": cannot (read|write|list|remove) [^\n]+$/);
-    expect({ exitCode, details }).toEqual({ exitCode: EXIT.unreachable, details: [] });
-  }
-  await store.close();
-}
-
-function asReader(): void {
-  vi.stubEnv("AWS_ACCESS_KEY_ID", env["CHIPBOARD_TEST_S3_READER_ACCESS_KEY_ID"]);
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", env["CHIPBOARD_TEST_S3_READER_SECRET_ACCESS_KEY"]);
-}
-
-async function asOwner(action: (owner: S3Client) => Promise<void>): Promise<void> {
-  const owner = new S3Client({
-    endpoint: endpoint ?? "",
-    region: "us-east-1",
-    forcePathStyle: true,
-  });
-  await action(owner);
-  owner.destroy();
-}
-
-const readOnly = (name: string): string =>
-  JSON.stringify({
-    Version: "2012-10-17",
-    Statement: [
-      {
-        Effect: "Allow",
-        Principal: { AWS: ["arn:aws:iam:::user/reader"] },
-        Action: ["s3:GetObject", "s3:ListBucket"],
-        Resource: [`arn:aws:s3:::${name}`, `arn:aws:s3:::${name}/*`],
-      },
-    ],
-  });
 
 const errorXml = (code: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>No</Message></Error>`;

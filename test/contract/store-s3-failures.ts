@@ -1,0 +1,53 @@
+/** S3 stores that are to fail, and the one line with which each of their operations must. */
+import { afterEach, beforeEach, expect, vi } from "vitest";
+import { EXIT, UnreachableError } from "../../src/errors.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { keysOf } from "./store.contract.ts";
+
+const NO_FILE = "/nonexistent/aws";
+
+/** Gives every test of a file these keys, and hides what the machine knows of AWS. */
+export function useCredentials(accessKeyId = "key", secretAccessKey = "secret"): void {
+  beforeEach(() => {
+    vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+    vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", NO_FILE);
+    vi.stubEnv("AWS_CONFIG_FILE", NO_FILE);
+    vi.stubEnv("AWS_ACCESS_KEY_ID", accessKeyId);
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", secretAccessKey);
+    vi.stubEnv("AWS_REGION", undefined);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+}
+
+/** Opens the store at a location, as most servers but AWS's want it. */
+export const at = (
+  location: string,
+  settings: { endpoint?: string | undefined },
+): Promise<ObjectStore> => openStore(location, { ...settings, pathStyle: true });
+
+/** Every operation fails with one line that fits. */
+export async function expectFailures(store: ObjectStore, expected: RegExp): Promise<void> {
+  const operations = [
+    () => store.prove(),
+    () => store.get("a"),
+    () => store.open("a"),
+    () => store.create("a", Buffer.from("a"), "text/plain"),
+    () => store.delete("a"),
+    () => keysOf(store, "a"),
+  ];
+  for (const operation of operations) {
+    const error = await operation().then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(UnreachableError);
+    const { message, exitCode, details } = error as UnreachableError;
+    expect(message).toMatch(expected);
+    expect(message).toMatch(/^--store "s3:\/\/[^"]+": cannot (read|write|list|remove) [^\n]+$/);
+    expect({ exitCode, details }).toEqual({ exitCode: EXIT.unreachable, details: [] });
+  }
+  await store.close();
+}
