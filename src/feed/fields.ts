@@ -115,9 +115,15 @@ export const cellReader =
   (name, field) => {
     const text = cells[columns.indexOf(name)] ?? "";
     const value = field.parse(text);
-    if (value === undefined) complaints.cell(where(position), name, text, field.expected);
+    if (value === undefined) {
+      complaints.cell(where(position), name, text, field.expected + slipIn(text));
+    }
     return value as Exclude<typeof value, undefined>;
   };
+
+/** What is easily overlooked in a number. */
+const slipIn = (text: string): string =>
+  /^\d+,\d+$/.test(text) ? "; no commas, decimals after a point" : "";
 
 /** Histories repeat a few thousand dates a hundred times over. */
 function memoized<T>(parse: (text: string) => T | undefined): (text: string) => T | undefined {

@@ -35,6 +35,11 @@ describe("levels", () => {
     expect(complaint).toMatch(/^quotes\.csv:2 spot_usd ".*": expected a number above 0/);
   });
 
+  test.each(["8,5978", "1,000"])("a comma in %j is told of", async (text) => {
+    const [, complaint] = await complaints({ ...SPARSE, quotes: quotesOf({ a: `"${text}"` }) });
+    expect(complaint).toMatch(/with at most 6 decimals; no commas, decimals after a point$/);
+  });
+
   test.each([
     ["null", ""],
     ["true", "true"],
