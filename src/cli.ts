@@ -1,5 +1,6 @@
 /** The command tree, and how failures end: a message on standard error and an exit code. */
 import { Command, CommanderError } from "commander";
+import { isSwitchedOn } from "./config.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
 import { printJson } from "./terminal.ts";
 import { PROGRAM } from "./version.ts";
@@ -69,22 +70,25 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .addHelpText("after", HELP)
     .exitOverride();
   const named = argv.slice(2).find((word) => COMMANDS.some(({ name }) => name === word));
-  for (const { name, description, load } of COMMANDS) {
-    const command = name === named ? await load() : new Command(name);
-    program.addCommand(inheriting(command.description(description), program));
-  }
   let json = argv.includes("--json");
   program.hook("preAction", (_program, command) => {
     json = command.opts()["json"] === true;
   });
   try {
+    json ||= isSwitchedOn("CHIPBOARD_JSON");
+    for (const { name, description, load } of COMMANDS) {
+      const command = name === named ? await load() : new Command(name);
+      program.addCommand(inheriting(command.description(description), program));
+    }
     await program.parseAsync([...argv]);
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof CommanderError)) return report(error, json);
     if (error.exitCode === 0) return EXIT.done;
     // The text is on standard error by now.
-    if (json) printFailure(EXIT.input, error.message.replace(/^error: /, ""), []);
+    const message =
+      error.code === "commander.help" ? "no such command" : error.message.replace(/^error: /, "");
+    if (json) printFailure(EXIT.input, message, []);
     return EXIT.input;
   }
 }

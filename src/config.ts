@@ -3,6 +3,7 @@
  * also gives it its `CHIPBOARD_…` variable; nothing else reads the environment.
  */
 import { Option } from "commander";
+import { InputError } from "./errors.ts";
 import { createClock, type Clock } from "./clock.ts";
 
 /**
@@ -16,13 +17,24 @@ export function setting(
 ): Option {
   const option = new Option(flags, description);
   const variable = `CHIPBOARD_${option.name().toUpperCase().replaceAll("-", "_")}`;
-  if (!isSwitchedOff(option, process.env[variable])) option.env(variable);
+  const value = process.env[variable];
+  const isNone = value !== undefined && option.isBoolean() ? !isSwitchedOn(variable) : value === "";
+  if (!isNone) option.env(variable);
   return parse === undefined ? option : option.argParser(parse);
 }
 
-/** An empty variable is as good as none; a flag's may say no. */
-const isSwitchedOff = (option: Option, value: string | undefined): boolean =>
-  value === "" || (option.isBoolean() && /^(?:0|false|no|off)$/i.test(value ?? ""));
+/**
+ * Whether the variable of a flag says yes; an empty one is as good as none. Throws InputError where it
+ * says neither yes nor no: a gate is not opened by a guess.
+ */
+export function isSwitchedOn(variable: string): boolean {
+  const value = process.env[variable] ?? "";
+  if (/^(?:1|true|yes|on)$/i.test(value)) return true;
+  if (/^(?:|0|false|no|off)$/i.test(value)) return false;
+  throw new InputError(
+    `${variable} ${JSON.stringify(value)}: expected 1, true, yes or on, or 0, false, no or off`,
+  );
+}
 
 /** The clock of this run: the real one, or the one that `CHIPBOARD_NOW` starts. */
 export const clockFromEnvironment = (): Clock => createClock(process.env["CHIPBOARD_NOW"]);

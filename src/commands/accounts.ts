@@ -77,7 +77,7 @@ async function add(name: string, options: AddOptions): Promise<void> {
 async function list(options: StateOptions): Promise<void> {
   const { withRegistry } = await import("../access/open-state.ts");
   const { accountView } = await import("../access/account-view.ts");
-  const { redactedUrl } = await import("../access/redact.ts");
+  const { redactedUrl } = await import("../redact.ts");
   const { printJson, printLine, printTable } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const accounts = await withRegistry(options.state, clock, "read", (registry) =>

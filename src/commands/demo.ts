@@ -28,10 +28,11 @@ async function demo(options: ServeOptions): Promise<void> {
     progress.end();
     await store.close();
   }
-  const keys = await demoKeys(options.state, clock);
-  await serve(options, ({ url, metricsUrl }) =>
-    options.json
+  // Only once it serves: a start that fails would rotate away the keys that a running one has shown.
+  await serve(options, async ({ url, metricsUrl }) => {
+    const keys = await demoKeys(options.state, clock);
+    return options.json
       ? JSON.stringify({ url, metrics_url: metricsUrl, keys })
-      : welcome(url, keys, options.store),
-  );
+      : welcome(url, keys, options.store);
+  });
 }

@@ -3,7 +3,7 @@ import { HOUR_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
 import { examples, jsonOption } from "./every-command.ts";
-import { durationMs, oneOf, wholeNumber } from "./option-values.ts";
+import { durationMs, oneOf, textThat, wholeNumber } from "./option-values.ts";
 import { logOptions, openFiles, startOne, startSeveral } from "./serving.ts";
 import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { stateOption, type StateOptions } from "./state-options.ts";
@@ -52,7 +52,7 @@ export function serveCommand(): Command {
 export const withServeOptions = (command: Command): Command =>
   withStoreOptions(command)
     .addOption(stateOption())
-    .addOption(setting("--host <address>", "address to listen on").default("127.0.0.1"))
+    .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
     .addOption(setting("--port <port>", "port to listen on; 0: any free one", port).default(8080))
     .addOption(
       setting(
@@ -119,7 +119,7 @@ export const withServeOptions = (command: Command): Command =>
  */
 export async function serve(
   options: ServeOptions,
-  announce: (proxy: { url: string; metricsUrl: string | null }) => string,
+  announce: (proxy: { url: string; metricsUrl: string | null }) => string | Promise<string>,
 ): Promise<void> {
   const { openGatekeeper } = await import("../access/open-state.ts");
   const { createLogger } = await import("../proxy/log.ts");
@@ -137,9 +137,12 @@ export async function serve(
         options.workers === 1
           ? await startOne(options, { ...files, store, gatekeeper, clock, log })
           : await startSeveral(options, gatekeeper, clock, log);
-      printLine(announce(proxy));
-      await ended;
-      await proxy.close();
+      try {
+        printLine(await announce(proxy));
+        await ended;
+      } finally {
+        await proxy.close();
+      }
     } finally {
       await gatekeeper.close();
     }
@@ -158,6 +161,10 @@ const nextSignal = (): Promise<void> =>
     process.on("SIGTERM", end).on("SIGINT", end);
   });
 
+const host = textThat(
+  (text) => text.trim() !== "",
+  "expected an address, such as 127.0.0.1 or 0.0.0.0",
+);
 const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
 const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
 const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));

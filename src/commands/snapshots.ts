@@ -215,4 +215,4 @@ async function print(options: SnapshotOptions, view: object, inWords: () => void
   else inWords();
 }
 
-const count = wholeNumber("expected a whole number", 0, 999_999);
+const count = wholeNumber("expected a whole number, 0 to 999999", 0, 999_999);

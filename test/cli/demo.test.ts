@@ -55,6 +55,13 @@ test("from an empty folder, then on from what is there", async () => {
   let keys: string[];
   try {
     expect(published()).toEqual(FIRST);
+    // One that cannot serve leaves the keys of the first as they are.
+    await expect(demo("2026-11-21T00:05:00Z")).rejects.toThrow("in use by another serve");
+    const kept = await chipboard(["keys", "ls", "--json"], { cwd: folder });
+    expect(JSON.parse(kept.stdout).map(({ status }: { status: string }) => status)).toEqual([
+      "active",
+      "active",
+    ]);
     expect(first.printed).toContain(DEMO_NOTICE);
     keys = [...new Set(first.printed.match(/cbk_[A-Za-z0-9]{49}/g))];
     expect(keys).toHaveLength(2);

@@ -98,6 +98,20 @@ describe("options", () => {
     expect(readdirSync(folder)).not.toContain("x");
   });
 
+  test.each(["n", "maybe", "2"])(
+    "a flag's variable that says %j: 2, and no guess",
+    async (word) => {
+      const env = { CHIPBOARD_ACCEPT_MOVES: word, CHIPBOARD_JSON: "1" };
+      const line = "publish --catalog c.csv --quotes q.csv --store x";
+      const { code, stdout } = await run(line, { env });
+      expect([code, JSON.parse(stdout).error.message]).toEqual([
+        2,
+        `CHIPBOARD_ACCEPT_MOVES "${word}": expected 1, true, yes or on, or 0, false, no or off`,
+      ]);
+      expect(readdirSync(folder)).not.toContain("x");
+    },
+  );
+
   test("every option as a variable", async () => {
     const env = {
       CHIPBOARD_CATALOG: "c.csv",

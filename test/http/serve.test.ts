@@ -202,6 +202,7 @@ describe("TLS", () => {
 
 describe("what it cannot start with", () => {
   const BAD = [
+    ["--host", ""],
     ["--poll", "soon"],
     ["--poll", "0"],
     ["--grace", "13h"],
