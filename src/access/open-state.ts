@@ -1,7 +1,7 @@
 /** Opens the state that `--state` names, for commands or for a serving proxy. */
 import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
-import { redactedUrl } from "./redact.ts";
+import { redactedUrl } from "../redact.ts";
 import { Registry } from "./registry.ts";
 import type { RegistryState, StateGatekeeper, StatePurpose } from "./state.ts";
 

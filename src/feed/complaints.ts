@@ -4,14 +4,17 @@ import { InputError } from "../errors.ts";
 
 const SHOWN_CHARACTERS = 80;
 const LINE_CHARACTERS = 1_000;
+/** More than anybody reads; the rest is counted, so that no feed can fill the memory. */
+const LINES_KEPT = 10_000;
 
 /** Everything wrong with the input, collected so that it is reported in one go. */
 export class Complaints {
   readonly #lines: string[] = [];
+  #count = 0;
 
   /** How many there are: compare it with an earlier count to see whether a row was faultless. */
   get count(): number {
-    return this.#lines.length;
+    return this.#count;
   }
 
   /** `quotes.csv:17 spot_usd "-3": expected a number above 0`. */
@@ -29,15 +32,21 @@ export class Complaints {
     this.#add(failure.message);
   }
 
-  /** Throws InputError with every complaint, in the order they were found, if there is any. */
+  /** Throws InputError with the complaints, in the order they were found, if there is any. */
   raise(): void {
-    if (this.#lines.length === 0) return;
-    const errors = counted(this.#lines.length, "error");
-    throw new InputError(`${errors} in the input; nothing was written`, this.#lines);
+    if (this.#count === 0) return;
+    const errors = counted(this.#count, "error");
+    const more = this.#count - this.#lines.length;
+    throw new InputError(`${errors} in the input; nothing was written`, [
+      ...this.#lines,
+      ...(more === 0 ? [] : [`and ${more} more`]),
+    ]);
   }
 
   /** Whatever the line quotes, it is one line, of bounded length, that no terminal obeys. */
   #add(line: string): void {
+    this.#count += 1;
+    if (this.#lines.length === LINES_KEPT) return;
     const shown = line.length > LINE_CHARACTERS ? `${line.slice(0, LINE_CHARACTERS - 1)}…` : line;
     this.#lines.push(escaped(shown));
   }

@@ -27,8 +27,12 @@ export async function readCsv(input: TableInput): Promise<void> {
     if (quoted !== null) {
       if (!(await quoted.read(chunk))) return;
     } else if (!plain.read(chunk)) {
+      const text = plain.rest + chunk;
+      // The parser would complain of the quotation marks in it, and not of what it is.
+      if (!rows.hasHeader && rows.refuses(text.trimStart().split("\n", 1)[0] as string, plain.line))
+        return;
       quoted = new QuotedText(rows, input, plain.line);
-      if (!(await quoted.read(plain.rest + chunk))) return;
+      if (!(await quoted.read(text))) return;
     }
   }
   if (quoted === null) plain.end();
@@ -47,8 +51,21 @@ class RowTaker {
     this.#input = input;
   }
 
+  get hasHeader(): boolean {
+    return this.#positions !== null;
+  }
+
+  /** Whether the first line is no header with commas at all; it is complained of. */
+  refuses(firstLine: string, line: number): boolean {
+    const other = otherForm(firstLine.split(","));
+    if (other === null) return false;
+    const { complaints, where } = this.#input;
+    complaints.at(where(line), `${other}, expected a header of columns with commas between them`);
+    return true;
+  }
+
   take(record: readonly string[], line: number): void {
-    const { source, shape, complaints, where, take } = this.#input;
+    const { shape, complaints, where, take } = this.#input;
     if (this.#positions !== null) {
       if (record.length === this.#width) {
         take(inOrder(record, this.#positions), line);
@@ -57,7 +74,7 @@ class RowTaker {
         complaints.at(where(line), `${record.length} fields, ${expected}`);
       }
     } else if (!this.isRefused) {
-      this.#positions = headerPositions(record, shape, `${source}:1`, complaints);
+      this.#positions = headerPositions(record, shape, where(line), complaints);
       this.#width = record.length;
       this.isRefused = this.#positions === null;
     }
@@ -99,6 +116,7 @@ class PlainText {
 /** Text in chunks from a record on that starts at a line of the file; whatever RFC 4180 allows. */
 class QuotedText {
   readonly #input: TableInput;
+  readonly #rows: RowTaker;
   readonly #parser: Parser;
   readonly #finished: Promise<void>;
   #returnsInCells = 0;
@@ -107,6 +125,7 @@ class QuotedText {
 
   constructor(rows: RowTaker, input: TableInput, line: number) {
     this.#input = input;
+    this.#rows = rows;
     this.#rowLine = line;
     this.#parser = parse({
       record_delimiter: ["\r\n", "\n"],
@@ -149,7 +168,9 @@ class QuotedText {
       return true;
     } catch (cause) {
       if (!(cause instanceof CsvError)) throw cause;
-      this.#input.complaints.at(this.#input.where(this.#rowLine), explanation(cause));
+      if (!this.#rows.isRefused) {
+        this.#input.complaints.at(this.#input.where(this.#rowLine), explanation(cause));
+      }
       return false;
     }
   }
@@ -193,6 +214,7 @@ function headerPositions(
 /** What the first line is, where it is no header with commas; null where it may be one. */
 function otherForm([first = "", ...more]: readonly string[]): string | null {
   if (/^\s*</.test(first)) return `${quoted(first)} looks like a web page`;
+  if (/^\s*[[{]/.test(first)) return `${quoted(first)} looks like JSON`;
   if (more.length > 0) return null;
   if (first.includes(";")) return "columns with semicolons between them";
   return first.includes("\t") ? "columns with tabs between them" : null;

@@ -1,6 +1,7 @@
 /** Where input comes from: a file, standard input (`-`), an http(s) address. */
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
+import { redactedUrl } from "../redact.ts";
 import { InputError } from "../errors.ts";
 
 /** The formats of input. `ndjson`: an object a line. */
@@ -27,6 +28,7 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
 
 /** The source that a command-line word names; nothing is opened yet. Throws InputError for another kind of address. */
 export function sourceOf(location: string): Source {
+  if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
   if (location === "-") {
     return {
       name: "standard input",
@@ -36,7 +38,7 @@ export function sourceOf(location: string): Source {
   }
   if (/^https?:\/\//i.test(location) && URL.canParse(location)) return addressSource(location);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
-    throw new InputError(`${location}: expected a file, - or an http(s) address`);
+    throw new InputError(`${redactedUrl(location)}: expected a file, - or an http(s) address`);
   }
   return {
     name: location,
@@ -48,11 +50,21 @@ export function sourceOf(location: string): Source {
 /** User and password of an address are sent as Basic credentials (RFC 7617), and never shown. */
 function addressSource(location: string): Source {
   const url = new URL(location);
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  const headers = user === ":" ? {} : { authorization: `Basic ${btoa(user)}` };
+  const user = `${plain(url.username)}:${plain(url.password)}`;
+  const headers =
+    user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
   [url.username, url.password] = ["", ""];
   const name = user === ":" ? location : url.href;
   return { name, format: formatOf(name), open: () => download(name, headers) };
+}
+
+/** A part of an address without percent-encoding; as it is where a `%` encodes nothing. */
+function plain(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function formatOf(location: string): Format | null {

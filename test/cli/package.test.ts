@@ -41,19 +41,30 @@ const chipboard = (args: string, now = "2026-11-21T00:05:00Z"): Promise<{ stdout
     env: { ...process.env, CHIPBOARD_NOW: now },
   });
 
-test("holds what was compiled, the texts, and no source or test", () => {
+test("holds what was compiled, the texts and what they name, and no source or test", () => {
   expect(files).toContain("README.md");
   expect(files).toContain("dist/src/demo/catalog.csv");
   const others = files.filter(
     (path) => !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path),
   );
   expect(others.toSorted()).toEqual([
+    "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
     "bin/chipboard.js",
+    "deploy/Dockerfile",
+    "deploy/README.md",
+    "deploy/chipboard-publish.service",
+    "deploy/chipboard-publish.timer",
+    "deploy/chipboard.service",
+    "deploy/publish.yml",
     "dist/package.json",
+    "docs/report.png",
     "package.json",
+    "snapshots/README.md",
+    "test/bench/README.md",
   ]);
 });
 

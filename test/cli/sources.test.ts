@@ -65,6 +65,8 @@ describe("sources", () => {
       if (request.url === "/quotes.json?day=1")
         response.end('[{"id":"a","spot_usd":11},{"id":"b","spot_usd":5}]');
       else if (request.url === "/catalog") response.end(CATALOG);
+      else if (request.headers.authorization === `Basic ${btoa("u%er:\u00e2\u0082\u00ac")}`)
+        response.end(QUOTES);
       else if (request.url === "/short") {
         response.writeHead(200, { "content-length": "1000" }).write(QUOTES);
         setTimeout(() => response.destroy(), 50);
@@ -83,6 +85,14 @@ describe("sources", () => {
     test("catalog and quotes", async () => {
       const { code } = await publish(
         `--catalog ${address}/catalog --quotes ${address}/quotes.json?day=1 --store x`,
+      );
+      expect([code, levels()]).toEqual([0, [11, 5]]);
+    });
+
+    test("user and password of any characters are sent as UTF-8", async () => {
+      const withUser = address.replace("//", "//u%er:%E2%82%AC@");
+      const { code } = await publish(
+        `--catalog ${withUser}/catalog --quotes ${withUser}/secret.csv --store x`,
       );
       expect([code, levels()]).toEqual([0, [11, 5]]);
     });
@@ -137,6 +147,38 @@ describe("files that are no input", () => {
     write("header.csv", "id,spot_usd\n");
     const { code, stderr } = await publish("--catalog c.csv --quotes header.csv --store x");
     expect([code, stderr]).toEqual([3, expect.stringContaining("0 of 2 contracts have a level")]);
+  });
+
+  test("an address of another kind, an impossible port: the password is not repeated", async () => {
+    for (const address of ["ftp://u:secret@h/q.csv", "http://u:secret@127.0.0.1:99999/q.csv"]) {
+      const { code, stderr } = await publish(`--catalog c.csv --quotes ${address} --store x`);
+      expect([code, stderr]).toEqual([
+        2,
+        `error: ${address.replace("u:secret", "***")}: expected a file, - or an http(s) address\n`,
+      ]);
+    }
+  });
+
+  test("a header after empty lines is complained of where it stands", async () => {
+    write("late.csv", "\n\n\nid,spot_usd,foo\na,1,x\n");
+    expect(await refused("late.csv")).toEqual([
+      expect.stringMatching(/^late\.csv:4: unknown column "foo", /),
+    ]);
+  });
+
+  test.each([
+    ['"id";"spot_usd"', "columns with semicolons between them"],
+    ['<html lang="en"><p>', "looks like a web page"],
+    ['{"id":"a","spot_usd":1}', "looks like JSON"],
+  ])("%s as CSV is told for what it is, once", async (line, found) => {
+    write("other.csv", `${line}\n"a";"1"\n`);
+    expect(await refused("other.csv")).toEqual([expect.stringContaining(found)]);
+  });
+
+  test("more complaints than anybody reads are counted", async () => {
+    write("many.csv", `id,spot_usd\n${"a\n".repeat(10_002)}`);
+    const told = await refused("many.csv");
+    expect([told.length, told.at(-1)]).toEqual([10_001, "and 2 more"]);
   });
 
   test("UTF-16 with and without mark, a UTF-8 mark, other bytes", async () => {
