@@ -96,6 +96,7 @@ main, header { max-width: 1460px; margin: 0 auto; padding: 0 20px; box-sizing: b
 <body>
 <header><p id="status" role="status"></p><p><a href="guide">Guide</a>: first call, polling, how the numbers are made, recipes.</p></header>
 <main>
+<noscript><p>The reference is drawn by a script; <a href="openapi.json">openapi.json</a> says the same.</p></noscript>
 <div id="reference"></div>
 <section id="problems">
 <h2>Problems</h2>

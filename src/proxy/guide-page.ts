@@ -106,7 +106,7 @@ const readable = (body: string): string =>
 function tierTable(): string {
   const line = (name: string, value: (tier: Tier) => string): string =>
     row([name, ...TIER_NAMES.map((tier) => escaped(value(TIERS[tier])))]);
-  return `<table><tr><th></th>${TIER_NAMES.map((name) => `<th>${name === "free" ? "no key" : name}</th>`).join("")}</tr>
+  return `<div class="wide"><table><tr><th></th>${TIER_NAMES.map((name) => `<th>${name === "free" ? "no key" : name}</th>`).join("")}</tr>
 ${[
   line("contracts", ({ coverage }) => (coverage === "all" ? "all" : "ten")),
   line("sessions behind", ({ delaySessions }) => String(delaySessions)),
@@ -118,7 +118,7 @@ ${[
   line("calls a month", callsText),
   line("licence", ({ license }) => license),
 ].join("\n")}
-</table>`;
+</table></div>`;
 }
 
 const row = (cells: readonly string[]): string =>

@@ -17,8 +17,8 @@ you act on a level.</li>
 
 /** What a reader can recalculate from the answers on the page. */
 export const NUMBERS = `<h2 id="numbers">How the numbers are made</h2>
-<p>All arithmetic is exact and rounded once, half away from zero. The answers above are of a session at
-12:00 UTC, and you can do it again with them.</p>
+<p>All arithmetic is exact and rounded once, half away from zero. You can do it again with the answers
+above to a key of the tier pro, which are of the session of 2026-11-21 00:00 UTC.</p>
 <h3>Level, basis, as_of</h3>
 <p><code>spot_usd</code> is the level as it was given. <code>basis</code> says how it came about:
 <code>reported</code>, <code>assessed</code>, <code>estimated</code>, or <code>carried</code> where no
@@ -33,8 +33,8 @@ year before it was 2.00: 50 %. Where there is no such level, or a break between,
 <h3>History</h3>
 <p>One entry for each date of a level: its close, the level of the session at 12:00 UTC, and until then
 the one of 00:00 UTC. Its last entry is the contract's level. A day without a level has no entry:
-nothing is filled in. Changes over 24 hours at 00:00 UTC compare with the level of 00:00 UTC a day
-before, which the history does not keep; where you need it, keep the board.</p>
+nothing is filled in. A level given for 00:00 UTC is what the change over 24 hours compares with a day
+later, and the history does not keep it: where you need it, keep the board.</p>
 <h3>Index</h3>
 <p>Each contract's relative is its level by its level one calendar year before: 3 / 2 = 1.5,
 60 / 80 = 0.75, 11000 / 10000 = 1.1. The index is 100 times their arithmetic mean:

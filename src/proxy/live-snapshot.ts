@@ -10,6 +10,7 @@ import type { Clock } from "../clock.ts";
 import { ChipboardError, DamageError, reasonOf } from "../errors.ts";
 import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
+import { publicationKey } from "../store/paths.ts";
 import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load-snapshot.ts";
 import type { Logger } from "./log.ts";
 
@@ -109,9 +110,18 @@ export class LiveSnapshot {
     let newest = this.#newestSeen;
     for (;;) {
       const next = await readPublication(this.#options.store, (newest?.number ?? 0) + 1);
-      if (next === null) return newest;
+      if (next === null) break;
       newest = next;
     }
+    if (newest !== null && newest === this.#newestSeen) await this.#requireKept(newest);
+    return newest;
+  }
+
+  /** A store without the entry that was served from is not one without news. */
+  async #requireKept({ number }: Publication): Promise<void> {
+    const { store } = this.#options;
+    if ((await readPublication(store, number)) !== null) return;
+    throw new DamageError(`${store.location}/${publicationKey(number)} is gone`);
   }
 
   async #load(publication: Publication): Promise<void> {

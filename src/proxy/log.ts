@@ -45,7 +45,12 @@ export function createLogger(
   clock: Clock,
   sink: LogSink = bufferedStandardError(),
 ): Logger {
-  const log = pino({ level, base: null, timestamp: () => `,"time":${clock.now()}` }, sink);
+  const err = (error: unknown): unknown =>
+    error instanceof Error ? pino.stdSerializers.err(error) : error;
+  const log = pino(
+    { level, base: null, serializers: { err }, timestamp: () => `,"time":${clock.now()}` },
+    sink,
+  );
   return {
     error: log.error.bind(log),
     warn: log.warn.bind(log),

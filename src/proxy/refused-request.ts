@@ -8,8 +8,10 @@ import type { Socket } from "node:net";
 import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
 import { TIERS } from "../market/tier.ts";
-import { clientAddress } from "./client-address.ts";
+import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
+import type { Logger } from "./log.ts";
+import type { ProxyMetrics } from "./metrics.ts";
 import { remaining } from "./quota.ts";
 import { methodNotAllowed, problemReply, type Reply } from "./reply.ts";
 
@@ -17,12 +19,18 @@ import { methodNotAllowed, problemReply, type Reply } from "./reply.ts";
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
-/** Answers on every socket that `server` gives up. */
+interface RefusalOptions {
+  readonly gatekeeper: Gatekeeper;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ProxyMetrics;
+}
+
+/** Answers on every socket that `server` gives up; such answers are logged and counted like others. */
 export function answerRefusedRequests(
   server: Server,
   connections: Connections,
-  gatekeeper: Gatekeeper,
-  clock: Clock,
+  { gatekeeper, clock, log, metrics }: RefusalOptions,
 ): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     // In the middle of another answer on the same connection nothing can be said.
@@ -37,9 +45,10 @@ export function answerRefusedRequests(
     refuse(socket, methodNotAllowed("CONNECT"));
   });
 
-  function refuse(socket: Duplex, { status, headers, body }: Reply): void {
+  function refuse(socket: Duplex, { status, headers, body, code }: Reply): void {
     void (async () => {
       const nowMs = clock.now();
+      const startedAt = performance.now();
       const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
       const subject = gatekeeper.addressSubject(address, nowMs);
       const caller = { account: null, tier: TIERS.free, subject, refusal: null };
@@ -48,6 +57,17 @@ export function answerRefusedRequests(
       head += `${headers}x-ratelimit-remaining: ${left}\r\nconnection: close\r\n\r\n`;
       socket.end(Buffer.concat([Buffer.from(head), body as Buffer]));
       linger(socket);
+      const line = {
+        method: undefined,
+        route: "(none)",
+        status,
+        code,
+        account: null,
+        tier: "free",
+      };
+      const durationMs = performance.now() - startedAt;
+      metrics.observe(line.route, line.tier, status, durationMs);
+      if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
     })().catch(() => socket.destroy());
   }
 }

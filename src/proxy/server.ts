@@ -115,7 +115,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     const server = createHttpServer(limits, tls);
     const connections = new Connections(server, app);
-    answerRefusedRequests(server, connections, gatekeeper, clock);
+    answerRefusedRequests(server, connections, { gatekeeper, clock, log, metrics });
     const scheme = tls === null ? "http" : "https";
     const url = await listen(server, "--port", scheme, host, options.port, options.reusePort);
     opened.push(connections);

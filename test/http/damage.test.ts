@@ -130,6 +130,9 @@ test("a store that does not answer: what is loaded is served, and /readyz says s
     expect(metrics).toMatch(/^chipboard_store_up 0$/m);
     expect(proxy.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
     await rm(join(folder, "publications"));
+    // A log without what was read from it before is not one without news.
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
+    expect((await proxy.get(`${API}/prices`)).status).toBe(200);
     await rename(join(folder, "aside"), join(folder, "publications"));
     await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
   } finally {

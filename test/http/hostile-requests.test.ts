@@ -187,6 +187,17 @@ describe("slow and idle clients", () => {
   });
 });
 
+test("what is no HTTP is logged like other problems", async () => {
+  expect((await send("GET / X\r\n\r\n")).status).toBe(400);
+  await eventually(() =>
+    Promise.resolve(
+      proxy.logged.some((line) =>
+        /"route":"\(none\)","status":400,"code":"bad_request"/.test(line),
+      ),
+    ),
+  );
+});
+
 test("after all that the proxy answers as before, and logged no failure", async () => {
   await expectUnharmed(proxy);
 });
