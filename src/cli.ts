@@ -9,8 +9,8 @@ const HELP = `
 Every option can also be set in the environment: --max-move as CHIPBOARD_MAX_MOVE.
 CHIPBOARD_NOW=2026-11-21T00:05:00Z starts the clock there, for rehearsals.
 
-Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate,
-4 conflict with what is published, 5 store or state unreachable or unfit, 6 damage found.
+Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
+limit, 4 conflict with what is published, 5 store or state unreachable or unfit, 6 damage found.
 
 Examples:
   $ chipboard demo
