@@ -135,7 +135,8 @@ class QuotedText {
       on_record: (record: string[], context) => {
         this.#returnsInCells += occurrences(record, "\r");
         const newlines = occurrences(record, "\n");
-        rows.take(record, context.lines - this.#returnsInCells - newlines);
+        // A CR by itself counts only within quotes: a header full of them would stand before line 1.
+        rows.take(record, Math.max(1, context.lines - this.#returnsInCells - newlines));
         this.#rowLine = context.lines - this.#returnsInCells + 1;
         return null;
       },

@@ -166,6 +166,15 @@ describe("files that are no input", () => {
     ]);
   });
 
+  test("a header that lone carriage returns run into the rows stands in line 1", async () => {
+    write("cr.csv", 'id,"spot_usd",x\ra,1\rb,2\r');
+    expect(await refused("cr.csv")).toEqual([
+      expect.stringMatching(/^cr\.csv:1: unknown column /),
+      expect.stringMatching(/^cr\.csv:1: unknown column /),
+      expect.stringMatching(/^cr\.csv:1: unknown column /),
+    ]);
+  });
+
   test.each([
     ['"id";"spot_usd"', "columns with semicolons between them"],
     ['<html lang="en"><p>', "looks like a web page"],
