@@ -47,16 +47,18 @@ export class Complaints {
   #add(line: string): void {
     this.#count += 1;
     if (this.#lines.length === LINES_KEPT) return;
-    const shown = line.length > LINE_CHARACTERS ? `${line.slice(0, LINE_CHARACTERS - 1)}…` : line;
-    this.#lines.push(escaped(shown));
+    this.#lines.push(cut(escaped(line), LINE_CHARACTERS));
   }
 }
 
 /** The value as it was found, cut where it is long, control characters escaped. */
 export function quoted(value: string): string {
-  const shown = value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
-  return escaped(JSON.stringify(shown));
+  return escaped(JSON.stringify(cut(value, SHOWN_CHARACTERS + 1)));
 }
+
+/** At most `length` UTF-16 units; what is longer ends with an ellipsis, and not in half a character. */
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
 /** Controls, marks of direction and what cannot be seen, by their numbers. */
 const escaped = (text: string): string =>

@@ -184,6 +184,17 @@ describe("files that are no input", () => {
     expect(await refused("other.csv")).toEqual([expect.stringContaining(found)]);
   });
 
+  test("a long line is cut between characters", async () => {
+    const astral = "\u{1f4be}".repeat(600);
+    for (const before of ["", "x"]) {
+      write("long.csv", `id,spot_usd,basis\na,1,"${before}${astral}"\n`);
+      const cell = await refused("long.csv");
+      expect(cell[0]).toMatch(/^long\.csv:2 basis "x?\u{1f4be}{39,40}…": expected reported/u);
+      write("long.csv", `id,spot_usd,${before}${astral}\na,1,x\n`);
+      expect((await refused("long.csv"))[0]).not.toMatch(/\\ud/);
+    }
+  });
+
   test("more complaints than anybody reads are counted", async () => {
     write("many.csv", `id,spot_usd\n${"a\n".repeat(10_002)}`);
     const told = await refused("many.csv");
