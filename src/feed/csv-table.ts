@@ -60,7 +60,7 @@ class RowTaker {
     const other = otherForm(firstLine.split(","));
     if (other === null) return false;
     const { complaints, where } = this.#input;
-    complaints.at(where(line), `${other}, expected a header of columns with commas between them`);
+    complaints.at(where(line), other);
     return true;
   }
 
@@ -195,7 +195,7 @@ function headerPositions(
   const before = complaints.count;
   const other = otherForm(header);
   if (other !== null) {
-    complaints.at(where, `${other}, expected a header of columns with commas between them`);
+    complaints.at(where, other);
     return null;
   }
   header.forEach((name, at) => {
@@ -212,13 +212,14 @@ function headerPositions(
   return shape.columns.map((name) => header.indexOf(name));
 }
 
-/** What the first line is, where it is no header with commas; null where it may be one. */
+/** What to say of a first line that is no header with commas; null where it may be one. */
 function otherForm([first = "", ...more]: readonly string[]): string | null {
-  if (/^\s*</.test(first)) return `${quoted(first)} looks like a web page`;
-  if (/^\s*[[{]/.test(first)) return `${quoted(first)} looks like JSON`;
+  const expected = "expected a header of columns with commas between them";
+  if (/^\s*</.test(first)) return `${quoted(first)} looks like a web page, ${expected}`;
+  if (/^\s*[[{]/.test(first)) return `${quoted(first)} looks like JSON, ${expected}`;
   if (more.length > 0) return null;
-  if (first.includes(";")) return "columns with semicolons between them";
-  return first.includes("\t") ? "columns with tabs between them" : null;
+  if (first.includes(";")) return `columns with semicolons between them, ${expected}`;
+  return first.includes("\t") ? `columns with tabs between them, ${expected}` : null;
 }
 
 /**
