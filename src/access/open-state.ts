@@ -2,8 +2,9 @@
 import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
 import { redactedUrl } from "../redact.ts";
+import type { Gatekeeper } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
-import type { RegistryState, StateGatekeeper, StatePurpose } from "./state.ts";
+import type { RegistryState, StatePurpose } from "./state.ts";
 
 /**
  * Runs `work` on the registry of `location` (a folder, or redis://…) and lets go of it. A folder
@@ -39,7 +40,7 @@ export async function openRegistry(
  * The state of `location` for a `serve`; a folder is created where it is absent, and locked. Throws
  * InputError, or UnreachableError where it does not answer, is unfit, or another serve holds it.
  */
-export async function openGatekeeper(location: string, clock: Clock): Promise<StateGatekeeper> {
+export async function openGatekeeper(location: string, clock: Clock): Promise<Gatekeeper> {
   if (isRedis(location)) {
     const { openRedisGatekeeper } = await import("./redis-gatekeeper.ts");
     return openRedisGatekeeper(location, clock);

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import {
   connectRedis,
@@ -15,7 +15,6 @@ import {
   type RedisConnection,
 } from "./redis-connection.ts";
 import { RedisMeter } from "./redis-meter.ts";
-import type { StateGatekeeper } from "./state.ts";
 import { Verdicts, type Reachability } from "./verdicts.ts";
 
 const CHECK_MS = 500;
@@ -24,7 +23,7 @@ const CLOSE_PATIENCE_MS = 3_000;
 const CLOSE_RETRY_MS = 100;
 
 /** Connects for a `serve`. Throws InputError for a bad address, or UnreachableError. */
-export async function openRedisGatekeeper(url: string, clock: Clock): Promise<StateGatekeeper> {
+export async function openRedisGatekeeper(url: string, clock: Clock): Promise<Gatekeeper> {
   const connection = await connectRedis(url, "change");
   const { client, location } = connection;
   try {
@@ -37,8 +36,8 @@ export async function openRedisGatekeeper(url: string, clock: Clock): Promise<St
   }
 }
 
-class RedisGatekeeper implements StateGatekeeper, Reachability {
-  readonly addressSecret: string;
+class RedisGatekeeper implements Gatekeeper, Reachability {
+  readonly #addressSecret: string;
   readonly #connection: RedisConnection;
   readonly #verdicts: Verdicts;
   readonly #meter: RedisMeter;
@@ -48,7 +47,7 @@ class RedisGatekeeper implements StateGatekeeper, Reachability {
   #checking: Promise<void> | null = null;
 
   constructor(connection: RedisConnection, clock: Clock, secret: string) {
-    this.addressSecret = secret;
+    this.#addressSecret = secret;
     this.#connection = connection;
     this.#verdicts = new Verdicts(connection.storage, clock, this);
     this.#meter = new RedisMeter(connection.client, clock, this);
@@ -66,7 +65,7 @@ class RedisGatekeeper implements StateGatekeeper, Reachability {
   }
 
   addressSubject(address: string, atMs: number): Subject {
-    return addressSubject(this.addressSecret, address, atMs);
+    return addressSubject(this.#addressSecret, address, atMs);
   }
 
   take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult> {

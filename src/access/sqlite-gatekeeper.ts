@@ -4,14 +4,13 @@
  */
 import { instantText, type Clock } from "../clock.ts";
 import { UnreachableError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import { takeServeLock, type ServeLock } from "./serve-lock.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { createStateFile, isBusy, unfit, whenNotBusy } from "./sqlite-file.ts";
 import { SqliteMeter } from "./sqlite-meter.ts";
 import { sqliteStorage } from "./sqlite-storage.ts";
-import type { StateGatekeeper } from "./state.ts";
 import { Verdicts } from "./verdicts.ts";
 
 const FLUSH_MS = 100;
@@ -22,7 +21,7 @@ const FORGET_MS = 60_000;
  * Opens the state of `folder` for a `serve`, and creates it where there is none. Throws
  * UnreachableError where that is impossible, or where another serve holds it.
  */
-export async function openSqliteGatekeeper(folder: string, clock: Clock): Promise<StateGatekeeper> {
+export async function openSqliteGatekeeper(folder: string, clock: Clock): Promise<Gatekeeper> {
   const database = await createStateFile(folder);
   const fact = (name: string): string | undefined =>
     database.prepare("SELECT value FROM facts WHERE name = ?").get(name)?.["value"]?.toString();
@@ -56,7 +55,7 @@ interface Parts {
   readonly connection: SqliteConnection;
 }
 
-class SqliteGatekeeper implements StateGatekeeper {
+class SqliteGatekeeper implements Gatekeeper {
   readonly #parts: Parts;
   readonly #verdicts: Verdicts;
   readonly #meter: SqliteMeter;
@@ -84,10 +83,6 @@ class SqliteGatekeeper implements StateGatekeeper {
 
   get healthy(): boolean {
     return this.#healthy;
-  }
-
-  get addressSecret(): string {
-    return this.#parts.secret;
   }
 
   authenticate(key: string): MaybePromise<KeyVerdict> {

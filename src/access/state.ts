@@ -2,7 +2,7 @@
  * What a driver of the state gives to the parts above it. SQLite and Redis keep the same promises.
  */
 import type { Storage } from "unstorage";
-import type { Gatekeeper, Subject } from "./gatekeeper.ts";
+import type { Subject } from "./gatekeeper.ts";
 
 /** What a command opens a state for: "change" makes what is missing, "read" sees it as empty. */
 export type StatePurpose = "read" | "change";
@@ -36,10 +36,4 @@ export interface RegistryState {
 
   /** Waits for the changes under way. */
   close(): Promise<void>;
-}
-
-/** A gatekeeper that asks the state itself, and can let worker processes ask through it. */
-export interface StateGatekeeper extends Gatekeeper {
-  /** The secret under which client addresses are hashed. */
-  readonly addressSecret: string;
 }

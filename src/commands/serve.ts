@@ -4,7 +4,7 @@ import { clockFromEnvironment, setting } from "../config.ts";
 import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
 import { examples, jsonOption } from "./every-command.ts";
 import { durationMs, oneOf, textThat, wholeNumber } from "./option-values.ts";
-import { logOptions, openFiles, startOne, startSeveral } from "./serving.ts";
+import { logOptions, openFiles, start } from "./serving.ts";
 import { verifyKeyOption, type VerifyKeyOptions } from "./signing-options.ts";
 import { stateOption, type StateOptions } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
@@ -22,7 +22,6 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly cacheMb: number;
-  readonly workers: number;
   readonly logLevel: LogLevel;
   readonly logRequests: RequestLog;
 }
@@ -36,7 +35,6 @@ export function serveCommand(): Command {
       examples(
         "serve",
         "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
-        "serve --workers 4 --cache-mb 128",
         "serve --verify-key signing.pem.pub",
         "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
       ),
@@ -87,16 +85,9 @@ export const withServeOptions = (command: Command): Command =>
     .addOption(
       setting(
         "--cache-mb <megabytes>",
-        "memory for files, of each worker; the rest is streamed from the store",
+        "memory for files; the rest is streamed from the store",
         megabytes,
       ).default(256),
-    )
-    .addOption(
-      setting(
-        "--workers <number>",
-        "processes that share the port and count together",
-        workers,
-      ).default(1),
     )
     .addOption(
       setting(
@@ -133,10 +124,7 @@ export async function serve(
       const log = createLogger(logOptions(options), clock);
       const keys = files.verifyKeys?.map(({ fingerprint }) => fingerprint);
       if (keys !== undefined) log.info({ keys }, "only signed snapshots are served");
-      const proxy =
-        options.workers === 1
-          ? await startOne(options, { ...files, store, gatekeeper, clock, log })
-          : await startSeveral(options, gatekeeper, clock, log);
+      const proxy = await start(options, { ...files, store, gatekeeper, clock, log });
       try {
         printLine(await announce(proxy));
         await ended;
@@ -170,4 +158,3 @@ const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
 const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));
 const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);
 const megabytes = wholeNumber("expected a number of megabytes, 0 to 999999", 0, 999_999);
-const workers = wholeNumber("expected a number of processes, 1 to 64", 1, 64);

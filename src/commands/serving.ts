@@ -1,24 +1,17 @@
-/** From the options of serving to a running proxy: in this process, or in several. */
+/** From the options of serving to a running proxy. */
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import type { StateGatekeeper } from "../access/state.ts";
-import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
-import type { Logger } from "../proxy/log.ts";
 import type { LogOptions } from "../proxy/log-options.ts";
 import type { ProxyOptions, RunningProxy } from "../proxy/server.ts";
-import { scriptBeside } from "../script.ts";
 import type { ServeOptions } from "./serve.ts";
 import { readable } from "./option-files.ts";
 import { verifyKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 const MEGABYTE = 1_000_000;
-const METRICS_SHUTDOWN_MS = 1_000;
-const WORKER = fileURLToPath(scriptBeside(import.meta.url, "serve-worker"));
 
 type Files = Pick<ProxyOptions, "tls" | "store"> & Required<Pick<ProxyOptions, "verifyKeys">>;
-type Parts = Files & Pick<ProxyOptions, "gatekeeper" | "clock" | "log" | "reusePort">;
+type Parts = Files & Pick<ProxyOptions, "gatekeeper" | "clock" | "log">;
 
 /**
  * What is served, with which certificate, and signed by whom. Throws InputError where an option
@@ -36,55 +29,20 @@ export const logOptions = ({ logLevel, logRequests }: ServeOptions): LogOptions 
   requests: logRequests,
 });
 
-/** A proxy in this process; errors as of `startProxy`. */
-export async function startOne(options: ServeOptions, parts: Parts): Promise<RunningProxy> {
+/** Starts the proxy; throws what `startProxy` throws. */
+export async function start(options: ServeOptions, parts: Parts): Promise<RunningProxy> {
   const { startProxy } = await import("../proxy/server.ts");
   return startProxy({
     ...parts,
     host: options.host,
     port: options.port,
-    metricsPort: metricsPortOf(options),
+    metricsPort: options.metricsPort === "off" ? null : options.metricsPort,
     pollMs: options.poll,
     graceMs: options.grace,
     trustedHops: options.trustProxy,
     cacheBytes: options.cacheMb * MEGABYTE,
   });
 }
-
-/** Workers on one port, with one gatekeeper, which this process holds; metrics of all of them. */
-export async function startSeveral(
-  options: ServeOptions,
-  gatekeeper: StateGatekeeper,
-  clock: Clock,
-  log: Logger,
-): Promise<Pick<RunningProxy, "url" | "metricsUrl" | "close">> {
-  const { startWorkers } = await import("../proxy/workers.ts");
-  const { startMetricsServer } = await import("../proxy/metrics-server.ts");
-  const { workers: count } = options;
-  const workers = await startWorkers({
-    entry: WORKER,
-    count,
-    settings: options,
-    gatekeeper,
-    clock,
-    log,
-  });
-  const port = metricsPortOf(options);
-  if (port === null) return { url: workers.url, metricsUrl: null, close: () => workers.close() };
-  try {
-    const metrics = await startMetricsServer(options.host, port, () => workers.metrics());
-    const close = async (): Promise<void> => {
-      await Promise.all([workers.close(), metrics.close(METRICS_SHUTDOWN_MS)]);
-    };
-    return { url: workers.url, metricsUrl: metrics.url, close };
-  } catch (error) {
-    await workers.close();
-    throw error;
-  }
-}
-
-const metricsPortOf = ({ metricsPort }: ServeOptions): number | null =>
-  metricsPort === "off" ? null : metricsPort;
 
 async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<ProxyOptions["tls"]> {
   if (tlsCert === undefined && tlsKey === undefined) return null;

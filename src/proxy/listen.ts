@@ -4,8 +4,7 @@ import { InputError } from "../errors.ts";
 
 /**
  * Listens, and returns the address with the real port: `http://127.0.0.1:8080`. `option` named the
- * port. `reusePort`: beside other processes that do so, too; the kernel shares the connections out
- * (SO_REUSEPORT). Throws InputError where the address cannot be listened on.
+ * port. Throws InputError where the address cannot be listened on.
  */
 export async function listen(
   server: Server,
@@ -13,7 +12,6 @@ export async function listen(
   scheme: string,
   host: string,
   port: number,
-  reusePort = false,
 ): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
@@ -21,7 +19,7 @@ export async function listen(
       const message = `Cannot listen on ${host}:${port} (${option}): ${reason}`;
       reject(new InputError(message, [], { cause }));
     });
-    server.listen({ port, host, reusePort }, resolve);
+    server.listen({ port, host }, resolve);
   });
   const { address, family, port: bound } = server.address() as AddressInfo;
   return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;

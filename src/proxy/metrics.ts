@@ -1,4 +1,4 @@
-/** What the proxy measures, for Prometheus. Of several workers each metric is put together. */
+/** What the proxy measures, for Prometheus. */
 import { Counter, Registry } from "prom-client";
 import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
@@ -34,41 +34,32 @@ export class ProxyMetrics {
       "Time from a request's header to its answer being handed over, summed.",
       ({ ms }) => ms / 1000,
     );
-    gauge("chipboard_workers", "Processes that answer requests.", "sum", () => 1);
-    gauge("chipboard_ready", "1 when a snapshot is served.", "min", () =>
-      Number(live.current !== null),
-    );
-    gauge("chipboard_publication", "Number of the publication served.", "min", () =>
+    gauge("chipboard_ready", "1 when a snapshot is served.", () => Number(live.current !== null));
+    gauge("chipboard_publication", "Number of the publication served.", () =>
       live.current === null ? 0 : live.current.publication.number,
     );
-    gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", "min", () =>
+    gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", () =>
       live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000,
     );
-    gauge("chipboard_overdue_sessions", "Sessions that should have been published.", "max", () =>
+    gauge("chipboard_overdue_sessions", "Sessions that should have been published.", () =>
       live.current === null ? 0 : overdueSessions(live.current.stamp, clock.now()),
     );
-    gauge("chipboard_held_bytes", "Stored size of the files held in memory.", "sum", () =>
+    gauge("chipboard_held_bytes", "Stored size of the files held in memory.", () =>
       live.current === null ? 0 : live.current.heldBytes,
     );
-    gauge("chipboard_state_up", "1 when accounts and counts answer.", "min", () =>
+    gauge("chipboard_state_up", "1 when accounts and counts answer.", () =>
       Number(gatekeeper.healthy),
     );
-    gauge("chipboard_snapshot_damaged", "1 when the newest publication is damaged.", "max", () =>
+    gauge("chipboard_snapshot_damaged", "1 when the newest publication is damaged.", () =>
       Number(live.trouble?.kind === "damaged"),
     );
-    gauge("chipboard_store_up", "1 when the store answers.", "min", () =>
+    gauge("chipboard_store_up", "1 when the store answers.", () =>
       Number(live.trouble?.kind !== "unreachable"),
     );
-    gauge(
-      "chipboard_snapshot_loads",
-      "Snapshots loaded since the start.",
-      "sum",
-      () => live.loads.loaded,
-    );
+    gauge("chipboard_snapshot_loads", "Snapshots loaded since the start.", () => live.loads.loaded);
     gauge(
       "chipboard_snapshot_load_failures",
       "Loads that failed since the start.",
-      "sum",
       () => live.loads.failed,
     );
   }
@@ -94,11 +85,6 @@ export class ProxyMetrics {
   /** In the text format 0.0.4. */
   text(): Promise<string> {
     return this.#registry.metrics();
-  }
-
-  /** As values, which another process can put together with others'. */
-  values(): Promise<object[]> {
-    return this.#registry.getMetricsAsJSON();
   }
 
   #requestCounter(

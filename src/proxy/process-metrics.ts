@@ -5,27 +5,23 @@
  */
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Counter, Gauge, type Aggregator, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 
 const LAG_RESOLUTION_MS = 20;
 
-/**
- * Makes gauges in the registry; each reads its value when it is asked for. `aggregator`: how the
- * values of several workers become one.
- */
+/** Makes gauges in the registry; each reads its value when it is asked for. */
 export const gaugeIn =
   (registry: Registry) =>
-  (name: string, help: string, aggregator: Aggregator, read: () => number): void => {
+  (name: string, help: string, read: () => number): void => {
     const gauge: Gauge = new Gauge({
       name,
       help,
-      aggregator,
       registers: [registry],
       collect: () => gauge.set(read()),
     });
   };
 
-/** Registers the metrics; of several workers each is put together as its aggregator says. */
+/** Registers the metrics. */
 export function collectProcessMetrics(registry: Registry): void {
   const cpu: Counter = new Counter({
     name: "process_cpu_seconds_total",
@@ -39,27 +35,19 @@ export function collectProcessMetrics(registry: Registry): void {
   });
   const gauge = gaugeIn(registry);
   const startSeconds = performance.timeOrigin / 1000;
-  gauge("process_start_time_seconds", "Start, as epoch seconds.", "min", () => startSeconds);
-  gauge("process_resident_memory_bytes", "Resident memory.", "sum", () =>
-    process.memoryUsage.rss(),
-  );
+  gauge("process_start_time_seconds", "Start, as epoch seconds.", () => startSeconds);
+  gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
   if (process.platform === "linux") {
-    gauge(
-      "process_open_fds",
-      "Open file descriptors.",
-      "sum",
-      () => readdirSync("/proc/self/fd").length,
-    );
+    gauge("process_open_fds", "Open file descriptors.", () => readdirSync("/proc/self/fd").length);
   }
   gauge(
     "nodejs_heap_size_used_bytes",
     "Memory of JavaScript objects in use.",
-    "sum",
     () => process.memoryUsage().heapUsed,
   );
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   lag.enable();
-  gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile since last asked.", "max", () => {
+  gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile since last asked.", () => {
     const seconds = lag.percentile(99) / 1e9;
     lag.reset();
     return seconds;

@@ -52,8 +52,6 @@ export interface ProxyOptions extends LiveSnapshotOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** Whether other processes listen there, too; see `listen`. */
-  readonly reusePort?: boolean;
   /** 0: any free one; null: no metrics. */
   readonly metricsPort: number | null;
   /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
@@ -70,8 +68,6 @@ export interface RunningProxy {
   readonly url: string;
   /** With the path; null where there are none. */
   readonly metricsUrl: string | null;
-  /** What is measured, as values; of several workers' the primary makes one. */
-  metrics(): Promise<object[]>;
   /**
    * Stops accepting, finishes what is in flight and stops following the store. The store and the
    * gatekeeper stay open; they are the caller's.
@@ -117,13 +113,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const connections = new Connections(server, app);
     answerRefusedRequests(server, connections, { gatekeeper, clock, log, metrics });
     const scheme = tls === null ? "http" : "https";
-    const url = await listen(server, "--port", scheme, host, options.port, options.reusePort);
+    const url = await listen(server, "--port", scheme, host, options.port);
     opened.push(connections);
-    const running = { url, metrics: () => metrics.values(), close };
-    if (options.metricsPort === null) return { ...running, metricsUrl: null };
+    if (options.metricsPort === null) return { url, metricsUrl: null, close };
     const metricsServer = await startMetricsServer(host, options.metricsPort, () => metrics.text());
     opened.push(metricsServer);
-    return { ...running, metricsUrl: metricsServer.url };
+    return { url, metricsUrl: metricsServer.url, close };
   } catch (error) {
     await close();
     throw error;

@@ -68,32 +68,30 @@ test("holds what was compiled, the texts and what they name, and no source or te
   ]);
 });
 
-test("names its version, publishes and serves, in one process and in several", async () => {
+test("names its version, publishes and serves", async () => {
   expect((await chipboard("--version")).stdout).toBe(`${PROGRAM.version}\n`);
   writeFileSync(join(folder, "c.csv"), catalogOf(["a", "b"]));
   writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1, b: 2 }));
   await chipboard("publish --catalog c.csv --quotes q.csv --store store");
-  for (const workers of ["1", "2"]) {
-    const options = ["--store", "store", "--port", "0", "--metrics-port", "off"];
-    const child = spawn(process.execPath, [bin, "serve", ...options, "--workers", workers], {
-      cwd: folder,
-      env: { ...process.env, CHIPBOARD_NOW: "2026-11-21T00:05:00Z" },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const exit = new Promise((resolve) => child.once("exit", resolve));
-    try {
-      const line = await new Promise<string>((resolve) =>
-        child.stdout.once("data", (piece: Buffer) => resolve(String(piece))),
-      );
-      const url = /http:\S+/.exec(line)?.[0] ?? "";
-      const headers = { "accept-encoding": "gzip" };
-      const board = await fetch(`${url}/api/public/v1/prices`, { headers });
-      // Coded by the second thread, whose script is compiled as well.
-      expect([board.status, board.headers.get("content-encoding")]).toEqual([200, "gzip"]);
-      expect((await fetch(url)).status).toBe(200);
-    } finally {
-      child.kill("SIGTERM");
-    }
-    expect(await exit).toBe(0);
+  const options = ["--store", "store", "--port", "0", "--metrics-port", "off"];
+  const child = spawn(process.execPath, [bin, "serve", ...options], {
+    cwd: folder,
+    env: { ...process.env, CHIPBOARD_NOW: "2026-11-21T00:05:00Z" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exit = new Promise((resolve) => child.once("exit", resolve));
+  try {
+    const line = await new Promise<string>((resolve) =>
+      child.stdout.once("data", (piece: Buffer) => resolve(String(piece))),
+    );
+    const url = /http:\S+/.exec(line)?.[0] ?? "";
+    const headers = { "accept-encoding": "gzip" };
+    const board = await fetch(`${url}/api/public/v1/prices`, { headers });
+    // Coded by the second thread, whose script is compiled as well.
+    expect([board.status, board.headers.get("content-encoding")]).toEqual([200, "gzip"]);
+    expect((await fetch(url)).status).toBe(200);
+  } finally {
+    child.kill("SIGTERM");
   }
+  expect(await exit).toBe(0);
 });

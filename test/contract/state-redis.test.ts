@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openGatekeeper, openRegistry, withRegistry } from "../../src/access/open-state.ts";
-import type { StateGatekeeper } from "../../src/access/state.ts";
+import type { Gatekeeper } from "../../src/access/gatekeeper.ts";
 import { InputError, UnreachableError } from "../../src/errors.ts";
 import { Forwarder } from "./forwarder.ts";
 import { RedisServer } from "./redis-server.ts";
@@ -65,8 +65,8 @@ function redisTests(baseUrl: string): void {
   });
 
   describe("a Redis state", () => {
-    const open: StateGatekeeper[] = [];
-    const serve = async (location: string): Promise<StateGatekeeper> => {
+    const open: Gatekeeper[] = [];
+    const serve = async (location: string): Promise<Gatekeeper> => {
       const gatekeeper = await openGatekeeper(location, clock);
       open.push(gatekeeper);
       return gatekeeper;
@@ -81,7 +81,7 @@ function redisTests(baseUrl: string): void {
       const results = await Promise.all(
         Array.from({ length: 400 }, async (_, index) => {
           if (index % 50 === 0) await delay(1);
-          const gatekeeper = both[index % 2] as StateGatekeeper;
+          const gatekeeper = both[index % 2] as Gatekeeper;
           return gatekeeper.take("account:acme", 250, now);
         }),
       );
@@ -201,7 +201,7 @@ function redisTests(baseUrl: string): void {
       let granted = 0;
       let isRunning = true;
       const callers = Array.from({ length: 20 }, async (_, index) => {
-        const gatekeeper = all[index % 2] as StateGatekeeper;
+        const gatekeeper = all[index % 2] as Gatekeeper;
         while (isRunning) {
           expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true });
           const result = await gatekeeper.take("account:acme", 1_000_000_000, now);

@@ -3,7 +3,7 @@ import { expect, vi } from "vitest";
 import type { KeyVerdict } from "../../src/access/gatekeeper.ts";
 import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
 import type { Registry } from "../../src/access/registry.ts";
-import type { StateGatekeeper } from "../../src/access/state.ts";
+import type { Gatekeeper } from "../../src/access/gatekeeper.ts";
 
 /** One empty state for one test. */
 export interface StateUnderTest {
@@ -29,7 +29,7 @@ export class StateInUse {
   readonly clock: { nowMs: number; now(): number };
   /** A test that closes it opens another in its place. */
   registry: Registry;
-  readonly #gatekeepers: StateGatekeeper[] = [];
+  readonly #gatekeepers: Gatekeeper[] = [];
 
   private constructor(state: StateUnderTest, clock: StateInUse["clock"], registry: Registry) {
     this.state = state;
@@ -49,19 +49,19 @@ export class StateInUse {
   }
 
   /** Opens a gatekeeper, which is closed by `stop` or at the end. */
-  async serve(): Promise<StateGatekeeper> {
+  async serve(): Promise<Gatekeeper> {
     const gatekeeper = await openGatekeeper(this.state.location, this.clock);
     this.#gatekeepers.push(gatekeeper);
     return gatekeeper;
   }
 
-  async stop(gatekeeper: StateGatekeeper): Promise<void> {
+  async stop(gatekeeper: Gatekeeper): Promise<void> {
     this.#gatekeepers.splice(this.#gatekeepers.indexOf(gatekeeper), 1);
     await gatekeeper.close();
   }
 
   /** Waits until the gatekeeper gives a key this verdict. */
-  expectSoon(gatekeeper: StateGatekeeper, key: string, code: string): Promise<void> {
+  expectSoon(gatekeeper: Gatekeeper, key: string, code: string): Promise<void> {
     return vi.waitFor(async () => {
       expect(codeOf(await gatekeeper.authenticate(key))).toBe(code);
     }, WITHIN_FIVE_SECONDS);

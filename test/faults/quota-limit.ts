@@ -1,4 +1,4 @@
-/** Eight processes, one account, and fewer calls left than are asked for at once. */
+/** One account, up to eight processes, and fewer calls left than are asked for at once. */
 import { join } from "node:path";
 import { uniformAt } from "../../src/demo/random.ts";
 import { TIERS } from "../../src/market/tier.ts";
@@ -18,14 +18,13 @@ const BEYOND = { full: 1_000, short: 200 } as const;
 
 export async function limitFaults(run: QuotaRun): Promise<FaultRow> {
   const { scale, seed, say, folder, state, store } = run;
-  const fault = `calls at the limit of one account, ${PROCESSES} processes, state in ${state.kind}`;
+  const fault = `calls at the limit of one account, state in ${state.kind}`;
   const tally = new Tally(fault, say);
   for (let round = 0; round < ROUNDS[scale]; round += 1) {
     const left = LEFT_MIN[scale] + Math.floor(uniformAt(seed, round) * LEFT_MIN[scale]);
     const { key } = await addAccount(state.location, "starter", LIMIT - left);
     const log = join(folder, "limit.log");
     const proxies = await state.serve(PROCESSES, store, { log });
-    // A connection of its own for each caller, so that the kernel gives every worker some.
     const callers = new Callers(CONNECTIONS);
     try {
       const answers: Told[] = [];

@@ -1,4 +1,4 @@
-/** The two states that calls are counted in, and how several processes share each. */
+/** The two states that calls are counted in, and how proxies serve each. */
 import { DatabaseSync } from "node:sqlite";
 import { Redis } from "ioredis";
 import { REDIS_KEYS } from "../../src/access/redis-connection.ts";
@@ -10,7 +10,7 @@ export interface QuotaState {
   readonly kind: "folder" | "Redis";
   /** As of `--state`. */
   readonly location: string;
-  /** So many processes that count together, and where each of them is asked. */
+  /** Proxies that count together, `processes` of them where that many can share the state. */
   serve(processes: number, store: string, options: ProxyOptions): Promise<Proxy[]>;
   /** Calls of an account by month, as they lie in the state, past any proxy. */
   counts(account: string): Promise<Map<string, number>>;
@@ -23,14 +23,13 @@ export interface QuotaRun extends FaultOptions {
 
 const POLL = ["--poll", "1h"];
 
-/** One `serve` with workers. */
+/** One `serve` holds a folder for itself. */
 export const folderState = (location: string): QuotaState => ({
   kind: "folder",
   location,
-  serve: async (processes, store, options) => {
-    const args = ["--store", store, "--state", location, "--workers", String(processes)];
-    return [await Proxy.serve([...args, ...POLL], options)];
-  },
+  serve: async (_processes, store, options) => [
+    await Proxy.serve(["--store", store, "--state", location, ...POLL], options),
+  ],
   counts: async (account) => {
     const database = new DatabaseSync(stateFilePath(location), { readOnly: true });
     try {

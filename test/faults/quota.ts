@@ -1,5 +1,5 @@
 /**
- * The monthly quota under fire: proxies killed while they count, eight processes at the limit, and
+ * The monthly quota under fire: proxies killed while they count, eight processes at the limit (on Redis), and
  * the turn of a month, on a state in a folder and on one in Redis.
  */
 import { join } from "node:path";

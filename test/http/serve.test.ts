@@ -213,6 +213,7 @@ describe("what it cannot start with", () => {
     ["--s3-endpoint", "nowhere"],
     ["--log-level", "loud"],
     ["--log-requests", "some"],
+    ["--workers", "2"],
   ];
   for (const [option = "", value = ""] of BAD) {
     test(`${option} ${value}`, async () => {
