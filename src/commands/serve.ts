@@ -1,7 +1,12 @@
 import { Command } from "commander";
 import { HOUR_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
-import { LOG_LEVELS, REQUEST_LOGS, type LogLevel, type RequestLog } from "../proxy/log-options.ts";
+import {
+  LOG_LEVELS,
+  REQUEST_LOGS,
+  type LogLevel,
+  type RequestLog,
+} from "../proxy/ops/log-options.ts";
 import { examples, jsonOption } from "./every-command.ts";
 import { durationMs, oneOf, textThat, wholeNumber } from "./option-values.ts";
 import { logOptions, openFiles, start } from "./serving.ts";
@@ -113,7 +118,7 @@ export async function serve(
   announce: (proxy: { url: string; metricsUrl: string | null }) => string | Promise<string>,
 ): Promise<void> {
   const { openGatekeeper } = await import("../access/open-state.ts");
-  const { createLogger } = await import("../proxy/log.ts");
+  const { createLogger } = await import("../proxy/ops/log.ts");
   const { printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const ended = nextSignal();

@@ -1,8 +1,8 @@
 /** From the options of serving to a running proxy. */
 import { readFile } from "node:fs/promises";
 import { InputError } from "../errors.ts";
-import type { LogOptions } from "../proxy/log-options.ts";
-import type { ProxyOptions, RunningProxy } from "../proxy/server.ts";
+import type { LogOptions } from "../proxy/ops/log-options.ts";
+import type { ProxyOptions, RunningProxy } from "../proxy/serve.ts";
 import type { ServeOptions } from "./serve.ts";
 import { readable } from "./option-files.ts";
 import { verifyKeysFrom } from "./signing-options.ts";
@@ -31,7 +31,7 @@ export const logOptions = ({ logLevel, logRequests }: ServeOptions): LogOptions 
 
 /** Starts the proxy; throws what `startProxy` throws. */
 export async function start(options: ServeOptions, parts: Parts): Promise<RunningProxy> {
-  const { startProxy } = await import("../proxy/server.ts");
+  const { startProxy } = await import("../proxy/serve.ts");
   return startProxy({
     ...parts,
     host: options.host,

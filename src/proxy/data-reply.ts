@@ -9,10 +9,10 @@ import type { AdmittedCaller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { isNotModified } from "./conditional.ts";
 import type { Outcome } from "./decide.ts";
-import { nextChangeMs } from "./freshness.ts";
-import type { LoadedSnapshot } from "./load-snapshot.ts";
+import { nextChangeMs } from "./snapshot/freshness.ts";
+import type { LoadedSnapshot } from "./snapshot/load.ts";
 import { quotaExceeded, remainingAfter } from "./quota.ts";
-import type { Representation } from "./prepared-file.ts";
+import type { Representation } from "./snapshot/file.ts";
 import type { HeaderText } from "./header-text.ts";
 import type { Reply } from "./reply.ts";
 

@@ -3,7 +3,7 @@ import { KEY_PREFIX } from "../access/key.ts";
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import type { BasketFile } from "../payload/basket-file.ts";
 import type { Weighting } from "../payload/index-body.ts";
-import type { ParameterFault, ProblemCode } from "./problem.ts";
+import type { ParameterFault, ProblemCode } from "./problems.ts";
 import { problemReply, type Reply } from "./reply.ts";
 
 /** Names and values as sent, decoded, in order. */

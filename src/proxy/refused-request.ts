@@ -10,8 +10,8 @@ import type { Clock } from "../clock.ts";
 import { TIERS } from "../market/tier.ts";
 import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
-import type { Logger } from "./log.ts";
-import type { ProxyMetrics } from "./metrics.ts";
+import type { Logger } from "./ops/log.ts";
+import type { ProxyMetrics } from "./ops/metrics.ts";
 import { remaining } from "./quota.ts";
 import { methodNotAllowed, problemReply, type Reply } from "./reply.ts";
 

@@ -6,7 +6,7 @@ import {
   problemBody,
   type ProblemCode,
   type ProblemExtras,
-} from "./problem.ts";
+} from "./problems.ts";
 
 /** The bytes of a body; as text, one character a byte (latin1). */
 export type Body = Buffer | string;

@@ -5,14 +5,14 @@ import { basketBody } from "../payload/basket-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { chain } from "./chain.ts";
 import { chooseCoding, etagOf } from "./content-coding.ts";
-import { overdueSessions } from "./freshness.ts";
-import type { LoadedSnapshot } from "./load-snapshot.ts";
+import { overdueSessions } from "./snapshot/freshness.ts";
+import type { LoadedSnapshot } from "./snapshot/load.ts";
 import { namesBasket, readBasket, refuseParameters, type Query } from "./parameters.ts";
-import type { Representation, Variant } from "./prepared-file.ts";
+import type { Representation, Variant } from "./snapshot/file.ts";
 import { headerText, type HeaderText } from "./header-text.ts";
 import { problemReply, quickBody, type Reply } from "./reply.ts";
 import { DATA_ROUTES, type DataRoute } from "./routes.ts";
-import { modifiedMs, snapshotHeaders } from "./snapshot-headers.ts";
+import { modifiedMs, snapshotHeaders } from "./snapshot/stamp.ts";
 
 interface ResourceRequest {
   readonly snapshot: LoadedSnapshot;

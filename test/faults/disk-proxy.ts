@@ -2,8 +2,8 @@
 import { mkdirSync } from "node:fs";
 import { openGatekeeper, withRegistry } from "../../src/access/open-state.ts";
 import type { Clock } from "../../src/clock.ts";
-import { createLogger } from "../../src/proxy/log.ts";
-import { startProxy } from "../../src/proxy/server.ts";
+import { createLogger } from "../../src/proxy/ops/log.ts";
+import { startProxy } from "../../src/proxy/serve.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 
 const API = "/api/public/v1";

@@ -1,8 +1,8 @@
 /** A proxy of `STORE` and `STATE` whose connections have the limits given (JSON), to be killed. */
 import { openGatekeeper } from "../../src/access/open-state.ts";
 import { createClock } from "../../src/clock.ts";
-import { createLogger } from "../../src/proxy/log.ts";
-import { startProxy } from "../../src/proxy/server.ts";
+import { createLogger } from "../../src/proxy/ops/log.ts";
+import { startProxy } from "../../src/proxy/serve.ts";
 import { openStore } from "../../src/store/open-store.ts";
 
 const [store, state, limits] = process.argv.slice(2) as [string, string, string];

@@ -9,8 +9,8 @@ import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
 import { createClock } from "../../src/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import { createLogger } from "../../src/proxy/log.ts";
-import { startProxy } from "../../src/proxy/server.ts";
+import { createLogger } from "../../src/proxy/ops/log.ts";
+import { startProxy } from "../../src/proxy/serve.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 

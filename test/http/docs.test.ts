@@ -1,8 +1,8 @@
 /** The documentation page: in a real browser with the network off, and as plain files. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openApiDocument } from "../../src/proxy/openapi.ts";
-import { PROBLEMS } from "../../src/proxy/problem.ts";
+import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
+import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { launchBrowser } from "./browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { testWith } from "./tools.ts";

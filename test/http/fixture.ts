@@ -15,9 +15,9 @@ import {
   sessionUtc,
   type Session,
 } from "../../src/market/session.ts";
-import type { ProxyOptions, RunningProxy } from "../../src/proxy/server.ts";
-import { createLogger } from "../../src/proxy/log.ts";
-import { startProxy } from "../../src/proxy/server.ts";
+import type { ProxyOptions, RunningProxy } from "../../src/proxy/serve.ts";
+import { createLogger } from "../../src/proxy/ops/log.ts";
+import { startProxy } from "../../src/proxy/serve.ts";
 import { publish, type PublishResult } from "../../src/publish/publish.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

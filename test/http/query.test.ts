@@ -1,6 +1,6 @@
 /** The query: parameters that are refused, each for its fault, and keys, which are never repeated. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ProblemCode } from "../../src/proxy/problem.ts";
+import type { ProblemCode } from "../../src/proxy/problems.ts";
 import { BROKEN, DROPPED, NEVER, startTestProxy, YOUNG, type TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
 

@@ -6,7 +6,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
-import { openApiDocument } from "../../src/proxy/openapi.ts";
+import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
 import type { Received } from "./client.ts";
 
 const document = JSON.parse(JSON.stringify(openApiDocument()));

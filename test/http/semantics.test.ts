@@ -236,7 +236,7 @@ test("problems are not stored and vary like the data", async () => {
 });
 
 test("the OpenAPI document is the one the tests check with", async () => {
-  const { openApiDocument } = await import("../../src/proxy/openapi.ts");
+  const { openApiDocument } = await import("../../src/proxy/docs/openapi.ts");
   const { json, headers } = await proxy.get("/openapi.json");
   expect(json).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
   expect(headers["content-type"]).toBe("application/json");

@@ -1,10 +1,10 @@
 /** What the proxy measures, for Prometheus. */
 import { Counter, Registry } from "prom-client";
-import type { Gatekeeper } from "../access/gatekeeper.ts";
-import type { Clock } from "../clock.ts";
-import { sessionStartMs } from "../market/session.ts";
-import { overdueSessions } from "./freshness.ts";
-import type { LiveSnapshot } from "./live-snapshot.ts";
+import type { Gatekeeper } from "../../access/gatekeeper.ts";
+import type { Clock } from "../../clock.ts";
+import { sessionStartMs } from "../../market/session.ts";
+import { overdueSessions } from "../snapshot/freshness.ts";
+import type { LiveSnapshot } from "../snapshot/live.ts";
 import { collectProcessMetrics, gaugeIn } from "./process-metrics.ts";
 
 type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };

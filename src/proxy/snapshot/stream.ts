@@ -5,8 +5,8 @@
  * is cut short of its content-length, and the client knows.
  */
 import { createHash } from "node:crypto";
-import { raiseDelay } from "../payload/envelope.ts";
-import { DamageError } from "../errors.ts";
+import { raiseDelay } from "../../payload/envelope.ts";
+import { DamageError } from "../../errors.ts";
 
 /** More than an envelope's head is long (see raiseDelay). */
 const HEAD_BYTES = 128;

@@ -3,13 +3,13 @@
  * the numbers are made. Tiers and problems come from their tables; the answers shown were given
  * (guide-examples.json, which a test compares with what the proxy answers).
  */
-import { TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
-import { PROGRAM } from "../version.ts";
+import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
+import { PROGRAM } from "../../version.ts";
 import examples from "./guide-examples.json" with { type: "json" };
 import { escaped } from "./html.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
-import { PROBLEMS } from "./problem.ts";
-import { DOCS_PATH } from "./routes.ts";
+import { PROBLEMS } from "../problems.ts";
+import { DOCS_PATH } from "../routes.ts";
 import { callsText, exportsText, historyText } from "./tier-words.ts";
 
 const STYLE = `

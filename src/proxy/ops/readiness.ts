@@ -1,9 +1,9 @@
 /** /healthz and /readyz. */
-import type { Gatekeeper } from "../access/gatekeeper.ts";
-import { sessionUtc } from "../market/session.ts";
-import { overdueSessions } from "./freshness.ts";
-import type { LiveSnapshot } from "./live-snapshot.ts";
-import { jsonReply, problemReply, type Reply } from "./reply.ts";
+import type { Gatekeeper } from "../../access/gatekeeper.ts";
+import { sessionUtc } from "../../market/session.ts";
+import { overdueSessions } from "../snapshot/freshness.ts";
+import type { LiveSnapshot } from "../snapshot/live.ts";
+import { jsonReply, problemReply, type Reply } from "../reply.ts";
 
 /** The process answers. */
 export const healthReply = (): Reply => jsonReply({ status: "ok" });

@@ -4,9 +4,9 @@
  * written on exit.
  */
 import { destination, pino, type Logger as PinoLogger } from "pino";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { LogOptions, RequestLog } from "./log-options.ts";
-import type { ProblemCode } from "./problem.ts";
+import type { ProblemCode } from "../problems.ts";
 
 /** The log of one process. */
 export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {

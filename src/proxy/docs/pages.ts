@@ -1,12 +1,12 @@
 /** Fixed files: the OpenAPI document and the documentation page with what it needs. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { MaybePromise } from "../access/gatekeeper.ts";
-import { sha256Hex } from "../snapshot/digest.ts";
-import { isNotModified } from "./conditional.ts";
-import { codedForms, type CodedForms } from "./coder.ts";
-import { chooseCoding, etagOf } from "./content-coding.ts";
-import { headerText } from "./header-text.ts";
-import { CORS_HEADERS, VARY, type Reply } from "./reply.ts";
+import type { MaybePromise } from "../../access/gatekeeper.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
+import { isNotModified } from "../conditional.ts";
+import { codedForms, type CodedForms } from "../coder.ts";
+import { chooseCoding, etagOf } from "../content-coding.ts";
+import { headerText } from "../header-text.ts";
+import { CORS_HEADERS, VARY, type Reply } from "../reply.ts";
 
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
 const MAX_AGE_SECONDS = 60;

@@ -1,5 +1,5 @@
 /** What the table of tiers says, in the words of the pages and of the OpenAPI document. */
-import type { Tier } from "../market/tier.ts";
+import type { Tier } from "../../market/tier.ts";
 
 /** `90 days`, `5 years` or `none`. */
 export function historyText({ history }: Tier): string {

@@ -3,20 +3,15 @@
  * of each, made once. Where sessions are overdue, payloads carry the raised `delayed_sessions`:
  * the file is patched and coded again once for each such number, never per request.
  */
-import { sessionKey } from "../market/session.ts";
-import type { TierName } from "../market/tier.ts";
-import { raiseDelay } from "../payload/envelope.ts";
-import { codedForms, type CodedForms } from "./coder.ts";
-import { etagOf, type Coding } from "./content-coding.ts";
-import { headerText, type HeaderText } from "./header-text.ts";
-import { quickBody, type Body } from "./reply.ts";
-import {
-  modifiedMs,
-  snapshotHeaders,
-  type SnapshotStamp,
-  type TierPosition,
-} from "./snapshot-headers.ts";
-import { raised } from "./verified-stream.ts";
+import { sessionKey } from "../../market/session.ts";
+import type { TierName } from "../../market/tier.ts";
+import { raiseDelay } from "../../payload/envelope.ts";
+import { codedForms, type CodedForms } from "../coder.ts";
+import { etagOf, type Coding } from "../content-coding.ts";
+import { headerText, type HeaderText } from "../header-text.ts";
+import { quickBody, type Body } from "../reply.ts";
+import { modifiedMs, snapshotHeaders, type SnapshotStamp, type TierPosition } from "./stamp.ts";
+import { raised } from "./stream.ts";
 
 interface FileDescription {
   readonly stamp: SnapshotStamp;

@@ -6,12 +6,12 @@ import type { Gatekeeper } from "../access/gatekeeper.ts";
 import { InputError, reasonOf } from "../errors.ts";
 import { createApp } from "./app.ts";
 import { Connections } from "./connections.ts";
-import { documentationPages } from "./docs-page.ts";
+import { documentationPages } from "./docs/reference.ts";
 import { listen } from "./listen.ts";
-import { LiveSnapshot, type LiveSnapshotOptions } from "./live-snapshot.ts";
-import { startMetricsServer } from "./metrics-server.ts";
-import { ProxyMetrics } from "./metrics.ts";
-import { Pages } from "./pages.ts";
+import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
+import { startMetricsServer } from "./ops/metrics-server.ts";
+import { ProxyMetrics } from "./ops/metrics.ts";
+import { Pages } from "./docs/pages.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
 /** What a connection may take, in milliseconds and bytes. */

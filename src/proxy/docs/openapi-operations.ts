@@ -1,9 +1,9 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
-import { TIER_NAMES, TIERS } from "../market/tier.ts";
-import { CSV_TYPE, XLSX_TYPE } from "../store/media-types.ts";
+import { TIER_NAMES, TIERS } from "../../market/tier.ts";
+import { CSV_TYPE, XLSX_TYPE } from "../../store/media-types.ts";
 import { DATA_HEADERS, ref, REMAINING, type Json, type SchemaName } from "./openapi-components.ts";
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
-import { DATA_ROUTES, USAGE_ROUTE, type DataRoute } from "./routes.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
+import { DATA_ROUTES, USAGE_ROUTE, type DataRoute } from "../routes.ts";
 
 /** Refusals that any route, any route with a key, and any route of data can give. */
 const ANY_PROBLEMS: readonly ProblemCode[] = [

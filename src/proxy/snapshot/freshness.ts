@@ -2,7 +2,7 @@
  * How late the data is against the clock. A session is expected 12 hours after the one before; it
  * counts as missing once it is late by more than the grace.
  */
-import { SESSION_MS, sessionStartMs, type Session } from "../market/session.ts";
+import { SESSION_MS, sessionStartMs, type Session } from "../../market/session.ts";
 
 /** What the next sessions are expected by. */
 export interface Expectation {

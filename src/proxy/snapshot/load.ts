@@ -7,26 +7,26 @@
  * now, and streamed from the store (and proven again) when they are asked for.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
-import { GenerationCache } from "../access/generation-cache.ts";
-import { DamageError } from "../errors.ts";
-import { parseSession, type Session } from "../market/session.ts";
-import { perTier, type PerTier, type TierName } from "../market/tier.ts";
-import { parseBasketFile, type BasketFile } from "../payload/basket-file.ts";
-import { parseCatalog } from "../snapshot/catalog-file.ts";
-import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
-import type { Publication } from "../snapshot/publication-log.ts";
-import { requireSignature } from "../snapshot/signature.ts";
-import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
-import { Limiter } from "../limiter.ts";
-import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
+import type { Clock } from "../../clock.ts";
+import { GenerationCache } from "../../access/generation-cache.ts";
+import { DamageError } from "../../errors.ts";
+import { parseSession, type Session } from "../../market/session.ts";
+import { perTier, type PerTier, type TierName } from "../../market/tier.ts";
+import { parseBasketFile, type BasketFile } from "../../payload/basket-file.ts";
+import { parseCatalog } from "../../snapshot/catalog-file.ts";
+import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
+import type { Publication } from "../../snapshot/publication-log.ts";
+import { requireSignature } from "../../snapshot/signature.ts";
+import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
+import { Limiter } from "../../limiter.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";
-import { damaged, verified } from "./verified-stream.ts";
-import { PreparedFile, type FileSource, type Representation } from "./prepared-file.ts";
-import type { HeaderText } from "./header-text.ts";
-import type { SnapshotStamp } from "./snapshot-headers.ts";
+import { damaged, verified } from "./stream.ts";
+import { PreparedFile, type FileSource, type Representation } from "./file.ts";
+import type { HeaderText } from "../header-text.ts";
+import type { SnapshotStamp } from "./stamp.ts";
 
 /** Reads from the store at once; enough to hide the latency of S3. */
 const READS_AT_ONCE = 16;

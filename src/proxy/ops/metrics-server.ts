@@ -1,8 +1,8 @@
 /** Prometheus metrics (text format 0.0.4) on a port of their own. */
 import { createServer } from "node:http";
 import { Registry } from "prom-client";
-import { Connections } from "./connections.ts";
-import { listen } from "./listen.ts";
+import { Connections } from "../connections.ts";
+import { listen } from "../listen.ts";
 
 interface MetricsServer {
   /** `http://127.0.0.1:9464/metrics`, with the real port. */

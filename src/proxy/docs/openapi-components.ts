@@ -1,7 +1,7 @@
 /** The reusable parts of the OpenAPI document: schemas and header fields. */
 import { z } from "zod";
-import * as payload from "../payload/schemas.ts";
-import { PROBLEMS, type ProblemCode } from "./problem.ts";
+import * as payload from "../../payload/schemas.ts";
+import { PROBLEMS, type ProblemCode } from "../problems.ts";
 
 /** An object of the document. */
 export type Json = { readonly [name: string]: unknown };

@@ -4,13 +4,13 @@
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { PROGRAM } from "../version.ts";
+import { PROGRAM } from "../../version.ts";
 import { escaped } from "./html.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { PageSource } from "./pages.ts";
-import { PROBLEMS, type Problem } from "./problem.ts";
-import { guidePage } from "./guide-page.ts";
-import { DOCS_ASSETS, DOCS_PATH, GUIDE_PATH, OPENAPI_PATH } from "./routes.ts";
+import { PROBLEMS, type Problem } from "../problems.ts";
+import { guidePage } from "./guide.ts";
+import { DOCS_ASSETS, DOCS_PATH, GUIDE_PATH, OPENAPI_PATH } from "../routes.ts";
 
 /** Swagger UI sets inline styles and draws its icons from data: URLs. */
 const CONTENT_SECURITY_POLICY = [

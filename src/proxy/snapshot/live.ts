@@ -6,13 +6,13 @@
  * Where a publication cannot be loaded the old snapshot stays, and `trouble` says why until a
  * publication loads. It is tried again, ever more rarely; a newer publication is tried at once.
  */
-import type { Clock } from "../clock.ts";
-import { ChipboardError, DamageError, reasonOf } from "../errors.ts";
-import { readHead, readPublication, type Publication } from "../snapshot/publication-log.ts";
-import type { ObjectStore } from "../store/object-store.ts";
-import { publicationKey } from "../store/paths.ts";
-import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load-snapshot.ts";
-import type { Logger } from "./log.ts";
+import type { Clock } from "../../clock.ts";
+import { ChipboardError, DamageError, reasonOf } from "../../errors.ts";
+import { readHead, readPublication, type Publication } from "../../snapshot/publication-log.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { publicationKey } from "../../store/paths.ts";
+import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
+import type { Logger } from "../ops/log.ts";
 
 const RETRY_MAX_MS = 60_000;
 

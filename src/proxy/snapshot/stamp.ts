@@ -1,8 +1,8 @@
 /** What every answer says of the snapshot it comes from. */
-import { sessionUtc, type Session } from "../market/session.ts";
+import { sessionUtc, type Session } from "../../market/session.ts";
 import { overdueSinceMs, type Expectation } from "./freshness.ts";
-import type { HeaderFields } from "./header-text.ts";
-import { CORS_HEADERS, VARY } from "./reply.ts";
+import type { HeaderFields } from "../header-text.ts";
+import { CORS_HEADERS, VARY } from "../reply.ts";
 
 /** What all files of a snapshot share. */
 export interface SnapshotStamp extends Expectation {

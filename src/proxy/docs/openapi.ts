@@ -2,8 +2,8 @@
  * The OpenAPI 3.1 document, made from what the proxy itself runs on: the schemas of the payloads,
  * the table of problems, the table of tiers and the routes.
  */
-import { TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
-import { PROGRAM } from "../version.ts";
+import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
+import { PROGRAM } from "../../version.ts";
 import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
 import { callsText, exportsText, historyText } from "./tier-words.ts";
