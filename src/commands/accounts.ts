@@ -1,5 +1,5 @@
 import { Argument, Command, type Option } from "commander";
-import type { accountView } from "../access/account-view.ts";
+import type { accountView } from "../state/account-view.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
@@ -62,8 +62,8 @@ export function accountsCommand(): Command {
 }
 
 async function add(name: string, options: AddOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { accountView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { accountView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const account = await withRegistry(options.state, clock, "change", (registry) =>
@@ -75,8 +75,8 @@ async function add(name: string, options: AddOptions): Promise<void> {
 }
 
 async function list(options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { accountView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { accountView } = await import("../state/account-view.ts");
   const { redactedUrl } = await import("../redact.ts");
   const { printJson, printLine, printTable } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
@@ -99,8 +99,8 @@ async function list(options: StateOptions): Promise<void> {
 }
 
 async function show(name: string, options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { accountView, keyView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { accountView, keyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../terminal.ts");
   const { printKeys } = await import("./keys.ts");
   const clock = clockFromEnvironment();
@@ -128,8 +128,8 @@ async function change(name: string, options: SetOptions): Promise<void> {
   if (tier === undefined && trialDays === undefined && !suspend && !resume) {
     throw new InputError("Nothing to change: expected --tier, --trial-days, --suspend or --resume");
   }
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { accountView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { accountView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const suspended = suspend ? true : resume ? false : undefined;

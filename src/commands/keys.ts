@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import type { keyView } from "../access/account-view.ts";
-import type { KeyRecord } from "../access/records.ts";
-import type { Registry } from "../access/registry.ts";
+import type { keyView } from "../state/account-view.ts";
+import type { KeyRecord } from "../state/accounts.ts";
+import type { Registry } from "../state/registry.ts";
 import { DAY_MS } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { examples } from "./every-command.ts";
@@ -105,8 +105,8 @@ export async function printKeys(keys: readonly ReturnType<typeof keyView>[]): Pr
 }
 
 async function create(account: string, options: CreateOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { newKeyView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { newKeyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../terminal.ts");
   const made = await withRegistry(options.state, clockFromEnvironment(), "change", (registry) =>
     registry.createKey(account, options.label ?? null),
@@ -117,8 +117,8 @@ async function create(account: string, options: CreateOptions): Promise<void> {
 }
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { keyView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { keyView } = await import("../state/account-view.ts");
   const { printJson } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const keys = await withRegistry(options.state, clock, "read", (registry) =>
@@ -135,8 +135,8 @@ async function changeKey(
   done: string,
   work: (registry: Registry, keyId: string) => Promise<KeyRecord>,
 ): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { keyView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { keyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();
   const key = await withRegistry(options.state, clock, "change", (registry) =>
@@ -147,8 +147,8 @@ async function changeKey(
 }
 
 async function rotate(keyId: string, options: RotateOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { newKeyView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { newKeyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../terminal.ts");
   const made = await withRegistry(options.state, clockFromEnvironment(), "change", (registry) =>
     registry.rotateKey(keyId, options.overlap),

@@ -117,7 +117,7 @@ export async function serve(
   options: ServeOptions,
   announce: (proxy: { url: string; metricsUrl: string | null }) => string | Promise<string>,
 ): Promise<void> {
-  const { openGatekeeper } = await import("../access/open-state.ts");
+  const { openGatekeeper } = await import("../state/open.ts");
   const { createLogger } = await import("../proxy/ops/log.ts");
   const { printLine } = await import("../terminal.ts");
   const clock = clockFromEnvironment();

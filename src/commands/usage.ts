@@ -11,8 +11,8 @@ export function usageCommand(): Command {
 }
 
 async function usage(account: string | undefined, options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../access/open-state.ts");
-  const { usageView } = await import("../access/account-view.ts");
+  const { withRegistry } = await import("../state/open.ts");
+  const { usageView } = await import("../state/account-view.ts");
   const { redactedUrl } = await import("../redact.ts");
   const { printJson, printLine, printTable } = await import("../terminal.ts");
   const found = await withRegistry(options.state, clockFromEnvironment(), "read", (registry) =>

@@ -1,4 +1,4 @@
-import { withRegistry } from "../access/open-state.ts";
+import { withRegistry } from "../state/open.ts";
 import type { Clock } from "../clock.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 

@@ -1,7 +1,7 @@
 /** From a request to what is answered: who asks, what they get, and the note made of it. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
-import type { MaybePromise } from "../access/gatekeeper.ts";
+import type { MaybePromise } from "../state/gatekeeper.ts";
 import { addressOf, identify, type Caller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { shortened } from "./client-address.ts";

@@ -13,7 +13,7 @@ import {
 import { H3, type H3Event } from "h3";
 import { toNodeHandler } from "h3/node";
 import { FastResponse } from "srvx";
-import type { MaybePromise } from "../access/gatekeeper.ts";
+import type { MaybePromise } from "../state/gatekeeper.ts";
 import { answer, internalProblem, type Answer, type AnswerOptions } from "./answer.ts";
 import { chain } from "./chain.ts";
 import { headerPairs, keptOpen, writeHeader, type HeaderText } from "./header-text.ts";

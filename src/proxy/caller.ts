@@ -1,7 +1,7 @@
 /** Who sent a request: which header fields count as a key, and what the key is worth. */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../access/gatekeeper.ts";
-import { KEY_PREFIX } from "../access/key.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../state/gatekeeper.ts";
+import { KEY_PREFIX } from "../state/keys.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../access/gatekeeper.ts";
+import type { MaybePromise } from "../state/gatekeeper.ts";
 
 /** `use` of the value: at once where it is there, later where it is promised. */
 export const chain = <T, U>(

@@ -4,7 +4,7 @@
  * function is made.
  */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, MaybePromise, TakeResult } from "../access/gatekeeper.ts";
+import type { Gatekeeper, MaybePromise, TakeResult } from "../state/gatekeeper.ts";
 import type { AdmittedCaller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { isNotModified } from "./conditional.ts";

@@ -3,7 +3,7 @@
  * the answer. Denials are values; what is thrown is a defect.
  */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, MaybePromise } from "../access/gatekeeper.ts";
+import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import { isAdmitted, type AdmittedCaller, type Caller, type Refusal } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { dataReply } from "./data-reply.ts";

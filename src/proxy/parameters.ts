@@ -1,5 +1,5 @@
 /** Query parameters: which there are, what they may hold, and keys that must not be there. */
-import { KEY_PREFIX } from "../access/key.ts";
+import { KEY_PREFIX } from "../state/keys.ts";
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import type { BasketFile } from "../payload/basket-file.ts";
 import type { Weighting } from "../payload/index-body.ts";

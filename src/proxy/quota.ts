@@ -1,6 +1,6 @@
 /** The monthly quota as callers see it: what remains, and when it resets. */
-import type { Gatekeeper, MaybePromise } from "../access/gatekeeper.ts";
-import { callsLeft, monthEndMs, monthOf } from "../access/month.ts";
+import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import { callsLeft, monthEndMs, monthOf } from "../state/month.ts";
 import { instantText } from "../clock.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 import { chain } from "./chain.ts";

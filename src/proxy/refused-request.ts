@@ -5,7 +5,7 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
-import type { Gatekeeper } from "../access/gatekeeper.ts";
+import type { Gatekeeper } from "../state/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
 import { TIERS } from "../market/tier.ts";
 import { clientAddress, shortened } from "./client-address.ts";

@@ -1,5 +1,5 @@
 /** What a data route answers with for a caller: a prepared file, or a basket priced on the spot. */
-import type { MaybePromise } from "../access/gatekeeper.ts";
+import type { MaybePromise } from "../state/gatekeeper.ts";
 import type { Tier } from "../market/tier.ts";
 import { basketBody } from "../payload/basket-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { createServer as createTlsServer } from "node:https";
-import type { Gatekeeper } from "../access/gatekeeper.ts";
+import type { Gatekeeper } from "../state/gatekeeper.ts";
 import { InputError, reasonOf } from "../errors.ts";
 import { createApp } from "./app.ts";
 import { Connections } from "./connections.ts";

@@ -7,7 +7,7 @@
 import { cpSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { stateFilePath } from "../../src/access/sqlite-file.ts";
+import { stateFilePath } from "../../src/state/sqlite/file.ts";
 import { createLargeState, KEYS_EACH } from "./million.ts";
 import { chipboard } from "./program.ts";
 import { Race, raceColumns, type Runner } from "./race.ts";

@@ -1,16 +1,16 @@
 /** A registry as large as one can get, written with the registry's own records and tables. */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
-import { createKey, keyIdOf, keySha256 } from "../../src/access/key.ts";
+import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
 import {
   accountItem,
   keyIdItem,
   keyItem,
   type AccountRecord,
   type KeyRecord,
-} from "../../src/access/records.ts";
-import { createStateFile } from "../../src/access/sqlite-file.ts";
-import { sqliteStorage } from "../../src/access/sqlite-storage.ts";
+} from "../../src/state/accounts.ts";
+import { createStateFile } from "../../src/state/sqlite/file.ts";
+import { sqliteStorage } from "../../src/state/sqlite/items.ts";
 import { NOW } from "./service.ts";
 
 const WRITTEN_AT_ONCE = 20_000;

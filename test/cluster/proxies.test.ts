@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { openGatekeeper } from "../../src/access/open-state.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
 import { RedisServer } from "../contract/redis-server.ts";

@@ -1,5 +1,5 @@
 /** Counts calls of "acme" as fast as it can, and tells how many; to be killed. */
-import { openGatekeeper } from "../../src/access/open-state.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
 
 const now = Date.parse("2026-11-21T09:30:00.000Z");
 const gatekeeper = await openGatekeeper(process.argv[2] as string, { now: () => now });

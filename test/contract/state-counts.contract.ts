@@ -1,6 +1,6 @@
 /** What every driver of the state promises of counted calls: exact, lasting, and of one month. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openRegistry } from "../../src/access/open-state.ts";
+import { openRegistry } from "../../src/state/open.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
 
@@ -103,7 +103,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       await gatekeeper.take("account:acme", 25_000, START);
       await vi.waitFor(async () => expect(await use.usedBy("acme")).toBe(1), WITHIN_FIVE_SECONDS);
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.healthy).toBe(false), WITHIN_FIVE_SECONDS);
+      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
       expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
       expect(codeOf(await gatekeeper.authenticate(unseen))).toBe("state_unavailable");
       for (let call = 0; call < 10; call++) {
@@ -116,7 +116,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       use.clock.nowMs += 1;
       expect(codeOf(await gatekeeper.authenticate(key))).toBe("state_unavailable");
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), {
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
         ...WITHIN_FIVE_SECONDS,
         timeout: 20_000,
       });

@@ -1,7 +1,7 @@
 /** What every driver of the state promises of keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { keyIdOf } from "../../src/access/key.ts";
-import { openRegistry } from "../../src/access/open-state.ts";
+import { keyIdOf } from "../../src/state/keys.ts";
+import { openRegistry } from "../../src/state/open.ts";
 import { ConflictError, InputError, RefusedError } from "../../src/errors.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
@@ -25,7 +25,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         tier: "starter",
         subject: "account:acme",
       });
-      const { createKey } = await import("../../src/access/key.ts");
+      const { createKey } = await import("../../src/state/keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
         expect(codeOf(await gatekeeper.authenticate(other))).toBe("invalid_key");
       }

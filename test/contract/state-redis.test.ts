@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openGatekeeper, openRegistry, withRegistry } from "../../src/access/open-state.ts";
-import type { Gatekeeper } from "../../src/access/gatekeeper.ts";
+import { openGatekeeper, openRegistry, withRegistry } from "../../src/state/open.ts";
+import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { InputError, UnreachableError } from "../../src/errors.ts";
 import { Forwarder } from "./forwarder.ts";
 import { RedisServer } from "./redis-server.ts";
@@ -117,13 +117,13 @@ function redisTests(baseUrl: string): void {
       const gatekeeper = await serve(location);
       for (let call = 1; call <= 20; call++) {
         if (call % 5 === 0) {
-          await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 10_000 });
+          await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
           forwarder.loseNextReply();
         }
         const { granted, used } = await gatekeeper.take("account:acme", 100, now);
         expect({ granted, used }).toEqual({ granted: true, used: call });
       }
-      await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 10_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
       expect(await gatekeeper.used("account:acme", now)).toBe(20);
       open.splice(0);
       await gatekeeper.close();
@@ -215,7 +215,7 @@ function redisTests(baseUrl: string): void {
         await server.stop();
         await delay(300);
         await server.resume();
-        await vi.waitFor(() => expect(all.map(({ healthy }) => healthy)).toEqual([true, true]), {
+        await vi.waitFor(() => expect(all.map(({ trouble }) => trouble)).toEqual([null, null]), {
           timeout: 20_000,
         });
       }
@@ -238,7 +238,7 @@ function redisTests(baseUrl: string): void {
       );
       expect(late.map(({ used }) => used)).toEqual([2, 3, 4]);
       process.kill(server.pid as number, "SIGCONT");
-      await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 20_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 20_000 });
       expect(await gatekeeper.used("account:acme", now)).toBe(4);
       await gatekeeper.close();
     });

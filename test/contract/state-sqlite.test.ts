@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openGatekeeper, openRegistry, withRegistry } from "../../src/access/open-state.ts";
+import { openGatekeeper, openRegistry, withRegistry } from "../../src/state/open.ts";
 import { UnreachableError } from "../../src/errors.ts";
 import { stateContract } from "./state.contract.ts";
 
@@ -142,12 +142,12 @@ describe("an SQLite state", () => {
     });
     await rename(file, `${file}.away`);
     await writeFile(file, "not a database");
-    await vi.waitFor(() => expect(gatekeeper.healthy).toBe(false), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
     expect(gatekeeper.take("account:acme", 10, clock.now())).toEqual({ granted: true, used: 2 });
     expect(gatekeeper.take("account:new", 10, clock.now())).toEqual({ granted: true, used: 1 });
     await rename(`${file}.away`, file);
     await chmod(file, 0o600);
-    await vi.waitFor(() => expect(gatekeeper.healthy).toBe(true), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
     await gatekeeper.close();
     const after = await openGatekeeper(location, clock);
     expect(after.used("account:acme", clock.now())).toBe(2);

@@ -1,9 +1,9 @@
 /** A state under test: registry, gatekeepers, and a clock that stands still until it is set. */
 import { expect, vi } from "vitest";
-import type { KeyVerdict } from "../../src/access/gatekeeper.ts";
-import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
-import type { Registry } from "../../src/access/registry.ts";
-import type { Gatekeeper } from "../../src/access/gatekeeper.ts";
+import type { KeyVerdict } from "../../src/state/gatekeeper.ts";
+import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
+import type { Registry } from "../../src/state/registry.ts";
+import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 
 /** One empty state for one test. */
 export interface StateUnderTest {

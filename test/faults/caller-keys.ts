@@ -1,6 +1,6 @@
 /** Keys as callers send them: valid, mistyped, cut short, doubled, in odd places. */
 import fc from "fast-check";
-import { createKey } from "../../src/access/key.ts";
+import { createKey } from "../../src/state/keys.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import type { Account } from "./caller-service.ts";
 

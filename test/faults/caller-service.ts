@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { openGatekeeper, withRegistry } from "../../src/access/open-state.ts";
+import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { createClock } from "../../src/clock.ts";
 import { dateText, dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type KeyTierName } from "../../src/market/tier.ts";

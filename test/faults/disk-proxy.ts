@@ -1,6 +1,6 @@
 /** A proxy over a store and a state folder that are then taken from under it. */
 import { mkdirSync } from "node:fs";
-import { openGatekeeper, withRegistry } from "../../src/access/open-state.ts";
+import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import type { Clock } from "../../src/clock.ts";
 import { createLogger } from "../../src/proxy/ops/log.ts";
 import { startProxy } from "../../src/proxy/serve.ts";

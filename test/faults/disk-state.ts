@@ -1,7 +1,7 @@
 /** State folders that are deleted, damaged, moved, emptied or filled under a running proxy. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createKey } from "../../src/access/key.ts";
+import { createKey } from "../../src/state/keys.ts";
 import { UnreachableError } from "../../src/errors.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { SmallDisk } from "./disk-full.ts";

@@ -1,8 +1,8 @@
 /** The two states that calls are counted in, and how proxies serve each. */
 import { DatabaseSync } from "node:sqlite";
 import { Redis } from "ioredis";
-import { REDIS_KEYS } from "../../src/access/redis-connection.ts";
-import { stateFilePath } from "../../src/access/sqlite-file.ts";
+import { REDIS_KEYS } from "../../src/state/redis/connection.ts";
+import { stateFilePath } from "../../src/state/sqlite/file.ts";
 import { Proxy, type ProxyOptions } from "./caller-service.ts";
 import type { FaultOptions } from "./fault.ts";
 

@@ -1,5 +1,5 @@
 /** A proxy of `STORE` and `STATE` whose connections have the limits given (JSON), to be killed. */
-import { openGatekeeper } from "../../src/access/open-state.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/clock.ts";
 import { createLogger } from "../../src/proxy/ops/log.ts";
 import { startProxy } from "../../src/proxy/serve.ts";

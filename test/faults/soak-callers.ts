@@ -1,5 +1,5 @@
 /** Who calls in a soak, and what each is to be told: the keys of three accounts, and no key at all. */
-import { createKey, keyIdOf } from "../../src/access/key.ts";
+import { createKey, keyIdOf } from "../../src/state/keys.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { requireCode, type Ran } from "./soak-program.ts";
 

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
+import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
 import { createClock } from "../../src/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";

@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatekeeper, openRegistry } from "../../src/access/open-state.ts";
-import type { Registry } from "../../src/access/registry.ts";
+import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
+import type { Registry } from "../../src/state/registry.ts";
 import type { Clock } from "../../src/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { withRegistry } from "../../src/access/open-state.ts";
+import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { call } from "./client.ts";
 import { eventually, publishSession, SESSION, TestClock } from "./fixture.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GenerationCache } from "../../src/access/generation-cache.ts";
+import { GenerationCache } from "../../src/generation-cache.ts";
 
 test("is bounded, and keeps what is asked for", () => {
   const cache = new GenerationCache<number>(100);

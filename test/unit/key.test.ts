@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { createKey, isKeyId, keyIdOf, looksLikeKey, toBase62 } from "../../src/access/key.ts";
+import { createKey, isKeyId, keyIdOf, looksLikeKey, toBase62 } from "../../src/state/keys.ts";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const fromBase62 = (text: string): bigint =>

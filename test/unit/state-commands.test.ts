@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { looksLikeKey } from "../../src/access/key.ts";
+import { looksLikeKey } from "../../src/state/keys.ts";
 import { accountsCommand } from "../../src/commands/accounts.ts";
 import { keysCommand } from "../../src/commands/keys.ts";
 import { usageCommand } from "../../src/commands/usage.ts";

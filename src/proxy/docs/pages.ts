@@ -1,6 +1,6 @@
 /** Fixed files: the OpenAPI document and the documentation page with what it needs. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { MaybePromise } from "../../access/gatekeeper.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { isNotModified } from "../conditional.ts";
 import { codedForms, type CodedForms } from "../coder.ts";

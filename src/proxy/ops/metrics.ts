@@ -1,6 +1,6 @@
 /** What the proxy measures, for Prometheus. */
 import { Counter, Registry } from "prom-client";
-import type { Gatekeeper } from "../../access/gatekeeper.ts";
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
@@ -48,7 +48,7 @@ export class ProxyMetrics {
       live.current === null ? 0 : live.current.heldBytes,
     );
     gauge("chipboard_state_up", "1 when accounts and counts answer.", () =>
-      Number(gatekeeper.healthy),
+      Number(gatekeeper.trouble === null),
     );
     gauge("chipboard_snapshot_damaged", "1 when the newest publication is damaged.", () =>
       Number(live.trouble?.kind === "damaged"),

@@ -1,5 +1,5 @@
 /** /healthz and /readyz. */
-import type { Gatekeeper } from "../../access/gatekeeper.ts";
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
@@ -33,7 +33,7 @@ export function readinessReply(
     publication: snapshot.publication.number,
     attribution: snapshot.baskets.envelope.attribution,
     overdue: overdueSessions(snapshot.stamp, nowMs),
-    state: gatekeeper.healthy ? "ok" : "unavailable",
+    state: gatekeeper.trouble === null ? "ok" : "unavailable",
     store: trouble?.kind ?? "ok",
   });
 }

@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
-import { GenerationCache } from "../../access/generation-cache.ts";
+import { GenerationCache } from "../../generation-cache.ts";
 import { DamageError } from "../../errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
 import { perTier, type PerTier, type TierName } from "../../market/tier.ts";

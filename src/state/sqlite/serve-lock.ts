@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { UnreachableError } from "../errors.ts";
-import { createPrivateFile, isBusy, unfit } from "./sqlite-file.ts";
+import { UnreachableError } from "../../errors.ts";
+import { createPrivateFile, isBusy, unfit } from "./file.ts";
 
 /**
  * A lock that is held. `release` is for an end in order; the end of the process releases it, too.

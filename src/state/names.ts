@@ -1,6 +1,6 @@
 /** By what accounts and keys are called on the command line, and how messages repeat it. */
 import { InputError } from "../errors.ts";
-import { isKeyId, KEY_ID_CHARACTERS, keyIdOf, looksLikeKey } from "./key.ts";
+import { isKeyId, KEY_ID_CHARACTERS, keyIdOf, looksLikeKey } from "./keys.ts";
 
 const ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 

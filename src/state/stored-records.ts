@@ -15,7 +15,7 @@ import {
   keyRecord,
   type AccountRecord,
   type KeyRecord,
-} from "./records.ts";
+} from "./accounts.ts";
 
 const READ_AT_ONCE = 1_000;
 

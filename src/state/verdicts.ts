@@ -11,8 +11,8 @@ import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import type { KeyVerdict, MaybePromise } from "./gatekeeper.ts";
-import { GenerationCache } from "./generation-cache.ts";
-import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./key.ts";
+import { GenerationCache } from "../generation-cache.ts";
+import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./keys.ts";
 import {
   holdingOf,
   INVALID_KEY,
@@ -20,7 +20,7 @@ import {
   keyItem,
   STATE_UNAVAILABLE,
   type Holding,
-} from "./records.ts";
+} from "./accounts.ts";
 import { findAccount, findKey } from "./stored-records.ts";
 
 const REMEMBERED_KEYS = 100_000;

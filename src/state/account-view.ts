@@ -1,6 +1,6 @@
 /** Accounts, keys and usage as the commands print them in JSON: snake_case, instants in ISO 8601. */
 import { instantText } from "../clock.ts";
-import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./records.ts";
+import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./accounts.ts";
 import type { AccountUsage, NewKey } from "./registry.ts";
 
 /** The state of a key: the first that applies, in this order. */

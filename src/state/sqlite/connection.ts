@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { reopenStateFile, stateFilePath } from "./sqlite-file.ts";
+import { reopenStateFile, stateFilePath } from "./file.ts";
 
 /** What a look at the file showed. "changed": by another connection, or it is another file. */
 type CheckResult = "same" | "changed";

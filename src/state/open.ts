@@ -4,7 +4,7 @@ import { InputError } from "../errors.ts";
 import { redactedUrl } from "../redact.ts";
 import type { Gatekeeper } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
-import type { RegistryState, StatePurpose } from "./state.ts";
+import type { RegistryState, StatePurpose } from "./driver.ts";
 
 /**
  * Runs `work` on the registry of `location` (a folder, or redis://…) and lets go of it. A folder
@@ -42,19 +42,19 @@ export async function openRegistry(
  */
 export async function openGatekeeper(location: string, clock: Clock): Promise<Gatekeeper> {
   if (isRedis(location)) {
-    const { openRedisGatekeeper } = await import("./redis-gatekeeper.ts");
+    const { openRedisGatekeeper } = await import("./redis/gatekeeper.ts");
     return openRedisGatekeeper(location, clock);
   }
-  const { openSqliteGatekeeper } = await import("./sqlite-gatekeeper.ts");
+  const { openSqliteGatekeeper } = await import("./sqlite/gatekeeper.ts");
   return openSqliteGatekeeper(folderOf(location), clock);
 }
 
 async function openRegistryState(location: string, purpose: StatePurpose): Promise<RegistryState> {
   if (isRedis(location)) {
-    const { openRedisRegistry } = await import("./redis-registry.ts");
+    const { openRedisRegistry } = await import("./redis/registry.ts");
     return openRedisRegistry(location, purpose);
   }
-  const { openSqliteRegistry } = await import("./sqlite-registry.ts");
+  const { openSqliteRegistry } = await import("./sqlite/registry.ts");
   return openSqliteRegistry(folderOf(location), purpose);
 }
 

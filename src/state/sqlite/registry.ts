@@ -2,12 +2,12 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { Storage } from "unstorage";
-import { errorCode } from "../errors.ts";
-import { Limiter } from "../limiter.ts";
-import type { Subject } from "./gatekeeper.ts";
-import { createStateFile, emptyState, stateFilePath, unfit, whenNotBusy } from "./sqlite-file.ts";
-import { sqliteStorage } from "./sqlite-storage.ts";
-import type { Change, RegistryState, StatePurpose } from "./state.ts";
+import { errorCode } from "../../errors.ts";
+import { Limiter } from "../../limiter.ts";
+import type { Subject } from "../gatekeeper.ts";
+import { createStateFile, emptyState, stateFilePath, unfit, whenNotBusy } from "./file.ts";
+import { sqliteStorage } from "./items.ts";
+import type { Change, RegistryState, StatePurpose } from "../driver.ts";
 
 /**
  * Opens the state of `folder`. Where there is none, "change" creates it and "read" sees an empty

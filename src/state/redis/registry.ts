@@ -2,16 +2,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type { Storage } from "unstorage";
-import { ChipboardError } from "../errors.ts";
-import { Limiter } from "../limiter.ts";
-import type { Subject } from "./gatekeeper.ts";
-import {
-  connectRedis,
-  REDIS_KEYS,
-  redisFailure,
-  type RedisConnection,
-} from "./redis-connection.ts";
-import type { Change, RegistryState, StatePurpose } from "./state.ts";
+import { ChipboardError } from "../../errors.ts";
+import { Limiter } from "../../limiter.ts";
+import type { Subject } from "../gatekeeper.ts";
+import { connectRedis, REDIS_KEYS, redisFailure, type RedisConnection } from "./connection.ts";
+import type { Change, RegistryState, StatePurpose } from "../driver.ts";
 
 const ATTEMPTS = 100;
 const RETRY_MAX_MS = 50;

@@ -9,12 +9,12 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Redis, Result } from "ioredis";
-import type { Clock } from "../clock.ts";
-import type { MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
-import { GenerationCache } from "./generation-cache.ts";
-import { forgetAtMs, monthOf } from "./month.ts";
-import { REDIS_KEYS } from "./redis-connection.ts";
-import type { Reachability } from "./verdicts.ts";
+import type { Clock } from "../../clock.ts";
+import type { MaybePromise, Subject, TakeResult } from "../gatekeeper.ts";
+import { GenerationCache } from "../../generation-cache.ts";
+import { forgetAtMs, monthOf } from "../month.ts";
+import { REDIS_KEYS } from "./connection.ts";
+import type { Reachability } from "../verdicts.ts";
 
 const REMEMBERED_COUNTS = 200_000;
 /** While Redis does not answer, at most this many subjects are counted in memory. */

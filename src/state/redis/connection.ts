@@ -14,9 +14,9 @@
 import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
-import { ChipboardError, InputError, reasonOf, UnreachableError } from "../errors.ts";
-import { redactedUrl } from "../redact.ts";
-import type { StatePurpose } from "./state.ts";
+import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../errors.ts";
+import { redactedUrl } from "../../redact.ts";
+import type { StatePurpose } from "../driver.ts";
 
 /** Every key of Redis that is asked for by name; unstorage makes those of the registry. */
 export const REDIS_KEYS = {

@@ -7,7 +7,7 @@
 import { instantText, type Clock } from "../clock.ts";
 import { ConflictError, InputError, RefusedError } from "../errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
-import { createKey, keyIdOf, keySha256 } from "./key.ts";
+import { createKey, keyIdOf, keySha256 } from "./keys.ts";
 import { callsLeft, monthEndMs, monthOf } from "./month.ts";
 import { quoted, requireAccountName, requireKeyId } from "./names.ts";
 import {
@@ -17,8 +17,8 @@ import {
   voidAtMs,
   type AccountRecord,
   type KeyRecord,
-} from "./records.ts";
-import type { Change, RegistryState } from "./state.ts";
+} from "./accounts.ts";
+import type { Change, RegistryState } from "./driver.ts";
 import { allAccounts, allKeys, findAccount, findKeyById, keysOf } from "./stored-records.ts";
 
 /** A key just made: the only moment at which it is known whole. */

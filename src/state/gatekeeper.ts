@@ -55,8 +55,8 @@ export interface Gatekeeper {
   /** Calls counted so far in the month of `atMs`. */
   used(subject: Subject, atMs: number): MaybePromise<number>;
 
-  /** Whether the state answers at the moment (for /readyz and metrics). */
-  readonly healthy: boolean;
+  /** Why the state does not answer at the moment (for the log, /readyz and metrics); null: it does. */
+  readonly trouble: string | null;
 
   /** Writes what is counted and not yet written, and lets go of the state. */
   close(): Promise<void>;

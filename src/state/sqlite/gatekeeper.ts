@@ -2,16 +2,16 @@
  * The state of a folder as one serving process holds it: verdicts remembered, calls counted in
  * memory and written every 100 ms, changes by commands seen within about half a second.
  */
-import { instantText, type Clock } from "../clock.ts";
-import { UnreachableError } from "../errors.ts";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
-import { addressSubject, createAddressSecret } from "./address-subject.ts";
+import { instantText, type Clock } from "../../clock.ts";
+import { reasonOf, UnreachableError } from "../../errors.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "../gatekeeper.ts";
+import { addressSubject, createAddressSecret } from "../address-subject.ts";
 import { takeServeLock, type ServeLock } from "./serve-lock.ts";
-import { SqliteConnection } from "./sqlite-connection.ts";
-import { createStateFile, isBusy, unfit, whenNotBusy } from "./sqlite-file.ts";
-import { SqliteMeter } from "./sqlite-meter.ts";
-import { sqliteStorage } from "./sqlite-storage.ts";
-import { Verdicts } from "./verdicts.ts";
+import { SqliteConnection } from "./connection.ts";
+import { createStateFile, isBusy, unfit, whenNotBusy } from "./file.ts";
+import { SqliteMeter } from "./meter.ts";
+import { sqliteStorage } from "./items.ts";
+import { Verdicts } from "../verdicts.ts";
 
 const FLUSH_MS = 100;
 const CHECK_MS = 500;
@@ -60,7 +60,7 @@ class SqliteGatekeeper implements Gatekeeper {
   readonly #verdicts: Verdicts;
   readonly #meter: SqliteMeter;
   readonly #timers: NodeJS.Timeout[];
-  #healthy = true;
+  #trouble: string | null = null;
   #forgetAtMs = -Infinity;
 
   constructor(parts: Parts) {
@@ -68,7 +68,7 @@ class SqliteGatekeeper implements Gatekeeper {
     const current = () => parts.connection.database;
     const failed = (error: unknown): void => this.#failed(error);
     this.#meter = new SqliteMeter(current, failed);
-    const isHealthy = (): boolean => this.#healthy;
+    const isHealthy = (): boolean => this.#trouble === null;
     this.#verdicts = new Verdicts(sqliteStorage(current), parts.clock, {
       get healthy() {
         return isHealthy();
@@ -82,7 +82,11 @@ class SqliteGatekeeper implements Gatekeeper {
   }
 
   get healthy(): boolean {
-    return this.#healthy;
+    return this.#trouble === null;
+  }
+
+  get trouble(): string | null {
+    return this.#trouble;
   }
 
   authenticate(key: string): MaybePromise<KeyVerdict> {
@@ -108,7 +112,7 @@ class SqliteGatekeeper implements Gatekeeper {
     try {
       // A file that was replaced is let go of by the first look, and opened by the second.
       this.#check();
-      if (!this.#healthy) this.#check();
+      if (this.#trouble !== null) this.#check();
       while (this.#meter.hasUnwritten) await whenNotBusy(() => this.#meter.flush());
     } catch (error) {
       throw new UnreachableError(
@@ -121,7 +125,7 @@ class SqliteGatekeeper implements Gatekeeper {
   }
 
   #flush(): void {
-    if (!this.#healthy || !this.#meter.hasUnwritten) return;
+    if (this.#trouble !== null || !this.#meter.hasUnwritten) return;
     try {
       this.#meter.flush();
     } catch (error) {
@@ -132,9 +136,9 @@ class SqliteGatekeeper implements Gatekeeper {
   #check(): void {
     try {
       const result = this.#parts.connection.check();
-      if (result === "changed" || !this.#healthy) this.#verdicts.invalidate();
-      if (!this.#healthy) this.#meter.flush();
-      this.#healthy = true;
+      if (result === "changed" || this.#trouble !== null) this.#verdicts.invalidate();
+      if (this.#trouble !== null) this.#meter.flush();
+      this.#trouble = null;
       const nowMs = this.#parts.clock.now();
       if (nowMs < this.#forgetAtMs) return;
       const hasMore = this.#meter.forget(nowMs);
@@ -146,7 +150,7 @@ class SqliteGatekeeper implements Gatekeeper {
 
   #failed(error: unknown): void {
     if (isBusy(error)) return;
-    this.#healthy = false;
+    this.#trouble = reasonOf(error);
     this.#parts.connection.drop();
   }
 }

@@ -7,9 +7,9 @@
  * is added to it as soon as the file is read.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Subject, TakeResult } from "./gatekeeper.ts";
-import { GenerationCache } from "./generation-cache.ts";
-import { keptMonths, monthOf } from "./month.ts";
+import type { Subject, TakeResult } from "../gatekeeper.ts";
+import { GenerationCache } from "../../generation-cache.ts";
+import { keptMonths, monthOf } from "../month.ts";
 
 const REMEMBERED_COUNTS = 200_000;
 /** While the file does not answer, at most this many subjects are counted in memory. */

@@ -3,19 +3,19 @@
  * counted by Redis itself, changes of the registry seen within about half a second.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Clock } from "../clock.ts";
-import { UnreachableError } from "../errors.ts";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
-import { addressSubject, createAddressSecret } from "./address-subject.ts";
+import type { Clock } from "../../clock.ts";
+import { reasonOf, UnreachableError } from "../../errors.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "../gatekeeper.ts";
+import { addressSubject, createAddressSecret } from "../address-subject.ts";
 import {
   connectRedis,
   REDIS_FORMAT,
   REDIS_KEYS,
   redisFailure,
   type RedisConnection,
-} from "./redis-connection.ts";
-import { RedisMeter } from "./redis-meter.ts";
-import { Verdicts, type Reachability } from "./verdicts.ts";
+} from "./connection.ts";
+import { RedisMeter } from "./meter.ts";
+import { Verdicts, type Reachability } from "../verdicts.ts";
 
 const CHECK_MS = 500;
 /** How long `close` tries to write what is counted while Redis does not answer. */
@@ -42,7 +42,7 @@ class RedisGatekeeper implements Gatekeeper, Reachability {
   readonly #verdicts: Verdicts;
   readonly #meter: RedisMeter;
   readonly #timer: NodeJS.Timeout;
-  #healthy = true;
+  #trouble: string | null = null;
   #version: string | null | undefined;
   #checking: Promise<void> | null = null;
 
@@ -57,7 +57,11 @@ class RedisGatekeeper implements Gatekeeper, Reachability {
   }
 
   get healthy(): boolean {
-    return this.#healthy;
+    return this.#trouble === null;
+  }
+
+  get trouble(): string | null {
+    return this.#trouble;
   }
 
   authenticate(key: string): MaybePromise<KeyVerdict> {
@@ -94,7 +98,7 @@ class RedisGatekeeper implements Gatekeeper, Reachability {
   }
 
   failed(error: unknown): void {
-    this.#healthy = false;
+    this.#trouble = reasonOf(error);
     this.#meter.answerHere();
     // A connection without replies may still deliver them late; a new one cannot.
     const { client } = this.#connection;
@@ -114,9 +118,9 @@ class RedisGatekeeper implements Gatekeeper, Reachability {
       const { client } = this.#connection;
       const [format, version] = await client.mget(REDIS_KEYS.format, REDIS_KEYS.version);
       if (format !== REDIS_FORMAT) throw new Error(`"${REDIS_KEYS.format}" is gone`);
-      if (version !== this.#version || !this.#healthy) this.#verdicts.invalidate();
+      if (version !== this.#version || this.#trouble !== null) this.#verdicts.invalidate();
       this.#version = version;
-      if (await this.#meter.flush()) this.#healthy = true;
+      if (await this.#meter.flush()) this.#trouble = null;
     } catch (error) {
       this.failed(error);
     }
