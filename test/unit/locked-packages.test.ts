@@ -1,0 +1,52 @@
+/** What `npm ci` installs, Node itself included, is in package-lock.json with a digest. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, realpathSync } from "node:fs";
+import { join, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const text = readFileSync(join(ROOT, "package-lock.json"), "utf8");
+const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+
+interface Locked {
+  readonly integrity?: string;
+  readonly optional?: boolean;
+  readonly os?: string;
+  readonly cpu?: string;
+  readonly hasInstallScript?: boolean;
+}
+const packages: [path: string, Locked][] = Object.entries(JSON.parse(text).packages);
+const dependencies = packages.filter(([path]) => path !== "");
+
+test("every package has a digest, and none says where it is fetched", () => {
+  expect(dependencies.length).toBeGreaterThan(100);
+  const without = dependencies.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? ""));
+  expect(without).toEqual([]);
+  expect(text).not.toContain('"resolved"');
+});
+
+test("no install script runs", () => {
+  const scripted = dependencies.filter(([, { hasInstallScript }]) => hasInstallScript);
+  const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ""));
+  const allowed = names.filter((name) => manifest.allowScripts[name] !== false);
+  expect(allowed).toEqual([]);
+});
+
+test("Node 24 comes as a locked package for each platform", () => {
+  const builds = Object.keys(manifest.optionalDependencies ?? {});
+  const platforms = builds.map((name) => {
+    const locked = dependencies.find(([path]) => path === `node_modules/${name}`)?.[1];
+    return [locked?.optional, locked?.os, locked?.cpu];
+  });
+  expect(platforms.toSorted()).toEqual([
+    [true, "darwin", "arm64"],
+    [true, "darwin", "x64"],
+    [true, "linux", "arm64"],
+    [true, "linux", "x64"],
+    [true, "win32", "x64"],
+  ]);
+  const installed = realpathSync(join(ROOT, "node_modules/.bin/node"));
+  const modules = realpathSync(join(ROOT, "node_modules"));
+  expect(builds).toContain(relative(modules, installed).split("/")[0]);
+  expect(execFileSync(installed, ["--version"], { encoding: "utf8" })).toMatch(/^v24\./);
+});
