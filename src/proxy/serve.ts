@@ -46,6 +46,12 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
  */
 const KEEP_YOUNG_SPACE = "--semi-space-growth-factor=1";
 
+/** TLS 1.2 with forward secrecy and authenticated encryption (AEAD); TLS 1.3 has nothing else. */
+const TLS = {
+  minVersion: "TLSv1.2",
+  ciphers: "ECDHE+AESGCM:ECDHE+CHACHA20",
+} as const;
+
 /** What a proxy serves, to whom, and where. */
 export interface ProxyOptions extends LiveSnapshotOptions {
   readonly gatekeeper: Gatekeeper;
@@ -142,7 +148,7 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
     server = createServer(settings);
   } else {
     try {
-      server = createTlsServer({ ...settings, ...tls });
+      server = createTlsServer({ ...settings, ...TLS, ...tls });
     } catch (cause) {
       const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
       throw new InputError(message, [], { cause });

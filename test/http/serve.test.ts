@@ -11,6 +11,7 @@ import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { call } from "./client.ts";
 import { eventually, publishSession, SESSION, TestClock } from "./fixture.ts";
+import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
 const PROGRAM = fileURLToPath(new URL("../../bin/chipboard.ts", import.meta.url));
@@ -185,6 +186,36 @@ describe("TLS", () => {
     expect(await end(serving)).toBe(0);
   });
 
+  testWith("openssl")("TLS 1.2 with forward secrecy and AEAD, or TLS 1.3", async () => {
+    const { cert, key } = await certificate();
+    const serving = await serve(["--tls-cert", cert, "--tls-key", key]);
+    const { host } = new URL(serving.url);
+    const handshake = async (offer: string): Promise<string> => {
+      const args = ["s_client", "-connect", host, "-brief", ...offer.split(" ")];
+      const client = promisify(execFile)("openssl", args);
+      client.child.stdin?.end();
+      const { stderr } = await client.catch((error: { stderr: string }) => error);
+      return /^Ciphersuite: (.*)$/m.exec(stderr)?.[1] ?? "refused";
+    };
+    const weak = "@SECLEVEL=0";
+    expect({
+      tls13: await handshake("-tls1_3"),
+      gcm: await handshake("-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256"),
+      chacha: await handshake("-tls1_2 -cipher ECDHE-RSA-CHACHA20-POLY1305"),
+      staticRsa: await handshake(`-tls1_2 -cipher kRSA:${weak}`),
+      cbc: await handshake(`-tls1_2 -cipher ALL:!AESGCM:!CHACHA20:!AESCCM:!ARIAGCM:${weak}`),
+      tls11: await handshake(`-tls1_1 -cipher ALL:${weak}`),
+    }).toEqual({
+      tls13: "TLS_AES_256_GCM_SHA384",
+      gcm: "ECDHE-RSA-AES128-GCM-SHA256",
+      chacha: "ECDHE-RSA-CHACHA20-POLY1305",
+      staticRsa: "refused",
+      cbc: "refused",
+      tls11: "refused",
+    });
+    expect(await end(serving)).toBe(0);
+  });
+
   test("files that are missing, or none, are usage errors that name the option", async () => {
     const { cert } = await certificate();
     const cases = [
@@ -272,7 +303,7 @@ function certificate(): Promise<{ cert: string; key: string }> {
   made ??= (async () => {
     const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
     const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-    const pair = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    const pair = ["-newkey", "rsa:2048", "-nodes"];
     const files = ["-keyout", key, "-out", cert, "-days", "36500"];
     await promisify(execFile)("openssl", ["req", "-x509", ...pair, ...files, ...subject]);
     return { cert, key };
