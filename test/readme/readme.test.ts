@@ -14,7 +14,7 @@ import { blocksOf, exitCodeOf, fileNameOf } from "./blocks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const blocks = blocksOf(await readFile(join(ROOT, "README.md"), "utf8"));
-/** Of the shell, from one block to the next. */
+/** Variables and functions of the shell, from one block to the next. */
 const VARIABLES = "variables.sh";
 
 let checkout: string;
@@ -42,6 +42,16 @@ test("it has files, commands and what they print", () => {
   }
 });
 
+test("npx runs what is installed and downloads nothing", async () => {
+  const pages = ["README.md", "CONTRIBUTING.md", "deploy/README.md", "deploy/publish.yml"];
+  const texts = await Promise.all(pages.map((page) => readFile(join(ROOT, page), "utf8")));
+  const words = [...texts.join("\n").matchAll(/^[^#\n]*\bnpx (\S+)/gm)].map(([, word]) => word);
+  const { devDependencies } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+  const installed = new Set(["--no-install", ...Object.keys(devDependencies)]);
+  expect(words.length).toBeGreaterThan(1);
+  expect(words.filter((word = "") => !installed.has(word))).toEqual([]);
+});
+
 describe("followed to the letter", () => {
   let printed = "";
   for (const [index, block] of blocks.entries()) {
@@ -66,14 +76,14 @@ describe("followed to the letter", () => {
 
 /** Runs a block and returns all that it printed; of a server, what it printed until it listened. */
 async function follow(commands: string, exitCode: number): Promise<string> {
-  const server = /npm start|npx chipboard serve$|npx chipboard serve /m.exec(commands)?.[0].trim();
+  const server = /npm start|^chipboard serve\b/m.exec(commands)?.[0].trim();
   if (server === undefined) {
     const ran = await ended(shell(commands));
     expect(ran.code, ran.printed).toBe(exitCode);
     return ran.printed;
   }
   for (const running of servers.splice(0)) await stop(running);
-  const child = shell(`exec ${server}`);
+  const child = shell(`${server}; exit`);
   servers.push(child);
   const printed = await printedUntil(child, "listening on");
   const key = /Pro: [^]*?(cbk_\w+)/.exec(printed)?.[1];
@@ -87,7 +97,7 @@ function shell(commands: string): ChildProcess {
     .replaceAll(":8080", `:${port}`)
     .replace("KEY=cbk_...", "KEY=$GIVEN")
     .replaceAll("curl -s", "curl -s --fail");
-  const script = `set -ea; . ./${VARIABLES}\n${lines}\nexport -p > ./${VARIABLES}`;
+  const script = `set -ea; . ./${VARIABLES}\n${lines}\n(export -p; declare -f) > ./${VARIABLES}`;
   return spawn("bash", ["-c", script], {
     cwd: checkout,
     detached: true,
