@@ -35,7 +35,13 @@ export interface Comparison {
   readonly index: {
     readonly old_level: Decimal | null;
     readonly new_level: Decimal | null;
-    /** Change of each contract's contribution in index points, largest first. */
+    /**
+     * What prices did to it, in index points: the older level's constituents and bases with the newer
+     * prices. The rest of the change is another base, a year later, and other constituents.
+     */
+    readonly price_points: number | null;
+    readonly base_points: number | null;
+    /** The contracts whose prices did it, largest first. */
     readonly movers: readonly { readonly id: string; readonly points: number }[];
   };
 }
@@ -65,11 +71,7 @@ export async function compareSnapshots(
     ),
     metadata: changedMetadata(oldSide.metadata, newSide.metadata),
     corrected: newCorrections(oldSide.corrections, newSide.corrections),
-    index: {
-      old_level: oldSide.index.level,
-      new_level: newSide.index.level,
-      movers: movers(oldSide.index, newSide.index),
-    },
+    index: movement(oldSide.index, newSide.index),
   };
 }
 
@@ -141,16 +143,29 @@ function newCorrections(
   return after.filter((item) => !known.has(JSON.stringify(item)));
 }
 
-function movers(before: StoredIndex, after: StoredIndex): Comparison["index"]["movers"] {
-  const points = new Map<string, number>();
-  for (const { id, contribution } of before.contributions) points.set(id, -Number(contribution));
-  for (const { id, contribution } of after.contributions) {
-    points.set(id, (points.get(id) ?? 0) + Number(contribution));
-  }
-  return [...points]
-    .map(([id, moved]) => ({ id, points: Math.round(moved * 1e4) / 1e4 }))
-    .filter(({ points: moved }) => moved !== 0)
-    .sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+function movement(before: StoredIndex, after: StoredIndex): Comparison["index"] {
+  const now = new Map(after.contributions.map(({ id, spot_usd }) => [id, Number(spot_usd)]));
+  const weight = 100 / before.contributions.length;
+  const moves = before.contributions.map(({ id, base_usd, spot_usd }) => {
+    const spot = Number(spot_usd);
+    return { id, points: (weight * ((now.get(id) ?? spot) - spot)) / Number(base_usd) };
+  });
+  const prices = moves.reduce((sum, { points }) => sum + points, 0);
+  const [from, to] = [before.level, after.level];
+  const isMoved = from !== null && to !== null;
+  return {
+    old_level: from,
+    new_level: to,
+    price_points: isMoved ? fourDecimals(prices) : null,
+    base_points: isMoved ? fourDecimals(Number(to) - Number(from) - prices) : null,
+    movers: moves
+      .map(({ id, points }) => ({ id, points: fourDecimals(points) }))
+      .filter(({ points }) => points !== 0)
+      .sort((a, b) => Math.abs(b.points) - Math.abs(a.points)),
+  };
 }
+
+/** Never −0. */
+const fourDecimals = (points: number): number => Math.round(points * 1e4) / 1e4 + 0;
 
 const micros = (usd: Decimal): number => parseMicros(usd, MAX_LEVEL_USD) ?? Number.NaN;

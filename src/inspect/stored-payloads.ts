@@ -34,7 +34,7 @@ const indexSchema = z.object({
   level: digits.nullable(),
   chg_24h_pct: digits.nullable(),
   chg_30d_pct: digits.nullable(),
-  contributions: z.array(z.object({ id: z.string(), contribution: digits })),
+  contributions: z.array(z.object({ id: z.string(), base_usd: digits, spot_usd: digits })),
 });
 /** The composite index of a snapshot, its numbers as digits. */
 export type StoredIndex = z.infer<typeof indexSchema>;

@@ -153,6 +153,11 @@ export function printComparison(
     ["contract", "points"],
     index.movers.map((item) => [item.id, item.points]),
   );
+  if (index.price_points !== null && index.base_points !== null && index.base_points !== 0) {
+    printLine(
+      `\nPrices moved the index by ${index.price_points} points, another base and other constituents by ${index.base_points}`,
+    );
+  }
 }
 
 /** `snapshots verify`, where nothing is damaged. */

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { mustPublish } from "../cli/market.ts";
+import { lines, mustPublish, quotesOf } from "../cli/market.ts";
 import { testService } from "../services/services.ts";
-import { desk, deskJson, NOW, RUNS, temporaryFolder } from "./desk.ts";
+import { CATALOG, desk, deskJson, NOW, RUNS, temporaryFolder } from "./desk.ts";
 import { publishedFolders, REVISION } from "./published-folder.ts";
 
 const published = publishedFolders();
@@ -102,6 +102,8 @@ test("diff: added, removed, repriced, metadata, index and who moved it", async (
     index: {
       old_level: 100,
       new_level: 105.1515,
+      price_points: 5.1515,
+      base_points: 0,
       movers: [
         { id: "a", points: 6.6667 },
         { id: "b", points: -1.5152 },
@@ -114,6 +116,30 @@ test("diff: added, removed, repriced, metadata, index and who moved it", async (
   expect(back.out).toMatch(/\nRepriced\n.*\na +12 +10 +-16\.67\nb +10\.5 +11 +4\.76\n/);
   const same = await desk("diff head head", folder);
   expect(same.out.split("\n")).toHaveLength(5);
+});
+
+test("diff: what did not move moved no index, though its base and its weight did", async () => {
+  const folder = temporaryFolder();
+  const closes = (...rows: string[]) => lines("id,date,close_usd", ...rows);
+  const store = new FolderStore(folder);
+  // a's base goes from 10 to 8, d becomes a constituent: neither has another price.
+  const year = ["a,2025-11-19,10", "a,2025-11-20,8", "b,2025-11-19,10", "d,2025-11-20,5"];
+  const sparse = { minCoverageMicros: 0, closes: closes(...year) };
+  const quotes = quotesOf({ a: 12, b: 10, d: 5 });
+  await mustPublish(store, { ...sparse, session: "2026-11-20T00Z", catalog: CATALOG, quotes });
+  const moved = quotesOf({ a: 12, b: 11, d: 5 });
+  await mustPublish(store, { ...sparse, session: "2026-11-21T00Z", quotes: moved });
+  const { index } = await deskJson("diff head~1 head", folder);
+  expect(index).toEqual({
+    old_level: 110,
+    new_level: 120,
+    // Before: a 12/10, b 10/10. After: a 12/8, b 11/10, d 5/5; with the prices of before, 105.
+    price_points: 5,
+    base_points: 5,
+    movers: [{ id: "b", points: 5 }],
+  });
+  const said = await desk("diff head~1 head", folder);
+  expect(said.out).toMatch(/Moved the index most\ncontract +points\nb +5\n\nPrices moved .* by 5 /);
 });
 
 test("verify: whole, damaged, with --json and --all", async () => {
