@@ -1,7 +1,7 @@
 /** What a cell may hold: how it is read, and how the expectation is put into words. */
 import { BASES, type Basis } from "../market/level-series.ts";
 import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
-import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
+import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import type { Complaints } from "./complaints.ts";
 import type { TableShape, Where } from "./table.ts";
 import { detached } from "./text.ts";
@@ -38,13 +38,13 @@ export const basisField: Field<Basis | "withdrawn"> = {
 
 /** A calendar day, `YYYY-MM-DD`. */
 export const dateField: Field<Day> = {
-  expected: "a date such as 2026-11-21",
+  expected: `a date such as 2026-11-21, from ${FIRST_DATE} on`,
   parse: memoized((text) => parseDate(text) ?? undefined),
 };
 
 /** A session, as its key or as its instant. */
 export const sessionField: Field<Session> = {
-  expected: "a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z",
+  expected: `a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z, from ${FIRST_DATE} on`,
   parse: memoized((text) => parseSession(text) ?? undefined),
 };
 

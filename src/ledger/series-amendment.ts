@@ -43,7 +43,10 @@ export class SeriesAmendment {
   readonly #builder: LevelSeriesBuilder;
   #next = 0;
   /** The level kept last, and the row that gave it; null where it was there before. */
-  #last: { asOf: Day; place: number | null } = { asOf: 0, place: null };
+  #last: { asOf: Day; place: number | null } = {
+    asOf: Number.NEGATIVE_INFINITY,
+    place: null,
+  };
 
   constructor(
     id: string,

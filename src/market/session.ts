@@ -46,11 +46,14 @@ export function dateText(day: Day): string {
   return text;
 }
 
-/** Reads `YYYY-MM-DD`; null where it is no date of the years 1970 to 9999. */
+/** Histories of prices begin with this day; an earlier one is a slip. */
+export const FIRST_DATE = "1900-01-01";
+
+/** Reads `YYYY-MM-DD`; null where it is no date from FIRST_DATE to 9999-12-31. */
 export function parseDate(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const ms = Date.parse(`${text}T00:00:00.000Z`);
-  if (Number.isNaN(ms) || ms < 0) return null;
+  if (Number.isNaN(ms) || text < FIRST_DATE) return null;
   // Date.parse accepts 2026-02-30 in some engines; only a round trip proves the day exists.
   return dateText(ms / DAY_MS) === text ? ms / DAY_MS : null;
 }
@@ -74,4 +77,4 @@ export function yearsBefore(day: Day, years: number): Day {
 
 /** The session one calendar year earlier, at the same hour. */
 export const sessionYearBefore = (session: Session): Session =>
-  yearsBefore(dayOf(session), 1) * SESSIONS_PER_DAY + (session % SESSIONS_PER_DAY);
+  session + (yearsBefore(dayOf(session), 1) - dayOf(session)) * SESSIONS_PER_DAY;

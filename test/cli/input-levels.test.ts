@@ -111,7 +111,7 @@ describe("sessions and dates", () => {
     async (text) => {
       const quotes = lines("id,spot_usd,session_utc", `a,5,${text}`);
       expect((await complaints({ ...SPARSE, quotes }))[1]).toBe(
-        `quotes.csv:2 session_utc "${text}": expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z`,
+        `quotes.csv:2 session_utc "${text}": expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z, from 1900-01-01 on`,
       );
     },
   );
@@ -125,7 +125,7 @@ describe("sessions and dates", () => {
     expect((await complaints(run)).slice(1)).toEqual([
       'quotes.csv:2 session_utc "2026-11-21T12Z": expected a session not later than the one published, 2026-11-21T00Z',
       'closes.csv:3 date "2026-11-21": expected a date whose 12:00 session is not later than the one published, 2026-11-21T00Z',
-      'closes.csv:4 date "2026-02-30": expected a date such as 2026-11-21',
+      'closes.csv:4 date "2026-02-30": expected a date such as 2026-11-21, from 1900-01-01 on',
     ]);
     const noon = {
       ...run,
@@ -133,6 +133,27 @@ describe("sessions and dates", () => {
       closes: lines("id,date,close_usd", "a,2026-11-21,5"),
     };
     await mustPublish(new MemoryStore(), noon);
+  });
+
+  test("dates from 1900-01-01 on, before 1970 too", async () => {
+    const store = new MemoryStore();
+    const closes = lines("id,date,close_usd", "a,1900-01-01,5", "a,1969-12-31,6", "a,1970-01-01,7");
+    await mustPublish(store, { ...SPARSE, session: "1970-01-01T12Z", closes });
+    expect((await headJson(store, "pro/contracts/a.json")).history).toEqual([
+      { date: "1969-12-31", close_usd: 6 },
+      { date: "1970-01-01", close_usd: 7 },
+    ]);
+    // A revision reads the months before 1970 back.
+    const more = lines("id,date,close_usd", "a,1968-12-31,4");
+    await mustPublish(store, { ...SPARSE, session: "1970-01-02T00Z", closes: more, revise: "x" });
+    expect((await headJson(store, "pro/contracts/a.json")).history.slice(0, 2)).toEqual([
+      { date: "1968-12-31", close_usd: 4 },
+      { date: "1969-12-31", close_usd: 6 },
+    ]);
+    const early = lines("id,date,close_usd", "a,1899-12-31,5");
+    expect((await complaints({ ...SPARSE, closes: early }))[1]).toBe(
+      'closes.csv:2 date "1899-12-31": expected a date such as 2026-11-21, from 1900-01-01 on',
+    );
   });
 
   test("as_of: never later than the session, never before the previous level's", async () => {

@@ -18,8 +18,10 @@ import {
 
 /** 9999-12-31. */
 const LAST_DAY = 2_932_896;
-const days = fc.integer({ min: 0, max: LAST_DAY });
-const sessions = fc.integer({ min: 0, max: LAST_DAY * 2 + 1 });
+/** 1900-01-01. */
+const FIRST_DAY = -25_567;
+const days = fc.integer({ min: FIRST_DAY, max: LAST_DAY });
+const sessions = fc.integer({ min: FIRST_DAY * 2, max: LAST_DAY * 2 + 1 });
 
 const dayNamed = (text: string): Day => parseDate(text) as Day;
 const sessionNamed = (text: string): Session => parseSession(text) as Session;
@@ -59,7 +61,7 @@ describe("sessions", () => {
     "2026-11-21T00Z\n",
     "2026-02-29T00Z",
     "2026-13-01T00Z",
-    "1969-12-31T12Z",
+    "1899-12-31T12Z",
     "",
   ])("%j is none", (text) => expect(parseSession(text)).toBeNull());
 });
@@ -70,7 +72,7 @@ describe("dates", () => {
   });
 
   test.prop([
-    fc.integer({ min: 1970, max: 2400 }),
+    fc.integer({ min: 1900, max: 2400 }),
     fc.integer({ min: 1, max: 14 }),
     fc.integer({ min: 0, max: 33 }),
   ])("are those of the calendar and no others", (year, month, day) => {
@@ -116,6 +118,8 @@ describe("years before", () => {
     ["2024-02-29T00Z", "2023-02-28T00Z"],
     ["2024-03-01T00Z", "2023-03-01T00Z"],
     ["2026-11-21T12Z", "2025-11-21T12Z"],
+    ["1950-06-01T12Z", "1949-06-01T12Z"],
+    ["1970-06-01T12Z", "1969-06-01T12Z"],
   ])("session %s goes back to %s", (text, expected) =>
     expect(sessionKey(sessionYearBefore(sessionNamed(text)))).toBe(expected),
   );
