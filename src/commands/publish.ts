@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { InputError } from "../errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
+import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../feed/text.ts";
 import { MAX_CARRY_DAYS } from "../market/contract.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, sessionAt, type Session } from "../market/session.ts";
@@ -31,6 +32,12 @@ interface PublishOptions extends StoreOptions, PublishingKeyOptions, JsonOption 
   readonly acceptMoves?: true;
   readonly allowSparse?: true;
 }
+
+const INPUT_HELP = `
+Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. Each holds at most
+${MAX_INPUT_MEGABYTES} MB, unpacked, and at most ${MAX_ROW_CHARACTERS} characters a row (a record of CSV, a line of
+NDJSON, an item of JSON). An address must answer with 200 within 60 seconds, say where its
+body ends (content-length or chunked coding) and may redirect within its own origin only.`;
 
 /** `publish`: make a session's snapshot out of feeds and put it at the head. */
 export function publishCommand(): Command {
@@ -97,6 +104,7 @@ export function publishCommand(): Command {
         "publish --quotes - --session 2026-11-21T00Z --dry-run < quotes.ndjson",
       ),
     )
+    .addHelpText("after", INPUT_HELP)
     .action(publishFromOptions);
 }
 

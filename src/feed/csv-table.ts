@@ -3,8 +3,7 @@ import { CsvError, parse, type Parser } from "csv-parse";
 import type { Complaints } from "./complaints.ts";
 import { quoted } from "./complaints.ts";
 import type { TableInput, TableShape } from "./table.ts";
-
-const MAX_RECORD_CHARACTERS = 1_000_000;
+import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
 
 /**
  * A stretch of text that is read without the parser holds no more, so no row in it can be too long:
@@ -131,7 +130,7 @@ class QuotedText {
       record_delimiter: ["\r\n", "\n"],
       relax_column_count: true,
       skip_empty_lines: true,
-      max_record_size: MAX_RECORD_CHARACTERS,
+      max_record_size: MAX_ROW_CHARACTERS,
       on_record: (record: string[], context) => {
         this.#returnsInCells += occurrences(record, "\r");
         const newlines = occurrences(record, "\n");
@@ -198,6 +197,10 @@ function headerPositions(
     complaints.at(where, other);
     return null;
   }
+  if (!header.some((name) => shape.columns.includes(name))) {
+    complaints.at(where, `no known column, expected ${shape.columns.join(", ")}`);
+    return null;
+  }
   header.forEach((name, at) => {
     if (!shape.columns.includes(name)) {
       complaints.at(where, `unknown column ${quoted(name)}, expected ${shape.columns.join(", ")}`);
@@ -215,8 +218,8 @@ function headerPositions(
 /** What to say of a first line that is no header with commas; null where it may be one. */
 function otherForm([first = "", ...more]: readonly string[]): string | null {
   const expected = "expected a header of columns with commas between them";
-  if (/^\s*</.test(first)) return `${quoted(first)} looks like a web page, ${expected}`;
-  if (/^\s*[[{]/.test(first)) return `${quoted(first)} looks like JSON, ${expected}`;
+  if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
+  if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;
   if (more.length > 0) return null;
   if (first.includes(";")) return `columns with semicolons between them, ${expected}`;
   return first.includes("\t") ? `columns with tabs between them, ${expected}` : null;
@@ -239,13 +242,13 @@ function explanation(error: CsvError): string {
     case "CSV_QUOTE_NOT_CLOSED":
       return "a quoted field is not closed";
     case "CSV_MAX_RECORD_SIZE":
-      return `a row of more than ${MAX_RECORD_CHARACTERS} characters`;
+      return ROW_TOO_LONG;
     // In words of our own: the parser's quote the whole field.
     case "INVALID_OPENING_QUOTE":
       return "not CSV as RFC 4180 has it: a quotation mark within a field that none begins";
     case "CSV_INVALID_CLOSING_QUOTE":
       return "not CSV as RFC 4180 has it: text after the closing quotation mark of a field";
     default:
-      return `not CSV as RFC 4180 has it: ${error.message}`;
+      return `not CSV as RFC 4180 has it (${error.code})`;
   }
 }

@@ -3,19 +3,15 @@ import type { Micros } from "../market/decimal.ts";
 import type { Session } from "../market/session.ts";
 import type { Complaints } from "./complaints.ts";
 import { GivenLevelsBuilder } from "./given-levels-builder.ts";
-import {
-  GIVEN_KINDS,
-  type GivenExtras,
-  type GivenKind,
-  type GivenLevels,
-  type Origin,
-} from "./given-levels.ts";
+import { type GivenExtras, type GivenKind, type GivenLevels, type Origin } from "./given-levels.ts";
 import { SessionTemplate } from "./session-column.ts";
 import { detached } from "./text.ts";
 
 /** What quotes and closes name, by contract id. Ids are not checked against a catalog yet. */
 export interface GivenTable {
   readonly byContract: ReadonlyMap<string, GivenLevels>;
+  /** Where each contract was named first, for messages, in the order they were read. */
+  readonly firstRows: ReadonlyMap<string, string>;
   /** How many rows files of each kind had. */
   readonly rows: Readonly<Record<GivenKind, number>>;
 }
@@ -24,6 +20,7 @@ export interface GivenTable {
 export class GivenTableBuilder {
   readonly #sessions = new SessionTemplate();
   readonly #byContract = new Map<string, GivenLevelsBuilder>();
+  readonly #firstRows = new Map<string, string>();
   readonly #rows = { quotes: 0, closes: 0 };
 
   /** `usd` null takes a level back; `position` is the row's in the file of its origin. */
@@ -38,6 +35,7 @@ export class GivenTableBuilder {
     let levels = this.#byContract.get(id);
     if (levels === undefined) {
       this.#byContract.set(detached(id), (levels = new GivenLevelsBuilder(this.#sessions)));
+      this.#firstRows.set(detached(id), origin.where(position));
     }
     levels.push(session, usd, extras, origin, position);
     this.#rows[origin.kind] += 1;
@@ -50,24 +48,20 @@ export class GivenTableBuilder {
       byContract.set(id, levels.build());
       this.#byContract.delete(id);
     }
-    return { byContract, rows: this.#rows };
+    return { byContract, firstRows: this.#firstRows, rows: this.#rows };
   }
 }
 
-/** Complains of every row whose contract `isKnown` does not know. */
+/** Complains once of each contract that `isKnown` does not know, at its first row. */
 export function requireKnownContracts(
   table: GivenTable,
   isKnown: (id: string) => boolean,
   complaints: Complaints,
 ): void {
-  for (const kind of GIVEN_KINDS) {
-    for (const [id, levels] of table.byContract) {
-      if (isKnown(id)) continue;
-      for (const { from, to } of levels.placesOf(kind)) {
-        for (let place = from; place < to; place += 1) {
-          complaints.cell(levels.where(place), "id", id, "a contract of the catalog");
-        }
-      }
-    }
+  for (const [id, where] of table.firstRows) {
+    if (isKnown(id)) continue;
+    const rows = table.byContract.get(id)?.length ?? 0;
+    const more = rows === 1 ? "" : `; ${rows} rows name it`;
+    complaints.cell(where, "id", id, `a contract of the catalog${more}`);
   }
 }

@@ -1,6 +1,7 @@
 /** JSON (an array of objects) and NDJSON (an object a line). */
 import { quoted } from "./complaints.ts";
 import type { TableInput } from "./table.ts";
+import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
 
 /** A number keeps the digits it was written with: parsing them as floating point would guess. */
 class NumberText {
@@ -14,41 +15,122 @@ class NumberText {
   }
 }
 
-/** Reads an array of objects, whole; rows have their index as position, from 0. */
+/** Reads an array of objects as it comes; rows have their index as position, from 0. */
 export async function readJson(input: TableInput): Promise<void> {
-  const { source, complaints } = input;
-  let text = "";
-  for await (const chunk of input.chunks) text += chunk;
-  const value = parseExactly(text);
-  if (value instanceof Error) {
-    complaints.at(source, value.message);
-  } else if (!Array.isArray(value)) {
-    complaints.at(source, "expected an array of objects");
-  } else {
-    value.forEach((item: unknown, index) => takeObject(input, item, index));
+  const items = new ArrayItems(input);
+  for await (const chunk of input.chunks) {
+    if (!items.read(chunk)) return;
+  }
+  items.end();
+}
+
+const SPACE = /^[ \t\n\r]*$/;
+
+/** Cuts the text of an array into its items and takes each; of the text no more than one is held. */
+class ArrayItems {
+  readonly #input: TableInput;
+  #place: "before" | "within" | "after" = "before";
+  /** Arrays and objects open within the item. */
+  #depth = 0;
+  #isQuoted = false;
+  #isEscaped = false;
+  /** The item so far, from chunks before. */
+  #item = "";
+  #index = 0;
+
+  constructor(input: TableInput) {
+    this.#input = input;
+  }
+
+  /** False where the text is no such array; it is complained of. */
+  read(chunk: string): boolean {
+    const { source, complaints } = this.#input;
+    let from = 0;
+    if (this.#place === "before") {
+      const start = /[^ \t\n\r]/.exec(chunk);
+      if (start === null) return true;
+      if (start[0] !== "[") {
+        complaints.at(source, "expected an array of objects");
+        return false;
+      }
+      this.#place = "within";
+      from = start.index + 1;
+    }
+    while (this.#place === "within") {
+      const end = this.#endOfItem(chunk, from);
+      this.#item += chunk.slice(from, end);
+      if (this.#item.length > MAX_ROW_CHARACTERS) {
+        complaints.at(this.#input.where(this.#index), ROW_TOO_LONG);
+        return false;
+      }
+      if (end === chunk.length) return true;
+      if (!this.#take(chunk[end] === "]")) return false;
+      from = end + 1;
+    }
+    if (SPACE.test(chunk.slice(from))) return true;
+    complaints.at(source, "not JSON: text after the array");
+    return false;
+  }
+
+  end(): void {
+    if (this.#place === "after") return;
+    this.#input.complaints.at(this.#input.source, "not JSON: ends before the array is closed");
+  }
+
+  /** Where the comma or the bracket behind the item stands; the chunk's length where it goes on. */
+  #endOfItem(chunk: string, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const character = chunk[at];
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (character === '"') this.#isQuoted = !this.#isQuoted;
+      else if (this.#isQuoted) this.#isEscaped = character === "\\";
+      else if (character === "{" || character === "[") this.#depth += 1;
+      else if (this.#depth <= 0 && (character === "," || character === "]")) return at;
+      else if (character === "}" || character === "]") this.#depth -= 1;
+    }
+    return chunk.length;
+  }
+
+  /** False where the item is no JSON: what follows could be anything. */
+  #take(isLast: boolean): boolean {
+    const [text, index] = [this.#item, this.#index];
+    this.#item = "";
+    this.#index += 1;
+    if (isLast) this.#place = "after";
+    if (isLast && index === 0 && SPACE.test(text)) return true;
+    return takeText(this.#input, text, index);
   }
 }
 
 /** Reads an object a line as it comes; rows have their line as position, from 1. Empty ones count. */
 export async function readNdjson(input: TableInput): Promise<void> {
-  let line = 0;
+  let line = 1;
   let rest = "";
-  const takeLine = (text: string): void => {
-    line += 1;
-    if (text.trim() === "") return;
-    const value = parseExactly(text);
-    if (value instanceof Error) {
-      input.complaints.at(input.where(line), value.message);
-    } else {
-      takeObject(input, value, line);
-    }
-  };
   for await (const chunk of input.chunks) {
-    const pieces = (rest + chunk).split("\n");
+    const pieces = chunk.split("\n");
+    pieces[0] = rest + (pieces[0] as string);
     rest = pieces.pop() as string;
-    pieces.forEach(takeLine);
+    for (const text of pieces) takeLine(input, text, line++);
+    // Not kept until it ends, if ever.
+    if (rest.length > MAX_ROW_CHARACTERS) break;
   }
-  if (rest !== "") takeLine(rest);
+  takeLine(input, rest, line);
+}
+
+function takeLine(input: TableInput, text: string, line: number): void {
+  if (text.length > MAX_ROW_CHARACTERS) input.complaints.at(input.where(line), ROW_TOO_LONG);
+  else if (text.trim() !== "") takeText(input, text, line);
+}
+
+/** Takes the row that the text is. False where it is no JSON; it is complained of. */
+function takeText(input: TableInput, text: string, position: number): boolean {
+  const value = parseExactly(text);
+  if (value instanceof Error) {
+    input.complaints.at(input.where(position), value.message);
+    return false;
+  }
+  takeObject(input, value, position);
+  return true;
 }
 
 /** The value, or an Error that says why there is none. */
@@ -58,12 +140,18 @@ function parseExactly(text: string): unknown {
       typeof value === "number" ? new NumberText(context?.source ?? String(value)) : value,
     );
   } catch (error) {
-    if (error instanceof SyntaxError) return new Error(`not JSON: ${error.message}`);
+    if (error instanceof SyntaxError) return new Error(`not JSON: ${reasonOf(error)}`);
     // Reading goes as deep as the values nest, and the stack ends somewhere.
     if (error instanceof RangeError) return new Error("nests too deep, expected objects of text");
     throw error;
   }
 }
+
+/** V8's reason, but for the ones that quote the text: it may be nothing that was meant to be shown. */
+const reasonOf = ({ message }: SyntaxError): string =>
+  message.endsWith("is not valid JSON")
+    ? "an unexpected character"
+    : message.replace(/ \(line .*$/, "");
 
 function takeObject(input: TableInput, value: unknown, position: number): void {
   const { shape, complaints, where } = input;
@@ -78,7 +166,12 @@ function takeObject(input: TableInput, value: unknown, position: number): void {
   }
   const before = complaints.count;
   const fields = value as Record<string, unknown>;
-  for (const name of Object.keys(fields)) {
+  const names = Object.keys(fields);
+  if (names.length > 0 && !names.some((name) => shape.columns.includes(name))) {
+    complaints.at(where(position), `no known field, expected ${shape.columns.join(", ")}`);
+    return;
+  }
+  for (const name of names) {
     if (shape.columns.includes(name)) continue;
     complaints.at(
       where(position),

@@ -1,23 +1,21 @@
 /** Where input comes from: a file, standard input (`-`), an http(s) address. */
 import { createReadStream } from "node:fs";
-import { Readable } from "node:stream";
-import { redactedUrl } from "../redact.ts";
-import { InputError } from "../errors.ts";
+import type { Readable } from "node:stream";
+import { errorCode, InputError } from "../errors.ts";
+import { download } from "./download.ts";
 
 /** The formats of input. `ndjson`: an object a line. */
 export type Format = "csv" | "json" | "ndjson";
 
 /** Input, opened once a run. */
 export interface Source {
-  /** For messages; without user and password. */
+  /** For messages; of an address without user, password and query. */
   readonly name: string;
   /** Null where only the content can tell. */
   readonly format: Format | null;
   /** The bytes, in chunks. Throws InputError, when they are taken, where it cannot be read. */
   open(): AsyncIterable<Uint8Array>;
 }
-
-const FETCH_TIMEOUT_MS = 60_000;
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   csv: "csv",
@@ -38,7 +36,8 @@ export function sourceOf(location: string): Source {
   }
   if (/^https?:\/\//i.test(location) && URL.canParse(location)) return addressSource(location);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
-    throw new InputError(`${redactedUrl(location)}: expected a file, - or an http(s) address`);
+    const shown = location.replace(/^([^:]+:\/\/).*@/s, "$1***@").replace(/[?#].*$/s, "");
+    throw new InputError(`${shown}: expected a file, - or an http(s) address`);
   }
   return {
     name: location,
@@ -53,9 +52,21 @@ function addressSource(location: string): Source {
   const user = `${plain(url.username)}:${plain(url.password)}`;
   const headers =
     user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
-  [url.username, url.password] = ["", ""];
-  const name = user === ":" ? location : url.href;
-  return { name, format: formatOf(name), open: () => download(name, headers) };
+  [url.username, url.password, url.hash] = ["", "", ""];
+  const name = `${url.origin}${url.pathname}`;
+  return {
+    name,
+    format: formatOf(url.pathname),
+    async *open() {
+      let bytes: Readable;
+      try {
+        bytes = await download(url, headers);
+      } catch (cause) {
+        throw new InputError(`Cannot fetch ${name}: ${reasonOf(cause)}`, [], { cause });
+      }
+      yield* named(name, bytes);
+    },
+  };
 }
 
 /** A part of an address without percent-encoding; as it is where a `%` encodes nothing. */
@@ -68,7 +79,7 @@ function plain(part: string): string {
 }
 
 function formatOf(location: string): Format | null {
-  const extension = /\.([a-z]+)(?:[?#].*)?$/i.exec(location)?.[1]?.toLowerCase();
+  const extension = /\.([a-z]+)$/i.exec(location)?.[1]?.toLowerCase();
   return (extension !== undefined && FORMAT_OF_EXTENSION[extension]) || null;
 }
 
@@ -80,28 +91,21 @@ async function* named(name: string, stream: Readable): AsyncIterable<Uint8Array>
   }
 }
 
-async function* download(
-  address: string,
-  headers: Readonly<Record<string, string>>,
-): AsyncIterable<Uint8Array> {
-  let response: Response;
-  try {
-    response = await fetch(address, { headers, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-  } catch (cause) {
-    throw new InputError(`Cannot fetch ${address}: ${reasonOf(cause)}`, [], { cause });
-  }
-  if (!response.ok || response.body === null) {
-    throw new InputError(`Cannot fetch ${address}: the server answered ${response.status}`);
-  }
-  yield* named(address, Readable.fromWeb(response.body));
-}
-
 function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  const code = "code" in cause ? cause.code : undefined;
-  if (code === "ENOENT") return "no such file";
-  if (code === "EACCES") return "permission denied";
-  if (code === "EISDIR") return "it is a folder";
-  const inner = cause.cause;
-  return (inner instanceof Error && inner.message !== "" ? inner.message : cause.message).trim();
+  switch (errorCode(cause)) {
+    case "ENOENT":
+      return "no such file";
+    case "EACCES":
+      return "permission denied";
+    case "EISDIR":
+      return "it is a folder";
+    case "ABORT_ERR":
+      return "no answer within 60 seconds";
+    case "ECONNRESET":
+      return "the connection ended before the whole answer was there";
+    case "Z_BUF_ERROR":
+      return "the gzip data ends early";
+    default:
+      return cause instanceof Error ? cause.message.trim() : String(cause);
+  }
 }

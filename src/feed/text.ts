@@ -1,42 +1,77 @@
-/** Bytes to text: UTF-8 without a byte order mark, or a complaint that says what it is instead. */
+/** Bytes to text: UTF-8, or a complaint that says what the file is instead. */
 import type { Complaints } from "./complaints.ts";
 import type { Source } from "./source.ts";
 
+/** So much an input may hold, unpacked: more rows than fit into memory are refused, not tried. */
+export const MAX_INPUT_MEGABYTES = 256;
+
+/** And so much a row of it: a record of CSV, a line of NDJSON, an item of JSON. */
+export const MAX_ROW_CHARACTERS = 1_000_000;
+
+/** What is said of a longer one. */
+export const ROW_TOO_LONG = `a row of more than ${MAX_ROW_CHARACTERS} characters`;
+
 const NEWLINE = 10;
 
-const MARKS: readonly { readonly bytes: readonly number[]; readonly name: string }[] = [
-  { bytes: [0xef, 0xbb, 0xbf], name: "a UTF-8 byte order mark" },
-  { bytes: [0xff, 0xfe], name: "a UTF-16 byte order mark" },
-  { bytes: [0xfe, 0xff], name: "a UTF-16 byte order mark" },
+/** How files begin that are easily taken for a table, and the way on. */
+const SIGNATURES: readonly { readonly bytes: Buffer; readonly finding: string }[] = [
+  {
+    bytes: Buffer.from([0xff, 0xfe]),
+    finding: "starts with a UTF-16 byte order mark, expected UTF-8",
+  },
+  {
+    bytes: Buffer.from([0xfe, 0xff]),
+    finding: "starts with a UTF-16 byte order mark, expected UTF-8",
+  },
+  {
+    bytes: Buffer.from("PK\x03\x04"),
+    finding: "a workbook or another ZIP file, expected text; in Excel save it as CSV UTF-8",
+  },
+  {
+    bytes: Buffer.from([0xd0, 0xcf, 0x11, 0xe0]),
+    finding: "an old Excel workbook, expected text; in Excel save it as CSV UTF-8",
+  },
+  {
+    bytes: Buffer.from([0x1f, 0x8b]),
+    finding: "a gzip file, expected text; unpack it with gunzip",
+  },
+  {
+    bytes: Buffer.from("SQLite format 3\0"),
+    finding: "an SQLite database, expected text; export the table with sqlite3 -csv -header",
+  },
 ];
+const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(({ bytes }) => bytes.length));
 
 /**
- * The source's text in chunks. At the first bytes that are not UTF-8 it complains, with the line,
- * and ends.
+ * The source's text in chunks, without a byte order mark. At the first bytes that are not UTF-8 it
+ * complains, with the line, and ends.
  */
 export async function* readText(source: Source, complaints: Complaints): AsyncIterable<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
-  let started = false;
-  for await (const bytes of source.open()) {
-    if (bytes.length === 0) continue;
-    const mark = started ? undefined : MARKS.find(({ bytes: mark }) => startsWith(bytes, mark));
-    started = true;
-    if (mark !== undefined) {
-      complaints.at(`${source.name}:1`, `starts with ${mark.name}, expected UTF-8 without one`);
-      return;
+  let sizeBytes = 0;
+  for await (const bytes of withLongStart(source.open())) {
+    if (sizeBytes === 0) {
+      const found = SIGNATURES.find((signature) => startsWith(bytes, signature.bytes));
+      if (found !== undefined) return complaints.at(`${source.name}:1`, found.finding);
+    }
+    sizeBytes += bytes.length;
+    if (sizeBytes > MAX_INPUT_MEGABYTES * 1_000_000) {
+      const finding = `more than ${MAX_INPUT_MEGABYTES} MB, expected at most that; split it`;
+      return complaints.at(source.name, finding);
     }
     const nul = bytes.indexOf(0);
     if (nul >= 0) {
       const at = line + newlines(bytes.subarray(0, nul));
-      complaints.at(`${source.name}:${at}`, "a NUL byte, expected UTF-8 text (is it UTF-16?)");
-      return;
+      return complaints.at(
+        `${source.name}:${at}`,
+        "a NUL byte, expected UTF-8 text (is it UTF-16?)",
+      );
     }
     try {
       yield decoder.decode(bytes, { stream: true });
     } catch {
-      complaints.at(`${source.name}:${line + validLines(bytes)}`, "not UTF-8");
-      return;
+      return complaints.at(`${source.name}:${line + validLines(bytes)}`, "not UTF-8");
     }
     line += newlines(bytes);
   }
@@ -45,6 +80,22 @@ export async function* readText(source: Source, complaints: Complaints): AsyncIt
   } catch {
     complaints.at(`${source.name}:${line}`, "ends within a character, expected UTF-8");
   }
+}
+
+/** The same bytes, the first chunk long enough to tell what the file is. */
+async function* withLongStart(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  let start: Uint8Array | null = new Uint8Array(0);
+  for await (const chunk of chunks) {
+    if (start === null) {
+      yield chunk;
+      continue;
+    }
+    start = Buffer.concat([start, chunk]);
+    if (start.length < SIGNATURE_BYTES) continue;
+    yield start;
+    start = null;
+  }
+  if (start !== null && start.length > 0) yield start;
 }
 
 /**
@@ -81,8 +132,8 @@ async function* resumed(
   }
 }
 
-const startsWith = (bytes: Uint8Array, mark: readonly number[]): boolean =>
-  mark.every((byte, at) => bytes[at] === byte);
+const startsWith = (bytes: Uint8Array, signature: Uint8Array): boolean =>
+  signature.every((byte, at) => bytes[at] === byte);
 
 function newlines(bytes: Uint8Array): number {
   let count = 0;

@@ -17,7 +17,7 @@ test.each([3_000, 10_000, 100_000])(
   async (depth) => {
     const deep = "[".repeat(depth) + "]".repeat(depth);
     const finding = "nests too deep, expected objects of text";
-    expect(await complaints({ quotes: deep })).toEqual([`quotes.json: ${finding}`]);
+    expect(await complaints({ quotes: deep })).toEqual([`quotes.json[0]: ${finding}`]);
     const rows = `{"id":"b","spot_usd":1}\n{"id":"a","spot_usd":${deep}}\n`;
     expect(await complaints({ quotes: rows })).toEqual([`quotes.ndjson:2: ${finding}`]);
   },
@@ -50,6 +50,21 @@ test("a complaint is no longer than can be read, whatever it is about", async ()
 test("a quotation mark that nobody closes is told with the line where its row begins", async () => {
   const quotes = 'id,spot_usd,source\r\na,1,x\r\nb,1,"two\r\nthree\r\nfour\r\n';
   expect(await complaints({ quotes })).toEqual(["quotes.csv:3: a quoted field is not closed"]);
+});
+
+test("a row of 40 MB without an end is refused by its place", async () => {
+  const huge = "x".repeat(40_000_000);
+  const tooLong = "a row of more than 1000000 characters";
+  const row = `{"id":"a","spot_usd":1,"source":"${huge}"}`;
+  expect(await complaints({ quotes: `{"id":"b","spot_usd":1}\n${row}\n` })).toEqual([
+    `quotes.ndjson:2: ${tooLong}`,
+  ]);
+  expect(await complaints({ quotes: `[{"id":"b","spot_usd":1},${row}]` })).toEqual([
+    `quotes.json[1]: ${tooLong}`,
+  ]);
+  expect(await complaints({ quotes: `id,spot_usd,source\nb,1,x\na,1,${huge}\n` })).toEqual([
+    `quotes.csv:3: ${tooLong}`,
+  ]);
 });
 
 test.each(["\uffff", "\ufffe", "\u0085", "\\ud800"])(

@@ -5,6 +5,9 @@ import { CATALOG, complaints, SPARSE } from "./complaints.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish } from "./market.ts";
 
+const dayBefore = (days: number): string =>
+  new Date(Date.UTC(2026, 10, 20) - days * 86_400_000).toISOString().slice(0, 10);
+
 describe("columns and ids", () => {
   test("unknown columns and fields, doubled and missing ones", async () => {
     expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,price", "a,1,1") })).toContain(
@@ -32,7 +35,7 @@ describe("columns and ids", () => {
   test.each([
     ["id;spot_usd", "columns with semicolons between them"],
     ["id\tspot_usd", "columns with tabs between them"],
-    ["<!DOCTYPE html>", '"<!DOCTYPE html>" looks like a web page'],
+    ["<!DOCTYPE html>", "looks like a web page"],
   ])("a first line %j is told for what it is, once", async (header, found) => {
     const told = await complaints({ ...SPARSE, quotes: lines(header, "a;1") });
     const expected = "expected a header of columns with commas between them";
@@ -67,6 +70,20 @@ describe("columns and ids", () => {
     expect(said.slice(1)).toEqual([
       'quotes.csv:3 id "ghost": expected a contract of the catalog',
       'closes.csv:2 id "phantom": expected a contract of the catalog',
+    ]);
+  });
+
+  test("an id that is not in the catalog, in thousands of rows, is one finding", async () => {
+    const ghosts = Array.from({ length: 5_000 }, (_, n) => `ghost,${dayBefore(n)},1`);
+    const said = await complaints({
+      ...SPARSE,
+      quotes: lines("id,spot_usd", "a,1", "ghost,2"),
+      closes: lines("id,date,close_usd", ...ghosts, `phantom,2026-11-01,1`),
+    });
+    expect(said).toEqual([
+      "2 errors in the input; nothing was written",
+      'quotes.csv:3 id "ghost": expected a contract of the catalog; 5001 rows name it',
+      'closes.csv:5002 id "phantom": expected a contract of the catalog',
     ]);
   });
 });
@@ -206,7 +223,7 @@ describe("texts", () => {
     },
   );
 
-  test("a cell of 10 MB: told with its line, cut", async () => {
+  test("a cell of 10 MB, or nearly 1 MB: told with its line, cut", async () => {
     const huge = "x".repeat(10_000_000);
     const [, csv = ""] = await complaints({
       ...SPARSE,
@@ -215,7 +232,7 @@ describe("texts", () => {
     expect(csv).toBe("quotes.csv:3: a row of more than 1000000 characters");
     const [, json = ""] = await complaints({
       ...SPARSE,
-      quotes: `[{"id":"a","spot_usd":"${huge}"}]`,
+      quotes: `[{"id":"a","spot_usd":"${huge.slice(0, 900_000)}"}]`,
     });
     expect(json).toMatch(/^quotes\.json\[0\] spot_usd "x{80}…": expected/);
   });

@@ -3,7 +3,10 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import exceljs from "exceljs";
 import { catalogOf } from "./market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";
 import type { Ran, RunOptions } from "./run.ts";
@@ -73,7 +76,32 @@ describe("sources", () => {
       } else if (request.url === "/cut") {
         response.write(QUOTES);
         setTimeout(() => response.destroy(), 50);
-      } else response.writeHead(404).end("nothing");
+      } else if (request.url === "/unframed") {
+        // Cut within 12.58, as a connection that breaks would cut it.
+        request.socket.end("HTTP/1.1 200 OK\r\n\r\nid,spot_usd\nb,5\na,12");
+      } else if (request.url === "/unchunked") {
+        request.socket.end("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nid,spot_usd\na,12");
+      } else if (request.url === "/framed") {
+        request.socket.end(
+          "HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\nid,spot_usd\nb,5\na,12.58",
+        );
+      } else if (request.url === "/gzip") {
+        response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(QUOTES));
+      } else if (request.url === "/cut-gzip") {
+        const cut = gzipSync(QUOTES).subarray(0, -9);
+        response.writeHead(200, { "content-encoding": "gzip" }).end(cut);
+      } else if (request.url === "/brotli") {
+        response.writeHead(200, { "content-encoding": "br" }).end(QUOTES);
+      } else if (/^\/2\d\d$/.test(request.url ?? "")) {
+        response.writeHead(Number(request.url?.slice(1))).end(QUOTES);
+      } else if (request.url?.startsWith("/to?") === true) {
+        const location = decodeURIComponent(request.url.slice("/to?".length));
+        response.writeHead(302, { location }).end("a secret");
+      } else if (request.url === "/page?key=secret") response.end("<p>a secret</p>\n");
+      else if (request.url === "/other?key=secret") response.end("secret,other\nsecret,1\n");
+      else if (request.url === "/object?key=secret") response.end('{"secret":"secret"}\n');
+      else if (request.url === "/text.json?key=secret") response.end('["secret" secret]');
+      else response.writeHead(404).end("nothing");
     };
     beforeAll(async () => {
       server = createServer(answer).listen(0, "127.0.0.1");
@@ -111,7 +139,7 @@ describe("sources", () => {
       const [head, ...found] = stderr.split("\n").filter((line) => !line.startsWith("Reading"));
       expect(head).toBe("error: 4 errors in the input; nothing was written");
       expect(found.slice(0, 4)).toEqual([
-        `  Cannot fetch ${sources[0]}: the server answered 404`,
+        `  Cannot fetch ${sources[0]}: the server answered 404, expected 200`,
         expect.stringContaining(`Cannot read ${sources[1]}: `),
         expect.stringContaining(`Cannot read ${sources[2]}: `),
         expect.stringMatching(
@@ -119,6 +147,75 @@ describe("sources", () => {
         ),
       ]);
       expect(readdirSync(folder)).not.toContain("x");
+    });
+
+    const refusalOf = async (path: string): Promise<string> => {
+      const { code, stderr } = await publish(
+        `--catalog c.csv --quotes ${address}${path} --store x`,
+      );
+      expect([code, readdirSync(folder).includes("x")]).toEqual([2, false]);
+      const told = stderr.split("\n").filter((line) => line.startsWith("  "));
+      expect([told.length, stderr.includes("secret")]).toEqual([1, false]);
+      return told[0]?.trim() ?? "";
+    };
+
+    test.each(["/unframed", "/unchunked"])(
+      "an answer that does not say where it ends is refused: %s",
+      async (path) => {
+        expect(await refusalOf(path)).toBe(
+          `Cannot fetch ${address}${path}: the answer has neither a content-length nor chunked coding, ` +
+            "so nobody can tell whether it is whole",
+        );
+      },
+    );
+
+    test("one that says so needs no line break at its end", async () => {
+      const { code } = await publish(`--catalog c.csv --quotes ${address}/framed --store x`);
+      expect([code, levels()]).toEqual([0, [12.58, 5]]);
+    });
+
+    test.each([201, 203, 204, 206])("the status %i is refused", async (status) => {
+      expect(await refusalOf(`/${status}`)).toBe(
+        `Cannot fetch ${address}/${status}: the server answered ${status}, expected 200`,
+      );
+    });
+
+    test("a gzip answer is unpacked; a cut one, and other codings, are refused", async () => {
+      const { code } = await publish(`--catalog c.csv --quotes ${address}/gzip --store x`);
+      expect([code, levels()]).toEqual([0, [11, 5]]);
+      rmSync(join(folder, "x"), { recursive: true });
+      expect(await refusalOf("/cut-gzip")).toMatch(/^Cannot read .*: the gzip data ends early$/);
+      expect(await refusalOf("/brotli")).toMatch(/expected gzip or no compression$/);
+    });
+
+    test("redirects are followed within the origin, and nowhere else", async () => {
+      const elsewhere = createServer((_, response) => response.end(QUOTES)).listen(0, "127.0.0.1");
+      await new Promise((resolve) => elsewhere.once("listening", resolve));
+      const other = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+      try {
+        const { code } = await publish(
+          `--catalog ${address}/to?/catalog --quotes ${address}/to?${address}/gzip --store x`,
+        );
+        expect([code, levels()]).toEqual([0, [11, 5]]);
+        rmSync(join(folder, "x"), { recursive: true });
+        expect(await refusalOf(`/to?${other}/q.csv`)).toBe(
+          `Cannot fetch ${address}/to: the server redirects to ${other}, expected redirects within ${address}`,
+        );
+        expect(await refusalOf("/to?//")).toMatch(/redirects to what is no address/);
+        expect(await refusalOf("/to?/to%3F/to%253F")).toMatch(/the server answered 404/);
+      } finally {
+        await new Promise((resolve) => elsewhere.close(resolve));
+      }
+    });
+
+    test.each([
+      ["/page", "looks like a web page"],
+      ["/other", "no known column"],
+      ["/object", "no known field"],
+      ["/text.json", "not JSON"],
+    ])("what is no table is not quoted, nor is the query: %s", async (path, finding) => {
+      const told = await refusalOf(`${path}?key=secret`);
+      expect(told).toMatch(new RegExp(`^${address}${path}(:1|\\[0\\]): .*${finding}`));
     });
   });
 });
@@ -201,18 +298,41 @@ describe("files that are no input", () => {
     expect([told.length, told.at(-1)]).toEqual([10_001, "and 2 more"]);
   });
 
-  test("UTF-16 with and without mark, a UTF-8 mark, other bytes", async () => {
+  test("UTF-16 with and without mark, other bytes", async () => {
     write("mark16.csv", Buffer.from(`\ufeff${QUOTES}`, "utf16le"));
     write("plain16.csv", Buffer.from(QUOTES, "utf16le"));
-    write("mark8.csv", `\ufeff${QUOTES}`);
     write("latin1.csv", Buffer.from("id,spot_usd,source\na,11,x\nb,5,M\xfcller\n", "latin1"));
     write("cut.csv", Buffer.from("id,spot_usd,source\na,11,\u20ac").subarray(0, -1));
-    expect(await refused("mark16.csv plain16.csv mark8.csv latin1.csv cut.csv")).toEqual([
-      "mark16.csv:1: starts with a UTF-16 byte order mark, expected UTF-8 without one",
+    expect(await refused("mark16.csv plain16.csv latin1.csv cut.csv")).toEqual([
+      "mark16.csv:1: starts with a UTF-16 byte order mark, expected UTF-8",
       "plain16.csv:1: a NUL byte, expected UTF-8 text (is it UTF-16?)",
-      "mark8.csv:1: starts with a UTF-8 byte order mark, expected UTF-8 without one",
       "latin1.csv:3: not UTF-8",
       "cut.csv:2: ends within a character, expected UTF-8",
+    ]);
+  });
+
+  test("a UTF-8 byte order mark is skipped, and hides nothing", async () => {
+    write("mark8.csv", `\ufeff${QUOTES}`);
+    write("mark8.json", '\ufeff[{"id":"a","spot_usd":11}]');
+    const marked = await publish("--catalog c.csv --quotes mark8.csv mark8.json --store y");
+    expect(marked.code).toBe(0);
+    write("faulty.csv", "\ufeffid,spot_usd\na,-1\nb,0\n");
+    expect(await refused("faulty.csv")).toEqual([
+      expect.stringContaining('faulty.csv:2 spot_usd "-1"'),
+      expect.stringContaining('faulty.csv:3 spot_usd "0"'),
+    ]);
+  });
+
+  test("a workbook, gzip and SQLite are named for what they are, with the way on", async () => {
+    const workbook = new exceljs.Workbook();
+    workbook.addWorksheet("Quotes").addRow(["id", "spot_usd"]);
+    await workbook.xlsx.writeFile(join(folder, "q.xlsx"));
+    write("q.csv.gz", gzipSync(QUOTES));
+    new DatabaseSync(join(folder, "q.db")).exec("CREATE TABLE quotes (id, spot_usd)");
+    expect(await refused("q.xlsx q.csv.gz q.db")).toEqual([
+      "q.xlsx:1: a workbook or another ZIP file, expected text; in Excel save it as CSV UTF-8",
+      "q.csv.gz:1: a gzip file, expected text; unpack it with gunzip",
+      "q.db:1: an SQLite database, expected text; export the table with sqlite3 -csv -header",
     ]);
   });
 

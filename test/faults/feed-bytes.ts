@@ -1,4 +1,5 @@
 /** Feeds that are wrong below the text, or too large: encodings, depth, length. */
+import { gzipSync } from "node:zlib";
 import type { Format } from "../../src/feed/source.ts";
 import type { Feed } from "./feed-mutations.ts";
 import type { FeedRandom } from "./feed-random.ts";
@@ -20,28 +21,34 @@ const BROKEN = [
   [0xf8, 0x88, 0x80, 0x80, 0x80],
 ];
 
-/** A right feed in another encoding than UTF-8 without a byte order mark. */
+const WITH_MARK = "UTF-8 with a byte order mark";
+
+/** A right feed in another encoding than UTF-8, or as another kind of file. */
 export function encodedFeed(format: Format, random: FeedRandom): Feed {
   // Of the three only the catalog has other than ASCII characters.
   const kind = random.oneIn(2) ? "catalog" : random.pick(FEED_KINDS);
   const text = written(validTable(kind), format, PLAIN_WRITING);
   const bytes = Buffer.from(text);
   const at = random.below(bytes.length + 1);
-  const way = random.below(kind === "catalog" ? 6 : 5);
+  const way = random.below(kind === "catalog" ? 9 : 8);
   const broken = Buffer.from(random.pick(BROKEN));
   const forms: [string, Buffer][] = [
     ["UTF-16LE", Buffer.from(`${random.pick(["\ufeff", ""])}${text}`, "utf16le")],
     ["UTF-16BE", Buffer.from(`${random.pick(["\ufeff", ""])}${text}`, "utf16le").swap16()],
-    ["UTF-8 with a mark", Buffer.from(`\ufeff${text}`)],
+    [WITH_MARK, Buffer.from(`\ufeff${text}`)],
     [
       `${broken.toString("hex")} at ${at}`,
       Buffer.concat([bytes.subarray(0, at), broken, bytes.subarray(at)]),
     ],
+    ["gzip", gzipSync(bytes)],
+    ["a ZIP file", Buffer.concat([Buffer.from("PK\x03\x04"), bytes])],
+    ["an SQLite database", Buffer.concat([Buffer.from("SQLite format 3\0"), bytes])],
     [`NUL at ${at}`, Buffer.concat([bytes.subarray(0, at), Buffer.of(0), bytes.subarray(at)])],
     ["Latin-1", Buffer.from(text, "latin1")],
   ];
   const [story, mutated] = forms[way] as [string, Buffer];
-  return { kind, format, bytes: mutated, story, outcome: "refused" };
+  const outcome = story === WITH_MARK ? "published" : "refused";
+  return { kind, format, bytes: mutated, story, outcome };
 }
 
 /** JSON that nests deep or holds very much of what is no row; NDJSON likewise. */

@@ -8,7 +8,7 @@ export type PlainRow = Readonly<Record<string, string>>;
 
 /** The rows of a feed that was accepted. Throws where it is not what its format is. */
 export function plainRows({ format, bytes }: Pick<Feed, "format" | "bytes">): PlainRow[] {
-  const text = bytes.toString("utf8");
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   if (format === "csv") {
     const options = { record_delimiter: ["\r\n", "\n"], skip_empty_lines: true };
     const [header = [], ...records]: string[][] = parse(text, options);

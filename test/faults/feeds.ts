@@ -5,6 +5,7 @@
 import { publish } from "../../src/publish/publish.ts";
 import type { Format } from "../../src/feed/source.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
+import { fetchAnswers } from "./feed-answers.ts";
 import { encodedFeed, hugeJsonFeed, longCellFeed } from "./feed-bytes.ts";
 import { formulaFeed, mutatedFeed, unicodeFeed, type Feed } from "./feed-mutations.ts";
 import { throwAtProgram } from "./feed-program.ts";
@@ -67,13 +68,15 @@ const KINDS: readonly Kind[] = [
 ];
 
 const PROGRAMS = { short: 4, full: 40 } as const;
+const ANSWERS = { short: 300, full: 5_000 } as const;
 
-/** 2,000 feeds, or 50,000, and some of each kind through the program as its users start it. */
+/** 2,000 feeds, or 50,000, some of each kind through the program as its users start it, and answers. */
 export const feedFaults = async (options: FaultOptions): Promise<FaultRow[]> => [
   ...(await throwFeeds(options, publish)),
   await throwAtProgram(options, PROGRAMS[options.scale], (random) =>
     random.pick(KINDS).feed(random),
   ),
+  await fetchAnswers(options, ANSWERS[options.scale]),
 ];
 
 /** The same without the program, or a part of it; `publisher` is what the feeds are thrown at. */

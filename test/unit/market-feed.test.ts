@@ -163,6 +163,54 @@ describe("JSON and NDJSON", () => {
   });
 });
 
+describe("JSON arrays", () => {
+  it.each<[string, string[], string[]]>([
+    ["[]", [], []],
+    [" [ \n] ", [], []],
+    ['[{"id":"a]","usd":"1"},{"id":"b\\"],","usd":2}]', ["a]", 'b"],'], []],
+    ['[{"id":"a","usd":1},]', ["a"], ["feed[1]: not JSON: Unexpected end of JSON input"]],
+    ["[,]", [], ["feed[0]: not JSON: Unexpected end of JSON input"]],
+    ['[{"id":"a","usd":1}', [], ["feed: not JSON: ends before the array is closed"]],
+    ['[{"id":"a","usd":1}] x', ["a"], ["feed: not JSON: text after the array"]],
+    ['[{"id":"a","usd":1}][]', ["a"], ["feed: not JSON: text after the array"]],
+    ['[{"id":"a","usd":1} {"id":"b","usd":1}]', [], ["feed[0]: not JSON: "]],
+    ['[{"id":"a","usd":secret}]', [], ["feed[0]: not JSON: an unexpected character"]],
+    ['[{"id":"a"}}]', [], ["feed[0]: not JSON: "]],
+    [
+      '[1,"x",[],null,{"id":"a","usd":1}]',
+      ["a"],
+      [0, 1, 2, 3].map((n) => `feed[${n}]: expected an object`),
+    ],
+    ['{"id":"a","usd":1}', [], ["feed: expected an array of objects"]],
+    ["secret", [], ["feed: expected an array of objects"]],
+  ])("%s, however it is cut", async (text, ids, found) => {
+    for (const pieceBytes of [1, 2, 3, 65_536]) {
+      const { rows, complaints } = await read(text, "json", pieceBytes);
+      expect(rows.map(([id]) => id)).toEqual(ids);
+      expect(complaints).toEqual(found.map((start) => expect.stringContaining(start)));
+    }
+  });
+});
+
+it("no input may hold more than 256 MB", async () => {
+  const row = `a,1,${"x".repeat(995)}\n`;
+  const chunk = Buffer.from(row.repeat(100));
+  let rows = 0;
+  const source = (chunks: number): Source => ({
+    name: "feed",
+    format: "csv",
+    async *open() {
+      yield Buffer.from("id,usd,note\n");
+      for (let sent = 0; sent < chunks; sent += 1) yield chunk;
+    },
+  });
+  const complaints = new Complaints();
+  await readTable(source(10_000), SHAPE, complaints, () => () => (rows += 1));
+  expect(linesOf(complaints)).toEqual(["feed: more than 256 MB, expected at most that; split it"]);
+  // The chunk that goes beyond it is not read any more.
+  expect(rows).toBe(2_559 * 100);
+});
+
 /** The digits with so many of them after the point. */
 function placed(digits: bigint, decimals: number): string {
   const text = digits.toString().padStart(decimals + 1, "0");

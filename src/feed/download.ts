@@ -1,0 +1,82 @@
+/**
+ * The body of an HTTP answer, whole or not at all. A level that is cut within its digits is another
+ * level, so an answer that does not say where it ends is refused.
+ */
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { pipeline, type Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+
+const TIMEOUT_MS = 60_000;
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Resolves with the body of a 200 answer, unpacked where it is gzip; reading it fails where it ends
+ * early. Redirects within the origin are followed. Rejects with an Error whose message quotes nothing
+ * of a body.
+ */
+export async function download(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+): Promise<Readable> {
+  const options = {
+    headers: { ...headers, "accept-encoding": "gzip" },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  };
+  let at = url;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const response = await answerOf(at, options);
+    const { statusCode = 0 } = response;
+    if (statusCode === 200) return bodyOf(response);
+    response.destroy();
+    const { location } = response.headers;
+    if (!REDIRECTS.has(statusCode) || location === undefined) {
+      throw new Error(`the server answered ${statusCode}, expected 200`);
+    }
+    at = sameOrigin(location, at);
+  }
+  throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
+}
+
+async function answerOf(
+  url: URL,
+  options: { headers: Record<string, string>; signal: AbortSignal },
+): Promise<IncomingMessage> {
+  const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, options);
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  // From here on whoever reads the body is told.
+  request.on("error", () => undefined);
+  return response;
+}
+
+function sameOrigin(location: string, from: URL): URL {
+  const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
+  if (to?.origin === from.origin) return to;
+  const target = to === null ? "what is no address" : to.origin;
+  throw new Error(`the server redirects to ${target}, expected redirects within ${from.origin}`);
+}
+
+function bodyOf(response: IncomingMessage): Readable {
+  const { headers } = response;
+  const transferCoding = headers["transfer-encoding"];
+  const endIsTold =
+    transferCoding === undefined
+      ? headers["content-length"] !== undefined
+      : /(?:^|,)\s*chunked$/i.test(transferCoding.trim());
+  const refused = (reason: string): Error => {
+    response.destroy();
+    return new Error(reason);
+  };
+  if (!endIsTold) {
+    throw refused(
+      "the answer has neither a content-length nor chunked coding, so nobody can tell whether it is whole",
+    );
+  }
+  const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
+  if (coding === "identity" || coding === "") return response;
+  if (coding !== "gzip") throw refused("the answer is compressed, expected gzip or no compression");
+  return pipeline(response, createGunzip(), () => undefined);
+}
