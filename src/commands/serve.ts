@@ -27,6 +27,7 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly cacheMb: number;
+  readonly maxConnections: number;
   readonly logLevel: LogLevel;
   readonly logRequests: RequestLog;
 }
@@ -96,6 +97,13 @@ export const withServeOptions = (command: Command): Command =>
     )
     .addOption(
       setting(
+        "--max-connections <number>",
+        "connections open at once; the newest beyond it is closed",
+        connections,
+      ).default(2_000),
+    )
+    .addOption(
+      setting(
         "--log-level <level>",
         "what to log on standard error: silent, error, warn or info",
         oneOf(LOG_LEVELS),
@@ -162,4 +170,5 @@ const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
 const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
 const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));
 const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);
+const connections = wholeNumber("expected a number of connections, 1 to 100000", 1, 100_000);
 const megabytes = wholeNumber("expected a number of megabytes, 0 to 999999", 0, 999_999);

@@ -40,6 +40,7 @@ export async function start(options: ServeOptions, parts: Parts): Promise<Runnin
     pollMs: options.poll,
     graceMs: options.grace,
     trustedHops: options.trustProxy,
+    maxConnections: options.maxConnections,
     cacheBytes: options.cacheMb * MEGABYTE,
   });
 }

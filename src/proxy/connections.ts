@@ -13,6 +13,8 @@ import { Server as TlsServer } from "node:tls";
 /** The open connections of one server. */
 export class Connections {
   readonly #server: Server;
+  /** Connections in a TLS handshake, by the client's address and port: HTTP does not know them yet. */
+  readonly #handshaking = new Map<string, Socket>();
   /** The newest answer begun on each open connection; null before the first. */
   readonly #newest = new Map<Socket, ServerResponse | null>();
   /** Those that are ended, though not gone yet. */
@@ -22,15 +24,23 @@ export class Connections {
   /** Every request to `server` goes to `listener`. */
   constructor(server: Server, listener: RequestListener) {
     this.#server = server;
+    if (server instanceof TlsServer) {
+      server.on("connection", (socket: Socket) => {
+        const client = clientOf(socket);
+        this.#handshaking.set(client, socket);
+        socket.once("close", () => this.#handshaking.delete(client));
+      });
+    }
     const opened = server instanceof TlsServer ? "secureConnection" : "connection";
     server.on(opened, (socket: Socket) => {
+      this.#handshaking.delete(clientOf(socket));
       this.#newest.set(socket, null);
       socket.once("close", () => this.#newest.delete(socket));
     });
     const onRequest: RequestListener = (request, response): void => {
       const { socket } = request;
       if (this.#closing) {
-        // Let go of as idle while this was on its way: no answer would arrive, so none is made.
+        // This socket was closed as idle while the request was in flight: no answer would arrive.
         if (this.#leaving.has(socket)) return;
         this.#endAfter(response, socket);
       }
@@ -49,10 +59,11 @@ export class Connections {
     });
   }
 
-  /** Whether an answer is being sent on this connection. */
-  isBusy(socket: Socket): boolean {
-    const response = this.#newest.get(socket);
-    return response !== undefined && response !== null && !isSent(response);
+  /** Calls `then` when all answers begun on this connection are sent: at once where none is left. */
+  afterAnswers(socket: Socket, then: () => void): void {
+    const response = this.#newest.get(socket) ?? null;
+    if (response === null || isSent(response)) then();
+    else response.once("close", then);
   }
 
   /** Stops accepting, and resolves when all answers are sent, or after `deadlineMs` at the latest. */
@@ -65,6 +76,7 @@ export class Connections {
       if (response === null || isSent(response)) this.#letGo(socket);
       else this.#endAfter(response, socket);
     }
+    for (const socket of this.#handshaking.values()) socket.destroy();
     const force = setTimeout(() => {
       for (const socket of this.#newest.keys()) socket.destroy();
     }, deadlineMs);
@@ -85,6 +97,9 @@ export class Connections {
     socket.destroySoon();
   }
 }
+
+const clientOf = ({ remoteAddress, remotePort }: Socket): string =>
+  `${remoteAddress} ${remotePort}`;
 
 /** Wholly given to the operating system, or given up. */
 const isSent = (response: ServerResponse): boolean =>

@@ -32,20 +32,30 @@ export function answerRefusedRequests(
   connections: Connections,
   { gatekeeper, clock, log, metrics }: RefusalOptions,
 ): void {
+  /** Node's timers, and its parser, may complain about one connection more than once. */
+  const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // In the middle of another answer on the same connection nothing can be said.
-    const busy = connections.isBusy(socket as Socket);
-    if (!socket.writable || busy || error.code === "ECONNRESET") {
-      socket.destroy();
-      return;
-    }
-    refuse(socket, replyTo(error.code));
+    // Who broke off, or failed in the TLS handshake, could not read an answer.
+    if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
+    else refuse(socket, replyTo(error.code));
   });
   server.on("connect", (_request, socket: Duplex) => {
     refuse(socket, methodNotAllowed("CONNECT"));
   });
 
-  function refuse(socket: Duplex, { status, headers, body, code }: Reply): void {
+  /** Requests that came before on this connection get their answers first. */
+  function refuse(socket: Duplex, reply: Reply): void {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    stopParsing(socket);
+    connections.afterAnswers(socket as Socket, () => answer(socket, reply));
+  }
+
+  function answer(socket: Duplex, { status, headers, body, code }: Reply): void {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
     void (async () => {
       const nowMs = clock.now();
       const startedAt = performance.now();
@@ -77,16 +87,24 @@ export function answerRefusedRequests(
  * sender's system discard the answer.
  */
 function linger(socket: Duplex): void {
-  let bytes = 0;
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
+  socket.resume();
+}
+
+/**
+ * What comes from now on is dropped, and nothing is read until `resume`. Node's server no longer sees
+ * that the sender has ended its side: it would close the connection after the answers before this one.
+ */
+function stopParsing(socket: Duplex): void {
+  let bytes = 0;
   socket.on("error", () => socket.destroy());
-  socket.removeAllListeners("data");
+  socket.removeAllListeners("data").removeAllListeners("end");
   socket.on("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes > LINGER_BYTES) socket.destroy();
   });
-  socket.resume();
+  socket.pause();
 }
 
 /** By the code of the error with which Node gave the request up. */

@@ -9,6 +9,7 @@ import { Connections } from "./connections.ts";
 import { documentationPages } from "./docs/reference.ts";
 import { listen } from "./listen.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
+import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
 import { Pages } from "./docs/pages.ts";
@@ -18,7 +19,7 @@ import { answerRefusedRequests } from "./refused-request.ts";
 export interface ConnectionLimits {
   /** Request line and header fields together. Room for a key or a basket of any sane size. */
   readonly headerBytes: number;
-  /** From the first byte of a request to the end of its header. */
+  /** From the first byte of a request to the end of its header; and for a TLS handshake. */
   readonly headersMs: number;
   /** To the end of the request. */
   readonly requestMs: number;
@@ -62,6 +63,8 @@ export interface ProxyOptions extends LiveSnapshotOptions {
   readonly metricsPort: number | null;
   /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
   readonly trustedHops: number;
+  /** Open at once; the newest beyond it is closed. */
+  readonly maxConnections: number;
   /** PEM; null: plain HTTP. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
   /** What differs from CONNECTION_LIMITS. */
@@ -92,6 +95,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const live = new LiveSnapshot(options);
   const metrics = new ProxyMetrics(live, gatekeeper, clock);
+  const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     live.close();
@@ -117,6 +121,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     const server = createHttpServer(limits, tls);
     const connections = new Connections(server, app);
+    server.maxConnections = options.maxConnections;
+    server.on("drop", () => {
+      metrics.connectionsRefused += 1;
+      if (refusals.passes()) log.warn({ max: options.maxConnections }, "too many connections");
+    });
     answerRefusedRequests(server, connections, { gatekeeper, clock, log, metrics });
     const scheme = tls === null ? "http" : "https";
     const url = await listen(server, "--port", scheme, host, options.port);
@@ -148,7 +157,7 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
     server = createServer(settings);
   } else {
     try {
-      server = createTlsServer({ ...settings, ...TLS, ...tls });
+      server = createTlsServer({ ...settings, ...TLS, ...tls, handshakeTimeout: limits.headersMs });
     } catch (cause) {
       const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
       throw new InputError(message, [], { cause });

@@ -68,6 +68,7 @@ export async function startStatedProxy(
     pollMs: 20,
     graceMs: GRACE_MS,
     trustedHops: 0,
+    maxConnections: 10_000,
     tls: null,
     cacheBytes: 64_000_000,
     store,

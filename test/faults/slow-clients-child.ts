@@ -18,6 +18,7 @@ const { url } = await startProxy({
   pollMs: 3_600_000,
   graceMs: 3_600_000,
   trustedHops: 0,
+  maxConnections: 10_000,
   tls: null,
   cacheBytes: 256_000_000,
   limits: JSON.parse(limits),

@@ -108,6 +108,7 @@ export async function askAll(): Promise<Example[]> {
     pollMs: 60_000,
     graceMs: 3_600_000,
     trustedHops: 0,
+    maxConnections: 10_000,
     tls: null,
     cacheBytes: 1e8,
   });

@@ -188,6 +188,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     pollMs: 50,
     graceMs: 3_600_000,
     trustedHops: 0,
+    maxConnections: 10_000,
     tls: null,
     cacheBytes: 64_000_000,
     ...options,

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { certificate } from "./certificate.ts";
 import { call } from "./client.ts";
 import { eventually, publishSession, SESSION, TestClock } from "./fixture.ts";
 import { testWith } from "./tools.ts";
@@ -176,7 +177,7 @@ test("SIGTERM: nothing new is accepted, what is in flight is finished, counts ar
 
 describe("TLS", () => {
   test("serves HTTPS with the certificate given", async () => {
-    const { cert, key } = await certificate();
+    const { cert, key } = await certificate(folder);
     const serving = await serve(["--tls-cert", cert, "--tls-key", key]);
     expect(serving.url).toMatch(/^https:/);
     const ca = await readFile(cert, "utf8");
@@ -187,7 +188,7 @@ describe("TLS", () => {
   });
 
   testWith("openssl")("TLS 1.2 with forward secrecy and AEAD, or TLS 1.3", async () => {
-    const { cert, key } = await certificate();
+    const { cert, key } = await certificate(folder);
     const serving = await serve(["--tls-cert", cert, "--tls-key", key]);
     const { host } = new URL(serving.url);
     const handshake = async (offer: string): Promise<string> => {
@@ -217,7 +218,7 @@ describe("TLS", () => {
   });
 
   test("files that are missing, or none, are usage errors that name the option", async () => {
-    const { cert } = await certificate();
+    const { cert } = await certificate(folder);
     const cases = [
       [["--tls-cert", cert], "--tls-cert and --tls-key belong together: give both, or none"],
       [["--tls-cert", cert, "--tls-key", join(folder, "none")], "--tls-key"],
@@ -295,18 +296,3 @@ const refused = (port: number): Promise<unknown> =>
     });
     socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code));
   });
-
-let made: Promise<{ cert: string; key: string }> | undefined;
-
-/** A self-signed certificate for 127.0.0.1. */
-function certificate(): Promise<{ cert: string; key: string }> {
-  made ??= (async () => {
-    const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
-    const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-    const pair = ["-newkey", "rsa:2048", "-nodes"];
-    const files = ["-keyout", key, "-out", cert, "-days", "36500"];
-    await promisify(execFile)("openssl", ["req", "-x509", ...pair, ...files, ...subject]);
-    return { cert, key };
-  })();
-  return made;
-}

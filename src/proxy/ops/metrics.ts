@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
-import { collectProcessMetrics, gaugeIn } from "./process-metrics.ts";
+import { collectProcessMetrics, counterIn, gaugeIn } from "./process-metrics.ts";
 
 type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };
 
@@ -21,9 +21,13 @@ export class ProxyMetrics {
   /** By route, tier and status. Handed over when asked for: a labelled counter costs more. */
   readonly #counts = new Map<string, Map<string, Map<number, Counted>>>();
 
+  /** Connections closed at once because too many were open. */
+  connectionsRefused = 0;
+
   constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock) {
     collectProcessMetrics(this.#registry);
     const gauge = gaugeIn(this.#registry);
+    const counter = counterIn(this.#registry);
     this.#requestCounter(
       "chipboard_requests_total",
       "Requests answered.",
@@ -33,6 +37,11 @@ export class ProxyMetrics {
       "chipboard_request_seconds_total",
       "Time from a request's header to its answer being handed over, summed.",
       ({ ms }) => ms / 1000,
+    );
+    counter(
+      "chipboard_connections_refused_total",
+      "Connections closed at once because too many were open.",
+      () => this.connectionsRefused,
     );
     gauge("chipboard_ready", "1 when a snapshot is served.", () => Number(live.current !== null));
     gauge("chipboard_publication", "Number of the publication served.", () =>

@@ -21,17 +21,26 @@ export const gaugeIn =
     });
   };
 
+/** The same for counters; what is read never decreases. */
+export const counterIn =
+  (registry: Registry) =>
+  (name: string, help: string, read: () => number): void => {
+    const counter: Counter = new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect: () => {
+        counter.reset();
+        counter.inc(read());
+      },
+    });
+  };
+
 /** Registers the metrics. */
 export function collectProcessMetrics(registry: Registry): void {
-  const cpu: Counter = new Counter({
-    name: "process_cpu_seconds_total",
-    help: "Processor time used, user and system.",
-    registers: [registry],
-    collect: () => {
-      const { user, system } = process.cpuUsage();
-      cpu.reset();
-      cpu.inc((user + system) / 1e6);
-    },
+  counterIn(registry)("process_cpu_seconds_total", "Processor time used, user and system.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
   });
   const gauge = gaugeIn(registry);
   const startSeconds = performance.timeOrigin / 1000;

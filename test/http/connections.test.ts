@@ -1,0 +1,153 @@
+/** How many connections the proxy takes, what it keeps of them, and that none delays its end. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  chipboard,
+  killed,
+  serve,
+  SESSION,
+  until,
+  writeMarket,
+  type Serving,
+} from "../cluster/fixture.ts";
+import { certificate } from "./certificate.ts";
+import { Visitor } from "./crowd.ts";
+import { startTestProxy } from "./fixture.ts";
+import { testWith } from "./tools.ts";
+
+const HEALTH = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+/** The first bytes of a TLS handshake: a record that says it is longer than what follows. */
+const HALF_HELLO = Buffer.from("160301020001000001fc0303", "hex");
+
+let folder: string;
+let store: string;
+const servings: Serving[] = [];
+const visitors: Visitor[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "chipboard-connections-"));
+  store = join(folder, "snapshots");
+  const files = await writeMarket(folder);
+  const feeds = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+  expect((await chipboard(["publish", ...feeds, "--store", store])).code).toBe(0);
+});
+afterEach(async () => {
+  for (const visitor of visitors.splice(0)) visitor.leave();
+  await killed(servings);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function start(...args: string[]): Promise<Serving> {
+  const serving = await serve(["--store", store, "--state", join(folder, "state"), ...args]);
+  servings.push(serving);
+  return serving;
+}
+
+async function visit(url: string): Promise<Visitor> {
+  const visitor = await Visitor.at(url);
+  visitors.push(visitor);
+  return visitor;
+}
+
+const metricOf = async ({ metricsUrl }: Serving, name: string): Promise<number> => {
+  const text = await (await fetch(metricsUrl as string)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+};
+
+describe("--max-connections", () => {
+  test("the newest connection beyond it is closed at once, and all others go on", async () => {
+    const proxy = await start("--max-connections", "10", "--metrics-port", "0");
+    const first: Visitor[] = [];
+    for (let at = 0; at < 10; at += 1) {
+      first.push(await visit(proxy.url));
+      // The proxy has accepted it by the time it answers.
+      first[at]?.send(HEALTH);
+      await until(() => first[at]?.statuses.length === 1);
+    }
+    const beyond = await Promise.all(Array.from({ length: 30 }, () => visit(proxy.url)));
+    for (const visitor of beyond) visitor.send(HEALTH);
+    await Promise.all(beyond.map(({ closed }) => closed));
+    expect(beyond.map(({ received }) => received).join("")).toBe("");
+
+    for (const visitor of first) visitor.send(HEALTH);
+    await until(() => first.every(({ statuses }) => statuses.length === 2));
+    expect(first.map(({ statuses, isClosed }) => [...statuses, isClosed])).toEqual(
+      Array.from({ length: 10 }, () => [200, 200, false]),
+    );
+    expect(await metricOf(proxy, "chipboard_connections_refused_total")).toBe(30);
+
+    first[0]?.leave();
+    await until(async () => {
+      const next = (await visit(proxy.url)).send(HEALTH);
+      await until(() => next.statuses.length === 1 || next.isClosed);
+      return next.statuses[0] === 200;
+    });
+    expect(await proxy.end()).toBe(0);
+    const lines = proxy.stderr().match(/.*too many connections.*\n/g) ?? [];
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ level: 40, max: 10 });
+    expect(lines.length).toBeLessThan(30);
+  });
+
+  test("what is no number of connections is refused", async () => {
+    for (const number of ["0", "-1", "many", "100001"]) {
+      const { code, stderr } = await chipboard(["serve", "--max-connections", number]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--max-connections")]);
+    }
+  });
+});
+
+describe("unfinished handshakes", () => {
+  testWith("openssl")("have the time that a header has", async () => {
+    const { cert, key } = await certificate(folder);
+    const tls = { cert: await readFile(cert), key: await readFile(key) };
+    const proxy = await startTestProxy({ tls, limits: { headersMs: 700 } });
+    try {
+      const silent = await visit(proxy.url);
+      const half = (await visit(proxy.url)).send(HALF_HELLO);
+      const plain = (await visit(proxy.url)).send(HEALTH);
+      await Promise.all([silent.closed, half.closed, plain.closed]);
+      // Nothing that a caller could read can be said before the handshake is over.
+      for (const { received } of [silent, half, plain]) expect(received).not.toContain("HTTP");
+      const { status } = await proxy.get("/healthz", { ca: tls.cert.toString() });
+      expect(status).toBe(200);
+    } finally {
+      await proxy.close();
+    }
+  });
+});
+
+describe("SIGTERM ends the proxy", () => {
+  testWith("openssl")("whatever TLS connections are open", async () => {
+    const { cert, key } = await certificate(folder);
+    const proxy = await start("--tls-cert", cert, "--tls-key", key);
+    const silent = await Promise.all(Array.from({ length: 5 }, () => visit(proxy.url)));
+    const half = (await visit(proxy.url)).send(HALF_HELLO);
+    const { port } = new URL(proxy.url);
+    const ca = await readFile(cert, "utf8");
+    const idle = connectTls({ port: Number(port), host: "127.0.0.1", ca });
+    await new Promise((resolve) => idle.once("secureConnect", resolve));
+    const unfinished = connectTls({ port: Number(port), host: "127.0.0.1", ca });
+    await new Promise((resolve) => unfinished.once("secureConnect", resolve));
+    unfinished.write("GET / HTTP/1.1\r\nHost:");
+    const gone = [idle, unfinished].map(
+      (socket) => new Promise((resolve) => socket.on("error", () => {}).once("close", resolve)),
+    );
+    expect(await proxy.end()).toBe(0);
+    await Promise.all([...silent, half].map(({ closed }) => closed));
+    await Promise.all(gone);
+  });
+
+  test("whatever plain connections are open", async () => {
+    const proxy = await start("--metrics-port", "0");
+    const all = await Promise.all(Array.from({ length: 5 }, () => visit(proxy.url)));
+    all[1]?.send("GET / HTTP/1.1\r\nHost:");
+    all[2]?.send("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n");
+    all[3]?.send("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    all[4]?.send("\0");
+    all.push((await visit(proxy.metricsUrl as string)).send("GET /metrics HTTP/1.1\r\n"));
+    expect(await proxy.end()).toBe(0);
+    await Promise.all(all.map(({ closed }) => closed));
+  });
+});

@@ -1,0 +1,51 @@
+/** Raw connections that do as a test says, and what became of them. */
+import { connect, type Socket } from "node:net";
+
+/** One connection, and all that came over it. */
+export class Visitor {
+  received = "";
+  isClosed = false;
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (piece: Buffer) => (this.received += piece.toString("latin1")));
+    // Whatever breaks the connection ends with `close`.
+    socket.on("error", () => {});
+    this.closed = new Promise((resolve) => {
+      socket.once("close", () => {
+        this.isClosed = true;
+        resolve();
+      });
+    });
+  }
+
+  /** Connects to the port of `url`; resolves when the system has connected. */
+  static async at(url: string): Promise<Visitor> {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    const visitor = new Visitor(socket);
+    await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
+    return visitor;
+  }
+
+  send(text: string | Buffer): this {
+    this.#socket.write(typeof text === "string" ? Buffer.from(text, "latin1") : text);
+    return this;
+  }
+
+  /** Ends the sending side. */
+  end(): this {
+    this.#socket.end();
+    return this;
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+
+  /** The status of each answer so far, in order. */
+  get statuses(): number[] {
+    return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  }
+}
