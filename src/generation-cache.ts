@@ -33,6 +33,12 @@ export class GenerationCache<V> {
     this.#younger.set(key, value);
   }
 
+  /** All that it holds; of a key set twice, possibly both values. */
+  *values(): Generator<V> {
+    yield* this.#younger.values();
+    yield* this.#elder.values();
+  }
+
   delete(key: string): void {
     this.#younger.delete(key);
     this.#elder.delete(key);

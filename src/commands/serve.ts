@@ -132,9 +132,13 @@ export async function serve(
   const ended = nextSignal();
   const { store, ...files } = await openFiles(options);
   try {
-    const gatekeeper = await openGatekeeper(options.state, clock);
+    const log = createLogger(logOptions(options), clock);
+    const gatekeeper = await openGatekeeper(options.state, clock, (trouble) => {
+      if (trouble === null) log.info("the state answers again");
+      else
+        log.error({ trouble }, "the state does not answer; calls of known keys are counted here");
+    });
     try {
-      const log = createLogger(logOptions(options), clock);
       const keys = files.verifyKeys?.map(({ fingerprint }) => fingerprint);
       if (keys !== undefined) log.info({ keys }, "only signed snapshots are served");
       const proxy = await start(options, { ...files, store, gatekeeper, clock, log });

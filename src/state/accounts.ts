@@ -1,17 +1,23 @@
 /**
- * What the registry keeps, as stored, and what it means for a key that is presented.
+ * Accounts and keys as the registry stores them, and how they are found.
  *
  *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
  *   key-ids:<KEYID>      {"sha256":"…"}
  *
- * A key is found by its SHA-256 in one look-up, its account in a second, however many there are.
+ * A key is found by its SHA-256 in one look-up, its account in a second, however many there are. The
+ * functions that look something up throw DamageError where an item is not a record, and what the
+ * driver throws.
  */
+import type { Storage } from "unstorage";
 import { z } from "zod";
 import { DAY_MS } from "../clock.ts";
+import { DamageError, InputError } from "../errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
-import type { KeyHolder, KeyVerdict } from "./gatekeeper.ts";
+import { quoted } from "./keys.ts";
 
+const READ_AT_ONCE = 1_000;
+const ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -59,47 +65,80 @@ export const keyIdItem = (keyId: string): string => `key-ids:${keyId}`;
 export const trialLapsesAtMs = ({ trial }: AccountRecord): number =>
   trial === null ? Infinity : Date.parse(trial.started_at) + trial.days * DAY_MS;
 
-/** What a stored key is worth, prepared so that judging it costs nothing. */
-export interface Holding {
-  /** From this instant on the key is void: revoked, or rotated out. */
-  readonly voidAtMs: number;
-  readonly isSuspended: boolean;
-  /** When the trial lapses; infinity without one. */
-  readonly lapsesAtMs: number;
-  /** The three verdicts that are possible before it is void, made once. */
-  readonly valid: KeyVerdict;
-  readonly suspended: KeyVerdict;
-  readonly lapsed: KeyVerdict;
-}
-
-/** What the key is worth, as long as neither it nor its account changes. */
-export function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
-  const { name, tier } = account;
-  const holder: KeyHolder = { account: name, tier, subject: `account:${name}` };
-  return {
-    voidAtMs: voidAtMs(key),
-    isSuspended: key.suspended || account.suspended,
-    lapsesAtMs: trialLapsesAtMs(account),
-    valid: { ok: true, ...holder },
-    suspended: { ok: false, code: "key_suspended", ...holder },
-    lapsed: { ok: false, code: "trial_lapsed", ...holder },
-  };
-}
-
 /** From when on the key is void (epoch milliseconds); infinity for a key that stands. */
 export function voidAtMs(key: KeyRecord): number {
   if (key.revoked_at !== null) return -Infinity;
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
 }
 
-/** Verdicts that name no account. */
-export const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
-/** The state cannot be asked, and nothing is known of the key. */
-export const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
+/** Whether an account can have this name. */
+const isAccountName = (text: string): boolean => ACCOUNT_NAME.test(text);
 
-/** The verdict on a key at an instant, in the order in which refusals come. */
-export function judge(holding: Holding, nowMs: number): KeyVerdict {
-  if (nowMs >= holding.voidAtMs) return INVALID_KEY;
-  if (holding.isSuspended) return holding.suspended;
-  return nowMs >= holding.lapsesAtMs ? holding.lapsed : holding.valid;
+/** Throws InputError where no account can have this name. */
+export function requireAccountName(text: string): void {
+  if (isAccountName(text)) return;
+  throw new InputError(
+    `Account ${quoted(text)}: expected 1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit`,
+  );
+}
+
+/** The account of this name, or null. */
+export const findAccount = (storage: Storage, name: string): Promise<AccountRecord | null> =>
+  // A text that cannot be a name is not asked for: the state gives ":" and "/" a meaning.
+  isAccountName(name) ? find(storage, accountRecord, accountItem(name)) : Promise.resolve(null);
+
+/** The key with this SHA-256 (hex), or null. */
+export const findKey = (storage: Storage, sha256: string): Promise<KeyRecord | null> =>
+  find(storage, keyRecord, keyItem(sha256));
+
+/** The key with this KEYID, or null. */
+export async function findKeyById(storage: Storage, keyId: string): Promise<KeyRecord | null> {
+  const found = await find(storage, keyIdRecord, keyIdItem(keyId));
+  return found === null ? null : findKey(storage, found.sha256);
+}
+
+/** The keys of an account, oldest first. */
+export const keysOf = (storage: Storage, account: AccountRecord): Promise<KeyRecord[]> =>
+  readAll(storage, keyRecord, account.keys.map(keyItem));
+
+/** All accounts, by name. */
+export async function allAccounts(storage: Storage): Promise<AccountRecord[]> {
+  const accounts = await readAll(storage, accountRecord, await storage.getKeys("accounts"));
+  return accounts.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** All keys, by account, oldest first. */
+export async function allKeys(storage: Storage): Promise<KeyRecord[]> {
+  const keys = await readAll(storage, keyRecord, await storage.getKeys("keys"));
+  const order = (key: KeyRecord): string => `${key.account} ${key.created_at} ${key.key_id}`;
+  return keys.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+}
+
+const find = async <T>(storage: Storage, schema: z.ZodType<T>, item: string): Promise<T | null> =>
+  recordOf(schema, item, await storage.getItem(item));
+
+/** Without those that are gone meanwhile. */
+async function readAll<T>(
+  storage: Storage,
+  schema: z.ZodType<T>,
+  items: readonly string[],
+): Promise<T[]> {
+  // A scan of Redis may name an item more than once.
+  const each = [...new Set(items)];
+  const records: T[] = [];
+  for (let start = 0; start < each.length; start += READ_AT_ONCE) {
+    for (const { key, value } of await storage.getItems(each.slice(start, start + READ_AT_ONCE))) {
+      const record = recordOf(schema, key, value);
+      if (record !== null) records.push(record);
+    }
+  }
+  return records;
+}
+
+/** A stored value by its schema, null where there is none. */
+function recordOf<T>(schema: z.ZodType<T>, item: string, value: unknown): T | null {
+  if (value === null || value === undefined) return null;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new DamageError(`State record "${item}" is damaged: ${z.prettifyError(result.error)}`);
 }

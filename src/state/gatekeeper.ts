@@ -1,9 +1,7 @@
 /**
  * What the proxy asks of the state: who holds this key, and may this caller have one more call.
- * SQLite (one machine) and Redis (several) keep the same promises, checked by one contract suite.
- *
  * Answers are values; only the commands see exceptions. Where an answer is known without waiting
- * it is returned directly, not as a promise: most requests never wait.
+ * it is returned directly, not as a promise.
  */
 import type { KeyTierName } from "../market/tier.ts";
 
@@ -48,16 +46,20 @@ export interface Gatekeeper {
 
   /**
    * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
-   * no limit); one atomic step, so that exactly `limit` succeed however many arrive at once.
+   * no limit). Exactly `limit` succeed, however many processes ask at once. What is granted is in
+   * the state; while the state does not answer it is in memory, and written on its return.
    */
   take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult>;
 
   /** Calls counted so far in the month of `atMs`. */
   used(subject: Subject, atMs: number): MaybePromise<number>;
 
+  /** The same as far as this process knows it without asking the state; null: not at all. */
+  known(subject: Subject, atMs: number): number | null;
+
   /** Why the state does not answer at the moment (for the log, /readyz and metrics); null: it does. */
   readonly trouble: string | null;
 
-  /** Writes what is counted and not yet written, and lets go of the state. */
+  /** Writes what is not written yet, and lets go of the state. Throws UnreachableError where it cannot. */
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { InputError } from "../errors.ts";
 
 /** What every key starts with. */
 export const KEY_PREFIX = "cbk_";
@@ -37,6 +38,21 @@ export const keyIdOf = (key: string): string => key.slice(0, KEY_ID_CHARACTERS);
 
 /** Whether a text has the form of a KEYID. Nothing in it proves that there is such a key. */
 export const isKeyId = (text: string): boolean => KEY_ID.test(text);
+
+/** Throws InputError for a text that is no KEYID. What is longer may be a key, and is not repeated. */
+export function requireKeyId(text: string): void {
+  if (isKeyId(text)) return;
+  const expected = `expected a KEYID, the first ${KEY_ID_CHARACTERS} characters of a key (see keys ls)`;
+  throw new InputError(
+    text.length > KEY_ID_CHARACTERS
+      ? `A text of ${text.length} characters given as a KEYID: ${expected}`
+      : `Key ${quoted(text)}: ${expected}`,
+  );
+}
+
+/** A name as a message may hold it; a key given in a name's place is not repeated. */
+export const quoted = (text: string): string =>
+  looksLikeKey(text) ? `"${keyIdOf(text)}…"` : JSON.stringify(text);
 
 /** SHA-256 (FIPS 180-4) of a key in lower-case hex, the form it is stored and found by. */
 export const keySha256 = (key: string): string => hash("sha256", key);

@@ -1,4 +1,4 @@
-/** Calendar months UTC, in which calls are counted: `2026-11`; what is left of one, and when it resets. */
+/** Calendar months UTC, in which calls are counted: `2026-11`; what is left of one, and how long it is kept. */
 import { DAY_MS, HOUR_MS } from "../clock.ts";
 import type { Subject } from "./gatekeeper.ts";
 
@@ -30,8 +30,19 @@ export const forgetAtMs = (subject: Subject, month: string): number =>
   monthEndMs(month) +
   (subject.startsWith("address:") ? ADDRESS_RETENTION_MS : ACCOUNT_RETENTION_MS);
 
-/** The first month that must be kept at `nowMs`, for addresses and for accounts. */
-export const keptMonths = (nowMs: number): { address: string; account: string } => ({
-  address: monthOf(nowMs - ADDRESS_RETENTION_MS),
-  account: monthOf(nowMs - ACCOUNT_RETENTION_MS),
-});
+/**
+ * The first months to keep at `nowMs`, for addresses and for accounts. `counted` is the newest
+ * month before the clock's own in which calls were counted. The clock is believed only where its
+ * month follows that one: a clock that is far ahead makes nothing older than it was.
+ */
+export function keptMonths(
+  nowMs: number,
+  counted: string | null,
+): { address: string; account: string } {
+  const endMs = counted === null ? nowMs : monthEndMs(counted);
+  const believedMs = monthOf(nowMs) > monthOf(endMs) ? endMs - 1 : nowMs;
+  return {
+    address: monthOf(believedMs - ADDRESS_RETENTION_MS),
+    account: monthOf(believedMs - ACCOUNT_RETENTION_MS),
+  };
+}

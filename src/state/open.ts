@@ -2,9 +2,10 @@
 import type { Clock } from "../clock.ts";
 import { InputError } from "../errors.ts";
 import { redactedUrl } from "../redact.ts";
+import type { StateDriver, StatePurpose } from "./driver.ts";
 import type { Gatekeeper } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
-import type { RegistryState, StatePurpose } from "./driver.ts";
+import { createGatekeeper, type OnTrouble } from "./state-gatekeeper.ts";
 
 /**
  * Runs `work` on the registry of `location` (a folder, or redis://…) and lets go of it. A folder
@@ -17,13 +18,13 @@ export async function withRegistry<T>(
   purpose: StatePurpose,
   work: (registry: Registry) => Promise<T>,
 ): Promise<T> {
-  const state = await openRegistryState(location, purpose);
+  const driver = await openDriver(location, purpose);
   try {
-    return await work(new Registry(state, clock));
+    return await work(new Registry(driver, clock));
   } catch (error) {
-    throw state.explain(error);
+    throw driver.explain(error);
   } finally {
-    await state.close();
+    await driver.close();
   }
 }
 
@@ -33,36 +34,31 @@ export async function openRegistry(
   clock: Clock,
   purpose: StatePurpose,
 ): Promise<Registry> {
-  return new Registry(await openRegistryState(location, purpose), clock);
+  return new Registry(await openDriver(location, purpose), clock);
 }
 
 /**
- * The state of `location` for a `serve`; a folder is created where it is absent, and locked. Throws
- * InputError, or UnreachableError where it does not answer, is unfit, or another serve holds it.
+ * The state of `location` for a `serve`, beside any number of others; a folder is created where it
+ * is absent. Throws InputError, or UnreachableError where the state does not answer or is unfit.
  */
-export async function openGatekeeper(location: string, clock: Clock): Promise<Gatekeeper> {
-  if (isRedis(location)) {
-    const { openRedisGatekeeper } = await import("./redis/gatekeeper.ts");
-    return openRedisGatekeeper(location, clock);
-  }
-  const { openSqliteGatekeeper } = await import("./sqlite/gatekeeper.ts");
-  return openSqliteGatekeeper(folderOf(location), clock);
+export async function openGatekeeper(
+  location: string,
+  clock: Clock,
+  onTrouble: OnTrouble = () => undefined,
+): Promise<Gatekeeper> {
+  return createGatekeeper(await openDriver(location, "serve"), clock, onTrouble);
 }
 
-async function openRegistryState(location: string, purpose: StatePurpose): Promise<RegistryState> {
-  if (isRedis(location)) {
-    const { openRedisRegistry } = await import("./redis/registry.ts");
-    return openRedisRegistry(location, purpose);
+async function openDriver(location: string, purpose: StatePurpose): Promise<StateDriver> {
+  if (/^rediss?:\/\//i.test(location)) {
+    const { openRedis } = await import("./redis/state.ts");
+    return openRedis(location, purpose);
   }
-  const { openSqliteRegistry } = await import("./sqlite/registry.ts");
-  return openSqliteRegistry(folderOf(location), purpose);
-}
-
-const isRedis = (location: string): boolean => /^rediss?:\/\//i.test(location);
-
-function folderOf(location: string): string {
-  if (location !== "" && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return location;
-  throw new InputError(
-    `--state ${JSON.stringify(redactedUrl(location))}: expected a folder or redis://host:port/db`,
-  );
+  if (location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
+    throw new InputError(
+      `--state ${JSON.stringify(redactedUrl(location))}: expected a folder or redis://host:port/db`,
+    );
+  }
+  const { openSqlite } = await import("./sqlite/state.ts");
+  return openSqlite(location, purpose);
 }

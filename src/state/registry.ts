@@ -1,25 +1,29 @@
 /**
  * Accounts and their keys, for the commands. Every change reads and writes as one step (see
- * state.ts), so that commands at the same time cannot exceed an account's keys or lose each other's
+ * driver.ts), so that commands at the same time cannot exceed an account's keys or lose each other's
  * work. Unknown names are InputErrors (2), an account that exists already a ConflictError (4), what
  * the tier does not allow a RefusedError (3).
  */
 import { instantText, type Clock } from "../clock.ts";
 import { ConflictError, InputError, RefusedError } from "../errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
-import { createKey, keyIdOf, keySha256 } from "./keys.ts";
-import { callsLeft, monthEndMs, monthOf } from "./month.ts";
-import { quoted, requireAccountName, requireKeyId } from "./names.ts";
 import {
   accountItem,
+  allAccounts,
+  allKeys,
+  findAccount,
+  findKeyById,
   keyIdItem,
   keyItem,
+  keysOf,
+  requireAccountName,
   voidAtMs,
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { Change, RegistryState } from "./driver.ts";
-import { allAccounts, allKeys, findAccount, findKeyById, keysOf } from "./stored-records.ts";
+import type { Change, StateDriver } from "./driver.ts";
+import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
+import { callsLeft, monthEndMs, monthOf } from "./month.ts";
 
 /** A key just made: the only moment at which it is known whole. */
 export interface NewKey {
@@ -54,10 +58,10 @@ export interface AccountUsage {
  * UnreachableError where the state does not answer, and DamageError where a record is damaged.
  */
 export class Registry {
-  readonly #state: RegistryState;
+  readonly #state: StateDriver;
   readonly #clock: Clock;
 
-  constructor(state: RegistryState, clock: Clock) {
+  constructor(state: StateDriver, clock: Clock) {
     this.#state = state;
     this.#clock = clock;
   }
@@ -190,8 +194,8 @@ export class Registry {
     const accounts =
       accountName === undefined ? await this.accounts() : [await this.account(accountName)];
     const month = monthOf(this.#clock.now());
-    const subjects = accounts.map(({ name }) => `account:${name}` as const);
-    const counts = await this.#state.counts(subjects, month);
+    const names = accounts.map(({ name }) => ({ subject: `account:${name}` as const, month }));
+    const counts = await this.#state.used(names);
     return accounts.map(({ name, tier }, index) => {
       const used = counts[index] ?? 0;
       const limit = TIERS[tier].callsPerMonth;

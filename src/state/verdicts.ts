@@ -10,18 +10,18 @@
 import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../clock.ts";
 import { DamageError } from "../errors.ts";
-import type { KeyVerdict, MaybePromise } from "./gatekeeper.ts";
 import { GenerationCache } from "../generation-cache.ts";
-import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./keys.ts";
 import {
-  holdingOf,
-  INVALID_KEY,
-  judge,
+  findAccount,
+  findKey,
   keyItem,
-  STATE_UNAVAILABLE,
-  type Holding,
+  trialLapsesAtMs,
+  voidAtMs,
+  type AccountRecord,
+  type KeyRecord,
 } from "./accounts.ts";
-import { findAccount, findKey } from "./stored-records.ts";
+import type { KeyHolder, KeyVerdict, MaybePromise } from "./gatekeeper.ts";
+import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
@@ -35,11 +35,11 @@ interface Remembered {
   seenAtMs: number;
 }
 
-/** How the driver's state is doing, as the verdicts need to know and to tell. */
+/** How the state is doing, as those who ask it need to know and to say. */
 export interface Reachability {
-  /** False from a failure until the driver finds the state in order. */
-  readonly healthy: boolean;
-  /** A look-up failed with `error`. */
+  /** Why the state does not answer; null: it does. */
+  readonly trouble: string | null;
+  /** The state failed with `error`. */
   failed(error: unknown): void;
 }
 
@@ -65,13 +65,13 @@ export class Verdicts {
   authenticate(key: string): MaybePromise<KeyVerdict> {
     const nowMs = this.#clock.now();
     const lately = this.#presented.get(key);
-    if (lately?.epoch === this.#epoch && this.#state.healthy) {
+    if (lately?.epoch === this.#epoch && this.#state.trouble === null) {
       lately.seenAtMs = nowMs;
       return judge(lately.holding, nowMs);
     }
     if (key.length !== KEY_CHARACTERS) return INVALID_KEY;
     const sha256 = keySha256(key);
-    if (!this.#state.healthy) {
+    if (this.#state.trouble !== null) {
       return looksLikeKey(key) ? this.#lastKnown(sha256, nowMs) : INVALID_KEY;
     }
     const known = this.#known.get(sha256);
@@ -135,4 +135,43 @@ export class Verdicts {
     if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return STATE_UNAVAILABLE;
     return judge(known.holding, nowMs);
   }
+}
+
+/** What a stored key is worth, prepared so that judging it costs nothing. */
+interface Holding {
+  /** From this instant on the key is void: revoked, or rotated out. */
+  readonly voidAtMs: number;
+  readonly isSuspended: boolean;
+  /** When the trial lapses; infinity without one. */
+  readonly lapsesAtMs: number;
+  /** The three verdicts that are possible before it is void, made once. */
+  readonly valid: KeyVerdict;
+  readonly suspended: KeyVerdict;
+  readonly lapsed: KeyVerdict;
+}
+
+/** What the key is worth, as long as neither it nor its account changes. */
+function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
+  const { name, tier } = account;
+  const holder: KeyHolder = { account: name, tier, subject: `account:${name}` };
+  return {
+    voidAtMs: voidAtMs(key),
+    isSuspended: key.suspended || account.suspended,
+    lapsesAtMs: trialLapsesAtMs(account),
+    valid: { ok: true, ...holder },
+    suspended: { ok: false, code: "key_suspended", ...holder },
+    lapsed: { ok: false, code: "trial_lapsed", ...holder },
+  };
+}
+
+/** Verdicts that name no account. */
+const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
+/** The state cannot be asked, and nothing is known of the key. */
+const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
+
+/** The verdict on a key at an instant, in the order in which refusals come. */
+function judge(holding: Holding, nowMs: number): KeyVerdict {
+  if (nowMs >= holding.voidAtMs) return INVALID_KEY;
+  if (holding.isSuspended) return holding.suspended;
+  return nowMs >= holding.lapsesAtMs ? holding.lapsed : holding.valid;
 }

@@ -10,7 +10,7 @@ import {
   type KeyRecord,
 } from "../../src/state/accounts.ts";
 import { createStateFile } from "../../src/state/sqlite/file.ts";
-import { sqliteStorage } from "../../src/state/sqlite/items.ts";
+import { itemStorage, statementsOf } from "../../src/state/sqlite/items.ts";
 import { NOW } from "./service.ts";
 
 const WRITTEN_AT_ONCE = 20_000;
@@ -34,7 +34,7 @@ export async function createLargeState(
   const database = await createStateFile(folder);
   try {
     database.exec("PRAGMA synchronous = OFF");
-    const storage = sqliteStorage(() => database);
+    const storage = itemStorage(statementsOf(() => database));
     // In the order of the table, which is several times faster than in any other.
     for (const batch of batches(itemsOf(keys))) {
       database.exec("BEGIN");

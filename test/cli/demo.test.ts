@@ -56,7 +56,9 @@ test("from an empty folder, then on from what is there", async () => {
   try {
     expect(published()).toEqual(FIRST);
     // One that cannot serve leaves the keys of the first as they are.
-    await expect(demo("2026-11-21T00:05:00Z")).rejects.toThrow("in use by another serve");
+    const { port } = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(first.printed)?.[0] as string);
+    const again = demo("2026-11-21T00:05:00Z", ["--port", port]);
+    await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
     const kept = await chipboard(["keys", "ls", "--json"], { cwd: folder });
     expect(JSON.parse(kept.stdout).map(({ status }: { status: string }) => status)).toEqual([
       "active",

@@ -1,10 +1,23 @@
-/** Counts calls of "acme" as fast as it can, and tells how many; to be killed. */
+/**
+ * A process of its own that counts calls of "acme" in the state it is given. It takes calls with so
+ * many callers at once until one is refused, and says each call that was granted as soon as it was.
+ */
 import { openGatekeeper } from "../../src/state/open.ts";
 
+const [location, callers, limit] = process.argv.slice(2) as [string, string, string];
 const now = Date.parse("2026-11-21T09:30:00.000Z");
-const gatekeeper = await openGatekeeper(process.argv[2] as string, { now: () => now });
+const gatekeeper = await openGatekeeper(location, { now: () => now });
 process.send?.("ready");
-setInterval(async () => {
-  for (let call = 0; call < 20; call++) await gatekeeper.take("account:acme", null, now);
-  process.send?.(await gatekeeper.used("account:acme", now));
-}, 5);
+process.once("message", async () => {
+  const calling = Array.from({ length: Number(callers) }, async () => {
+    for (;;) {
+      const { granted, used } = await gatekeeper.take("account:acme", Number(limit), now);
+      if (!granted) return;
+      process.send?.(used);
+    }
+  });
+  await Promise.all(calling);
+  await gatekeeper.close();
+  // After all that was said before it.
+  process.send?.("end", () => process.disconnect());
+});

@@ -29,12 +29,13 @@ function redisTests(baseUrl: string): void {
   const direct = url.href;
   afterAll(async () => own?.remove());
 
-  const clean = async (): Promise<void> => {
+  const unlink = async (pattern: string): Promise<void> => {
     const client = new Redis(direct);
-    const keys = await client.keys("chipboard:*");
+    const keys = await client.keys(pattern);
     if (keys.length > 0) await client.unlink(keys);
     client.disconnect();
   };
+  const clean = (): Promise<void> => unlink("chipboard:*");
   const forwarded = async (): Promise<{ forwarder: Forwarder; location: string }> => {
     const forwarder = await Forwarder.start(url.hostname, Number(url.port || 6379));
     const through = new URL(direct);
@@ -57,6 +58,7 @@ function redisTests(baseUrl: string): void {
         isBroken = false;
         await forwarder.resume();
       },
+      loseCounts: () => unlink("chipboard:calls:*"),
       remove: async () => {
         if (!isBroken) await forwarder.stop();
         await clean();
@@ -143,6 +145,39 @@ function redisTests(baseUrl: string): void {
       }
       expect(await client.keys("chipboard:calls:*")).toHaveLength(2);
       expect(await client.ttl("chipboard:format")).toBe(-1);
+      client.disconnect();
+    });
+
+    test("emptied under a running gatekeeper: no count starts anew, and commands say why", async () => {
+      const said: (string | null)[] = [];
+      const gatekeeper = await openGatekeeper(direct, clock, (trouble) => said.push(trouble));
+      open.push(gatekeeper);
+      const address = gatekeeper.addressSubject("203.0.113.7", now);
+      for (let call = 0; call < 3; call++) await gatekeeper.take(address, 5, now);
+      await clean();
+      for (const used of [4, 5]) {
+        expect(await gatekeeper.take(address, 5, now)).toEqual({ granted: true, used });
+      }
+      expect(await gatekeeper.take(address, 5, now)).toEqual({ granted: false, used: 5 });
+      const reason = /the Redis is empty; it held a chipboard state before \(FLUSHALL, or/;
+      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(reason), { timeout: 5_000 });
+      for (const purpose of ["read", "change", "serve"] as const) {
+        await expect(openRegistry(direct, clock, purpose)).rejects.toThrow(reason);
+      }
+      const client = new Redis(direct);
+      expect(await client.keys("chipboard:*")).toEqual(["chipboard:format"]);
+      // As the message says it: the operator begins with an empty state.
+      await client.del("chipboard:format");
+      await withRegistry(direct, clock, "change", (registry) =>
+        registry.addAccount("acme", "pro", null),
+      );
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+      expect(gatekeeper.addressSubject("203.0.113.7", now)).toBe(address);
+      expect(await client.get(`chipboard:calls:2026-11:${address}`)).toBe("5");
+      expect(said.filter((text) => text === null || reason.test(text))).toEqual([
+        expect.stringMatching(reason),
+        null,
+      ]);
       client.disconnect();
     });
 

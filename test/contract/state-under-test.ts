@@ -12,6 +12,8 @@ export interface StateUnderTest {
   breakDown(): Promise<void>;
   /** Undoes `breakDown`. */
   restore(): Promise<void>;
+  /** Takes all counts out of the state, as a failover to an older copy would. */
+  loseCounts(): Promise<void>;
   remove(): Promise<void>;
 }
 

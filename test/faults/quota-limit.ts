@@ -1,4 +1,4 @@
-/** One account, up to eight processes, and fewer calls left than are asked for at once. */
+/** One account, several processes, and fewer calls left than are asked for at once. */
 import { join } from "node:path";
 import { uniformAt } from "../../src/demo/random.ts";
 import { TIERS } from "../../src/market/tier.ts";
@@ -6,9 +6,9 @@ import { DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { Callers, usageOf, type Told } from "./caller-load.ts";
 import { addAccount } from "./caller-service.ts";
 import { Tally, type FaultRow } from "./fault.ts";
-import type { QuotaRun } from "./quota-state.ts";
+import { serveTogether, type QuotaRun } from "./quota-state.ts";
 
-const PROCESSES = 8;
+const PROCESSES = { folder: 4, Redis: 8 } as const;
 const CONNECTIONS = 64;
 const LIMIT = TIERS.starter.callsPerMonth as number;
 const ROUNDS = { full: 5, short: 1 } as const;
@@ -17,14 +17,14 @@ const LEFT_MIN = { full: 1_000, short: 200 } as const;
 const BEYOND = { full: 1_000, short: 200 } as const;
 
 export async function limitFaults(run: QuotaRun): Promise<FaultRow> {
-  const { scale, seed, say, folder, state, store } = run;
-  const fault = `calls at the limit of one account, state in ${state.kind}`;
+  const { scale, seed, say, folder, state } = run;
+  const fault = `calls at the limit of one account, ${PROCESSES[state.kind]} processes, state in ${state.kind}`;
   const tally = new Tally(fault, say);
   for (let round = 0; round < ROUNDS[scale]; round += 1) {
     const left = LEFT_MIN[scale] + Math.floor(uniformAt(seed, round) * LEFT_MIN[scale]);
     const { key } = await addAccount(state.location, "starter", LIMIT - left);
     const log = join(folder, "limit.log");
-    const proxies = await state.serve(PROCESSES, store, { log });
+    const proxies = await serveTogether(run, PROCESSES[state.kind], { log });
     const callers = new Callers(CONNECTIONS);
     try {
       const answers: Told[] = [];

@@ -6,7 +6,7 @@ import { DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { Callers, usageOf } from "./caller-load.ts";
 import { addAccount, type Proxy } from "./caller-service.ts";
 import { Tally, type FaultRow } from "./fault.ts";
-import type { QuotaRun } from "./quota-state.ts";
+import { serveTogether, type QuotaRun } from "./quota-state.ts";
 
 /** The first instants of months: of 28, 29 and 31 days before, and of a year. */
 const TURNS = ["2026-12", "2027-01", "2027-03", "2028-03", "2027-08", "2027-05"] as const;
@@ -67,10 +67,10 @@ interface Turn {
 
 /** Null where the proxies started so late that no call fell into the old month. */
 async function loadAcross(run: QuotaRun, month: string, leadMs: number): Promise<Turn | null> {
-  const { folder, state, store } = run;
+  const { folder, state } = run;
   const turnMs = Date.parse(`${month}-01T00:00:00Z`);
   const { name, key } = await addAccount(state.location, "starter");
-  const proxies = await state.serve(PROCESSES, store, {
+  const proxies = await serveTogether(run, PROCESSES, {
     log: join(folder, "months.log"),
     now: new Date(turnMs - leadMs).toISOString(),
   });

@@ -1,4 +1,4 @@
-/** The two states that calls are counted in, and how proxies serve each. */
+/** The two states that calls are counted in, each by any number of proxies. */
 import { DatabaseSync } from "node:sqlite";
 import { Redis } from "ioredis";
 import { REDIS_KEYS } from "../../src/state/redis/connection.ts";
@@ -10,8 +10,6 @@ export interface QuotaState {
   readonly kind: "folder" | "Redis";
   /** As of `--state`. */
   readonly location: string;
-  /** Proxies that count together, `processes` of them where that many can share the state. */
-  serve(processes: number, store: string, options: ProxyOptions): Promise<Proxy[]>;
   /** Calls of an account by month, as they lie in the state, past any proxy. */
   counts(account: string): Promise<Map<string, number>>;
 }
@@ -21,15 +19,19 @@ export interface QuotaRun extends FaultOptions {
   readonly store: string;
 }
 
-const POLL = ["--poll", "1h"];
+/** Starts so many proxies that count together. */
+export function serveTogether(
+  { state, store }: QuotaRun,
+  processes: number,
+  options: ProxyOptions,
+): Promise<Proxy[]> {
+  const args = ["--store", store, "--state", state.location, "--poll", "1h"];
+  return Promise.all(Array.from({ length: processes }, () => Proxy.serve(args, options)));
+}
 
-/** One `serve` holds a folder for itself. */
 export const folderState = (location: string): QuotaState => ({
   kind: "folder",
   location,
-  serve: async (_processes, store, options) => [
-    await Proxy.serve(["--store", store, "--state", location, ...POLL], options),
-  ],
   counts: async (account) => {
     const database = new DatabaseSync(stateFilePath(location), { readOnly: true });
     try {
@@ -42,14 +44,9 @@ export const folderState = (location: string): QuotaState => ({
   },
 });
 
-/** So many times `serve`. */
 export const redisState = (location: string): QuotaState => ({
   kind: "Redis",
   location,
-  serve: (processes, store, options) => {
-    const args = ["--store", store, "--state", location, ...POLL];
-    return Promise.all(Array.from({ length: processes }, () => Proxy.serve(args, options)));
-  },
   counts: async (account) => {
     const client = new Redis(location);
     try {

@@ -265,14 +265,6 @@ describe("what it cannot start with", () => {
     expect(await end(first)).toBe(0);
   });
 
-  test("a second serve on one state says so", async () => {
-    const first = await serve([]);
-    const second = await serve([]);
-    expect(await second.exit).toBe(5);
-    expect(second.stderr()).toContain("in use by another serve");
-    expect(await end(first)).toBe(0);
-  });
-
   test("a store that is a file is not a store", async () => {
     const file = join(folder, "file");
     await writeFile(file, "");

@@ -1,7 +1,8 @@
 /**
  * A connection to the Redis that holds the state. Everything is under the prefix `chipboard:`:
  *
- *   chipboard:format                       1; marks the prefix as ours
+ *   chipboard:format                       1; marks the prefix as ours. "emptied": a proxy found
+ *                                          that Redis had lost everything
  *   chipboard:version                      counts the changes of the registry
  *   chipboard:accounts:… keys:… key-ids:…  the registry, by unstorage's redis driver
  *   chipboard:calls:<month>:<subject>      calls counted; expire by themselves
@@ -27,9 +28,13 @@ export const REDIS_KEYS = {
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
 
-/** What `chipboard:format` holds. Another value is a later version's, and is not touched. */
+/** What `chipboard:format` holds. Another number is a later version's, and is not touched. */
 export const REDIS_FORMAT = "1";
+const EMPTIED = "emptied";
 const PREFIX = "chipboard";
+/** The keys that are written beside the format: where they are without it, Redis lost the rest. */
+const OUR_KEY =
+  /^chipboard:(?:version|address-secret|(?:accounts|keys|key-ids|calls|writers):[^]+)$/;
 const CONNECT_TIMEOUT_MS = 5_000;
 const REPLY_TIMEOUT_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
@@ -41,6 +46,8 @@ export interface RedisConnection {
   readonly client: Redis;
   /** The items of the registry, over the same connection. */
   readonly storage: Storage;
+  /** What the connection last failed with. */
+  readonly lastError: () => unknown;
 }
 
 /**
@@ -71,20 +78,23 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   });
   try {
     await client.connect();
-    await requireOurPrefix(client, purpose);
-    return { location, client, storage: createStorage({ driver }) };
+    await requireOurPrefix(client, location, purpose);
+    return { location, client, storage: createStorage({ driver }), lastError: () => lastError };
   } catch (error) {
     client.disconnect();
-    // A refused connection is told by an event; the call itself only says that there is none.
-    const isVague = error instanceof Error && /^(Connection is|Stream isn't)/.test(error.message);
-    throw redisFailure(location, isVague ? (lastError ?? error) : error);
+    throw redisFailure({ location, lastError: () => lastError }, error);
   }
 }
 
-/** A failure of Redis in one line; failures that are told already stay as they are. */
-export function redisFailure(location: string, cause: unknown): ChipboardError {
+/** A failure of Redis in one line; failures that have their message already stay as they are. */
+export function redisFailure(
+  { location, lastError }: Pick<RedisConnection, "location" | "lastError">,
+  cause: unknown,
+): ChipboardError {
   if (cause instanceof ChipboardError) return cause;
-  const reason = firstReason(cause);
+  // Why a connection failed comes in an event; a command only says that there is no connection.
+  const isVague = cause instanceof Error && /^(Connection is|Stream isn't)/.test(cause.message);
+  const reason = firstReason(isVague ? (lastError() ?? cause) : cause);
   const hint = /NOAUTH|WRONGPASS/.test(reason) ? "; give it as redis://:password@host:port" : "";
   const message = `State ${location} (--state) cannot be used: ${reason}${hint}`;
   return new UnreachableError(message, [], { cause });
@@ -105,31 +115,61 @@ function requireRedisUrl(url: string, location: string): void {
   );
 }
 
-async function requireOurPrefix(client: Redis, purpose: StatePurpose): Promise<void> {
+/**
+ * For a proxy that looks at the state it serves from: `format` must still be ours. Where it is gone,
+ * all is gone; a mark is left, so that commands can say so, too.
+ */
+export async function requireSameState(
+  { client, location }: RedisConnection,
+  format: string | null,
+): Promise<void> {
+  if (format === null) await client.set(REDIS_KEYS.format, EMPTIED, "NX");
+  requireFormat(location, format ?? EMPTIED);
+}
+
+async function requireOurPrefix(
+  client: Redis,
+  location: string,
+  purpose: StatePurpose,
+): Promise<void> {
   let format = await client.get(REDIS_KEYS.format);
-  if (format === null && (await hasForeignKeys(client))) {
+  if (format === null) {
+    const key = await anyKey(client);
     // Somebody may have begun to use the prefix, and rightly, while it was looked through.
     format = await client.get(REDIS_KEYS.format);
-    if (format === null) {
+    if (format === null && key !== null) {
+      if (OUR_KEY.test(key)) throw emptied(location);
       throw new Error(`its keys "${PREFIX}:…" belong to another application`);
     }
   }
-  if (format === null && purpose === "change") {
+  if (format === null && purpose !== "read") {
     await client.set(REDIS_KEYS.format, REDIS_FORMAT, "NX");
     format = await client.get(REDIS_KEYS.format);
   }
-  if (format === null || format === REDIS_FORMAT) return;
+  if (format !== null) requireFormat(location, format);
+}
+
+function requireFormat(location: string, format: string): void {
+  if (format === REDIS_FORMAT) return;
+  if (format === EMPTIED) throw emptied(location);
   throw new Error(
     `"${REDIS_KEYS.format}" is ${JSON.stringify(format.slice(0, 40))}, expected "${REDIS_FORMAT}"`,
   );
 }
 
-async function hasForeignKeys(client: Redis): Promise<boolean> {
+const emptied = (location: string): UnreachableError =>
+  new UnreachableError(
+    `State ${location} (--state): the Redis is empty; it held a chipboard state before (FLUSHALL, or a failover to an empty server). ` +
+      `Restore it from a backup, or delete the key "${REDIS_KEYS.format}" to begin with an empty state`,
+  );
+
+/** Some key below the prefix, or null. */
+async function anyKey(client: Redis): Promise<string | null> {
   let cursor = "0";
   do {
     const [next, found] = await client.scan(cursor, "MATCH", `${PREFIX}:*`, "COUNT", 1_000);
-    if (found.length > 0) return true;
+    if (found[0] !== undefined) return found[0];
     cursor = next;
   } while (cursor !== "0");
-  return false;
+  return null;
 }

@@ -3,9 +3,9 @@
  *
  *   items(key, value)              the registry, as unstorage items
  *   calls(month, subject, used)    calls counted
- *   facts(name, value)             the secret for addresses; who serves
+ *   facts(name, value)             the secret for addresses; the number of changes of the registry
  *
- * Write-ahead logging lets commands read and write beside a running proxy.
+ * Write-ahead logging lets any number of processes read while one of them writes.
  */
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -16,9 +16,9 @@ import { errorCode, reasonOf, UnreachableError } from "../../errors.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 1;
-/** SQLite waits this long by itself, and stalls the process; longer waits are ours. */
-const BUSY_TIMEOUT_MS = 50;
-const RETRY_MS = 10;
+/** SQLite waits this long for a lock by itself, which stalls the process; longer waits are ours. */
+const BUSY_TIMEOUT_MS = 5;
+const RETRY_MAX_MS = 5;
 const PATIENCE_MS = 5_000;
 const SQLITE_BUSY = 5;
 
@@ -35,8 +35,8 @@ const SCHEMA = `
 /** The file that holds the state of `folder`. */
 export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
 
-/** Creates a file that only its owner reads, if it is absent; its folder too. */
-export function createPrivateFile(folder: string, path: string): void {
+/** Creates the file, readable by its owner only, where it is absent; its folder too. */
+function createPrivateFile(folder: string, path: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
     // Never opened when it exists: closing it here would drop SQLite's locks of this process.
@@ -89,25 +89,27 @@ export function emptyState(): DatabaseSync {
   return database;
 }
 
-/** Runs a step that another process's lock may hold up, for up to five seconds. */
-export async function whenNotBusy(step: () => void): Promise<void> {
+/**
+ * Runs a step that another process's lock may hold up. It is tried again for up to five seconds, by
+ * a timer, so that this process goes on with other work meanwhile.
+ */
+export async function whenNotBusy<T>(step: () => T): Promise<T> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
-      step();
-      return;
+      return step();
     } catch (error) {
       if (!isBusy(error) || performance.now() >= deadline) throw error;
     }
-    await delay(RETRY_MS);
+    await delay(Math.random() * RETRY_MAX_MS);
   }
 }
 
 /** Whether SQLite failed because another connection holds a lock. */
-export const isBusy = (error: unknown): boolean =>
+const isBusy = (error: unknown): boolean =>
   error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
 
-/** The failure of an SQLite state in one line, as a command reports it. */
+/** The failure of an SQLite state in one line. */
 export function unfit(folder: string, cause: unknown): UnreachableError {
   if (cause instanceof UnreachableError) return cause;
   const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reasonOf(cause)}`;
@@ -126,6 +128,7 @@ const isBlank = (database: DatabaseSync): boolean =>
 function requireFormat(database: DatabaseSync): void {
   const id = database.prepare("PRAGMA application_id").get()?.["application_id"];
   const format = database.prepare("PRAGMA user_version").get()?.["user_version"];
+  if (isBlank(database)) throw new Error("chipboard.sqlite is empty");
   if (id !== APPLICATION_ID) throw new Error("chipboard.sqlite belongs to another application");
   if (format !== FORMAT) {
     throw new Error(`chipboard.sqlite has format ${String(format)}, expected ${FORMAT}`);

@@ -1,41 +1,47 @@
 /** unstorage's driver over the `items` table. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { createStorage, defineDriver, type Storage } from "unstorage";
+import { whenNotBusy } from "./file.ts";
 
-/** A storage over whatever database `current` gives at the time; it may throw where there is none. */
-export const sqliteStorage = (current: () => DatabaseSync): Storage =>
-  createStorage({ driver: itemsDriver(current) });
+/** A storage over the database that `prepare` makes statements for; it may throw where there is none. */
+export const itemStorage = (prepare: (sql: string) => StatementSync): Storage =>
+  createStorage({ driver: itemsDriver(prepare) });
 
-const itemsDriver = defineDriver((current: () => DatabaseSync) => {
-  const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
-  const statement = (sql: string): StatementSync => {
-    const database = current();
-    const statements = prepared.get(database) ?? new Map<string, StatementSync>();
-    prepared.set(database, statements);
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const made = database.prepare(sql);
-    statements.set(sql, made);
-    return made;
+const itemsDriver = defineDriver((prepare: (sql: string) => StatementSync) => {
+  const valueOf = (key: string): string | null => {
+    const row = prepare("SELECT value FROM items WHERE key = ?").get(key);
+    return row === undefined ? null : String(row["value"]);
   };
   return {
     name: "sqlite-items",
-    hasItem: (key) => statement("SELECT 1 FROM items WHERE key = ?").get(key) !== undefined,
-    getItem: (key) => valueOf(statement("SELECT value FROM items WHERE key = ?").get(key)),
+    hasItem: (key) => whenNotBusy(() => valueOf(key) !== null),
+    getItem: (key) => whenNotBusy(() => valueOf(key)),
     setItem: (key, value) => {
-      statement(
+      prepare(
         "INSERT INTO items (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
       ).run(key, value);
     },
     removeItem: (key) => {
-      statement("DELETE FROM items WHERE key = ?").run(key);
+      prepare("DELETE FROM items WHERE key = ?").run(key);
     },
     getKeys: (base) =>
-      statement("SELECT key FROM items WHERE key >= ?1 AND key < ?1 || char(0x10ffff)")
-        .all(base)
-        .map((row) => String(row["key"])),
+      whenNotBusy(() =>
+        prepare("SELECT key FROM items WHERE key >= ?1 AND key < ?1 || char(0x10ffff)")
+          .all(base)
+          .map((row) => String(row["key"])),
+      ),
   };
 });
 
-const valueOf = (row: Record<string, unknown> | undefined): string | null =>
-  row === undefined ? null : String(row["value"]);
+/** Prepares each statement once for each database that `current` gives; `current` may throw. */
+export function statementsOf(current: () => DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+  return (sql) => {
+    const database = current();
+    let statements = prepared.get(database);
+    if (statements === undefined) prepared.set(database, (statements = new Map()));
+    let statement = statements.get(sql);
+    if (statement === undefined) statements.set(sql, (statement = database.prepare(sql)));
+    return statement;
+  };
+}

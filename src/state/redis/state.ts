@@ -1,0 +1,195 @@
+/**
+ * The state in Redis, for commands and for any number of serving processes on any machines. A batch
+ * of counts is one script. Where the keys are is said in connection.ts.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Redis, Result } from "ioredis";
+import type { Storage } from "unstorage";
+import { ChipboardError } from "../../errors.ts";
+import { Limiter } from "../../limiter.ts";
+import type {
+  Change,
+  CountName,
+  CountReply,
+  CountRequest,
+  StateDriver,
+  StatePurpose,
+} from "../driver.ts";
+import {
+  connectRedis,
+  REDIS_FORMAT,
+  REDIS_KEYS,
+  redisFailure,
+  requireSameState,
+  type RedisConnection,
+} from "./connection.ts";
+
+const ATTEMPTS = 100;
+const RETRY_MAX_MS = 50;
+const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
+const NO_LIMIT = -1;
+
+/**
+ * KEYS: the format, the writer, then a count for each request. ARGV: the format expected, the
+ * batch's number, the writer's time to live, then for each request what the count is known to be,
+ * calls to add, calls wanted, the limit (-1: none), and the count's time to live. Returns granted
+ * and used for each.
+ *
+ * A reply may be lost after its batch was counted: so Redis keeps each writer's last number and
+ * reply, and answers a batch that is sent again from there.
+ */
+const SCRIPT = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('CHIPBOARD no state') end
+local last = redis.call('HMGET', KEYS[2], 'batch', 'reply')
+if last[1] == ARGV[2] then return cjson.decode(last[2]) end
+local reply = {}
+for i = 3, #KEYS do
+  local at = 4 + (i - 3) * 5
+  local stored = tonumber(redis.call('GET', KEYS[i]) or '0')
+  local used = math.max(stored, tonumber(ARGV[at])) + tonumber(ARGV[at + 1])
+  local granted = tonumber(ARGV[at + 2])
+  local limit = tonumber(ARGV[at + 3])
+  if limit >= 0 then granted = math.max(0, math.min(granted, limit - used)) end
+  used = used + granted
+  if used ~= stored then redis.call('SET', KEYS[i], used, 'EX', ARGV[at + 4]) end
+  reply[#reply + 1] = granted
+  reply[#reply + 1] = used
+end
+redis.call('HSET', KEYS[2], 'batch', ARGV[2], 'reply', cjson.encode(reply))
+redis.call('EXPIRE', KEYS[2], ARGV[3])
+return reply
+`;
+
+declare module "ioredis" {
+  interface RedisCommander<Context> {
+    chipboardCount(
+      numberOfKeys: number,
+      ...args: readonly (string | number)[]
+    ): Result<number[], Context>;
+  }
+}
+
+/** Connects to the state at `url`. Throws InputError for a bad address, or UnreachableError. */
+export async function openRedis(url: string, purpose: StatePurpose): Promise<StateDriver> {
+  return new RedisState(await connectRedis(url, purpose));
+}
+
+class RedisState implements StateDriver {
+  readonly storage: Storage;
+  readonly #connection: RedisConnection;
+  readonly #client: Redis;
+  readonly #writer = REDIS_KEYS.writer(randomUUID());
+  /** Changes of this connection, one after the other: a watched key belongs to the connection. */
+  readonly #changes = new Limiter(1);
+  #version: string | null | undefined;
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    this.#client = connection.client;
+    this.storage = connection.storage;
+    this.#client.defineCommand("chipboardCount", { lua: SCRIPT });
+  }
+
+  /** Optimistic: every change moves the version, and one that was planned on an older one is lost. */
+  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    return this.#changes.run(async () => {
+      try {
+        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+          await this.#client.watch(REDIS_KEYS.version);
+          const { writes, result } = await plan();
+          if (await this.#write(writes)) return result;
+          await delay(Math.random() * RETRY_MAX_MS);
+        }
+        throw new Error(`others changed it first, ${ATTEMPTS} times`);
+      } catch (error) {
+        await this.#client.unwatch().catch(() => undefined);
+        throw error instanceof ChipboardError ? error : redisFailure(this.#connection, error);
+      }
+    });
+  }
+
+  async used(names: readonly CountName[]): Promise<number[]> {
+    if (names.length === 0) return [];
+    const keys = names.map(({ month, subject }) => REDIS_KEYS.calls(month, subject));
+    return (await this.#client.mget(keys)).map((count) => Number(count ?? 0));
+  }
+
+  async count(number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
+    const keys = batch.map(({ month, subject }) => REDIS_KEYS.calls(month, subject));
+    // Time to live is relative: the clock here may be a rehearsal's, and Redis has only the real one.
+    const values = batch.flatMap(({ known, added, wanted, limit, keptMs }) => [
+      known,
+      added,
+      wanted,
+      limit ?? NO_LIMIT,
+      Math.ceil(keptMs / 1_000),
+    ]);
+    const reply = await this.#client.chipboardCount(
+      keys.length + 2,
+      REDIS_KEYS.format,
+      this.#writer,
+      ...keys,
+      REDIS_FORMAT,
+      number,
+      WRITER_TTL_SECONDS,
+      ...values,
+    );
+    return batch.map((_, at) => ({
+      granted: Number(reply[2 * at]),
+      used: Number(reply[2 * at + 1]),
+    }));
+  }
+
+  async look(): Promise<boolean> {
+    try {
+      const [format = null, version] = await this.#client.mget(
+        REDIS_KEYS.format,
+        REDIS_KEYS.version,
+      );
+      await requireSameState(this.#connection, format);
+      const isChanged = version !== this.#version;
+      this.#version = version;
+      return isChanged;
+    } catch (error) {
+      // A connection may be half dead, and give no reply for minutes; a new one is not.
+      const isSilent = error instanceof Error && error.message === "Command timed out";
+      if (isSilent && this.#client.status === "ready") this.#client.disconnect(true);
+      throw error;
+    }
+  }
+
+  /** Counts expire by themselves. */
+  async forget(): Promise<void> {}
+
+  async addressSecret(proposed: string): Promise<string> {
+    await this.#client.set(REDIS_KEYS.addressSecret, proposed, "NX");
+    return String(await this.#client.get(REDIS_KEYS.addressSecret));
+  }
+
+  explain(error: unknown): unknown {
+    return isOfRedis(error) ? redisFailure(this.#connection, error) : error;
+  }
+
+  close(): Promise<void> {
+    return this.#changes.run(async () => this.#client.disconnect());
+  }
+
+  /** Writes through unstorage inside MULTI and EXEC. False where the version moved meanwhile. */
+  async #write(writes: ReadonlyMap<string, object>): Promise<boolean> {
+    await this.#client.multi({ pipeline: false });
+    await this.storage.setItems([...writes].map(([key, value]) => ({ key, value })));
+    await this.#client.incr(REDIS_KEYS.version);
+    return (await this.#client.exec()) !== null;
+  }
+}
+
+/** ioredis marks its errors by name or code, and has no class of its own for all of them. */
+function isOfRedis(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof ChipboardError) return false;
+  return (
+    ["ReplyError", "AbortError", "MaxRetriesPerRequestError"].includes(error.name) ||
+    "syscall" in error ||
+    /^(Connection is closed|Command timed out|Stream isn't writeable)/.test(error.message)
+  );
+}

@@ -1,0 +1,220 @@
+/**
+ * The state of a folder in one SQLite file, for commands and for any number of serving processes.
+ * A batch of counts is one transaction: once it is committed, `kill -9` takes nothing back.
+ *
+ * A connection survives its file: where the file is gone, replaced or damaged, the connection is
+ * dropped, and `look` opens the file again when it can.
+ */
+import { existsSync, statSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Storage } from "unstorage";
+import { errorCode } from "../../errors.ts";
+import { Limiter } from "../../limiter.ts";
+import type {
+  Change,
+  CountName,
+  CountReply,
+  CountRequest,
+  StateDriver,
+  StatePurpose,
+} from "../driver.ts";
+import { keptMonths, monthOf } from "../month.ts";
+import {
+  createStateFile,
+  emptyState,
+  reopenStateFile,
+  stateFilePath,
+  unfit,
+  whenNotBusy,
+} from "./file.ts";
+import { itemStorage, statementsOf } from "./items.ts";
+
+const FORGOTTEN_AT_ONCE = 5_000;
+
+/**
+ * Opens the state of `folder`. Where there is none, it is created, or seen as empty for "read".
+ * Throws UnreachableError.
+ */
+export async function openSqlite(folder: string, purpose: StatePurpose): Promise<StateDriver> {
+  const isAbsent = purpose === "read" && !existsSync(stateFilePath(folder));
+  const state = new SqliteState(folder, purpose);
+  state.adopt(isAbsent ? emptyState() : await createStateFile(folder));
+  return state;
+}
+
+class SqliteState implements StateDriver {
+  readonly storage: Storage;
+  readonly #folder: string;
+  readonly #purpose: StatePurpose;
+  #database: DatabaseSync | null = null;
+  readonly #prepare: (sql: string) => StatementSync;
+  /** Changes of this connection, one after the other. */
+  readonly #changes = new Limiter(1);
+  #fileId: string | null = null;
+  #version: unknown;
+
+  constructor(folder: string, purpose: StatePurpose) {
+    this.#folder = folder;
+    this.#purpose = purpose;
+    this.#prepare = statementsOf(() => this.#opened());
+    this.storage = itemStorage(this.#prepare);
+  }
+
+  /** Takes over an open database. A count outlives the process, a change a power failure, too. */
+  adopt(database: DatabaseSync): void {
+    database.exec(`PRAGMA synchronous = ${this.#purpose === "serve" ? "NORMAL" : "FULL"}`);
+    this.#database = database;
+  }
+
+  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
+    return this.#changes.run(async () => {
+      const database = this.#opened();
+      await whenNotBusy(() => database.exec("BEGIN IMMEDIATE"));
+      try {
+        const { writes, result } = await plan();
+        await this.storage.setItems([...writes].map(([key, value]) => ({ key, value })));
+        this.#prepare(
+          "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
+        ).run();
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  used(names: readonly CountName[]): Promise<number[]> {
+    return whenNotBusy(() => names.map((name) => this.#used(name)));
+  }
+
+  /** The number of the batch is not needed: a batch that failed here was not counted. */
+  async count(_number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
+    try {
+      return await whenNotBusy(() => this.#countAll(batch));
+    } catch (error) {
+      this.#drop();
+      throw error;
+    }
+  }
+
+  async look(): Promise<boolean> {
+    try {
+      const isAnother = this.#database === null;
+      if (isAnother) this.adopt(reopenStateFile(this.#folder));
+      // An open file that was deleted or replaced goes on working, unseen by everybody else.
+      const fileId = fileIdOf(this.#folder);
+      this.#fileId = isAnother ? fileId : (this.#fileId ?? fileId);
+      if (fileId !== this.#fileId) throw new Error("chipboard.sqlite was replaced");
+      const version = await whenNotBusy(() => this.#fact("version"));
+      const isChanged = isAnother || version !== this.#version;
+      this.#version = version;
+      return isChanged;
+    } catch (error) {
+      this.#drop();
+      throw unfit(this.#folder, error);
+    }
+  }
+
+  async forget(nowMs: number): Promise<void> {
+    const newest = this.#prepare("SELECT max(month) AS month FROM calls WHERE month < ?");
+    const counted = newest.get(monthOf(nowMs))?.["month"];
+    const { address, account } = keptMonths(nowMs, counted == null ? null : String(counted));
+    const forget = this.#prepare(
+      `DELETE FROM calls WHERE (month, subject) IN (
+         SELECT month, subject FROM calls
+         WHERE month < $account OR (month < $address AND subject GLOB 'address:*') LIMIT $limit)`,
+    );
+    await whenNotBusy(() => forget.run({ address, account, limit: FORGOTTEN_AT_ONCE }));
+  }
+
+  async addressSecret(proposed: string): Promise<string> {
+    const keep = this.#prepare("INSERT OR IGNORE INTO facts VALUES ('address_secret', ?)");
+    await whenNotBusy(() => keep.run(proposed));
+    return String(this.#fact("address_secret"));
+  }
+
+  explain(error: unknown): unknown {
+    return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.#folder, error) : error;
+  }
+
+  close(): Promise<void> {
+    return this.#changes.run(async () => this.#drop());
+  }
+
+  /** The database. Throws where it is not open at the moment. */
+  #opened(): DatabaseSync {
+    if (this.#database === null) throw new Error("chipboard.sqlite is not open");
+    return this.#database;
+  }
+
+  #fact(name: string): unknown {
+    return this.#prepare("SELECT value FROM facts WHERE name = ?").get(name)?.["value"];
+  }
+
+  #used({ month, subject }: CountName): number {
+    const count = this.#prepare("SELECT used FROM calls WHERE month = ? AND subject = ?");
+    return Number(count.get(month, subject)?.["used"] ?? 0);
+  }
+
+  #countAll(batch: readonly CountRequest[]): CountReply[] {
+    const database = this.#opened();
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      const replies = batch.map((request) => this.#countOne(request));
+      database.exec("COMMIT");
+      return replies;
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Counts what is wanted, and takes back what is over the limit. */
+  #countOne(request: CountRequest): CountReply {
+    const { month, subject, known, added, wanted, limit } = request;
+    if (added + wanted === 0) {
+      const used = this.#used(request);
+      if (used >= known) return { granted: 0, used };
+    }
+    const row = this.#prepare(
+      `INSERT INTO calls (month, subject, used) VALUES (?1, ?2, ?3 + ?4)
+       ON CONFLICT DO UPDATE SET used = max(used, ?3) + ?4 RETURNING used`,
+    ).get(month, subject, known, added + wanted);
+    const used = Number(row?.["used"]);
+    const excess = limit === null ? 0 : Math.min(wanted, Math.max(0, used - limit));
+    if (excess > 0) {
+      this.#prepare("UPDATE calls SET used = used - ?3 WHERE month = ?1 AND subject = ?2").run(
+        month,
+        subject,
+        excess,
+      );
+    }
+    return { granted: wanted - excess, used: used - excess };
+  }
+
+  /** Lets go of the file, whatever state it is in. */
+  #drop(): void {
+    const database = this.#database;
+    this.#database = null;
+    try {
+      database?.close();
+    } catch {
+      // What cannot be closed cannot be used either; nothing is lost that was committed.
+    }
+  }
+}
+
+/**
+ * Which file it is; an emptied one is another. So is one whose log or shared memory was deleted:
+ * SQLite goes on with those it has open, and shuts everybody else out or writes across them.
+ */
+function fileIdOf(folder: string): string {
+  const path = stateFilePath(folder);
+  const { dev, ino, size } = statSync(path);
+  const beside = ["-wal", "-shm"].map(
+    (suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.ino ?? "none",
+  );
+  return [dev, ino, size === 0 ? "empty" : "", ...beside].join(" ");
+}

@@ -1,0 +1,138 @@
+/** The gatekeeper over a driver: looks after the state, and says why it does not answer. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Clock } from "../clock.ts";
+import { reasonOf, UnreachableError } from "../errors.ts";
+import { addressSubject, createAddressSecret } from "./address-subject.ts";
+import { Counts } from "./counts.ts";
+import type { StateDriver } from "./driver.ts";
+import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import { Verdicts, type Reachability } from "./verdicts.ts";
+
+const LOOK_MS = 500;
+const FORGET_MS = 60_000;
+/** How long `close` tries to write what is counted while the state does not answer. */
+const CLOSE_PATIENCE_MS = 3_000;
+const CLOSE_RETRY_MS = 100;
+
+/** Is told why the state does not answer, once for each reason; null: it answers again. */
+export type OnTrouble = (trouble: string | null) => void;
+
+/** A gatekeeper over a state that was opened to serve. Closes it where it fails. */
+export async function createGatekeeper(
+  driver: StateDriver,
+  clock: Clock,
+  onTrouble: OnTrouble,
+): Promise<Gatekeeper> {
+  try {
+    const secret = await driver.addressSecret(createAddressSecret());
+    await driver.look();
+    return new StateGatekeeper(driver, clock, secret, onTrouble);
+  } catch (error) {
+    await driver.close();
+    throw driver.explain(error);
+  }
+}
+
+class StateGatekeeper implements Gatekeeper, Reachability {
+  readonly #driver: StateDriver;
+  readonly #clock: Clock;
+  readonly #onTrouble: OnTrouble;
+  readonly #verdicts: Verdicts;
+  readonly #counts: Counts;
+  readonly #timer: NodeJS.Timeout;
+  #addressSecret: string;
+  #trouble: string | null = null;
+  #looking: Promise<void> | null = null;
+  #forgetAtMs = -Infinity;
+
+  constructor(driver: StateDriver, clock: Clock, addressSecret: string, onTrouble: OnTrouble) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#addressSecret = addressSecret;
+    this.#onTrouble = onTrouble;
+    this.#verdicts = new Verdicts(driver.storage, clock, this);
+    this.#counts = new Counts(driver, clock, this);
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+  }
+
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  authenticate(key: string): MaybePromise<KeyVerdict> {
+    return this.#verdicts.authenticate(key);
+  }
+
+  addressSubject(address: string, atMs: number): Subject {
+    return addressSubject(this.#addressSecret, address, atMs);
+  }
+
+  take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult> {
+    return this.#counts.take(subject, limit, atMs);
+  }
+
+  used(subject: Subject, atMs: number): MaybePromise<number> {
+    return this.#counts.used(subject, atMs);
+  }
+
+  known(subject: Subject, atMs: number): number | null {
+    return this.#counts.known(subject, atMs);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    const deadline = performance.now() + CLOSE_PATIENCE_MS;
+    // A file that was replaced is let go of by the first look, and opened by the second.
+    await this.#look();
+    while (this.#counts.hasUnwritten && performance.now() < deadline) {
+      await this.#look();
+      if (this.#trouble === null) await this.#counts.flush();
+      else await delay(CLOSE_RETRY_MS);
+    }
+    const isWritten = !this.#counts.hasUnwritten;
+    await this.#driver.close();
+    if (isWritten) return;
+    throw new UnreachableError(`The last calls could not be written: ${this.#trouble}`);
+  }
+
+  failed(error: unknown): void {
+    this.#say(reasonOf(this.#driver.explain(error)));
+    this.#counts.answerHere();
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    try {
+      const isChanged = await this.#driver.look();
+      if (this.#trouble !== null) await this.#recover();
+      else if (isChanged) this.#verdicts.invalidate();
+      if (this.#clock.now() < this.#forgetAtMs) return;
+      await this.#driver.forget(this.#clock.now());
+      this.#forgetAtMs = this.#clock.now() + FORGET_MS;
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** The state that is back may be another one, or have lost something. */
+  async #recover(): Promise<void> {
+    this.#addressSecret = await this.#driver.addressSecret(this.#addressSecret);
+    this.#counts.rewrite();
+    await this.#counts.sendOne();
+    this.#verdicts.invalidate();
+    this.#say(null);
+    await this.#counts.flush();
+  }
+
+  #say(trouble: string | null): void {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#onTrouble(trouble);
+  }
+}

@@ -1,0 +1,42 @@
+/** Processes that count in one state at once. */
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+const CHILD = join(import.meta.dirname, "counting-child.ts");
+
+export class CountingProcess {
+  readonly #child: ChildProcess;
+  /** The count that each granted call was told. */
+  readonly told: number[] = [];
+  readonly #ended: Promise<unknown>;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#ended = once(child, "close");
+    child.on("message", (message) => {
+      if (typeof message === "number") this.told.push(message);
+    });
+  }
+
+  /** Starts a process that is ready to count calls of "acme" with so many callers, up to the limit. */
+  static async start(location: string, callers: number, limit: number): Promise<CountingProcess> {
+    const started = new CountingProcess(fork(CHILD, [location, String(callers), String(limit)]));
+    await once(started.#child, "message");
+    return started;
+  }
+
+  begin(): void {
+    this.#child.send("begin");
+  }
+
+  /** Resolves when the limit is reached and the process has ended. */
+  async end(): Promise<void> {
+    await this.#ended;
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#ended;
+  }
+}
