@@ -118,6 +118,8 @@ export const withServeOptions = (command: Command): Command =>
     )
     .addOption(jsonOption());
 
+const END_MS = 1_000;
+
 /**
  * Serves until SIGTERM or SIGINT. `announce` gives the text to print once the proxy listens.
  */
@@ -134,7 +136,7 @@ export async function serve(
   try {
     const log = createLogger(logOptions(options), clock);
     const gatekeeper = await openGatekeeper(options.state, clock, (trouble) => {
-      if (trouble === null) log.info("the state answers again");
+      if (trouble === null) log.info({}, "the state answers again");
       else
         log.error({ trouble }, "the state does not answer; calls of known keys are counted here");
     });
@@ -153,6 +155,8 @@ export async function serve(
     }
   } finally {
     await store.close();
+    // Nothing waits for a reader of standard output or of the log who does not read.
+    setTimeout(() => process.exit(), END_MS).unref();
   }
 }
 

@@ -94,7 +94,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   setFlagsFromString(KEEP_YOUNG_SPACE);
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const live = new LiveSnapshot(options);
-  const metrics = new ProxyMetrics(live, gatekeeper, clock);
+  const metrics = new ProxyMetrics(live, gatekeeper, clock, log);
   const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {

@@ -59,7 +59,10 @@ export async function startStatedProxy(
   clock: Clock,
 ): Promise<StatedProxy> {
   const gatekeeper = await openGatekeeper(state, clock);
-  const log = createLogger({ level: "info", requests: "none" }, clock, { write: () => true });
+  const log = createLogger({ level: "info", requests: "none" }, clock, {
+    write: () => true,
+    droppedLines: 0,
+  });
   const proxy = await startProxy({
     log,
     host: "127.0.0.1",

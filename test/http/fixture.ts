@@ -177,8 +177,9 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   const pro = (await registry.createKey("large", null)).key;
   const gatekeeper = await openGatekeeper(state, clock);
   const logged: string[] = [];
-  const log = createLogger({ level: "info", requests: "all" }, clock, {
+  const log = createLogger({ level: "info", requests: "all", problemsPerSecond: Infinity }, clock, {
     write: (line) => logged.push(line),
+    droppedLines: 0,
   });
   const proxy: RunningProxy = await startProxy({
     log,

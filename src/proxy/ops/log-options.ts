@@ -15,4 +15,6 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Only from level info on. */
   readonly requests: RequestLog;
+  /** How many lines about requests with a problem are written in a second; 50 unless a test says more. */
+  readonly problemsPerSecond?: number;
 }

@@ -1,19 +1,24 @@
 /**
- * Structured logs (NDJSON): what happened to the service, and requests as far as wanted. No key, query or
- * full address is ever in them. Lines are buffered and written together; what is buffered is
- * written on exit.
+ * Structured logs (NDJSON): what happened to the service, and requests as far as wanted. No key,
+ * query or full address is ever in them.
  */
-import { destination, pino, type Logger as PinoLogger } from "pino";
 import type { Clock } from "../../clock.ts";
-import type { LogOptions, RequestLog } from "./log-options.ts";
 import type { ProblemCode } from "../problems.ts";
+import { LOG_LEVELS, type LogLevel, type LogOptions, type RequestLog } from "./log-options.ts";
+import { PerSecond } from "./per-second.ts";
+import { StandardError, type LogSink } from "./standard-error.ts";
+
+type LineLevel = Exclude<LogLevel, "silent">;
+type WriteLine = (fields: object, message: string) => void;
 
 /** The log of one process. */
-export interface Logger extends Pick<PinoLogger, "error" | "warn" | "info"> {
+export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
   /** Whether a line about a request is wanted that was answered with data, or with this problem. */
   wantsRequest(code: ProblemCode | undefined): boolean;
-  /** One line about a request, at level info. */
+  /** One line about a request, at level info. Of problems only so many a second are written. */
   request(line: RequestLine): void;
+  /** Lines that could not be written so far. */
+  readonly droppedLines: number;
 }
 
 interface RequestLine {
@@ -31,55 +36,54 @@ interface RequestLine {
   readonly durationMs: number;
 }
 
-const BUFFER_BYTES = 8 * 1024;
-const FLUSH_MS = 250;
-
-/** Where lines go, each with its line break. */
-interface LogSink {
-  write(lines: string): unknown;
-}
-
 /** `time` in the lines is the clock's, in epoch milliseconds. */
 export function createLogger(
-  { level, requests }: LogOptions,
+  { level, requests, problemsPerSecond = PROBLEM_LINES_PER_SECOND }: LogOptions,
   clock: Clock,
-  sink: LogSink = bufferedStandardError(),
+  sink: LogSink = new StandardError((dropped) =>
+    lineText("warn", clock.now(), { dropped }, `${dropped} lines were dropped`),
+  ),
 ): Logger {
-  const err = (error: unknown): unknown =>
-    error instanceof Error ? pino.stdSerializers.err(error) : error;
-  const log = pino(
-    { level, base: null, serializers: { err }, timestamp: () => `,"time":${clock.now()}` },
-    sink,
+  const isWanted = (other: LineLevel): boolean =>
+    LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
+  const writeAt = (at: LineLevel): WriteLine => {
+    if (!isWanted(at)) return () => undefined;
+    return (fields, message) => sink.write(lineText(at, clock.now(), fields, message));
+  };
+  const info = writeAt("info");
+  const problems = new PerSecond(problemsPerSecond, (more) =>
+    info({ more }, `and ${more} more requests with a problem`),
   );
   return {
-    error: log.error.bind(log),
-    warn: log.warn.bind(log),
-    info: log.info.bind(log),
-    wantsRequest: log.isLevelEnabled("info") ? WANTS[requests] : WANTS.none,
-    request: (line) => sink.write(requestText(line, clock.now())),
+    error: writeAt("error"),
+    warn: writeAt("warn"),
+    info,
+    wantsRequest: isWanted("info") ? WANTS[requests] : WANTS.none,
+    request: (line) => {
+      if (line.code === undefined || problems.passes()) sink.write(requestText(line, clock.now()));
+    },
+    get droppedLines() {
+      return sink.droppedLines;
+    },
   };
 }
 
-/** Lines are put together here: pino's own destination counts all it holds with each line. */
-function bufferedStandardError(): LogSink {
-  let held = "";
-  const handOver = (): void => {
-    if (held !== "") stderr.write(held);
-    held = "";
-  };
-  // Before the destination's own listener, which writes what it was given.
-  process.on("exit", handOver);
-  const stderr = destination({ fd: 2, sync: false, minLength: BUFFER_BYTES });
-  setInterval(() => {
-    handOver();
-    stderr.flush();
-  }, FLUSH_MS).unref();
-  return {
-    write(lines) {
-      held += lines;
-      if (held.length >= BUFFER_BYTES) handOver();
-    },
-  };
+const LEVEL_NUMBERS: { readonly [L in LineLevel]: number } = { error: 50, warn: 40, info: 30 };
+
+function lineText(level: LineLevel, time: number, fields: object, msg: string): string {
+  const line = { level: LEVEL_NUMBERS[level], time, ...fields, msg };
+  return `${JSON.stringify(line, (_name, value) => (value instanceof Error ? shown(value) : value))}\n`;
+}
+
+/** Members of its own are left out: nobody knows what a library puts there. */
+const shown = (error: Error): object => ({
+  type: error.name,
+  message: error.message,
+  stack: stackOf(error),
+});
+
+function stackOf({ stack = "", cause }: Error): string {
+  return cause instanceof Error ? `${stack}\ncaused by: ${stackOf(cause)}` : stack;
 }
 
 const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
@@ -88,15 +92,17 @@ const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
   none: () => false,
 };
 
-const INFO = pino.levels.values["info"];
+/** Strangers bring problems about; they must not fill the disk. */
+const PROBLEM_LINES_PER_SECOND = 50;
+
 const PLAIN = /^[\w.:/{}()-]*$/;
 
-/** As pino writes it; put together by hand, since it is done for each request. */
+/** Put together by hand, since it is done for each request. */
 function requestText(line: RequestLine, timeMs: number): string {
   const { method = "", route, status, code, account, tier, from, durationMs } = line;
   const ms = Math.round(durationMs * 1000) / 1000;
   return (
-    `{"level":${INFO},"time":${timeMs},"method":${json(method)},"route":${json(route)}` +
+    `{"level":${LEVEL_NUMBERS.info},"time":${timeMs},"method":${json(method)},"route":${json(route)}` +
     `,"status":${status}${code === undefined ? "" : `,"code":"${code}"`}` +
     `,"account":${account === null ? "null" : json(account)},"tier":"${tier}","from":${json(from)}` +
     `,"ms":${ms},"msg":"request"}\n`

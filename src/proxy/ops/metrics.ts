@@ -5,6 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
+import type { Logger } from "./log.ts";
 import { collectProcessMetrics, counterIn, gaugeIn } from "./process-metrics.ts";
 
 type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };
@@ -24,7 +25,7 @@ export class ProxyMetrics {
   /** Connections closed at once because too many were open. */
   connectionsRefused = 0;
 
-  constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock) {
+  constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock, log: Logger) {
     collectProcessMetrics(this.#registry);
     const gauge = gaugeIn(this.#registry);
     const counter = counterIn(this.#registry);
@@ -42,6 +43,11 @@ export class ProxyMetrics {
       "chipboard_connections_refused_total",
       "Connections closed at once because too many were open.",
       () => this.connectionsRefused,
+    );
+    counter(
+      "chipboard_log_lines_dropped_total",
+      "Lines of the log that could not be written.",
+      () => log.droppedLines,
     );
     gauge("chipboard_ready", "1 when a snapshot is served.", () => Number(live.current !== null));
     gauge("chipboard_publication", "Number of the publication served.", () =>

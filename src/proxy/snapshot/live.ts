@@ -98,7 +98,7 @@ export class LiveSnapshot {
         if (this.#newestSeen !== null) await this.#load(this.#newestSeen);
       } else if (this.#failures === 0 && this.#trouble !== null) {
         this.#trouble = null;
-        this.#options.log.info("store answers again");
+        this.#options.log.info({}, "store answers again");
       }
     } catch (error) {
       this.#report(error, "publication log cannot be read");

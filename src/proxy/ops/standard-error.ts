@@ -1,0 +1,97 @@
+/**
+ * Standard error as the place of the log. Nothing waits for it: what cannot be written, because the
+ * disk is full or nobody reads the pipe, is dropped and counted, and a line says how many were once
+ * writing works again. (Only a terminal that is stopped by its user stops the service, too.)
+ */
+import { writeSync } from "node:fs";
+import { Socket } from "node:net";
+
+/** Where the lines of a log go. */
+export interface LogSink {
+  /** Takes a line with its line break. */
+  write(line: string): unknown;
+  /** Lines that could not be written so far. */
+  readonly droppedLines: number;
+}
+
+const BATCH_CHARACTERS = 8 * 1024;
+const BATCH_MS = 250;
+/** What waits for the reader of a pipe is at most so much. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+const LINE_BREAK = 0x0a;
+
+/** Lines are gathered, and written together when they are 8 kB, or after 250 ms. */
+export class StandardError implements LogSink {
+  readonly #noteOf: (dropped: number) => string;
+  droppedLines = 0;
+  /** Dropped since the last line that says so. */
+  #untold = 0;
+  #held = "";
+  #heldLines = 0;
+  /** Whether the file ends in the middle of a line. */
+  #isCut = false;
+
+  /** `noteOf` makes the line that says how many were dropped. */
+  constructor(noteOf: (dropped: number) => string) {
+    this.#noteOf = noteOf;
+    // Each write says itself how it failed.
+    process.stderr.on("error", () => undefined);
+    process.on("exit", () => this.#flush());
+    setInterval(() => this.#flush(), BATCH_MS).unref();
+  }
+
+  write(line: string): void {
+    if (process.stderr.writableLength + this.#held.length + line.length > WAITING_BYTES_MAX) {
+      this.#drop(1);
+      return;
+    }
+    this.#held += line;
+    this.#heldLines += 1;
+    if (this.#held.length >= BATCH_CHARACTERS) this.#flush();
+  }
+
+  #drop(lines: number): void {
+    this.droppedLines += lines;
+    this.#untold += lines;
+  }
+
+  #flush(): void {
+    const told = process.stderr.writableLength < WAITING_BYTES_MAX / 2 ? this.#untold : 0;
+    const lines = this.#heldLines;
+    const text = (told === 0 ? "" : this.#noteOf(told)) + this.#held;
+    if (text === "") return;
+    this.#held = "";
+    this.#heldLines = 0;
+    this.#untold -= told;
+    const failed = (lost: number): void => {
+      this.#drop(Math.min(lost, lines));
+      // The note comes first: it is lost only with all that follows.
+      if (lost >= lines) this.#untold += told;
+    };
+    if (process.stderr instanceof Socket) {
+      process.stderr.write(text, (error) => {
+        if (error != null) failed(lines);
+      });
+    } else {
+      const total = lines + (told === 0 ? 0 : 1);
+      const written = this.#writeFile(text);
+      if (written < total) failed(total - written);
+    }
+  }
+
+  /** How many lines were written whole. */
+  #writeFile(text: string): number {
+    const bytes = Buffer.from(this.#isCut ? `\n${text}` : text);
+    let at = 0;
+    try {
+      while (at < bytes.length) at += writeSync(process.stderr.fd, bytes, at);
+    } catch {
+      // What is missing is counted.
+    }
+    const written = bytes.subarray(0, at);
+    const lines = written.filter((byte) => byte === LINE_BREAK).length;
+    const ended = this.#isCut && at > 0 ? 1 : 0;
+    if (at > 0) this.#isCut = written.at(-1) !== LINE_BREAK;
+    return lines - ended;
+  }
+}
