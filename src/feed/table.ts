@@ -3,9 +3,9 @@
  * the order of the table's columns, `""` for what is empty, null or not there, with its position.
  */
 import { InputError } from "../errors.ts";
-import { readCsv } from "./csv-table.ts";
-import type { Complaints } from "./complaints.ts";
-import { readJson, readNdjson } from "./json-table.ts";
+import { quoted, type Complaints } from "./complaints.ts";
+import { readCsv } from "./csv.ts";
+import { cellText, readJson, readNdjson, type Fields } from "./json.ts";
 import type { Format, Source } from "./source.ts";
 import { readText, sniffed } from "./text.ts";
 
@@ -45,23 +45,19 @@ export async function readTable(
       format === "json"
         ? (position) => `${source.name}[${position}]`
         : (position) => `${source.name}:${position}`;
-    const read = { csv: readCsv, json: readJson, ndjson: readNdjson }[format];
-    await read({ chunks, source: source.name, shape, complaints, where, take: begin(where) });
+    const fault = (finding: string, position: number | null): void =>
+      complaints.at(position === null ? source.name : where(position), finding);
+    const rows: Rows = { shape, complaints, where, take: begin(where) };
+    if (format === "csv") {
+      await readCsv(chunks, recordTaker(rows), fault);
+    } else {
+      const read = format === "json" ? readJson : readNdjson;
+      await read(chunks, (fields, position) => takeFields(rows, fields, position), fault);
+    }
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     complaints.unreadable(error);
   }
-}
-
-/** What a reader of one format is given. */
-export interface TableInput {
-  readonly chunks: AsyncIterable<string>;
-  /** The source's name, for messages about the whole of it. */
-  readonly source: string;
-  readonly shape: TableShape;
-  readonly complaints: Complaints;
-  readonly where: Where;
-  readonly take: TakeRow;
 }
 
 async function formatOf(
@@ -72,4 +68,87 @@ async function formatOf(
   if (first === null) return { format: null, chunks };
   if (source.format !== null) return { format: source.format, chunks };
   return { format: first === "[" ? "json" : first === "{" ? "ndjson" : "csv", chunks };
+}
+
+/** Where the rows of a source go. */
+interface Rows {
+  readonly shape: TableShape;
+  readonly complaints: Complaints;
+  readonly where: Where;
+  readonly take: TakeRow;
+}
+
+/** Takes the header first, and then the rows; false where the header is not one of this table. */
+function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
+  const { complaints, where, take } = rows;
+  let positions: readonly number[] | null = null;
+  let width = 0;
+  return (record, line) => {
+    if (positions === null) {
+      positions = headerPositions(record, rows, line);
+      width = record.length;
+      return positions !== null;
+    }
+    if (record.length === width) {
+      take(
+        positions.map((position) => (position < 0 ? "" : (record[position] as string))),
+        line,
+      );
+    } else {
+      complaints.at(where(line), `${record.length} fields, expected ${width} as in the header`);
+    }
+    return true;
+  };
+}
+
+/**
+ * Where the table's columns stand in the file, −1 for those it lacks. Null, with complaints, where
+ * the header is not one of this table.
+ */
+function headerPositions(
+  header: readonly string[],
+  { shape, complaints, where }: Rows,
+  line: number,
+): readonly number[] | null {
+  const before = complaints.count;
+  const found = (finding: string): void => complaints.at(where(line), finding);
+  const expected = `expected ${shape.columns.join(", ")}`;
+  if (!header.some((name) => shape.columns.includes(name))) {
+    found(`no known column, ${expected}`);
+    return null;
+  }
+  header.forEach((name, at) => {
+    if (!shape.columns.includes(name)) found(`unknown column ${quoted(name)}, ${expected}`);
+    else if (header.indexOf(name) !== at) found(`column ${quoted(name)} stands twice`);
+  });
+  for (const name of shape.required) {
+    if (!header.includes(name)) found(`the header lacks the column ${quoted(name)}`);
+  }
+  return complaints.count > before ? null : shape.columns.map((name) => header.indexOf(name));
+}
+
+function takeFields(rows: Rows, fields: Fields, position: number): void {
+  const { shape, complaints, where, take } = rows;
+  const before = complaints.count;
+  const found = (finding: string): void => complaints.at(where(position), finding);
+  const expected = `expected ${shape.columns.join(", ")}`;
+  const names = Object.keys(fields);
+  // Its names and values may be nothing that was meant to be shown.
+  if (names.length > 0 && !names.some((name) => shape.columns.includes(name))) {
+    found(`no known field, ${expected}`);
+    return;
+  }
+  for (const name of names) {
+    if (!shape.columns.includes(name)) found(`unknown field ${quoted(name)}, ${expected}`);
+  }
+  for (const name of shape.required) {
+    if (!Object.hasOwn(fields, name)) found(`the field ${quoted(name)} is missing`);
+  }
+  const cells = shape.columns.map((name) => {
+    const cell = Object.hasOwn(fields, name) ? cellText(fields[name]) : "";
+    if (cell !== null) return cell;
+    complaints.cell(where(position), name, JSON.stringify(fields[name]), "text or a number");
+    return "";
+  });
+  if (complaints.count === before) take(cells, position);
 }

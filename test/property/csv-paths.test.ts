@@ -1,11 +1,11 @@
 /**
- * Text without quotes is read by a short path, text with quotes by the library's parser: the same
- * rows, complaints and lines either way, however the text is cut into chunks.
+ * Lines without quotation marks are read by a short path: the same rows, complaints and lines as with
+ * them, however the text is cut into chunks.
  */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
-import { readCsv } from "../../src/feed/csv-table.ts";
+import { readTable } from "../../src/feed/table.ts";
 
 const SHAPE = { columns: ["id", "date", "usd"], required: ["id", "usd"] };
 
@@ -17,22 +17,17 @@ interface ReadTable {
 async function read(text: string, cuts: readonly number[]): Promise<ReadTable> {
   const complaints = new Complaints();
   const rows: [readonly string[], number][] = [];
-  async function* chunks(): AsyncGenerator<string> {
+  const bytes = Buffer.from(text);
+  async function* open(): AsyncGenerator<Uint8Array> {
     let from = 0;
-    for (const cut of cuts.map((part) => part % (text.length + 1)).toSorted((a, b) => a - b)) {
-      if (cut > from) yield text.slice(from, cut);
-      from = Math.max(from, cut);
+    for (const cut of cuts.map((part) => part % (bytes.length + 1)).toSorted((a, b) => a - b)) {
+      yield bytes.subarray(from, cut);
+      from = cut;
     }
-    if (from < text.length) yield text.slice(from);
+    yield bytes.subarray(from);
   }
-  await readCsv({
-    source: "a.csv",
-    shape: SHAPE,
-    complaints,
-    chunks: chunks(),
-    where: (line) => `a.csv:${line}`,
-    take: (cells, line) => rows.push([[...cells], line]),
-  });
+  const source = { name: "a.csv", format: "csv", open } as const;
+  await readTable(source, SHAPE, complaints, () => (cells, line) => rows.push([[...cells], line]));
   let said: readonly string[] = [];
   try {
     complaints.raise();

@@ -1,6 +1,4 @@
-/** JSON (an array of objects) and NDJSON (an object a line). */
-import { quoted } from "./complaints.ts";
-import type { TableInput } from "./table.ts";
+/** JSON (an array of objects) and NDJSON (an object a line), read as they come: text to objects. */
 import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
 
 /** A number keeps the digits it was written with: parsing them as floating point would guess. */
@@ -15,10 +13,23 @@ class NumberText {
   }
 }
 
-/** Reads an array of objects as it comes; rows have their index as position, from 0. */
-export async function readJson(input: TableInput): Promise<void> {
-  const items = new ArrayItems(input);
-  for await (const chunk of input.chunks) {
+/** The fields of an object. Their values are shown by JSON.stringify, and read by `cellText`. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Takes the fields of an object, and its place. */
+type TakeFields = (fields: Fields, position: number) => void;
+
+/** Takes what is wrong; a position of null is the whole text. */
+type TakeFault = (finding: string, position: number | null) => void;
+
+/** Reads an array of objects; their positions are their indices, from 0. Ends with the first fault. */
+export async function readJson(
+  chunks: AsyncIterable<string>,
+  take: TakeFields,
+  fault: TakeFault,
+): Promise<void> {
+  const items = new ArrayItems(take, fault);
+  for await (const chunk of chunks) {
     if (!items.read(chunk)) return;
   }
   items.end();
@@ -28,7 +39,8 @@ const SPACE = /^[ \t\n\r]*$/;
 
 /** Cuts the text of an array into its items and takes each; of the text no more than one is held. */
 class ArrayItems {
-  readonly #input: TableInput;
+  readonly #take: TakeFields;
+  readonly #fault: TakeFault;
   #place: "before" | "within" | "after" = "before";
   /** Arrays and objects open within the item. */
   #depth = 0;
@@ -38,19 +50,19 @@ class ArrayItems {
   #item = "";
   #index = 0;
 
-  constructor(input: TableInput) {
-    this.#input = input;
+  constructor(take: TakeFields, fault: TakeFault) {
+    this.#take = take;
+    this.#fault = fault;
   }
 
   /** False where the text is no such array; it is complained of. */
   read(chunk: string): boolean {
-    const { source, complaints } = this.#input;
     let from = 0;
     if (this.#place === "before") {
       const start = /[^ \t\n\r]/.exec(chunk);
       if (start === null) return true;
       if (start[0] !== "[") {
-        complaints.at(source, "expected an array of objects");
+        this.#fault("expected an array of objects", null);
         return false;
       }
       this.#place = "within";
@@ -60,21 +72,21 @@ class ArrayItems {
       const end = this.#endOfItem(chunk, from);
       this.#item += chunk.slice(from, end);
       if (this.#item.length > MAX_ROW_CHARACTERS) {
-        complaints.at(this.#input.where(this.#index), ROW_TOO_LONG);
+        this.#fault(ROW_TOO_LONG, this.#index);
         return false;
       }
       if (end === chunk.length) return true;
-      if (!this.#take(chunk[end] === "]")) return false;
+      if (!this.#endItem(chunk[end] === "]")) return false;
       from = end + 1;
     }
     if (SPACE.test(chunk.slice(from))) return true;
-    complaints.at(source, "not JSON: text after the array");
+    this.#fault("not JSON: text after the array", null);
     return false;
   }
 
   end(): void {
     if (this.#place === "after") return;
-    this.#input.complaints.at(this.#input.source, "not JSON: ends before the array is closed");
+    this.#fault("not JSON: ends before the array is closed", null);
   }
 
   /** Where the comma or the bracket behind the item stands; the chunk's length where it goes on. */
@@ -92,44 +104,50 @@ class ArrayItems {
   }
 
   /** False where the item is no JSON: what follows could be anything. */
-  #take(isLast: boolean): boolean {
+  #endItem(isLast: boolean): boolean {
     const [text, index] = [this.#item, this.#index];
     this.#item = "";
     this.#index += 1;
     if (isLast) this.#place = "after";
     if (isLast && index === 0 && SPACE.test(text)) return true;
-    return takeText(this.#input, text, index);
+    return takeText(text, index, this.#take, this.#fault);
   }
 }
 
-/** Reads an object a line as it comes; rows have their line as position, from 1. Empty ones count. */
-export async function readNdjson(input: TableInput): Promise<void> {
-  let line = 1;
+/** Reads an object a line; their positions are their lines, from 1, empty ones counted. */
+export async function readNdjson(
+  chunks: AsyncIterable<string>,
+  take: TakeFields,
+  fault: TakeFault,
+): Promise<void> {
+  let line = 0;
+  const read = (text: string): void => {
+    line += 1;
+    if (text.length > MAX_ROW_CHARACTERS) fault(ROW_TOO_LONG, line);
+    else if (text.trim() !== "") takeText(text, line, take, fault);
+  };
   let rest = "";
-  for await (const chunk of input.chunks) {
-    const pieces = chunk.split("\n");
-    pieces[0] = rest + (pieces[0] as string);
-    rest = pieces.pop() as string;
-    for (const text of pieces) takeLine(input, text, line++);
+  for await (const chunk of chunks) {
+    const lines = chunk.split("\n");
+    lines[0] = rest + (lines[0] as string);
+    rest = lines.pop() as string;
+    lines.forEach(read);
     // Not kept until it ends, if ever.
     if (rest.length > MAX_ROW_CHARACTERS) break;
   }
-  takeLine(input, rest, line);
+  read(rest);
 }
 
-function takeLine(input: TableInput, text: string, line: number): void {
-  if (text.length > MAX_ROW_CHARACTERS) input.complaints.at(input.where(line), ROW_TOO_LONG);
-  else if (text.trim() !== "") takeText(input, text, line);
-}
-
-/** Takes the row that the text is. False where it is no JSON; it is complained of. */
-function takeText(input: TableInput, text: string, position: number): boolean {
+/** Takes the object that the text is. False where the text is no JSON. */
+function takeText(text: string, position: number, take: TakeFields, fault: TakeFault): boolean {
   const value = parseExactly(text);
   if (value instanceof Error) {
-    input.complaints.at(input.where(position), value.message);
+    fault(value.message, position);
     return false;
   }
-  takeObject(input, value, position);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isObject && !(value instanceof NumberText)) take(value as Fields, position);
+  else fault("expected an object", position);
   return true;
 }
 
@@ -153,46 +171,8 @@ const reasonOf = ({ message }: SyntaxError): string =>
     ? "an unexpected character"
     : message.replace(/ \(line .*$/, "");
 
-function takeObject(input: TableInput, value: unknown, position: number): void {
-  const { shape, complaints, where } = input;
-  if (
-    typeof value !== "object" ||
-    value === null ||
-    Array.isArray(value) ||
-    value instanceof NumberText
-  ) {
-    complaints.at(where(position), "expected an object");
-    return;
-  }
-  const before = complaints.count;
-  const fields = value as Record<string, unknown>;
-  const names = Object.keys(fields);
-  if (names.length > 0 && !names.some((name) => shape.columns.includes(name))) {
-    complaints.at(where(position), `no known field, expected ${shape.columns.join(", ")}`);
-    return;
-  }
-  for (const name of names) {
-    if (shape.columns.includes(name)) continue;
-    complaints.at(
-      where(position),
-      `unknown field ${quoted(name)}, expected ${shape.columns.join(", ")}`,
-    );
-  }
-  for (const name of shape.required) {
-    if (!Object.hasOwn(fields, name))
-      complaints.at(where(position), `the field ${quoted(name)} is missing`);
-  }
-  const cells = shape.columns.map((name) => {
-    const cell = Object.hasOwn(fields, name) ? cellText(fields[name]) : "";
-    if (cell !== null) return cell;
-    complaints.cell(where(position), name, JSON.stringify(fields[name]), "text or a number");
-    return "";
-  });
-  if (complaints.count === before) input.take(cells, position);
-}
-
 /** The text of a cell; null for arrays and objects, which are none. */
-function cellText(value: unknown): string | null {
+export function cellText(value: unknown): string | null {
   if (value === null) return "";
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);

@@ -1,0 +1,123 @@
+/** CSV (RFC 4180), read as it comes: text to records of cells. */
+import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
+
+/**
+ * Gives each record, the header too, to `take`, with the line that it begins on, until that returns
+ * false. Empty lines are no records. Ends with the first fault: what follows could be anything.
+ */
+export async function readCsv(
+  chunks: AsyncIterable<string>,
+  take: (record: readonly string[], line: number) => boolean,
+  fault: (finding: string, line: number) => void,
+): Promise<void> {
+  const records = new Records();
+  let isBegun = false;
+  /** False where nothing more is to be read. */
+  const read = (line: string): boolean => {
+    if (!isBegun && line.trim() !== "") {
+      isBegun = true;
+      const other = otherForm(line);
+      if (other !== null) {
+        fault(other, records.next);
+        return false;
+      }
+    }
+    const found = records.add(line);
+    if (found === null) return true;
+    if (typeof found !== "string") return take(found, records.begin);
+    fault(found, records.begin);
+    return false;
+  };
+  let rest = "";
+  for await (const chunk of chunks) {
+    const lines = chunk.split("\n");
+    lines[0] = rest + (lines[0] as string);
+    rest = lines.pop() as string;
+    if (!lines.every(read)) return;
+    // Not kept until it ends, if ever.
+    if (rest.length > MAX_ROW_CHARACTERS) break;
+  }
+  if (rest !== "" && !read(rest)) return;
+  if (records.isOpen) fault("a quoted field is not closed", records.begin);
+}
+
+/** Puts lines together to records. */
+class Records {
+  /** The line that comes next, from 1. */
+  next = 1;
+  /** The line that the record begins on. */
+  begin = 1;
+  #cells: string[] = [];
+  #length = 0;
+  /** The quoted cell that the last line has left open. */
+  #open: string | null = null;
+
+  get isOpen(): boolean {
+    return this.#open !== null;
+  }
+
+  /** The record that ends with this line; null where none does; a text, what is wrong with it. */
+  add(line: string): readonly string[] | string | null {
+    if (this.#open === null) {
+      this.begin = this.next;
+      this.#cells = [];
+      this.#length = 0;
+    }
+    this.next += 1;
+    this.#length += line.length + 1;
+    if (this.#length > MAX_ROW_CHARACTERS) return ROW_TOO_LONG;
+    const end = line.endsWith("\r") ? line.length - 1 : line.length;
+    if (this.#open !== null || line.includes('"')) return this.#addQuoted(line, end);
+    return end === 0 ? null : line.slice(0, end).split(",");
+  }
+
+  #addQuoted(line: string, end: number): readonly string[] | string | null {
+    let at = 0;
+    for (;;) {
+      if (this.#open === null && line[at] === '"') {
+        this.#open = "";
+        at += 1;
+      }
+      if (this.#open === null) {
+        const comma = line.indexOf(",", at);
+        const cell = line.slice(at, comma < 0 ? end : comma);
+        if (cell.includes('"')) {
+          return "not CSV as RFC 4180 has it: a quotation mark within a field that none begins";
+        }
+        this.#cells.push(cell);
+        at += cell.length;
+      } else {
+        const mark = line.indexOf('"', at);
+        if (mark < 0) {
+          this.#open += `${line.slice(at)}\n`;
+          return null;
+        }
+        this.#open += line.slice(at, mark);
+        at = mark + 1;
+        if (line[at] === '"') {
+          this.#open += '"';
+          at += 1;
+          continue;
+        }
+        this.#cells.push(this.#open);
+        this.#open = null;
+      }
+      if (at >= end) return this.#cells;
+      if (line[at] !== ",") {
+        return "not CSV as RFC 4180 has it: text after the closing quotation mark of a field";
+      }
+      at += 1;
+    }
+  }
+}
+
+/** What to say of a first line that is no header with commas; null where it may be one. */
+function otherForm(line: string): string | null {
+  const [first = "", ...more] = line.split(",");
+  const expected = "expected a header of columns with commas between them";
+  if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
+  if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;
+  if (more.length > 0) return null;
+  if (first.includes(";")) return `columns with semicolons between them, ${expected}`;
+  return first.includes("\t") ? `columns with tabs between them, ${expected}` : null;
+}
