@@ -2,7 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { isSwitchedOn } from "./config.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
-import { printJson } from "./terminal.ts";
+import { plainLines, plainText, printJson } from "./terminal.ts";
 import { PROGRAM } from "./version.ts";
 
 const HELP = `
@@ -103,11 +103,12 @@ function inheriting(command: Command, parent: Command): Command {
 function report(error: unknown, json: boolean): ExitCode {
   if (!(error instanceof ChipboardError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.stderr.write(`unexpected: ${text}\n`);
+    process.stderr.write(`unexpected: ${plainLines(text)}\n`);
     return EXIT.unexpected;
   }
   const { exitCode, message, details } = error;
-  process.stderr.write(`error: ${message}\n${details.map((line) => `  ${line}\n`).join("")}`);
+  const lines = [`error: ${plainText(message)}`, ...details.map((line) => `  ${plainText(line)}`)];
+  process.stderr.write(`${lines.join("\n")}\n`);
   if (json) printFailure(exitCode, message, details);
   return exitCode;
 }

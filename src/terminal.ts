@@ -3,9 +3,22 @@
 /** What stands in a cell of a table. */
 export type Cell = string | number | null;
 
+/**
+ * The text with every character that a terminal acts on, or that turns the direction of reading, as
+ * its escape in JSON: what comes out of a store or a feed cannot move the cursor or hide a line.
+ */
+export const plainText = (text: string): string =>
+  text.replace(
+    /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+/** The same for text of several lines: line ends stand. */
+export const plainLines = (text: string): string => text.split("\n").map(plainText).join("\n");
+
 /** Writes text and a line end to standard output. */
 export function printLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${plainLines(text)}\n`);
 }
 
 /** Writes a value as indented JSON to standard output. */
@@ -20,7 +33,10 @@ export function printJson(value: unknown): void {
 export function printTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): void {
   const isTerminal = process.stdout.isTTY;
   const lines = tableLines(columns, rows);
-  lines.forEach((line, index) => printLine(index === 0 && isTerminal ? underlined(line) : line));
+  lines.forEach((line, index) => {
+    if (index === 0 && isTerminal) process.stdout.write(`${underlined(line)}\n`);
+    else printLine(line);
+  });
 }
 
 /** The lines of such a table; the first holds the names. */
@@ -28,7 +44,9 @@ export function tableLines(
   columns: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): string[] {
-  const texts = rows.map((row) => row.map((cell) => (cell === null ? "-" : String(cell))));
+  const texts = rows.map((row) =>
+    row.map((cell) => (cell === null ? "-" : plainText(String(cell)))),
+  );
   const widths = columns.map((name, column) =>
     Math.max(name.length, ...texts.map((row) => row[column]?.length ?? 0)),
   );

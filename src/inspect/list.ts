@@ -1,8 +1,8 @@
 /** `snapshots ls`: the log, newest first, with what each entry stands for and what was missed. */
 import type { Clock } from "../clock.ts";
-import { sessionAt, sessionKey, type Session } from "../market/session.ts";
+import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { logLength, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { isSame } from "./reference.ts";
@@ -42,12 +42,13 @@ export async function listPublications(
   clock: Clock,
   limit: number | null,
 ): Promise<Listing> {
-  const log = await readLog(store);
-  const shown = log.toReversed().slice(0, limit ?? log.length);
+  const length = await logLength(store);
+  const log = await newestOf(store, limit ?? length);
+  const shown = log.slice(0, limit ?? length);
   const manifests = await manifestsOf(store, shown);
   const published = new Set(log.map(({ session }) => session));
   const rows: (ListedPublication | MissedSessions)[] = [];
-  const head = log.at(-1);
+  const [head] = log;
   if (head !== undefined) {
     const current = sessionAt(clock.now());
     if (head.session < current && !published.has(current)) {
@@ -66,7 +67,22 @@ export async function listPublications(
     const older = shown[at + 1];
     if (older !== undefined) rows.push(...missed(older.session, publication.session, published));
   });
-  return { rows, older: log.length - shown.length };
+  return { rows, older: length - shown.length };
+}
+
+/**
+ * The newest `count` entries, newest first, and those before them that may name a session which
+ * would be called missed otherwise: no session is published before it begins.
+ */
+async function newestOf(store: ObjectStore, count: number): Promise<Publication[]> {
+  const entries: Publication[] = [];
+  let lowest = Number.POSITIVE_INFINITY;
+  for await (const entry of readLogBackwards(store)) {
+    if (entries.length < Math.max(1, count)) lowest = Math.min(lowest, entry.session);
+    else if (Date.parse(entry.at) < sessionStartMs(lowest + 1)) break;
+    entries.push(entry);
+  }
+  return entries;
 }
 
 /** What an entry of the log is called: a publish with a reason is a revision. */

@@ -1,7 +1,8 @@
 /**
  * `snapshots prune`: removes what no kept snapshot needs. Kept are the head, the publication before
  * it, every snapshot published (or of a session) in the last N days, and the ledger parts that
- * their manifests name. The log stays whole. Nothing younger than an hour goes: it may belong to a
+ * their manifests name. Days are counted back from the newest entry of the log, or from the clock
+ * where that is behind it: a clock far ahead takes no fresh history. The log stays whole. Nothing younger than an hour goes: it may belong to a
  * publish that is under way. A published snapshot, and the parts it names, are as old as their
  * entry in the log; what no publication names is as old as its files. What goes is marked first
  * (see marks.ts) and looked at again: whoever comes later keeps away from it.
@@ -178,8 +179,9 @@ function requireNoSnapshot(store: ObjectStore, folders: readonly Folder[]): void
 
 function keptPublications(
   log: readonly Publication[],
-  { keepDays, nowMs }: Times,
+  { keepDays, nowMs: clockMs }: Times,
 ): readonly Publication[] {
+  const nowMs = Math.min(clockMs, Date.parse(log.at(-1)?.at ?? ""));
   const since = nowMs - keepDays * DAY_MS;
   return log.filter(
     (entry, at) =>

@@ -2,7 +2,7 @@
 import { DamageError, InputError } from "../errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -33,13 +33,10 @@ const REFERENCE_HELP =
  * where there is none, or none any more, DamageError where its manifest is not what was published.
  */
 export async function findSnapshot(store: ObjectStore, reference: string): Promise<FoundSnapshot> {
-  const log = await readLog(store);
-  const name = nameOf(log, reference, store);
-  const publication = log.findLast((entry) => isSame(entry, name)) ?? null;
+  const { name, publication, isHead } = await lookUp(store, reference);
   const stored = await readStoredManifest(store, name, publication?.manifest_sha256 ?? null);
   if (stored !== null) return { name, ...stored, publication };
-  if (publication !== null)
-    await requirePruned(store, name, isSame(log.at(-1) as Publication, name));
+  if (publication !== null) await requirePruned(store, name, isHead);
   const pruned = publication === null ? "" : "; it was pruned";
   throw new InputError(`${store.location} does not hold ${snapshotText(name)}${pruned}`);
 }
@@ -62,24 +59,43 @@ export async function requirePruned(
 export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>
   a.session === b.session && a.revision === b.revision;
 
-function nameOf(log: readonly Publication[], reference: string, store: ObjectStore): SnapshotName {
+/** A name, and what the log says of it. */
+interface Reference {
+  readonly name: SnapshotName;
+  /** The last entry that names it; null where none does. */
+  readonly publication: Publication | null;
+  readonly isHead: boolean;
+}
+
+/** Reads the log from its end, and no further than the entry that is meant. */
+async function lookUp(store: ObjectStore, reference: string): Promise<Reference> {
   const back = /^head(?:~(\d{1,9}))?$/i.exec(reference);
-  if (back !== null) {
-    const entry = log.at(-1 - Number(back[1] ?? 0));
-    if (entry !== undefined) return entry;
-    throw new InputError(
-      log.length === 0
-        ? `${store.location} holds no publication yet`
-        : `${reference}: the log of ${store.location} has ${log.length} publications`,
-    );
-  }
   const parsed = parseSnapshotText(reference);
-  if (parsed === null) {
+  if (back === null && parsed === null) {
     throw new InputError(`${JSON.stringify(reference)}: expected ${REFERENCE_HELP}`);
   }
+  const read: Publication[] = [];
+  const isMeant = (entry: Publication): boolean => {
+    if (parsed === null) return read.length > Number(back?.[1] ?? 0);
+    if (entry.session !== parsed.session) return false;
+    return parsed.revision === null
+      ? entry.action === "publish"
+      : entry.revision === parsed.revision;
+  };
+  for await (const entry of readLogBackwards(store)) {
+    read.push(entry);
+    if (!isMeant(entry)) continue;
+    const publication = read.find((other) => isSame(other, entry)) ?? entry;
+    return { name: entry, publication, isHead: isSame(read[0] as Publication, entry) };
+  }
+  if (parsed === null) {
+    throw new InputError(
+      read.length === 0
+        ? `${store.location} holds no publication yet`
+        : `${reference}: the log of ${store.location} has ${read.length} publications`,
+    );
+  }
   const { session, revision } = parsed;
-  if (revision !== null) return { session, revision };
-  const last = log.findLast((entry) => entry.session === session && entry.action === "publish");
-  if (last !== undefined) return last;
+  if (revision !== null) return { name: { session, revision }, publication: null, isHead: false };
   throw new InputError(`${store.location} has no publication of ${sessionKey(session)}`);
 }

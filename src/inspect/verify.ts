@@ -3,21 +3,21 @@
  * its signature, the ledger's parts, and the formats of each tier against each other. Findings are
  * collected, not thrown.
  */
-import { DamageError } from "../errors.ts";
+import { DamageError, InputError } from "../errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
-import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
 import { readLog, type Publication } from "../snapshot/publication-log.ts";
 import { requireSignature } from "../snapshot/signature.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import { compareObjects, objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
+  LEDGER,
   parseLedgerPartKey,
   parseSnapshotFileKey,
   publicationKey,
-  snapshotFileKey,
+  SESSIONS,
   snapshotFolder,
   snapshotText,
   type SnapshotName,
@@ -25,8 +25,6 @@ import {
 import { PROGRAM } from "../version.ts";
 import { formatDifferences } from "./formats.ts";
 import { findSnapshot, isSame, requirePruned, type FoundSnapshot } from "./reference.ts";
-
-const READS_AT_ONCE = 16;
 
 /** What was checked, and what was found. */
 export interface Verification {
@@ -56,6 +54,7 @@ export async function verifySnapshots(
   const run = new VerifyRun(store, keys);
   if (reference === null) {
     const log = await run.attempt(() => readLog(store));
+    if (log?.length === 0) await run.attempt(() => refuseEmptyLog(store));
     const head = log?.at(-1);
     const firsts = new Map<string, Publication>();
     for (const entry of log ?? []) {
@@ -76,6 +75,16 @@ export async function verifySnapshots(
     if (found !== null) await run.snapshot(found);
   }
   return run;
+}
+
+/** Nothing is proven where the log is empty; where there is anything but it, the log is lost. */
+async function refuseEmptyLog(store: ObjectStore): Promise<never> {
+  for (const prefix of [SESSIONS, LEDGER]) {
+    for await (const { key } of store.list(prefix)) {
+      throw new DamageError(`${store.location} holds ${key} but no publication`);
+    }
+  }
+  throw new InputError(`${store.location} holds no publication yet`);
 }
 
 /** The same for a snapshot that was found already; the damages, one line each. */
@@ -142,10 +151,11 @@ class VerifyRun implements Verification {
     }
     const parts = manifest.ledger.filter(({ key }) => !this.#parts.has(key));
     parts.forEach(({ key }) => this.#parts.add(key));
-    await this.#objects([
-      ...manifest.files.map((file) => ({ ...file, key: snapshotFileKey(name, file.path) })),
-      ...parts,
-    ]);
+    const objects = objectsOf(name, { ...manifest, ledger: parts });
+    const { damages, bytes } = await compareObjects(this.#store, objects);
+    this.damages.push(...damages);
+    this.files += objects.length;
+    this.bytes += bytes;
     for (const { key, sha256 } of parts) {
       if (parseLedgerPartKey(key)?.sha256 === sha256) continue;
       this.damages.push(`${this.#where(key)} is not named by its content`);
@@ -169,27 +179,6 @@ class VerifyRun implements Verification {
     );
     if (signer === null) return;
     this.signatures.push({ snapshot: snapshotText(name), fingerprint: signer.fingerprint });
-  }
-
-  async #objects(
-    entries: readonly { key: string; bytes: number; sha256: string }[],
-  ): Promise<void> {
-    const queue = entries.values();
-    await Promise.all(
-      Array.from({ length: READS_AT_ONCE }, async () => {
-        for (const { key, bytes, sha256 } of queue) {
-          const found = await this.#store.get(key);
-          this.files += 1;
-          this.bytes += found?.length ?? 0;
-          if (found === null) this.damages.push(`${this.#where(key)} is missing`);
-          else if (found.length !== bytes) {
-            this.damages.push(`${this.#where(key)} has ${found.length} bytes, expected ${bytes}`);
-          } else if (sha256Hex(found) !== sha256) {
-            this.damages.push(`${this.#where(key)} is damaged: its SHA-256 is not the manifest's`);
-          }
-        }
-      }),
-    );
   }
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {

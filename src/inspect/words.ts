@@ -1,7 +1,7 @@
 /** What the desk's findings look like on a terminal; views.ts has them as JSON. */
 import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
-import { printLine, printTable, type Cell } from "../terminal.ts";
+import { plainText, printLine, printTable, type Cell } from "../terminal.ts";
 import type { Comparison } from "./compare.ts";
 import { missedText, whatOf, type Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";
@@ -87,7 +87,7 @@ export function printDescription(description: Description): void {
     ["Program", `${manifest.program.name} ${manifest.program.version}`],
   ];
   const width = Math.max(...facts.map(([name]) => name.length));
-  facts.forEach(([name, value]) => printLine(`${name.padEnd(width)}  ${value}`));
+  facts.forEach(([name, value]) => printLine(`${name.padEnd(width)}  ${plainText(value)}`));
   section(
     "Largest moves in 24 hours",
     ["contract", "level", "percent"],

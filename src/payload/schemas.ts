@@ -119,6 +119,10 @@ export const readiness = z.object({
   snapshot: z.string(),
   session_utc: instant,
   publication: z.int().positive(),
+  damaged: z
+    .object({ publication: z.int().positive(), snapshot: z.string() })
+    .nullable()
+    .describe("The newest publication, where it cannot be loaded: `snapshot` is served instead."),
   attribution: z.string(),
   overdue: count.describe("Sessions that should have been published and are not."),
   state: z.enum(["ok", "unavailable"]).describe("Accounts, keys and counts."),

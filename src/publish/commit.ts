@@ -1,5 +1,6 @@
 /**
- * Writes a plan: claim the folder, objects, manifest, its signature, and last the publication.
+ * Writes a plan: claim the folder, objects, manifest, its signature, and last the publication, when
+ * all that the manifest names was read back and found to be there.
  * Until that last step readers see the old head, and a crash leaves at worst a folder that no
  * publication names.
  */
@@ -15,9 +16,16 @@ import {
 } from "../snapshot/publication-log.ts";
 import { signatureOf } from "../snapshot/signature.ts";
 import type { SigningKey } from "../snapshot/signing-key.ts";
+import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotFolder, type SnapshotName } from "../store/paths.ts";
+import {
+  FILES,
+  snapshotFileKey,
+  snapshotFolder,
+  snapshotText,
+  type SnapshotName,
+} from "../store/paths.ts";
 import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
 
@@ -89,6 +97,14 @@ export async function commit(
     const signature = signatureOf(sha256, signingKey);
     const key = snapshotFileKey(name, FILES.signature);
     await createProven(store, key, signature, sha256Hex(signature), SIGNATURE_TYPE);
+  }
+  const { damages } = await compareObjects(store, [
+    { key: snapshotFileKey(name, FILES.manifest), bytes: bytes.length, sha256 },
+    ...objectsOf(name, manifest),
+  ]);
+  if (damages.length > 0) {
+    const what = `${snapshotText(name)} is not in ${store.location} as it was written`;
+    throw new DamageError(`${what}; it is not published`, damages);
   }
   const entry: Publication = { ...publication, manifest_sha256: sha256 };
   if ((await appendPublication(store, entry)) === "created") return "committed";

@@ -6,6 +6,8 @@ import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../stor
 import { sha256Hex } from "./digest.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
 
+const READS_AT_ONCE = 16;
+
 /**
  * The manifest of a snapshot. Throws DamageError where it is missing, or is not the one whose
  * digest (`manifestSha256`, from the publication) is given, or is another snapshot's.
@@ -70,6 +72,47 @@ export async function readSnapshotFile(
   const where = `${store.location}/${key}`;
   if (entry === undefined) throw new DamageError(`${where} is not named by its manifest`);
   return { bytes: await readVerified(store, key, entry.sha256), where };
+}
+
+/** An object as a manifest names it. */
+interface NamedObject {
+  readonly key: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** All that a snapshot needs but its manifest: its files, and the parts of its ledger. */
+export const objectsOf = (name: SnapshotName, { files, ledger }: Manifest): NamedObject[] => [
+  ...files.map(({ path, bytes, sha256 }) => ({ key: snapshotFileKey(name, path), bytes, sha256 })),
+  ...ledger,
+];
+
+/**
+ * Reads every object and compares it with what its manifest says: the findings, one line each, and
+ * how many bytes were read.
+ */
+export async function compareObjects(
+  store: ObjectStore,
+  objects: readonly NamedObject[],
+): Promise<{ readonly damages: readonly string[]; readonly bytes: number }> {
+  const damages: string[] = [];
+  let total = 0;
+  const queue = objects.values();
+  const compare = async (): Promise<void> => {
+    for (const { key, bytes, sha256 } of queue) {
+      const found = await store.get(key);
+      const where = `${store.location}/${key}`;
+      total += found?.length ?? 0;
+      if (found === null) damages.push(`${where} is missing`);
+      else if (found.length !== bytes) {
+        damages.push(`${where} has ${found.length} bytes, expected ${bytes}`);
+      } else if (sha256Hex(found) !== sha256) {
+        damages.push(`${where} is damaged: its SHA-256 is not the manifest's`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: READS_AT_ONCE }, compare));
+  return { damages, bytes: total };
 }
 
 function requireDigest(bytes: Uint8Array, expected: string, where: string): void {

@@ -16,8 +16,10 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { readHead, readLog } from "../../src/snapshot/publication-log.ts";
 import { readSnapshotFile, readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
+import { AttendedStore } from "../faults/crash-store.ts";
 import { catalogOf, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import { chipboard, start, type Ran, type RunOptions } from "./run.ts";
 
@@ -121,6 +123,25 @@ describe("a store that cannot be written", () => {
     expect(tree()).toEqual(before);
   });
 });
+
+test.each(["report.html", "pro/board.json", "ledger/2026-11"])(
+  "a store that loses %s, or keeps other bytes, publishes nothing: 6, and the head stays",
+  async (lost) => {
+    const memory = new MemoryStore();
+    await mustPublish(memory, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
+    for (const kept of [null, "x"]) {
+      const losing = new AttendedStore(memory, async ({ kind, key }, run) => {
+        if (kind !== "create" || !key.includes(lost)) return run();
+        if (kept !== null) await memory.create(key, Buffer.from(kept), "");
+        return "created" as never;
+      });
+      const { code, said } = await tryPublish(losing, { quotes: levels(11) });
+      expect([code, said.length]).toEqual([6, 2]);
+      expect(said.join()).toMatch(/is not in memory: as it was written; it is not published/);
+      expect((await readHead(memory))?.number).toBe(1);
+    }
+  },
+);
 
 describe("at once", () => {
   test("20 publishers of one session: one publication, 19 times nothing to do, the snapshot whole", async () => {

@@ -1,21 +1,32 @@
 /** What `verify` finds, and that nothing goes on from it. */
+import { renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/clock.ts";
-import { listPublications } from "../../src/inspect/list.ts";
+import { listPublications, type Listing } from "../../src/inspect/list.ts";
 import { prune } from "../../src/inspect/prune.ts";
 import { rollBack } from "../../src/inspect/rollback.ts";
+import { describeSnapshot } from "../../src/inspect/show.ts";
 import { verifySnapshots } from "../../src/inspect/verify.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { contentOf, mustPublish } from "../cli/market.ts";
+import { contentOf, mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
+import { AttendedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
-import { flip, keysOf, overwrite, RUNS } from "./desk.ts";
+import { CATALOG, desk, flip, keysOf, overwrite, RUNS, temporaryFolder } from "./desk.ts";
 
 const OLD = "sessions/2026-11-20T00Z/r1/";
 const HEAD = "sessions/2026-11-21T12Z/r1/";
 const CLOCK = createClock("2099-01-01T00:00:00Z");
+
+const NEXT = {
+  session: "2026-11-22T00Z",
+  quotes: quotesOf({ a: 12, b: 11, c: 12 }),
+  minCoverageMicros: 0,
+};
 
 let whole: MemoryStore;
 beforeAll(async () => {
@@ -93,15 +104,63 @@ describe("the log", () => {
     const key = `publications/000000000${number}.json`;
     if (text === null) await store.delete(key);
     else await overwrite(store, key, Buffer.from(text));
-    for (const reference of [null, "head", "2026-11-20T00Z/r1"]) {
+    for (const reference of [null, "2026-11-20T00Z/r1"]) {
       expect(await damages(store, reference)).toEqual([expect.stringContaining(expected)]);
     }
+    // A gap is seen by whoever lists the log, damage by whoever reads the entry.
+    const headDamages = text === "{" ? [] : [expect.stringContaining(expected)];
+    expect(await damages(store, "head")).toEqual(headDamages);
     const before = await contentOf(store);
     const damaged = expect.objectContaining({ exitCode: 6 });
     await expect(prune(store, 0, false, CLOCK)).rejects.toEqual(damaged);
     await expect(rollBack(store, "2026-11-20T00Z/r1", "x", CLOCK)).rejects.toEqual(damaged);
     await expect(listPublications(store, CLOCK, null)).rejects.toEqual(damaged);
+    if (text === null) expect((await tryPublish(store, NEXT)).code).toBe(6);
     expect(await contentOf(store)).toEqual(before);
+  });
+
+  test("lost, or a link that is not followed: 6, and 2 for an empty store, not whole", async () => {
+    const folder = temporaryFolder();
+    for (const run of RUNS) await mustPublish(new FolderStore(folder), run);
+    const aside = join(temporaryFolder(), "publications");
+    renameSync(join(folder, "publications"), aside);
+    const lost = await desk("verify --all", folder);
+    expect([lost.code, lost.out]).toEqual([6, ""]);
+    expect(lost.err).toContain("but no publication");
+    symlinkSync(aside, join(folder, "publications"));
+    expect(await desk("verify --all", folder)).toEqual(lost);
+    expect(await desk("verify --all", temporaryFolder())).toMatchObject({ code: 2, out: "" });
+  });
+
+  test("is read from its end, and no further than is asked for", async () => {
+    const store = new MemoryStore();
+    const days = Array.from(
+      { length: 12 },
+      (_, at) => `2026-12-${String(at + 1).padStart(2, "0")}`,
+    );
+    for (const [at, day] of days.entries()) {
+      const first = at === 0 ? { catalog: CATALOG } : {};
+      const quotes = quotesOf({ a: 10 + at / 10, b: 11, c: 12, d: 3 });
+      await mustPublish(store, { session: `${day}T00Z`, quotes, ...first });
+    }
+    const read = async (work: (store: ObjectStore) => Promise<unknown>): Promise<number> => {
+      let entries = 0;
+      const attended = new AttendedStore(store, ({ kind, key }, run) => {
+        if (kind === "get" && key.startsWith("publications/")) entries += 1;
+        return run();
+      });
+      await work(attended);
+      return entries;
+    };
+    expect(await read((of) => describeSnapshot(of, "head"))).toBe(1);
+    expect(await read((of) => describeSnapshot(of, "head~1"))).toBeLessThanOrEqual(3);
+    expect(await read((of) => describeSnapshot(of, "2026-12-12T00Z"))).toBe(1);
+    const clock = { now: () => Date.parse("2026-12-12T00:05:00Z") };
+    let listed: Listing | null = null;
+    expect(
+      await read(async (of) => (listed = await listPublications(of, clock, 2))),
+    ).toBeLessThanOrEqual(7);
+    expect(listed).toMatchObject({ older: 10, rows: { length: 3 } });
   });
 
   test("an entry with another number, another action, another manifest", async () => {

@@ -73,6 +73,18 @@ test("a snapshot that a rollback has verified is not removed before its publicat
   expect(await keysOf(store, "pruning/")).toEqual([]);
 });
 
+test.fails("clocks two hours apart: a publish that ends well has lost nothing to a prune", async () => {
+  const { store, clock } = await storeWithLeftovers();
+  const ahead = { now: () => clock.now() + 2 * 3_600_000 };
+  const isAppend = ({ kind, key }: Operation): boolean =>
+    kind === "create" && key.startsWith("publications/");
+  const published = interrupted(store, isAppend, async () => {
+    await prune(store, 0, false, ahead);
+  });
+  await mustPublish(published, NEXT);
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
 test("the number of a snapshot is not given again before prune has removed its last file", async () => {
   const { store, clock } = await storeWithLeftovers();
   const folder = `sessions/${NEXT.session}/r1/`;

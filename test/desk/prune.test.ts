@@ -66,6 +66,17 @@ test("keeps the head, the publication before it and all of the last N days; the 
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
+test("a clock far ahead takes no fresh history: days count back from the newest entry", async () => {
+  const { store } = storeAt("2026-11-20T00:00:00Z");
+  await published(store);
+  await mustPublish(store, daily("2026-11-25T00Z", 12));
+  const before = await contentOf(store);
+  await prune(store, 30, false, clockAt("2099-01-01T00:00:00Z"));
+  expect(await contentOf(store)).toEqual(before);
+  const pruned = await prune(store, 3, false, clockAt("2099-01-01T00:00:00Z"));
+  expect(names(pruned)).toEqual(["2026-11-20T00Z/r1", "2026-11-21T00Z/r1"]);
+});
+
 test("a rollback's snapshot is kept however old, and so is what it went back from", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);

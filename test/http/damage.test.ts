@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
+import { AttendedStore } from "../faults/crash-store.ts";
 import {
   eventually,
   publishedStore,
@@ -112,6 +113,97 @@ describe("damage", () => {
     await publishSession(store, proxy.clock, SESSION, { usd: 12, revise: "Repair" });
     await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");
   });
+});
+
+describe("a proxy that starts", () => {
+  /** Two sessions published, so that the second can be damaged. */
+  async function twoSessions(): Promise<{ store: MemoryStore; clock: TestClock }> {
+    const [store, clock] = [await publishedStore(), new TestClock()];
+    clock.ms += sessionsMs(2);
+    await publishSession(store, clock, SESSION + 1);
+    return { store, clock };
+  }
+
+  test("with a damaged head serves the publication before, loudly, until the head loads", async () => {
+    const { store, clock } = await twoSessions();
+    const key = snapshotFileKey(NEXT, FILES.board("pro"));
+    const bytes = (await store.get(key)) as Buffer;
+    await overwrite(store, key, flipped(bytes));
+    proxy = await startTestProxy({ store, clock });
+    expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
+    expect((await proxy.get("/readyz")).json).toMatchObject({
+      status: "ready",
+      store: "damaged",
+      damaged: { publication: 2, snapshot: "2026-11-21T12Z/r1" },
+      snapshot: "2026-11-21T00Z/r1",
+      publication: 1,
+    });
+    expect(proxy.logged.some((line) => line.includes("publication 2 cannot be loaded"))).toBe(true);
+    await overwrite(store, key, bytes);
+    await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T12Z/r1");
+    expect((await proxy.get("/readyz")).json).toMatchObject({ store: "ok", damaged: null });
+  });
+
+  test("with a damaged newest entry serves the one before, and reads no older entry again", async () => {
+    const { store, clock } = await twoSessions();
+    await publishSession(store, clock, SESSION + 2);
+    const key = "publications/0000000003.json";
+    const bytes = (await store.get(key)) as Buffer;
+    await overwrite(store, key, Buffer.from("{"));
+    const read: string[] = [];
+    const attended = new AttendedStore(store, ({ kind, key: name }, run) => {
+      if (kind === "get") read.push(name);
+      return run();
+    });
+    proxy = await startTestProxy({ store: attended, clock });
+    expect(await snapshotOf(proxy)).toBe("2026-11-21T12Z/r1");
+    expect((await proxy.get("/readyz")).json.store).toBe("damaged");
+    await eventually(() => read.filter((name) => name === key).length > 3);
+    expect(read).not.toContain("publications/0000000001.json");
+    await overwrite(store, key, bytes);
+    await eventually(async () => (await snapshotOf(proxy)) === "2026-11-22T00Z/r1");
+    expect((await proxy.get("/readyz")).json.store).toBe("ok");
+  });
+});
+
+test("a log with a gap is damage, and no reason to stop at it for who is past it", async () => {
+  const store = await publishedStore();
+  const clock = new TestClock();
+  clock.ms += sessionsMs(3);
+  const source = await publishedStore();
+  for (const ahead of [1, 2, 3]) await publishSession(source, clock, SESSION + ahead);
+  proxy = await startTestProxy({ store, clock });
+  for await (const { key } of source.list("")) {
+    if (key === "publications/0000000002.json") continue;
+    await store.create(key, (await source.get(key)) as Buffer, "");
+  }
+  await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
+  expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
+  const late = await startTestProxy({ store, clock });
+  try {
+    expect(await snapshotOf(late)).toBe("2026-11-22T12Z/r1");
+    expect((await late.get("/readyz")).json.store).toBe("damaged");
+  } finally {
+    await late.close();
+  }
+  const gap = "publications/0000000002.json";
+  await store.create(gap, (await source.get(gap)) as Buffer, "");
+  await eventually(async () => (await snapshotOf(proxy)) === "2026-11-22T12Z/r1");
+  expect((await proxy.get("/readyz")).json.store).toBe("ok");
+});
+
+test("a store replaced by another with as many entries is noticed", async () => {
+  const [store, other] = [await publishedStore(), new MemoryStore()];
+  proxy = await startTestProxy({ store });
+  await publishSession(other, proxy.clock, SESSION, { first: true, usd: 12 });
+  const key = "publications/0000000001.json";
+  const [own, others] = [await store.get(key), await other.get(key)];
+  await overwrite(store, key, others as Buffer);
+  await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
+  expect((await proxy.get(`${API}/prices`)).status).toBe(200);
+  expect(proxy.logged.join("")).toContain("is not the entry that was read before");
+  await overwrite(store, key, own as Buffer);
+  await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
 });
 
 test("a store that does not answer: what is loaded is served, and /readyz says so", async () => {

@@ -1,6 +1,7 @@
 /** /healthz and /readyz. */
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { sessionUtc } from "../../market/session.ts";
+import { snapshotText } from "../../store/paths.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import { jsonReply, problemReply, type Reply } from "../reply.ts";
@@ -31,9 +32,17 @@ export function readinessReply(
     snapshot: text,
     session_utc: sessionUtc(head),
     publication: snapshot.publication.number,
+    damaged: damagedOf(live),
     attribution: snapshot.baskets.envelope.attribution,
     overdue: overdueSessions(snapshot.stamp, nowMs),
     state: gatekeeper.trouble === null ? "ok" : "unavailable",
     store: trouble?.kind ?? "ok",
   });
+}
+
+/** The newest publication, where another one is served in its place because it is damaged. */
+function damagedOf({ newest, current, trouble }: LiveSnapshot): object | null {
+  if (newest === null || newest === current?.publication || trouble?.kind !== "damaged")
+    return null;
+  return { publication: newest.number, snapshot: snapshotText(newest) };
 }

@@ -4,17 +4,30 @@
  * `current` once, so each answer comes from one snapshot, and downloads finish on what they began.
  *
  * Where a publication cannot be loaded the old snapshot stays, and `trouble` says why until a
- * publication loads. It is tried again, ever more rarely; a newer publication is tried at once.
+ * publication loads. It is tried again, ever more rarely; a newer publication is tried at once. A
+ * proxy that starts takes the newest publication that loads whole in its place. The log is followed
+ * from the newest entry known, which must keep its bytes, and is listed now and then to find gaps.
  */
 import type { Clock } from "../../clock.ts";
 import { ChipboardError, DamageError, reasonOf } from "../../errors.ts";
-import { readHead, readPublication, type Publication } from "../../snapshot/publication-log.ts";
+import {
+  lacks,
+  listLog,
+  logLength,
+  readLogEntry,
+  type LogEntry,
+  type Publication,
+} from "../../snapshot/publication-log.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey } from "../../store/paths.ts";
 import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { Logger } from "../ops/log.ts";
 
 const RETRY_MAX_MS = 60_000;
+/** A listing costs as much as the log is long. */
+const POLLS_PER_LISTING = 30;
+
+const UNREADABLE = "publication log cannot be read";
 
 /** What following the log depends on. */
 export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
@@ -36,7 +49,8 @@ export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   #current: LoadedSnapshot | null = null;
   #trouble: Trouble | null = null;
-  #newestSeen: Publication | null = null;
+  #newestSeen: LogEntry | null = null;
+  #pollsToListing = POLLS_PER_LISTING;
   #failures = 0;
   #retryAt = 0;
   #loads = { loaded: 0, failed: 0 };
@@ -56,21 +70,36 @@ export class LiveSnapshot {
     return this.#trouble;
   }
 
+  /** The newest publication known, served or not; null where none can be read. */
+  get newest(): Publication | null {
+    return this.#newestSeen?.publication ?? null;
+  }
+
   /** Snapshots loaded and failed since the start. */
   get loads(): { readonly loaded: number; readonly failed: number } {
     return this.#loads;
   }
 
   /**
-   * Loads the head and keeps following the log. Throws UnreachableError where the store cannot be
-   * read at all; a damaged head does not keep the proxy from starting.
+   * Loads the newest publication that is whole and keeps following the log. Throws UnreachableError
+   * where the store cannot be read at all; damage does not keep the proxy from starting.
    */
   async start(): Promise<void> {
-    const head = await this.#damageAside(() => readHead(this.#options.store));
-    if (head !== null) await this.#load(head);
-    else if (this.#trouble === null) {
-      const { log, store } = this.#options;
-      log.warn({ store: store.location }, "nothing is published there yet");
+    const { log, store } = this.#options;
+    const { newest, missing } = await listLog(store);
+    if (newest === 0) log.warn({ store: store.location }, "nothing is published there yet");
+    if (missing !== null) {
+      this.#pollsToListing = 0;
+      this.#report(lacks(store, missing), UNREADABLE);
+    }
+    for (let number = newest; number > 0 && this.#current === null; number -= 1) {
+      const entry = await this.#damageAside(() => readLogEntry(store, number));
+      if (entry === null) continue;
+      this.#newestSeen ??= entry;
+      const damage = this.#trouble;
+      await this.#load(entry);
+      this.#trouble ??= damage;
+      if (this.#trouble?.kind === "unreachable") break;
     }
     this.#schedule();
   }
@@ -93,23 +122,27 @@ export class LiveSnapshot {
       const newest = await this.#newest();
       if (newest !== null && newest !== this.#newestSeen) {
         this.#failures = 0;
+        this.#newestSeen = newest;
         await this.#load(newest);
       } else if (this.#failures > 0 && performance.now() >= this.#retryAt) {
-        if (this.#newestSeen !== null) await this.#load(this.#newestSeen);
-      } else if (this.#failures === 0 && this.#trouble !== null) {
+        if (newest !== null) await this.#load(newest);
+      } else {
+        await this.#requireNoGap();
+        if (this.#failures > 0 || this.#trouble === null) return;
         this.#trouble = null;
         this.#options.log.info({}, "store answers again");
       }
     } catch (error) {
-      this.#report(error, "publication log cannot be read");
+      this.#report(error, UNREADABLE);
     }
   }
 
-  /** Follows the log from the last entry seen. */
-  async #newest(): Promise<Publication | null> {
+  /** Follows the log from the last entry seen. Throws DamageError where it is not what it was. */
+  async #newest(): Promise<LogEntry | null> {
+    const { store } = this.#options;
     let newest = this.#newestSeen;
     for (;;) {
-      const next = await readPublication(this.#options.store, (newest?.number ?? 0) + 1);
+      const next = await readLogEntry(store, (newest?.publication.number ?? 0) + 1);
       if (next === null) break;
       newest = next;
     }
@@ -117,16 +150,31 @@ export class LiveSnapshot {
     return newest;
   }
 
-  /** A store without the entry that was served from is not one without news. */
-  async #requireKept({ number }: Publication): Promise<void> {
+  /** A store without the entry that was served from, or with another, is not one without news. */
+  async #requireKept({ publication: { number }, sha256 }: LogEntry): Promise<void> {
     const { store } = this.#options;
-    if ((await readPublication(store, number)) !== null) return;
-    throw new DamageError(`${store.location}/${publicationKey(number)} is gone`);
+    const where = `${store.location}/${publicationKey(number)}`;
+    const entry = await readLogEntry(store, number);
+    if (entry === null) throw new DamageError(`${where} is gone`);
+    if (entry.sha256 !== sha256) {
+      throw new DamageError(`${where} is not the entry that was read before: is it another store?`);
+    }
   }
 
-  async #load(publication: Publication): Promise<void> {
+  /** An entry that cannot be read next may be missing while later ones are there. */
+  async #requireNoGap(): Promise<void> {
+    if (this.#pollsToListing > 0) {
+      this.#pollsToListing -= 1;
+      return;
+    }
+    // Throws where there is one, and is asked again by the next poll.
+    await logLength(this.#options.store);
+    this.#pollsToListing = POLLS_PER_LISTING;
+  }
+
+  async #load(entry: LogEntry): Promise<void> {
     const { store, clock, log } = this.#options;
-    this.#newestSeen = publication;
+    const { publication } = entry;
     const startedAt = performance.now();
     try {
       const loaded = await loadSnapshot(store, publication, {
@@ -140,7 +188,7 @@ export class LiveSnapshot {
       if (this.#closed) return;
       this.#current = loaded;
       this.#trouble = null;
-      this.#failures = 0;
+      if (entry === this.#newestSeen) this.#failures = 0;
       this.#loads.loaded += 1;
       const ms = Math.round(performance.now() - startedAt);
       const { text } = loaded.stamp;
@@ -173,7 +221,7 @@ export class LiveSnapshot {
       return await read();
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
-      this.#report(error, "publication log cannot be read");
+      this.#report(error, UNREADABLE);
       return null;
     }
   }
