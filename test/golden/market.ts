@@ -11,7 +11,7 @@ import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 
 export const EXPECTED = join(import.meta.dirname, "expected");
-const INPUTS = join(import.meta.dirname, "inputs");
+export const INPUTS = join(import.meta.dirname, "inputs");
 
 interface Step {
   readonly session: string;
