@@ -39,13 +39,13 @@ export const basisField: Field<Basis | "withdrawn"> = {
 /** A calendar day, `YYYY-MM-DD`. */
 export const dateField: Field<Day> = {
   expected: `a date such as 2026-11-21, from ${FIRST_DATE} on`,
-  parse: memoized((text) => parseDate(text) ?? undefined),
+  parse: (text) => parseDate(text) ?? undefined,
 };
 
 /** A session, as its key or as its instant. */
 export const sessionField: Field<Session> = {
   expected: `a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z, from ${FIRST_DATE} on`,
-  parse: memoized((text) => parseSession(text) ?? undefined),
+  parse: (text) => parseSession(text) ?? undefined,
 };
 
 /** A contract's id. It becomes part of paths and addresses. */
@@ -124,15 +124,3 @@ export const cellReader =
 /** What is easily overlooked in a number. */
 const slipIn = (text: string): string =>
   /^\d+,\d+$/.test(text) ? "; no commas, decimals after a point" : "";
-
-/** Histories repeat a few thousand dates a hundred times over. */
-function memoized<T>(parse: (text: string) => T | undefined): (text: string) => T | undefined {
-  const known = new Map<string, T>();
-  return (text) => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
-    const value = parse(text);
-    if (value !== undefined && known.size < 100_000) known.set(detached(text), value);
-    return value;
-  };
-}

@@ -51,11 +51,12 @@ export const FIRST_DATE = "1900-01-01";
 
 /** Reads `YYYY-MM-DD`; null where it is no date from FIRST_DATE to 9999-12-31. */
 export function parseDate(text: string): Day | null {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
-  const ms = Date.parse(`${text}T00:00:00.000Z`);
-  if (Number.isNaN(ms) || text < FIRST_DATE) return null;
-  // Date.parse accepts 2026-02-30 in some engines; only a round trip proves the day exists.
-  return dateText(ms / DAY_MS) === text ? ms / DAY_MS : null;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < FIRST_DATE) return null;
+  const [month, date] = [Number(text.slice(5, 7)) - 1, Number(text.slice(8))];
+  const day = new Date(Date.UTC(Number(text.slice(0, 4)), month, date));
+  // 30 February is a day of March.
+  if (day.getUTCMonth() !== month || day.getUTCDate() !== date) return null;
+  return day.getTime() / DAY_MS;
 }
 
 /** Reads `2026-11-21T00Z` or `2026-11-21T00:00:00.000Z` (hour 00 or 12); null for anything else. */
