@@ -1,95 +1,300 @@
 /**
- * Puts answers on the socket. One that is there at once and whole, as nearly all are, is handed to
- * Node's HTTP server as it is; one that must be waited for or is a stream goes through h3, which
- * knows how to. Its router is left aside: it normalises paths, and here only the path as it was
- * sent counts (see routes.ts).
+ * The service's HTTP interface as one h3 app: every route, and every check in the order in which it
+ * is made. Of all that applies to a request, the first is the answer. Denials are values; what is
+ * thrown is a defect.
+ *
+ * Nothing is waited for where the answer is there: handlers return values where they can, and
+ * promises only where the state must be asked or a body must be made first.
  */
-import {
-  STATUS_CODES,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from "node:http";
 import { H3, type H3Event } from "h3";
-import { toNodeHandler } from "h3/node";
-import { FastResponse } from "srvx";
-import type { MaybePromise } from "../state/gatekeeper.ts";
-import { answer, internalProblem, type Answer, type AnswerOptions } from "./answer.ts";
+import type { IncomingMessage } from "node:http";
+import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import type { Clock } from "../clock.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, responseOf, type Reply } from "./answer.ts";
+import { basketAnswer } from "./basket.ts";
+import {
+  addressOf,
+  identify,
+  identifyAtOnce,
+  isAdmitted,
+  type AdmittedCaller,
+  type Caller,
+} from "./caller.ts";
 import { chain } from "./chain.ts";
-import { headerPairs, keptOpen, writeHeader, type HeaderText } from "./header-text.ts";
+import { shortened } from "./client-address.ts";
+import { asksForAny, isNotModified } from "./conditional.ts";
+import type { Pages } from "./docs/pages.ts";
+import { Exchange } from "./exchange.ts";
+import type { Logger } from "./ops/log.ts";
+import type { ProxyMetrics } from "./ops/metrics.ts";
+import { healthReply, readiness } from "./ops/readiness.ts";
+import { deny, type Denial } from "./problems.ts";
+import { BASKET_PARAMETERS, faultsDenial, holdsKey, namesBasket, nameFaults } from "./query.ts";
+import { knownRemaining, quotaExceeded, remaining, remainingAfter, usageReply } from "./quota.ts";
+import { DATA_ROUTES, PAGE_PATHS, requiredTier, USAGE_PATH, type DataRoute } from "./routes.ts";
+import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
+import type { LiveSnapshot } from "./snapshot/live.ts";
+import type { LoadedSnapshot } from "./snapshot/load.ts";
+import type { Representation } from "./snapshot/representation.ts";
 
-interface AppOptions extends AnswerOptions {
-  /** A connection that takes nothing of its answer for so long is closed. */
-  readonly stalledMs: number;
-  /** An idle connection is kept open for so long. */
-  readonly keepAliveMs: number;
+/** What answers are made from. */
+export interface AppOptions {
+  readonly live: LiveSnapshot;
+  readonly gatekeeper: Gatekeeper;
+  readonly pages: Pages;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ProxyMetrics;
+  /** How often a new publication is looked for: when to come back where there is none. */
+  readonly pollMs: number;
+  readonly trustedHops: number;
 }
 
-/** The application, as a listener for the `request` event of a server of Node's. */
-export function createApp(options: AppOptions): RequestListener {
-  const { log, stalledMs } = options;
-  const keptOpenLines = keptOpen(options.keepAliveMs);
-  const awaited = new WeakMap<IncomingMessage, MaybePromise<Answer>>();
-  const throughH3 = toNodeHandler(h3App(options, awaited));
-  return (request, response) => {
-    try {
-      const answered = answer(options, request);
-      const isSending = sendAtOnce(answered, request, response, keptOpenLines);
-      // Nearly all answers fit what the system takes at once, and need no watch.
-      if (!isSending || response.writableLength > 0) request.socket.setTimeout(stalledMs);
-      if (isSending) return;
-      awaited.set(request, answered);
-      // Host decides nothing here, and one that is no host would make h3 fail on its URL.
-      request.headers.host = "localhost";
-      void throughH3(request, response);
-    } catch (error) {
-      log.error({ err: error }, "request cannot be handled");
-      response.destroy();
+type Outcome = Reply | Denial;
+type Handler = (exchange: Exchange) => MaybePromise<Outcome>;
+type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Outcome>;
+
+const NOT_FOUND = deny("not_found", "There is nothing at this path.");
+const STATE_RETRY_MS = 5_000;
+
+/** The app. It takes requests of Node's HTTP server (see node-listener.ts). */
+export function createApp(options: AppOptions): H3 {
+  const { live, gatekeeper, pages, clock, log, pollMs } = options;
+  const exchanges = new WeakMap<H3Event, Exchange>();
+  const exchangeOf = (event: H3Event): Exchange => exchanges.get(event) as Exchange;
+  const app = new H3({
+    // Malformed escapes reach the routes: to a caller they are addresses that do not exist.
+    allowMalformedURL: true,
+    silent: true,
+    onError: (error, event) => {
+      const exchange = exchangeOf(event);
+      log.error({ err: error.cause ?? error, route: exchange.route }, "request failed");
+      exchange.asksState = false;
+      return finish(exchange, deny("internal", "The service failed to answer; this is logged."));
+    },
+  });
+
+  // Around every request: whatever it comes to becomes a response, a figure and a line of the log.
+  app.use((event, next) => {
+    const exchange = new Exchange(event.runtime?.node?.req as IncomingMessage, clock.now());
+    exchanges.set(event, exchange);
+    const outcome = exchange.hostFault() ?? (next() as MaybePromise<Outcome>);
+    return chain(outcome, (found) => finish(exchange, found));
+  });
+
+  // Open to everybody: no key is looked at, no query is read, and nothing waits for the state.
+  route("/healthz", () => healthReply());
+  route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
+  for (const path of PAGE_PATHS) route(path, ({ request }) => pages.reply(path, request.headers));
+
+  // With a key, or for the free slice.
+  keyed(USAGE_PATH, (exchange, caller) => {
+    const { query, nowMs } = exchange;
+    const fault = exchange.bodyFault() ?? faultsDenial(nameFaults(query, []));
+    if (fault !== null) return fault;
+    return chain(gatekeeper.used(caller.subject, nowMs), (used) => usageReply(caller, used, nowMs));
+  });
+  for (const dataRoute of Object.values(DATA_ROUTES)) {
+    keyed(dataRoute.path, (exchange, caller) => data(dataRoute, exchange, caller));
+  }
+
+  app.all("/**", () => NOT_FOUND);
+  return app;
+
+  /** A route finds its exact path only: h3's router takes `/a/`, escapes and dot segments, too. */
+  function route(path: string, handler: Handler, asksState = false): void {
+    app.all(path.replace("{id}", ":id"), (event) => {
+      const exchange = exchangeOf(event);
+      if (!isExact(exchange.path, path)) return NOT_FOUND;
+      exchange.route = path;
+      const { method } = exchange.request;
+      if (method === "OPTIONS") return OPTIONS_REPLY;
+      exchange.asksState = asksState;
+      if (method === "GET" || method === "HEAD") return handler(exchange);
+      return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
+    });
+  }
+
+  function keyed(path: string, handler: KeyedHandler): void {
+    const checked: Handler = (exchange) => {
+      if (holdsKey(exchange.query)) {
+        const detail = "The query holds what looks like an API key; send it in a header field.";
+        return deny("key_in_query", detail);
+      }
+      return chain(callerOf(exchange), (caller) =>
+        isAdmitted(caller) ? handler(exchange, caller) : refused(caller),
+      );
+    };
+    route(path, checked, true);
+  }
+
+  /** A board, a contract, an index, an export, a basket. */
+  function data(
+    dataRoute: DataRoute,
+    exchange: Exchange,
+    caller: AdmittedCaller,
+  ): MaybePromise<Outcome> {
+    const { query } = exchange;
+    if (!dataRoute.isOffered(caller.tier, query)) {
+      if (caller.account === null) return deny("key_required", "This address needs an API key.");
+      const required = requiredTier(dataRoute, query);
+      const detail = `This needs the tier ${required}; the key's tier is ${caller.tier.name}.`;
+      return deny("tier_required", detail, { required_tier: required });
     }
-  };
+    const snapshot = live.current;
+    if (snapshot === null) {
+      const detail =
+        live.trouble === null
+          ? "No session is published yet."
+          : "What is published cannot be loaded at the moment.";
+      return deny("no_session", detail, { retryAfterMs: pollMs });
+    }
+    const fault = exchange.bodyFault();
+    if (fault !== null) return fault;
+    return chain(find(dataRoute, exchange, caller, snapshot), (found) =>
+      "extras" in found ? found : deliver(exchange, caller, snapshot, found),
+    );
+  }
+
+  /** The parameters, and what is asked for; or why there is none. */
+  function find(
+    { takesBasket, file }: DataRoute,
+    { query, path, nowMs, request }: Exchange,
+    { tier }: AdmittedCaller,
+    snapshot: LoadedSnapshot,
+  ): MaybePromise<Representation | Denial> {
+    if (takesBasket && namesBasket(query)) return basketAnswer(snapshot, query, nowMs);
+    const fault = faultsDenial(nameFaults(query, takesBasket ? BASKET_PARAMETERS : []));
+    if (fault !== null) return fault;
+    const id = contractIdOf(path);
+    const found = snapshot.files.get(file(tier, id));
+    if (found !== undefined) {
+      const overdue = overdueSessions(snapshot.stamp, nowMs);
+      return found.answer(overdue, request.headers["accept-encoding"]);
+    }
+    if (!path.startsWith(CONTRACT_PREFIX)) {
+      throw new Error(`Snapshot ${snapshot.stamp.text} lacks ${file(tier, id)}`);
+    }
+    const lastAsOf = snapshot.offBoard[tier.name].get(id);
+    if (lastAsOf !== undefined) {
+      const last = lastAsOf === null ? "it never had one" : `its last one is of ${lastAsOf}`;
+      const detail = `Contract "${id}" has no current level; ${last}.`;
+      return deny("not_on_board", detail, { as_of: lastAsOf });
+    }
+    if (snapshot.catalog.has(id)) {
+      const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
+      return deny("key_required", detail);
+    }
+    return deny("unknown_contract", "No contract has this id; /prices lists those there are.");
+  }
+
+  /** Quota, preconditions, and the call counted last, so that nothing but an answer costs one. */
+  function deliver(
+    { request, isHead, nowMs }: Exchange,
+    caller: AdmittedCaller,
+    { stamp }: LoadedSnapshot,
+    found: Representation,
+  ): MaybePromise<Outcome> {
+    const limit = caller.tier.callsPerMonth;
+    const fresh = { cacheControl: cacheControl(stamp, nowMs) };
+    const notModified = { ...fresh, status: 304, fields: found.notModifiedFields, body: null };
+    if (!isNotModified(request.headers, found.etag, found.modifiedMs)) {
+      const whole = { ...fresh, status: 200, fields: found.fields };
+      if (isHead) return charged({ ...whole, body: null });
+      if (typeof found.body !== "function") return charged({ ...whole, body: found.body });
+      // A stream that cannot be opened is an error, and errors cost nothing: open before counting.
+      return found.body().then((body) => charged({ ...whole, body }));
+    }
+    // `*` tells whether there is anything to get, which no other 304 does.
+    if (asksForAny(request.headers)) return charged(notModified);
+    if (limit === null) return { ...notModified, remaining: remainingAfter(limit, 0) };
+    return chain(gatekeeper.used(caller.subject, nowMs), (used) =>
+      used < limit
+        ? { ...notModified, remaining: remainingAfter(limit, used) }
+        : quotaExceeded(caller, nowMs),
+    );
+
+    function charged(reply: Reply): MaybePromise<Outcome> {
+      return chain(gatekeeper.take(caller.subject, limit, nowMs), ({ granted, used }) => {
+        if (granted) return { ...reply, remaining: remainingAfter(limit, used) };
+        // Nobody will read it; whether it ends well no longer matters.
+        if (reply.body instanceof ReadableStream) reply.body.cancel().catch(() => {});
+        return quotaExceeded(caller, nowMs);
+      });
+    }
+  }
+
+  /** The response to what a request came to, with what is left of the quota. */
+  function finish(exchange: Exchange, outcome: Outcome): MaybePromise<Response> {
+    const { request, nowMs, asksState } = exchange;
+    const reply = "extras" in outcome ? problemReply(outcome) : outcome;
+    if (reply.remaining !== undefined) return recorded(exchange, reply, reply.remaining);
+    if (asksState) {
+      const left = chain(callerOf(exchange), (caller) => remaining(caller, gatekeeper, nowMs));
+      return chain(left, (calls) => recorded(exchange, reply, calls));
+    }
+    exchange.caller ??= identifyAtOnce(request, options.trustedHops, gatekeeper, nowMs);
+    return recorded(exchange, reply, knownRemaining(exchange.caller, gatekeeper, nowMs));
+  }
+
+  /** Counted in the metrics and, where wanted, logged. Neither holds a path, query or key as sent. */
+  function recorded(exchange: Exchange, reply: Reply, left: number): Response {
+    const { request, route: path, startedAt, caller } = exchange;
+    const { status, code } = reply;
+    const durationMs = performance.now() - startedAt;
+    const tier = caller?.tier?.name ?? "none";
+    options.metrics.observe(path, tier, status, durationMs);
+    if (log.wantsRequest(code)) {
+      const { method } = request;
+      const account = caller?.account ?? null;
+      const from = shortened(addressOf(request, options.trustedHops));
+      log.request({ method, route: path, status, code, account, tier, from, durationMs });
+    }
+    return responseOf(reply, left);
+  }
+
+  /** Who asks; waits where only the state knows. */
+  function callerOf(exchange: Exchange): MaybePromise<Caller> {
+    if (exchange.caller !== null) return exchange.caller;
+    const { request, nowMs } = exchange;
+    return chain(identify(request, options.trustedHops, gatekeeper, nowMs), (caller) => {
+      exchange.caller = caller;
+      return caller;
+    });
+  }
 }
 
-function h3App(
-  { log }: AnswerOptions,
-  awaited: WeakMap<IncomingMessage, MaybePromise<Answer>>,
-): H3 {
-  const onError = (error: unknown): Response => {
-    log.error({ err: error }, "request failed");
-    return responseOf({ reply: internalProblem(), remaining: 0 }, undefined);
-  };
-  const handle = (event: H3Event): MaybePromise<Response> => {
-    const request = event.runtime?.node?.req as IncomingMessage | undefined;
-    const answered = request === undefined ? undefined : awaited.get(request);
-    if (answered === undefined) throw new Error("A request came by without its answer");
-    return chain(answered, (whole) => responseOf(whole, request?.method));
-  };
-  // Malformed escapes shall reach the handler: to a caller they are addresses that do not exist.
-  return new H3({ allowMalformedURL: true, silent: true, onError }).all("/**", handle);
+const CONTRACT_PREFIX = DATA_ROUTES.contract.path.slice(0, -"{id}".length);
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
+
+/** Whether a path as it was sent is that of the route, to the letter. */
+function isExact(sent: string, path: string): boolean {
+  if (path !== DATA_ROUTES.contract.path) return sent === path;
+  if (!sent.startsWith(CONTRACT_PREFIX)) return false;
+  const segment = sent.slice(CONTRACT_PREFIX.length);
+  return segment !== "" && !segment.includes("/") && !DOT_SEGMENT.test(segment);
 }
 
-/** False where the answer is still to come, or comes in pieces. */
-function sendAtOnce(
-  answered: MaybePromise<Answer>,
-  { method }: IncomingMessage,
-  response: ServerResponse,
-  keptOpenLines: string,
-): boolean {
-  if (answered instanceof Promise) return false;
-  const { status, body } = answered.reply;
-  if (body instanceof ReadableStream) return false;
-  writeHeader(response, status, headersOf(answered), keptOpenLines);
-  if (method === "HEAD" || body === null) response.end();
-  else response.end(body, "latin1");
-  return true;
+/** The contract that a path names, percent-decoded; what cannot be decoded names none. */
+function contractIdOf(path: string): string {
+  const segment = path.startsWith(CONTRACT_PREFIX) ? path.slice(CONTRACT_PREFIX.length) : "";
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
-function responseOf(answered: Answer, method: string | undefined): Response {
-  const { status, body } = answered.reply;
-  const headers = headerPairs(headersOf(answered));
-  const statusText = STATUS_CODES[status] ?? "";
-  const bytes = typeof body === "string" ? Buffer.from(body, "latin1") : body;
-  return new FastResponse(method === "HEAD" ? null : bytes, { status, statusText, headers });
-}
+const REFUSALS = {
+  invalid_key: "The key sent is not valid.",
+  key_suspended: "The key, or its account, is suspended.",
+  trial_lapsed: "The trial of the key's account has ended.",
+  state_unavailable: "Keys cannot be checked at the moment.",
+} as const;
 
-const headersOf = ({ reply, remaining }: Answer): HeaderText =>
-  `${reply.headers}x-ratelimit-remaining: ${remaining}\r\n`;
+function refused({ refusal }: Caller): Denial {
+  if (refusal === null) throw new Error("A caller without refusal is let in");
+  const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
+  return deny(refusal, REFUSALS[refusal], retry);
+}

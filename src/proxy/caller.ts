@@ -39,7 +39,7 @@ const NO_KEY_AT_ALL = "";
 function presentedKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
-    if (isRepeated(request.rawHeaders, "authorization")) return NO_KEY_AT_ALL;
+    if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
     if (authorization.startsWith(USUAL_PREFIX)) {
       return authorization.slice(USUAL_PREFIX.length - KEY_PREFIX.length);
     }
@@ -63,7 +63,31 @@ export function identify(
     const verdict = gatekeeper.authenticate(key);
     return verdict instanceof Promise ? verdict.then(callerOf) : callerOf(verdict);
   }
-  const address = addressOf(request, trustedHops);
+  return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
+}
+
+/**
+ * The same without asking the state, for answers that need no key: who sends one that this process
+ * has not seen counts as somebody without.
+ */
+export function identifyAtOnce(
+  request: IncomingMessage,
+  trustedHops: number,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+): Caller {
+  const key = presentedKey(request);
+  const verdict = key === null ? null : gatekeeper.knownVerdict(key);
+  if (verdict !== null) return callerOf(verdict);
+  return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
+}
+
+/** Who sends no key, known by the address. */
+export function callerAt(
+  address: AddressGroup,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+): AdmittedCaller {
   const subject = gatekeeper.addressSubject(address, nowMs);
   return { account: null, tier: TIERS.free, subject, refusal: null };
 }
@@ -83,12 +107,12 @@ export const addressOf = (request: IncomingMessage, trustedHops: number): Addres
     trustedHops,
   );
 
-/** Node keeps the first of repeated Authorization fields; only the raw ones tell. */
-function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+/** How many fields have this name. Of some Node keeps the first only, so that the raw ones tell. */
+export function countFields(rawHeaders: readonly string[], name: string): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const field = rawHeaders[at] as string;
     if (field.length === name.length && field.toLowerCase() === name) count += 1;
   }
-  return count > 1;
+  return count;
 }

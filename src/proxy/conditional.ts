@@ -19,6 +19,10 @@ export function isNotModified(
   return !Number.isNaN(since) && Math.floor(modifiedMs / 1000) * 1000 <= since;
 }
 
+/** Whether the caller has any representation, whichever (`If-None-Match: *`). */
+export const asksForAny = ({ "if-none-match": ifNoneMatch }: IncomingHttpHeaders): boolean =>
+  ifNoneMatch?.trim() === "*";
+
 function matchesAny(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === "*") return true;
   ENTITY_TAG.lastIndex = 0;

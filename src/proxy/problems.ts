@@ -95,7 +95,7 @@ export const PROBLEMS = {
   invalid_parameter: {
     status: 400,
     title: "Invalid parameter",
-    meaning: "A parameter's value cannot be used; errors names each fault.",
+    meaning: "A parameter's value cannot be used; errors names the faults, 20 at most.",
     remedy: "Correct every item of errors.",
   },
   unknown_contract: {
@@ -132,7 +132,7 @@ export const PROBLEMS = {
   headers_too_large: {
     status: 431,
     title: "Request too large",
-    meaning: "The request line and header fields together are larger than the service accepts.",
+    meaning: "The request line and header fields together are larger than 16 kB.",
     remedy: "Send fewer or shorter header fields and parameters.",
   },
   internal: {
@@ -156,28 +156,41 @@ export interface ParameterFault {
 }
 
 /** Members of a problem document beyond the standard ones. */
-export interface ProblemExtras {
+interface ProblemExtras {
   /** The lowest tier that is offered this. */
   readonly required_tier?: TierName | undefined;
   /** Date of the contract's last level; null where it never had one. */
   readonly as_of?: string | null;
-  /** All faults of the parameters. */
+  /** Faults of the parameters. */
   readonly errors?: readonly ParameterFault[];
+}
+
+/** A refusal, as a value; answer.ts makes it HTTP. */
+export interface Denial {
+  readonly code: ProblemCode;
+  readonly status: number;
+  /** A sentence: what is wrong with this request and what was expected. */
+  readonly detail: string;
+  readonly extras: ProblemExtras;
+  /** When to come back. */
+  readonly retryAfterMs?: number;
+}
+
+/** Refuses. `status` is given where the code's own is not meant: a fault of a parameter is a 400. */
+export function deny(
+  code: ProblemCode,
+  detail: string,
+  more: ProblemExtras & { readonly status?: number; readonly retryAfterMs?: number } = {},
+): Denial {
+  const { status = PROBLEMS[code].status, retryAfterMs, ...extras } = more;
+  return { code, status, detail, extras, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 /** RFC 9457, 3. */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
-/** The relative reference to the problem's entry on the documentation page. */
-const problemType = (code: ProblemCode): string => `/#${code}`;
-
-/** The document's text. `status` differs from the table's only for faults of parameters (400). */
-export function problemBody(
-  code: ProblemCode,
-  detail: string,
-  status: number,
-  extras: ProblemExtras = {},
-): string {
+/** The document's text. `type` is the problem's entry on the reference page. */
+export function problemBody({ code, status, detail, extras }: Denial): string {
   const { title } = PROBLEMS[code];
-  return `${JSON.stringify({ type: problemType(code), title, status, detail, code, ...extras })}\n`;
+  return `${JSON.stringify({ type: `/#${code}`, title, status, detail, code, ...extras })}\n`;
 }

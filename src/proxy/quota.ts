@@ -2,9 +2,10 @@
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import { callsLeft, monthEndMs, monthOf } from "../state/month.ts";
 import { instantText } from "../clock.ts";
+import { jsonReply, type Reply } from "./answer.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 import { chain } from "./chain.ts";
-import { jsonReply, problemReply, type Reply } from "./reply.ts";
+import { deny, type Denial } from "./problems.ts";
 
 /** Stands for "no limit" in x-ratelimit-remaining: the largest integer every client can hold. */
 const UNLIMITED = 2_147_483_647;
@@ -17,37 +18,51 @@ export const remainingAfter = (limit: number | null, used: number): number =>
 
 /** x-ratelimit-remaining for an answer that counts no call; 0 for a key that names no account. */
 export function remaining(
-  caller: Caller,
+  { subject, tier }: Caller,
   gatekeeper: Gatekeeper,
   nowMs: number,
 ): MaybePromise<number> {
-  if (caller.subject === null || caller.tier === null) return 0;
-  const limit = caller.tier.callsPerMonth;
+  if (subject === null || tier === null) return 0;
+  const limit = tier.callsPerMonth;
   if (limit === null) return UNLIMITED;
-  return chain(gatekeeper.used(caller.subject, nowMs), (used) => remainingAfter(limit, used));
+  return chain(gatekeeper.used(subject, nowMs), (used) => remainingAfter(limit, used));
+}
+
+/**
+ * The same as far as this process knows it, without asking the state: the tier's limit where it
+ * knows nothing.
+ */
+export function knownRemaining(
+  { subject, tier }: Caller,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+): number {
+  if (subject === null || tier === null) return 0;
+  return remainingAfter(tier.callsPerMonth, gatekeeper.known(subject, nowMs) ?? 0);
 }
 
 /** The 429, with the seconds to the 1st of next month. */
-export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Reply {
+export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   const limit = String(caller.tier.callsPerMonth);
   const whose = caller.account === null ? "this address" : "the account";
   const resetMs = resetsAtMs(nowMs);
-  return problemReply(
+  return deny(
     "quota_exceeded",
     `All ${limit} calls of ${whose} in this month are used; counting starts again at ${instantText(resetMs)}.`,
     { retryAfterMs: resetMs - nowMs },
   );
 }
 
-/** The body of /usage. */
+/** The answer of /usage. */
 export function usageReply(caller: AdmittedCaller, used: number, nowMs: number): Reply {
   const limit = caller.tier.callsPerMonth;
-  return jsonReply({
+  const body = {
     account: caller.account,
     tier: caller.tier.name,
     limit,
     used,
     remaining: callsLeft(limit, used),
     resets_at: instantText(resetsAtMs(nowMs)),
-  });
+  };
+  return { ...jsonReply(body), remaining: remainingAfter(limit, used) };
 }

@@ -7,13 +7,14 @@ import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
-import { TIERS } from "../market/tier.ts";
+import { callerAt } from "./caller.ts";
 import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
-import { remaining } from "./quota.ts";
-import { methodNotAllowed, problemReply, type Reply } from "./reply.ts";
+import { ALLOWED_METHODS, problemReply } from "./answer.ts";
+import { deny, type Denial } from "./problems.ts";
+import { knownRemaining } from "./quota.ts";
 
 /** How long, and for how much, a refused sender is listened to so that it gets to read the answer. */
 const LINGER_MS = 1_000;
@@ -37,48 +38,41 @@ export function answerRefusedRequests(
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     // Who broke off, or failed in the TLS handshake, could not read an answer.
     if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
-    else refuse(socket, replyTo(error.code));
+    else refuse(socket, denialOf(error.code));
   });
   server.on("connect", (_request, socket: Duplex) => {
-    refuse(socket, methodNotAllowed("CONNECT"));
+    refuse(socket, deny("method_not_allowed", `Method CONNECT: expected ${ALLOWED_METHODS}.`));
   });
 
   /** Requests that came before on this connection get their answers first. */
-  function refuse(socket: Duplex, reply: Reply): void {
+  function refuse(socket: Duplex, denial: Denial): void {
     if (refused.has(socket)) return;
     refused.add(socket);
     stopParsing(socket);
-    connections.afterAnswers(socket as Socket, () => answer(socket, reply));
+    connections.afterAnswers(socket as Socket, () => answer(socket, denial));
   }
 
-  function answer(socket: Duplex, { status, headers, body, code }: Reply): void {
+  function answer(socket: Duplex, denial: Denial): void {
     if (!socket.writable) {
       socket.destroy();
       return;
     }
-    void (async () => {
-      const nowMs = clock.now();
-      const startedAt = performance.now();
-      const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
-      const subject = gatekeeper.addressSubject(address, nowMs);
-      const caller = { account: null, tier: TIERS.free, subject, refusal: null };
-      const left = await remaining(caller, gatekeeper, nowMs);
-      let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
-      head += `${headers}x-ratelimit-remaining: ${left}\r\nconnection: close\r\n\r\n`;
-      socket.end(Buffer.concat([Buffer.from(head), body as Buffer]));
-      linger(socket);
-      const line = {
-        method: undefined,
-        route: "(none)",
-        status,
-        code,
-        account: null,
-        tier: "free",
-      };
-      const durationMs = performance.now() - startedAt;
-      metrics.observe(line.route, line.tier, status, durationMs);
-      if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
-    })().catch(() => socket.destroy());
+    const nowMs = clock.now();
+    const startedAt = performance.now();
+    const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
+    const caller = callerAt(address, gatekeeper, nowMs);
+    const left = knownRemaining(caller, gatekeeper, nowMs);
+    const { status, fields, body } = problemReply(denial);
+    const all = [...fields, "x-ratelimit-remaining", String(left), "connection", "close"];
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    for (let at = 0; at < all.length; at += 2) head += `${all[at]}: ${all[at + 1]}\r\n`;
+    socket.end(Buffer.concat([Buffer.from(`${head}\r\n`), body as Buffer]));
+    linger(socket);
+    const { code } = denial;
+    const line = { method: undefined, route: "(none)", status, code, account: null, tier: "free" };
+    const durationMs = performance.now() - startedAt;
+    metrics.observe(line.route, line.tier, status, durationMs);
+    if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
   }
 }
 
@@ -108,12 +102,12 @@ function stopParsing(socket: Duplex): void {
 }
 
 /** By the code of the error with which Node gave the request up. */
-function replyTo(errorCode: string | undefined): Reply {
+function denialOf(errorCode: string | undefined): Denial {
   if (errorCode === "HPE_HEADER_OVERFLOW") {
-    return problemReply("headers_too_large", "The request line and header fields are too large.");
+    return deny("headers_too_large", "The request line and header fields are too large.");
   }
   if (errorCode === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return problemReply("request_timeout", "The request did not arrive in time.");
+    return deny("request_timeout", "The request did not arrive in time.");
   }
-  return problemReply("bad_request", "The request is not well-formed HTTP/1.1.");
+  return deny("bad_request", "The request is not well-formed HTTP/1.1.");
 }

@@ -41,6 +41,9 @@ export interface Gatekeeper {
   /** Judges a key as it was presented (any text). Never throws. */
   authenticate(key: string): MaybePromise<KeyVerdict>;
 
+  /** The same by what this process remembers of the key, without asking; null where that is nothing. */
+  knownVerdict(key: string): KeyVerdict | null;
+
   /** The subject for a normalised client address (IPv4, or an IPv6 /64). */
   addressSubject(address: string, atMs: number): Subject;
 

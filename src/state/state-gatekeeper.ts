@@ -63,6 +63,10 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     return this.#verdicts.authenticate(key);
   }
 
+  knownVerdict(key: string): KeyVerdict | null {
+    return this.#verdicts.known(key);
+  }
+
   addressSubject(address: string, atMs: number): Subject {
     return addressSubject(this.#addressSecret, address, atMs);
   }

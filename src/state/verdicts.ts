@@ -86,6 +86,15 @@ export class Verdicts {
     return this.#lookUpOnce(sha256);
   }
 
+  /** Judges a key by what is remembered, be it of before the latest change; null: nothing is. */
+  known(key: string): KeyVerdict | null {
+    if (!looksLikeKey(key)) return INVALID_KEY;
+    const sha256 = keySha256(key);
+    const known = this.#known.get(sha256);
+    if (known !== undefined) return judge(known.holding, this.#clock.now());
+    return this.#unknown.get(sha256) === undefined ? null : INVALID_KEY;
+  }
+
   /** Accounts or keys may have changed. */
   invalidate(): void {
     this.#epoch += 1;

@@ -117,6 +117,21 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(said).toContain(reason);
     });
 
+    test("what this process knows of counts and keys is told at once, and nothing else is", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const { key } = await use.registry.createKey("acme", null);
+      const gatekeeper = await use.serve();
+      expect(gatekeeper.known("account:acme", START)).toBeNull();
+      expect(gatekeeper.knownVerdict(key)).toBeNull();
+      expect(gatekeeper.knownVerdict("no key")).toMatchObject({ ok: false, code: "invalid_key" });
+      expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true, account: "acme" });
+      for (let call = 0; call < 3; call++) await gatekeeper.take("account:acme", 2, START);
+      expect(gatekeeper.known("account:acme", START)).toBe(2);
+      expect(gatekeeper.known("account:other", START)).toBeNull();
+      expect(gatekeeper.known("account:acme", START + 40 * 24 * HOUR_MS)).toBeNull();
+      expect(gatekeeper.knownVerdict(key)).toMatchObject({ ok: true, account: "acme" });
+    });
+
     test("counts outlive the gatekeeper, and a tier change", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();

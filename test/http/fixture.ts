@@ -94,9 +94,9 @@ function closesCsv(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Levels of one session; `usd` tells sessions apart. */
-function quotesCsv(session: Session, usd: number): string {
-  const rows = PRICED.map((id, at) => `${id},${sessionUtc(session)},${usd + at}`);
+/** Levels of one session for `ids`; `usd` tells sessions apart. */
+function quotesCsv(session: Session, usd: number, ids: readonly string[]): string {
+  const rows = ids.map((id) => `${id},${sessionUtc(session)},${usd + PRICED.indexOf(id)}`);
   return `id,session_utc,spot_usd\n${rows.join("\n")}\n`;
 }
 
@@ -105,12 +105,12 @@ export async function publishSession(
   store: ObjectStore,
   clock: Clock,
   session: Session,
-  { first = false, usd = 11, revise = null as string | null } = {},
+  { first = false, usd = 11, ids = PRICED, revise = null as string | null } = {},
 ): Promise<PublishResult> {
   return publish(
     {
       catalog: first ? sourceOf("catalog.csv", catalogCsv()) : null,
-      quotes: [sourceOf("quotes.csv", quotesCsv(session, usd))],
+      quotes: [sourceOf("quotes.csv", quotesCsv(session, usd, ids))],
       closes: first ? [sourceOf("closes.csv", closesCsv(session))] : [],
       session,
       attribution: ATTRIBUTION,

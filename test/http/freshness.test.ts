@@ -1,14 +1,18 @@
 /** Never silently stale: what callers are told when sessions that are due do not come. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sessionStartMs } from "../../src/market/session.ts";
+import type { Received } from "./client.ts";
 import {
   eventually,
+  FREE_IDS,
+  KEYED_IDS,
   publishSession,
   SESSION,
   sessionsMs,
   startTestProxy,
   type TestProxy,
 } from "./fixture.ts";
+import { Keeping } from "./raw-client.ts";
 
 const API = "/api/public/v1";
 const GRACE_MS = 3_600_000;
@@ -79,14 +83,15 @@ test("exports keep bytes and tag, and their field is right", async () => {
 test("a tag of before the delay is stale after it, in every coding; each coding has the new number", async () => {
   for (const coding of ["identity", "gzip", "br"]) {
     proxy.clock.ms = sessionStartMs(SESSION);
-    const before = await ask("/prices", proxy.pro, { "accept-encoding": coding });
+    const headers = { "accept-encoding": coding };
+    const before = await codedLike(coding, () => ask("/prices", proxy.pro, headers));
     proxy.clock.ms += GRACE_MS + sessionsMs(1);
-    const after = await ask("/prices", proxy.pro, {
-      "accept-encoding": coding,
-      "if-none-match": before.headers.etag as string,
-    });
-    expect([after.status, after.json.delayed_sessions]).toEqual([200, 1]);
-    expect(after.headers["content-encoding"]).toBe(before.headers["content-encoding"]);
+    const tag = { "if-none-match": before.headers.etag as string };
+    const first = await ask("/prices", proxy.pro, { ...headers, ...tag });
+    expect([first.status, first.json.delayed_sessions]).toEqual([200, 1]);
+    const after = await codedLike(coding, () => ask("/prices", proxy.pro, headers));
+    expect(after.json).toEqual(first.json);
+    expect(after.headers.etag).not.toBe(before.headers.etag);
     expect(Date.parse(after.headers["last-modified"] as string)).toBe(proxy.clock.ms);
   }
 });
@@ -96,8 +101,34 @@ test("many at once when the delay changes all get the same new body", async () =
   const received = await Promise.all(
     Array.from({ length: 40 }, () => ask("/prices/dram-0", proxy.pro, { "accept-encoding": "br" })),
   );
-  expect(new Set(received.map(({ headers }) => headers.etag)).size).toBe(1);
+  expect(new Set(received.map(({ text }) => text)).size).toBe(1);
   expect(new Set(received.map(({ json }) => json.delayed_sessions))).toEqual(new Set([1]));
+  // A tag for each coding that was sent.
+  expect(new Set(received.map(({ headers }) => headers.etag)).size).toBe(
+    new Set(received.map(({ headers }) => headers["content-encoding"])).size,
+  );
+});
+
+test("nobody waits for the compression of what the delay changed", async () => {
+  const paths = [...FREE_IDS, ...KEYED_IDS]
+    .map((id) => `/prices/${id}`)
+    .concat("/prices", "/index");
+  const sockets = await Promise.all(paths.map(() => Keeping.open(proxy)));
+  const witness = await Keeping.open(proxy);
+  const lines = `x-api-key: ${proxy.pro}\r\naccept-encoding: br\r\n`;
+  // Once each without a delay, so that connections, key and files are known.
+  await Promise.all(sockets.map((socket, at) => socket.head(API + paths[at], lines)));
+  await witness.head("/healthz");
+  proxy.clock.ms = sessionStartMs(SESSION) + GRACE_MS + sessionsMs(1);
+  const asked = sockets.map((socket, at) => socket.head(API + paths[at], lines));
+  let answered = 0;
+  for (const answer of asked) void answer.then(() => (answered += 1));
+  // Asked after all of them, and answered twice: what waits for nothing is answered by then.
+  await witness.head("/healthz");
+  await witness.head("/healthz");
+  expect(answered).toBe(paths.length);
+  for (const head of await Promise.all(asked)) expect(head).toMatch(/^x-delayed-sessions: 1\r$/m);
+  for (const socket of [...sockets, witness]) socket.close();
 });
 
 describe("when the session comes after all", () => {
@@ -109,3 +140,13 @@ describe("when the session comes after all", () => {
     expect((await proxy.get("/readyz")).json.overdue).toBe(0);
   });
 });
+
+/** Asks until the answer has this coding: bodies are coded beside the answers. */
+async function codedLike(coding: string, get: () => Promise<Received>): Promise<Received> {
+  let received = await get();
+  await eventually(async () => {
+    received = await get();
+    return (received.headers["content-encoding"] ?? "identity") === coding;
+  });
+  return received;
+}

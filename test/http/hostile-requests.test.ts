@@ -49,22 +49,32 @@ describe("keys and fields", () => {
     expect([nul.status, nul.code]).toEqual([400, "bad_request"]);
   });
 
-  test("keys of 100 kB are keys that are not valid; larger headers are refused as such", async () => {
-    const big = await get(`${API}/prices`, `Host: x\r\nx-api-key: ${"k".repeat(102_400)}\r\n`);
-    expect([big.status, big.code]).toEqual([401, "invalid_key"]);
-    const huge = await get(`${API}/prices`, `Host: x\r\nx-api-key: ${"k".repeat(1_000_000)}\r\n`);
-    expect([huge.status, huge.code]).toEqual([431, "headers_too_large"]);
-    expect(huge.headers["x-ratelimit-remaining"]).toMatch(/^\d+$/);
+  test("a header of 15 kB is read; one of more than 16 kB is refused, wherever it is long", async () => {
+    const long = await get(`${API}/prices`, `Host: x\r\nx-api-key: ${"k".repeat(15_000)}\r\n`);
+    expect([long.status, long.code]).toEqual([401, "invalid_key"]);
+    const query = await get(`${API}/prices?${"a&".repeat(7_500)}`);
+    expect([query.status, query.code]).toEqual([400, "unknown_parameter"]);
+    const fields = "x-field: of-20-bytes\r\n".repeat(1_000);
+    for (const [target, lines] of [
+      [`${API}/prices`, `Host: x\r\nx-api-key: ${"k".repeat(17_000)}\r\n`],
+      [`${API}/prices`, `Host: x\r\nx-api-key: ${"k".repeat(1_000_000)}\r\n`],
+      [`${API}/prices`, `Host: x\r\n${fields}`],
+      [`${API}/prices?${"a&".repeat(8_500)}`, "Host: x\r\n"],
+      [`${API}/usage?${"a&".repeat(65_000)}`, "Host: x\r\n"],
+      [`/${"a".repeat(17_000)}`, "Host: x\r\n"],
+    ] as const) {
+      const { status, code, headers } = await get(target, lines);
+      expect([status, code]).toEqual([431, "headers_too_large"]);
+      expect(headers["x-ratelimit-remaining"]).toMatch(/^\d+$/);
+    }
   });
 
-  test("10,000 ids", async () => {
-    const ids = Array.from({ length: 10_000 }, (_, at) => `c-${at}`).join(",");
+  test("1,500 ids", async () => {
+    const ids = Array.from({ length: 1_500 }, (_, at) => `c-${at}`).join(",");
     const lines = `Host: x\r\nx-api-key: ${proxy.pro}\r\n`;
     const { status, code, text } = await get(`${API}/index?ids=${ids}`, lines);
     expect([status, code]).toEqual([400, "invalid_parameter"]);
     expect(text.length).toBeLessThan(600);
-    const more = await get(`${API}/index?ids=${ids.repeat(3)}`, lines);
-    expect([more.status, more.code]).toEqual([431, "headers_too_large"]);
   });
 
   test("NUL, percent garbage and repeats in parameters", async () => {
@@ -82,12 +92,6 @@ describe("keys and fields", () => {
       expect([query, status]).toEqual([query, 400]);
       expect(code).toMatch(/_parameter$|^unknown_contract$/);
     }
-  });
-
-  test("10,000 parameters", async () => {
-    const lines = `Host: x\r\nx-api-key: ${proxy.pro}\r\n`;
-    const { status, code } = await get(`${API}/prices?${"a=1&".repeat(10_000)}`, lines);
-    expect([status, code]).toEqual([400, "unknown_parameter"]);
   });
 });
 

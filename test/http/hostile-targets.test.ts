@@ -118,9 +118,36 @@ describe("targets and versions", () => {
     expect([status, JSON.parse(text).id]).toEqual([200, "dram-0"]);
   });
 
-  test("HTTP/1.1 without Host is refused", async () => {
-    const { status, code } = await get(`${API}/prices`, "");
-    expect([status, code]).toEqual([400, "bad_request"]);
+  test("HTTP/1.1 without Host is refused, whoever asks for whatever, however often", async () => {
+    const valid = `x-api-key: ${proxy.pro}\r\n`;
+    for (const target of [`${API}/prices`, `${API}/usage`, "/healthz", "/", "/none"]) {
+      for (const lines of ["", valid, valid, "x-api-key: bad\r\n"]) {
+        const { status, code } = await get(target, lines);
+        expect([target, status, code]).toEqual([target, 400, "bad_request"]);
+      }
+    }
+  });
+
+  test("two Host fields are refused, equal or not, side by side or 3,000 fields apart", async () => {
+    const between = "a:\r\n".repeat(3_000);
+    for (const lines of [
+      "Host: x\r\nHost: x\r\n",
+      "Host: x\r\nx-a: b\r\nhOST: y\r\n",
+      "Host:\r\nHost:\r\n",
+      `Host: x\r\nx-api-key: ${proxy.pro}\r\nHost: x\r\n`,
+      `Host: x\r\n${between}Host: x\r\n`,
+    ]) {
+      for (const target of [`${API}/prices`, "/healthz"]) {
+        for (const version of ["1.1", "1.0"]) {
+          const { status, code } = await get(target, lines, version);
+          expect([lines.slice(0, 60), status, code]).toEqual([
+            lines.slice(0, 60),
+            400,
+            "bad_request",
+          ]);
+        }
+      }
+    }
   });
 
   test("absolute form is served by its path; another scheme is no address here", async () => {

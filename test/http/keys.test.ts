@@ -54,7 +54,7 @@ test("a key that is sent and not valid is never the free slice", async () => {
     { authorization: [`Bearer ${pro}`, `Bearer ${pro}`] },
     { authorization: ["Basic x", `Bearer ${pro}`] },
     { "x-api-key": "é".repeat(40) },
-    { "x-api-key": "k".repeat(100_000) },
+    { "x-api-key": "k".repeat(15_000) },
   ];
   for (const headers of invalid) {
     const received = await ask(headers);

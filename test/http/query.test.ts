@@ -90,7 +90,77 @@ describe("parameters", () => {
   }
 });
 
+describe("what a query may cost", () => {
+  const LIMITED = [
+    ["/prices", "a", "unknown_parameter"],
+    ["/prices/dram-0", "a=1", "unknown_parameter"],
+    ["/usage", "a", "unknown_parameter"],
+    ["/index", "%61=%62", "unknown_parameter"],
+    ["/index", "ids=dram-0", "invalid_parameter"],
+  ] as const;
+  for (const [path, parameter, code] of LIMITED) {
+    for (const count of [11, 1_000]) {
+      test(`${path}: ${count} times ${parameter} is one fault`, async () => {
+        const query = Array.from({ length: count }, () => parameter).join("&");
+        const options = { key: proxy.pro };
+        const { json, text } = await expectCode(proxy, `${API}${path}?${query}`, options, code);
+        expect(json.errors).toHaveLength(1);
+        expect(json.errors[0].detail).toBe(`expected at most 10 parameters, got ${count}`);
+        expect(text.length).toBeLessThan(500);
+      });
+    }
+  }
+
+  test("ten parameters are refused one by one", async () => {
+    const query = "abcdefghij".split("").join("&");
+    const { json } = await expectCode(proxy, `${API}/prices?${query}`, {}, "unknown_parameter");
+    expect(json.errors).toHaveLength(10);
+  });
+
+  test("20 faults are named, those of the code first, and the rest is counted", async () => {
+    const unknown = Array.from({ length: 100 }, (_, at) => `no-such-${at}`);
+    const bad = unknown.map(() => "x");
+    const cases = [
+      [`ids=${unknown.slice(0, 20).join(",")}`, "unknown_contract", "ids", / \(and 19 more, see e/],
+      [`ids=${unknown.slice(0, 21).join(",")}`, "unknown_contract", "ids", /20 .* and 1 more/],
+      [`ids=${unknown.join(",")}`, "unknown_contract", "ids", /20 .* and 80 more/],
+      [`ids=${unknown.join(",")}&weights=${bad.join(",")}`, "invalid_parameter", "weights", /180/],
+    ] as const;
+    for (const [query, code, parameter, detail] of cases) {
+      const path = `${API}/index?${query}`;
+      const { json } = await expectCode(proxy, path, { key: proxy.pro }, code, 400);
+      expect(json.errors).toHaveLength(20);
+      expect(new Set(json.errors.map((fault: { parameter: string }) => fault.parameter))).toEqual(
+        new Set([parameter]),
+      );
+      expect(json.detail).toMatch(detail);
+    }
+  });
+
+  test("a basket of 100 contracts with weights of any size fits the header", async () => {
+    const ids = Array.from({ length: 100 }, (_, at) => `${"i".repeat(97)}${100 + at}`);
+    const weights = ids.map(() => "999999999.999999999");
+    const path = `${API}/index?ids=${ids.join(",")}&weights=${weights.join(",")}`;
+    await expectCode(proxy, path, { key: proxy.pro }, "unknown_contract", 400);
+  });
+
+  test("addresses without data do not read it", async () => {
+    for (const path of ["/", "/guide", "/openapi.json", "/healthz", "/readyz"]) {
+      const { status } = await proxy.get(`${path}?a&a&a&a&a&a&a&a&a&a&a&token=cbk_a`);
+      expect([path, status]).toEqual([path, 200]);
+    }
+    expect(proxy.logged.join("")).not.toContain("cbk_");
+  });
+});
+
 describe("keys in the query", () => {
+  test("found at any place, before a bad key and too many parameters are", async () => {
+    const query = `${"a&".repeat(1_000)}api_key=x`;
+    for (const path of ["/prices", "/usage", "/index", "/export.xlsx"]) {
+      await expectCode(proxy, `${API}${path}?${query}`, { key: "bad" }, "key_in_query");
+    }
+  });
+
   const NAMES = [
     "key",
     "api_key",

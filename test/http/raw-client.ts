@@ -1,5 +1,6 @@
 /** A client that writes what no other would: bytes to a socket, and its first answer. */
-import { connect } from "node:net";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { checkAgainstOpenApi } from "./recorder.ts";
@@ -64,6 +65,41 @@ export const getFrom = (
   version = "1.1",
 ): Promise<Raw> =>
   sendTo(url, `GET ${target} HTTP/${version}\r\n${lines}Connection: close\r\n\r\n`, "GET", target);
+
+/** A connection that is kept, for one HEAD request after another. */
+export class Keeping {
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  static async open({ url }: TestProxy): Promise<Keeping> {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    await once(socket, "connect");
+    return new Keeping(socket);
+  }
+
+  /** The header of the answer. */
+  head(target: string, lines = ""): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let text = "";
+      const onData = (piece: Buffer): void => {
+        text += piece.toString("latin1");
+        if (!text.endsWith("\r\n\r\n")) return;
+        this.#socket.off("data", onData);
+        resolve(text);
+      };
+      this.#socket.on("data", onData);
+      this.#socket.once("error", reject);
+      this.#socket.write(`HEAD ${target} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`);
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
 
 /** After all that a file has sent: the proxy answers as before, and logged no failure. */
 export async function expectUnharmed(proxy: TestProxy): Promise<void> {

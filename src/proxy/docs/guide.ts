@@ -48,7 +48,8 @@ ${shown("GET /api/public/v1/prices")}
 <p>Send the key you were given in a header field, as <code>Authorization: Bearer KEY</code> or
 <code>x-api-key: KEY</code>. Never in the address: those end up in logs, and the service refuses it.</p>
 ${tierTable()}
-<p>A 200 costs one call; a 304, a refusal and <code>/usage</code> cost none. Every answer says what is
+<p>A 200 costs one call; a 304, a refusal and <code>/usage</code> cost none (a 304 to
+<code>If-None-Match: *</code> costs one). Every answer says what is
 left in <code>x-ratelimit-remaining</code> (2147483647 stands for no limit). When nothing is left, a
 request with <code>If-None-Match</code> is refused as well. Without a key calls are counted for your
 network address. A scheme other than <code>Bearer</code> in <code>Authorization</code> counts as no

@@ -28,7 +28,10 @@ const header = (description: string, type: "string" | "integer"): Json => ({
 
 /** The header fields that answers have beside the usual ones. */
 export const HEADERS = {
-  "x-ratelimit-remaining": header("Calls left this month; 2147483647: no limit.", "integer"),
+  "x-ratelimit-remaining": header(
+    "Calls left this month; 2147483647: no limit. Outside /api, and on preflights, as far as the answering process knows.",
+    "integer",
+  ),
   "x-session-utc": header("The payload's session.", "string"),
   "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),

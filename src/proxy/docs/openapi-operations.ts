@@ -3,7 +3,7 @@ import { TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { CSV_TYPE, XLSX_TYPE } from "../../store/media-types.ts";
 import { DATA_HEADERS, ref, REMAINING, type Json, type SchemaName } from "./openapi-components.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
-import { DATA_ROUTES, USAGE_ROUTE, type DataRoute } from "../routes.ts";
+import { DATA_ROUTES, USAGE_PATH, type DataRoute } from "../routes.ts";
 
 /** Refusals that any route, any route with a key, and any route of data can give. */
 const ANY_PROBLEMS: readonly ProblemCode[] = [
@@ -82,7 +82,7 @@ export function paths(): Json {
   const names = Object.keys(DATA_ROUTES) as (keyof typeof DATA_ROUTES)[];
   return {
     ...Object.fromEntries(names.map((name) => [DATA_ROUTES[name].path, DATA_OPERATIONS[name]])),
-    [USAGE_ROUTE.path]: {
+    [USAGE_PATH]: {
       get: {
         operationId: "getUsage",
         summary: "Calls used this month",
@@ -147,7 +147,10 @@ function data(
           headers: DATA_HEADERS,
           content: contentOf(content),
         },
-        304: { description: "Not changed. Not counted.", headers: DATA_HEADERS },
+        304: {
+          description: "Not changed. Counted only where it answers If-None-Match: *.",
+          headers: DATA_HEADERS,
+        },
         ...problems([...DATA_PROBLEMS, ...more]),
       },
     },

@@ -45,7 +45,7 @@ const DESCRIPTION = [
   "|---|---|---|---|---|---|---|---|",
   ...TIER_NAMES.map((name) => tierRow(TIERS[name])),
   "",
-  "A call is counted for each answer with status 200; the month is the calendar month in UTC. HEAD is answered like GET, without the body. Answers can be asked for again with If-None-Match, at no cost while they have not changed (304).",
+  "A call is counted for each answer with status 200; the month is the calendar month in UTC. HEAD is answered like GET, without the body. Answers can be asked for again with If-None-Match, at no cost while they have not changed (304; `If-None-Match: *` costs a call).",
 ].join("\n");
 
 function tierRow(tier: Tier): string {

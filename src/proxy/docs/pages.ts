@@ -1,12 +1,10 @@
-/** Fixed files: the OpenAPI document and the documentation page with what it needs. */
+/** Fixed files: the OpenAPI document and the pages, with what they need. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
+import { CORS_HEADERS, flatFields, VARY, type HeaderFields, type Reply } from "../answer.ts";
+import { chain } from "../chain.ts";
+import { chooseCoding, tagOf, type Coder, type Coding } from "../coding.ts";
 import { isNotModified } from "../conditional.ts";
-import { codedForms, type CodedForms } from "../coder.ts";
-import { chooseCoding, etagOf } from "../content-coding.ts";
-import { headerText } from "../header-text.ts";
-import { CORS_HEADERS, VARY, type Reply } from "../reply.ts";
 
 /** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
 const MAX_AGE_SECONDS = 60;
@@ -17,71 +15,68 @@ export interface PageSource {
   readonly mediaType: string;
   readonly body: Buffer;
   /** Further header fields of this file. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: HeaderFields;
 }
 
-interface Page {
-  readonly source: PageSource;
-  readonly etagRoot: string;
-  /** Null until they are made. */
-  coded: CodedForms | null;
+/** What is sent of a page in one coding. */
+interface PageForm {
+  readonly etag: string;
+  readonly whole: Reply;
+  readonly notModified: Reply;
 }
+type PageForms = ReadonlyMap<Coding, PageForm>;
 
-/** The fixed files of one process, each coded when it is first asked for. */
+/** The fixed files of one process. */
 export class Pages {
-  readonly #pages: ReadonlyMap<string, Page>;
+  readonly #pages = new Map<string, MaybePromise<PageForms>>();
   readonly #startedMs: number;
 
-  /** `startedMs` (epoch) dates the files. */
-  constructor(sources: readonly PageSource[], startedMs: number) {
+  /** `startedMs` (epoch) dates the files. They are coded from now on, one after another. */
+  constructor(sources: readonly PageSource[], coder: Coder, startedMs: number) {
     this.#startedMs = startedMs;
-    this.#pages = new Map(
-      sources.map((source): [string, Page] => {
-        const etagRoot = sha256Hex(source.body).slice(0, 32);
-        return [source.path, { source, etagRoot, coded: null }];
-      }),
-    );
+    for (const source of sources) {
+      const forms = this.#forms(source, coder);
+      this.#pages.set(source.path, forms);
+      void forms.then((made) => this.#pages.set(source.path, made));
+    }
   }
 
-  /** Codes the files that nobody has asked for yet. */
-  async prepare(): Promise<void> {
-    for (const page of this.#pages.values()) page.coded ??= await codedForms(page.source.body);
-  }
-
-  /** A promise only for the first to ask. */
+  /** A promise only until the page is coded. */
   reply(path: string, request: IncomingHttpHeaders): MaybePromise<Reply> {
     const page = this.#pages.get(path);
     if (page === undefined) throw new Error(`There is no page at ${path}`);
-    if (page.coded !== null) return this.#reply(page, page.coded, request);
-    return codedForms(page.source.body).then((coded) => {
-      page.coded = coded;
-      return this.#reply(page, coded, request);
+    return chain(page, (forms) => {
+      const coding = chooseCoding(request["accept-encoding"], forms);
+      const { etag, whole, notModified } = forms.get(coding) as PageForm;
+      return isNotModified(request, etag, this.#startedMs) ? notModified : whole;
     });
   }
 
-  #reply({ source, etagRoot }: Page, coded: CodedForms, request: IncomingHttpHeaders): Reply {
-    const coding = chooseCoding(request["accept-encoding"], coded);
-    const body = coded.get(coding) ?? source.body;
-    const headers = {
-      ...CORS_HEADERS,
-      vary: VARY,
-      etag: etagOf(etagRoot, coding),
-      "last-modified": new Date(this.#startedMs).toUTCString(),
-      "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
-    };
-    if (isNotModified(request, headers.etag, this.#startedMs)) {
-      return { status: 304, headers: headerText(headers), body: null };
-    }
-    return {
-      status: 200,
-      body,
-      headers: headerText({
+  async #forms({ path, body, mediaType, headers }: PageSource, coder: Coder): Promise<PageForms> {
+    const bodies = new Map([["identity" as Coding, body], ...(await coder.forms(body))]);
+    const forms = new Map<Coding, PageForm>();
+    for (const [coding, bytes] of bodies) {
+      const etag = tagOf(path, body.toString("latin1"), coding);
+      const shared = {
+        ...CORS_HEADERS,
+        vary: VARY,
+        etag,
+        "last-modified": new Date(this.#startedMs).toUTCString(),
+        "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
+      };
+      const fields = flatFields({
+        ...shared,
         ...headers,
-        ...source.headers,
-        "content-type": source.mediaType,
-        "content-length": String(body.length),
+        "content-type": mediaType,
+        "content-length": String(bytes.length),
         ...(coding !== "identity" && { "content-encoding": coding }),
-      }),
-    };
+      });
+      forms.set(coding, {
+        etag,
+        whole: { status: 200, fields, body: bytes },
+        notModified: { status: 304, fields: flatFields(shared), body: null },
+      });
+    }
+    return forms;
   }
 }

@@ -2,9 +2,10 @@
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
+import { jsonReply, type Reply } from "../answer.ts";
+import { deny, type Denial } from "../problems.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
-import { jsonReply, problemReply, type Reply } from "../reply.ts";
 
 /** The process answers. */
 export const healthReply = (): Reply => jsonReply({ status: "ok" });
@@ -13,18 +14,18 @@ export const healthReply = (): Reply => jsonReply({ status: "ok" });
  * Ready from the first snapshot on. What is wrong besides is said, not a reason to be taken out of
  * service: late data that says so is better than none.
  */
-export function readinessReply(
+export function readiness(
   live: LiveSnapshot,
   gatekeeper: Gatekeeper,
   nowMs: number,
   pollMs: number,
-): Reply {
+): Reply | Denial {
   const snapshot = live.current;
   const trouble = live.trouble;
   if (snapshot === null) {
     const detail =
       trouble === null ? "Nothing is published yet." : `No snapshot is loaded (${trouble.kind}).`;
-    return problemReply("no_session", detail, { retryAfterMs: pollMs });
+    return deny("no_session", detail, { retryAfterMs: pollMs });
   }
   const { text, head } = snapshot.stamp;
   return jsonReply({

@@ -1,134 +1,132 @@
 /**
- * A file of the live snapshot, ready to be sent: its bytes in every coding with the header fields
- * of each, made once. Where sessions are overdue, payloads carry the raised `delayed_sessions`:
- * the file is patched and coded again once for each such number, never per request.
+ * A file of the live snapshot, ready to be sent. Where sessions are overdue, payloads carry the
+ * raised `delayed_sessions`: the file is patched once for each such number, never per request, and
+ * is sent as it is until its coded forms are made again.
  */
+import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sessionKey } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../payload/envelope.ts";
-import { codedForms, type CodedForms } from "../coder.ts";
-import { etagOf, type Coding } from "../content-coding.ts";
-import { headerText, type HeaderText } from "../header-text.ts";
-import { quickBody, type Body } from "../reply.ts";
-import { modifiedMs, snapshotHeaders, type SnapshotStamp, type TierPosition } from "./stamp.ts";
+import type { HeaderFields } from "../answer.ts";
+import { chooseCoding, tagOf, type CodedForms, type Coder, type Coding } from "../coding.ts";
+import {
+  representation,
+  type OpenBody,
+  type Representation,
+  type SnapshotStamp,
+  type TierPosition,
+} from "./representation.ts";
 import { raised } from "./stream.ts";
 
 interface FileDescription {
   readonly stamp: SnapshotStamp;
+  /** In the snapshot's folder. */
+  readonly path: string;
   readonly tier: TierName;
   readonly position: TierPosition;
   readonly sizeBytes: number;
-  readonly sha256: string;
   readonly mediaType: string;
   /** A download, offered under a name with this extension; null for payloads (JSON). */
   readonly exportAs: "csv" | "xlsx" | null;
 }
 
-/** The bytes: in memory, or read (and proven) from the store each time. */
-export type FileSource =
-  | { readonly plain: Buffer }
-  | { readonly open: () => Promise<ReadableStream<Uint8Array>> };
-
-type PlainBody = Buffer | (() => Promise<ReadableStream<Uint8Array>>);
-
-/** What is sent: the bytes in one coding, with what is said about them. */
-export interface Representation {
-  readonly etag: string;
-  /** For Last-Modified and If-Modified-Since (epoch milliseconds). */
-  readonly modifiedMs: number;
-  /** Of a 200, but for what is said of the moment: cache-control, quota, date. */
-  readonly headers: HeaderText;
-  /** Of a 304, likewise. */
-  readonly notModifiedHeaders: HeaderText;
-  /** A function opens a stream: each answer needs its own. */
-  readonly body: Body | (() => Promise<ReadableStream<Uint8Array>>);
-}
-
-/** The file while `overdue` sessions are missing. */
-export interface Variant {
+/** In each coding, while so many sessions are overdue. */
+interface Forms {
   readonly overdue: number;
-  readonly plain: Representation;
-  /** Without those that are no smaller than the plain one. */
-  readonly coded: ReadonlyMap<Coding, Representation>;
+  readonly byCoding: Map<Coding, Representation>;
 }
 
 /** One file of one snapshot. */
 export class PreparedFile {
   readonly #file: FileDescription;
-  readonly #source: FileSource;
-  readonly #etagRoot: string;
-  #current: Variant | null = null;
-  #building: { readonly overdue: number; readonly variant: Promise<Variant> } | null = null;
+  /** The bytes in memory, or how they are read, and proven, from the store each time. */
+  readonly #source: Buffer | OpenBody;
+  readonly #coder: Coder;
+  #forms: Forms | null = null;
+  /** The bytes of a download stay as they are, and so do its coded forms. */
+  #downloadForms: CodedForms | null = null;
+  /** Until the first coded forms are there. */
+  #coding: Promise<void> | null = null;
 
-  constructor(file: FileDescription, source: FileSource) {
+  constructor(file: FileDescription, source: Buffer | OpenBody, coder: Coder) {
     this.#file = file;
     this.#source = source;
-    this.#etagRoot = Buffer.from(file.sha256.slice(0, 32), "hex").toString("base64url");
-  }
-
-  /** What to send while `overdue` sessions are missing. A promise only for the first to ask. */
-  variant(overdue: number): Variant | Promise<Variant> {
-    if (this.#current?.overdue === overdue) return this.#current;
-    if (this.#building?.overdue === overdue) return this.#building.variant;
-    const variant = this.#build(overdue);
-    this.#building = { overdue, variant };
-    return variant;
-  }
-
-  async #build(overdue: number): Promise<Variant> {
-    try {
-      const bytes = this.#plainBody(overdue);
-      const plain = this.#representation(overdue, "identity", bytes);
-      const coded = new Map<Coding, Representation>();
-      for (const [coding, form] of await this.#codedForms(bytes)) {
-        coded.set(coding, this.#representation(overdue, coding, form));
-      }
-      this.#current = { overdue, plain, coded };
-      return this.#current;
-    } finally {
-      this.#building = null;
-    }
-  }
-
-  #plainBody(overdue: number): PlainBody {
-    const source = this.#source;
-    if (!this.#isRaised(overdue)) return "plain" in source ? source.plain : source.open;
-    if ("plain" in source) return raiseDelay(source.plain, overdue);
-    return async () => (await source.open()).pipeThrough(raised(overdue));
-  }
-
-  /** A workbook is compressed already; what is streamed is sent as it is stored. */
-  async #codedForms(plain: PlainBody): Promise<CodedForms> {
-    if (this.#file.exportAs === "xlsx" || !Buffer.isBuffer(plain)) return new Map();
-    return codedForms(plain);
-  }
-
-  #representation(overdue: number, coding: Coding, plain: PlainBody): Representation {
-    const { stamp, position, mediaType, exportAs, tier } = this.#file;
-    const etag = this.#etag(overdue, coding);
-    const shared = { ...snapshotHeaders(stamp, position, overdue), etag };
-    const sizeBytes = Buffer.isBuffer(plain) ? plain.length : this.#plainBytes(overdue);
-    const body = Buffer.isBuffer(plain) ? quickBody(plain) : plain;
-    const headers = headerText({
-      ...shared,
-      "content-type": mediaType,
-      "content-length": String(sizeBytes),
-      ...(coding !== "identity" && { "content-encoding": coding }),
-      ...(exportAs !== null && {
-        "content-disposition": `attachment; filename="chipboard-${sessionKey(position.session)}-${tier}.${exportAs}"`,
-      }),
-    });
-    const notModifiedHeaders = headerText(shared);
-    return { etag, modifiedMs: modifiedMs(stamp, overdue), headers, notModifiedHeaders, body };
+    this.#coder = coder;
   }
 
   /**
-   * The bytes follow from the stored ones (by their digest), the sessions added and the coding; so
-   * does the tag. Proxies that hold and that stream a file give the same.
+   * What to send while `overdue` sessions are missing. A promise only before the coded forms are
+   * made for the first time: when the delay changes later, nobody waits.
    */
-  #etag(overdue: number, coding: Coding): string {
-    const delay = this.#isRaised(overdue) ? `~${overdue}` : "";
-    return etagOf(this.#etagRoot + delay, coding);
+  answer(overdue: number, acceptEncoding: string | undefined): MaybePromise<Representation> {
+    if (this.#forms?.overdue !== overdue) this.#prepare(overdue);
+    const { byCoding } = this.#forms as Forms;
+    const choose = (): Representation =>
+      byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
+    return this.#coding === null ? choose() : this.#coding.then(choose);
+  }
+
+  /** Resolves when the coded forms are there. */
+  async coded(overdue: number): Promise<void> {
+    await this.answer(overdue, undefined);
+  }
+
+  #prepare(overdue: number): void {
+    const isFirst = this.#forms === null;
+    const plain = this.#plain(overdue);
+    const byCoding = new Map([["identity" as Coding, this.#represent(overdue, "identity", plain)]]);
+    this.#forms = { overdue, byCoding };
+    // A workbook is compressed already; what is streamed is sent as it is stored.
+    if (this.#file.exportAs === "xlsx" || !Buffer.isBuffer(plain)) return;
+    if (this.#downloadForms !== null) {
+      this.#add(this.#downloadForms, overdue, byCoding);
+      return;
+    }
+    const coding = this.#code(overdue, byCoding, plain);
+    if (isFirst) this.#coding = coding;
+  }
+
+  async #code(overdue: number, byCoding: Forms["byCoding"], plain: Buffer): Promise<void> {
+    const forms = await this.#coder.forms(plain);
+    if (this.#file.exportAs !== null) this.#downloadForms = forms;
+    this.#add(forms, overdue, byCoding);
+    this.#coding = null;
+  }
+
+  #add(forms: CodedForms, overdue: number, byCoding: Forms["byCoding"]): void {
+    for (const [name, bytes] of forms) byCoding.set(name, this.#represent(overdue, name, bytes));
+  }
+
+  #plain(overdue: number): Buffer | OpenBody {
+    const source = this.#source;
+    if (!this.#isRaised(overdue)) return source;
+    if (Buffer.isBuffer(source)) return raiseDelay(source, overdue);
+    return async () => (await source()).pipeThrough(raised(overdue));
+  }
+
+  #represent(overdue: number, coding: Coding, plain: Buffer | OpenBody): Representation {
+    const { stamp, path, position } = this.#file;
+    const delay = this.#isRaised(overdue) ? String(overdue) : "";
+    return representation({
+      stamp,
+      position,
+      overdue,
+      etag: tagOf(stamp.manifestSha256, path, delay, coding),
+      plain,
+      sizeBytes: this.#sizeBytes(overdue),
+      coding,
+      content: this.#content(),
+    });
+  }
+
+  #content(): HeaderFields {
+    const { mediaType, exportAs, tier, position } = this.#file;
+    if (exportAs === null) return { "content-type": mediaType };
+    const name = `chipboard-${sessionKey(position.session)}-${tier}.${exportAs}`;
+    return {
+      "content-type": mediaType,
+      "content-disposition": `attachment; filename="${name}"`,
+    };
   }
 
   /** Exports carry no delay in their bytes. */
@@ -136,7 +134,7 @@ export class PreparedFile {
     return overdue > 0 && this.#file.exportAs === null;
   }
 
-  #plainBytes(overdue: number): number {
+  #sizeBytes(overdue: number): number {
     const { sizeBytes, position } = this.#file;
     if (!this.#isRaised(overdue)) return sizeBytes;
     const { delayedSessions } = position;

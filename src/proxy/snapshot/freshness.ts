@@ -24,9 +24,22 @@ export const overdueSinceMs = ({ head, graceMs }: Expectation, overdue: number):
  * The next instant after `nowMs` at which an answer may change: a new session is due (12 hours
  * after the head, and every 12 hours from then), or one more is found missing.
  */
-export function nextChangeMs({ head, graceMs }: Expectation, nowMs: number): number {
+function nextChangeMs({ head, graceMs }: Expectation, nowMs: number): number {
   const headMs = sessionStartMs(head);
   return Math.min(nextTick(headMs, nowMs), nextTick(headMs + graceMs, nowMs));
+}
+
+const LONGEST_AGE_SECONDS = 60;
+const CACHE_CONTROL = Array.from(
+  { length: LONGEST_AGE_SECONDS + 1 },
+  (_, seconds) => `private, max-age=${seconds}`,
+);
+
+/** Fresh for a minute at most, and never past the moment at which the answer may change. */
+export function cacheControl(expectation: Expectation, nowMs: number): string {
+  const seconds = Math.floor((nextChangeMs(expectation, nowMs) - nowMs) / 1000);
+  const maxAge = Math.min(LONGEST_AGE_SECONDS, Math.max(0, seconds));
+  return CACHE_CONTROL[maxAge] as string;
 }
 
 /** The first instant `from + k × 12 h` with k ≥ 1 that is later than `nowMs`. */

@@ -20,7 +20,8 @@ import {
 } from "../../snapshot/publication-log.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey } from "../../store/paths.ts";
-import { codeFiles, loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
+import { overdueSessions } from "./freshness.ts";
+import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { Logger } from "../ops/log.ts";
 
 const RETRY_MAX_MS = 60_000;
@@ -173,7 +174,7 @@ export class LiveSnapshot {
   }
 
   async #load(entry: LogEntry): Promise<void> {
-    const { store, clock, log } = this.#options;
+    const { store, log } = this.#options;
     const { publication } = entry;
     const startedAt = performance.now();
     try {
@@ -181,7 +182,7 @@ export class LiveSnapshot {
         ...this.#options,
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });
-      const coded = codeFiles(loaded, clock, () => !this.#closed);
+      const coded = this.#code(loaded);
       // The old snapshot answers meanwhile. Where there is none, answers come before all is coded.
       if (this.#current !== null) await coded;
       else coded.catch((error: unknown) => log.error({ err: error }, "snapshot not compressed"));
@@ -199,6 +200,14 @@ export class LiveSnapshot {
       const wait = Math.min(RETRY_MAX_MS, this.#options.pollMs * 2 ** this.#failures);
       this.#retryAt = performance.now() + wait;
       this.#report(error, `publication ${publication.number} cannot be loaded`);
+    }
+  }
+
+  /** Makes the coded forms, one after another; what is asked for before its turn is made then. */
+  async #code({ stamp, files }: LoadedSnapshot): Promise<void> {
+    for (const file of files.values()) {
+      if (this.#closed) return;
+      await file.coded(overdueSessions(stamp, this.#options.clock.now()));
     }
   }
 

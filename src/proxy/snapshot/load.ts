@@ -7,7 +7,6 @@
  * now, and streamed from the store (and proven again) when they are asked for.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "../../clock.ts";
 import { GenerationCache } from "../../generation-cache.ts";
 import { DamageError } from "../../errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
@@ -22,11 +21,10 @@ import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
 import { Limiter } from "../../limiter.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
-import { overdueSessions } from "./freshness.ts";
 import { damaged, verified } from "./stream.ts";
-import { PreparedFile, type FileSource, type Representation } from "./file.ts";
-import type { HeaderText } from "../header-text.ts";
-import type { SnapshotStamp } from "./stamp.ts";
+import type { Coder } from "../coding.ts";
+import { PreparedFile } from "./file.ts";
+import type { OpenBody, Representation, SnapshotStamp } from "./representation.ts";
 
 /** Reads from the store at once; enough to hide the latency of S3. */
 const READS_AT_ONCE = 16;
@@ -48,9 +46,7 @@ export interface LoadedSnapshot {
   /** By path in the snapshot's folder. */
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly baskets: BasketFile;
-  /** What answers with baskets share, by sessions overdue; kept as they are made. */
-  readonly basketHeaders: Map<number, HeaderText>;
-  /** Answers with baskets asked for lately, by `ids`, `weights` and sessions overdue. */
+  /** Baskets priced lately, by their name and the sessions overdue. */
   readonly basketAnswers: GenerationCache<Representation>;
   /** Stored size of the files in memory. */
   readonly heldBytes: number;
@@ -64,14 +60,13 @@ export interface LoadOptions {
   readonly cacheBytes: number;
   /** Keys of which one must have signed it; without, it need not be signed. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
+  /** Makes the coded forms. */
+  readonly coder: Coder;
   /** Told when a streamed file turns out damaged or gone. */
   readonly onStreamFailure: (error: unknown) => void;
 }
 
-/**
- * Reads the snapshot that the publication names; see the top of this file for what is thrown. It
- * holds no coded forms yet: codeFiles makes them.
- */
+/** Reads the snapshot that the publication names; see the top of this file for what is thrown. */
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,
@@ -83,6 +78,7 @@ export async function loadSnapshot(
   if (verifyKeys !== null) await requireSignature(store, publication, manifest_sha256, verifyKeys);
   const stamp: SnapshotStamp = {
     text: snapshotText(publication),
+    manifestSha256: manifest_sha256,
     head: publication.session,
     publishedAtMs: Date.parse(publication.at),
     graceMs: options.graceMs,
@@ -102,9 +98,12 @@ export async function loadSnapshot(
           await verifyStreamed(store, key, entry);
         } else {
           const source = held.has(entry.path)
-            ? { plain: await readVerified(store, key, entry.sha256) }
+            ? await readVerified(store, key, entry.sha256)
             : await streamedSource(store, key, entry, options.onStreamFailure);
-          files.set(entry.path, preparedFile(entry, entry.tier, manifest, stamp, source));
+          files.set(
+            entry.path,
+            preparedFile(entry, entry.tier, manifest, stamp, source, options.coder),
+          );
         }
       }),
     ),
@@ -118,25 +117,9 @@ export async function loadSnapshot(
     offBoard: offBoardOf(manifest),
     files,
     baskets: readBaskets(innerFile(inner, FILES.basket("pro"), stamp)),
-    basketHeaders: new Map(),
     basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
-}
-
-/**
- * Makes the coded forms of all files, one after another, while `isWanted`. What is asked for before
- * its turn is made then.
- */
-export async function codeFiles(
-  { stamp, files }: LoadedSnapshot,
-  clock: Clock,
-  isWanted: () => boolean,
-): Promise<void> {
-  for (const file of files.values()) {
-    if (!isWanted()) return;
-    await file.variant(overdueSessions(stamp, clock.now()));
-  }
 }
 
 /** Files that are read, not sent. */
@@ -161,23 +144,24 @@ function preparedFile(
   tier: TierName,
   manifest: Manifest,
   stamp: SnapshotStamp,
-  source: FileSource,
+  source: Buffer | OpenBody,
+  coder: Coder,
 ): PreparedFile {
   const { session_utc, delayed_sessions } = manifest.tiers[tier];
   const extension = /\.(csv|xlsx)$/.exec(entry.path)?.[1] as "csv" | "xlsx" | undefined;
   const description = {
     stamp,
+    path: entry.path,
     tier,
     position: {
       session: parseSession(session_utc) as Session,
       delayedSessions: delayed_sessions,
     },
     sizeBytes: entry.bytes,
-    sha256: entry.sha256,
     mediaType: entry.media_type,
     exportAs: extension ?? null,
   };
-  return new PreparedFile(description, source);
+  return new PreparedFile(description, source, coder);
 }
 
 async function streamedSource(
@@ -185,10 +169,10 @@ async function streamedSource(
   key: string,
   entry: FileEntry,
   onFailure: (error: unknown) => void,
-): Promise<FileSource> {
+): Promise<OpenBody> {
   await verifyStreamed(store, key, entry);
   const where = `${store.location}/${key}`;
-  const open = async (): Promise<ReadableStream<Uint8Array>> => {
+  return async () => {
     try {
       const stream = await openStored(store, key);
       return stream.pipeThrough(verified(entry.sha256, where, onFailure));
@@ -197,7 +181,6 @@ async function streamedSource(
       throw error;
     }
   };
-  return { open };
 }
 
 async function verifyStreamed(store: ObjectStore, key: string, entry: FileEntry): Promise<void> {

@@ -1,0 +1,108 @@
+/** Query parameters: how they are read, what none may hold, and how their faults are told. */
+import { KEY_PREFIX } from "../state/keys.ts";
+import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
+
+/** Names and values as sent, decoded, in order. */
+export type Query = readonly (readonly [name: string, value: string])[];
+
+/** No address takes more than three; what is sent beyond ten is not looked at one by one. */
+const MAX_PARAMETERS = 10;
+const MAX_FAULTS_TOLD = 20;
+const SHOWN_CHARACTERS = 60;
+
+const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
+
+const NONE: Query = [];
+
+/** As application/x-www-form-urlencoded (URL Standard, 5.1). */
+export const parseQuery = (text: string): Query =>
+  text === "" ? NONE : [...new URLSearchParams(text)];
+
+/** The parameters that name a basket. */
+export const BASKET_PARAMETERS: readonly string[] = ["ids", "weights"];
+
+/** Whether a basket of one's own is asked for, rightly or not. */
+export const namesBasket = (query: Query): boolean =>
+  query.some(([name]) => BASKET_PARAMETERS.includes(name));
+
+/** Whether the query holds what looks like an API key, by name or by value. */
+export const holdsKey = (query: Query): boolean =>
+  query.some(
+    ([name, value]) =>
+      name.startsWith(KEY_PREFIX) ||
+      value.startsWith(KEY_PREFIX) ||
+      KEY_NAMES.includes(name.toLowerCase()),
+  );
+
+type FaultCode = Extract<
+  ProblemCode,
+  "unknown_parameter" | "invalid_parameter" | "unknown_contract" | "no_base_level"
+>;
+
+/** A fault of a parameter, and the code it would be refused with alone. */
+export type Fault = ParameterFault & { readonly code: FaultCode };
+
+/** Faults are reported under the code that stands first here. */
+const FAULT_ORDER: readonly FaultCode[] = [
+  "unknown_parameter",
+  "invalid_parameter",
+  "unknown_contract",
+  "no_base_level",
+];
+
+/** What is wrong with the parameters by their names: only those of `known` are taken, each once. */
+export function nameFaults(query: Query, known: readonly string[]): Fault[] {
+  if (query.length > MAX_PARAMETERS) {
+    const unknown = query.find(([name]) => !known.includes(name));
+    const [name = "", value = ""] = unknown ?? query[0] ?? [];
+    const code = unknown === undefined ? "invalid_parameter" : "unknown_parameter";
+    const detail = `expected at most ${MAX_PARAMETERS} parameters, got ${query.length}`;
+    return [fault(code, name, value, detail)];
+  }
+  const seen = new Set<string>();
+  const faults: Fault[] = [];
+  for (const [name, value] of query) {
+    if (!known.includes(name)) {
+      const takes = known.length === 0 ? "no parameter" : known.join(" and ");
+      faults.push(fault("unknown_parameter", name, value, `expected ${takes} at this address`));
+    } else if (seen.has(name)) {
+      faults.push(fault("invalid_parameter", name, value, "expected once"));
+    }
+    seen.add(name);
+  }
+  return faults;
+}
+
+/** A fault with what is repeated to the caller cut short, and never a key. */
+export const fault = (code: FaultCode, name: string, value: string, detail: string): Fault => ({
+  code,
+  parameter: shownText(name),
+  value: shownText(value),
+  detail,
+});
+
+const shownText = (text: string): string => {
+  if (text.includes(KEY_PREFIX)) return "(not shown)";
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+};
+
+/** The denial that tells the faults, those of its code first; null where there are none. */
+export function faultsDenial(faults: readonly Fault[]): Denial | null {
+  const code = FAULT_ORDER.find((candidate) => faults.some((item) => item.code === candidate));
+  if (code === undefined) return null;
+  const ordered = [
+    ...faults.filter((item) => item.code === code),
+    ...faults.filter((item) => item.code !== code),
+  ];
+  const told = ordered.slice(0, MAX_FAULTS_TOLD);
+  const errors = told.map(({ parameter, value, detail }) => ({ parameter, value, detail }));
+  const first = told[0] as Fault;
+  const detail = `Parameter ${JSON.stringify(first.parameter)} ${JSON.stringify(first.value)}: ${first.detail}`;
+  return deny(code, `${detail}${moreText(faults.length)}.`, { status: 400, errors });
+}
+
+function moreText(count: number): string {
+  if (count === 1) return "";
+  if (count <= MAX_FAULTS_TOLD) return ` (and ${count - 1} more, see errors)`;
+  return ` (errors names ${MAX_FAULTS_TOLD} faults, and ${count - MAX_FAULTS_TOLD} more are not named)`;
+}

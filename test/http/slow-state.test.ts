@@ -1,0 +1,91 @@
+/** What answers without the state: it may hang, and nothing but calls and keys waits for it. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect } from "vitest";
+import { RedisServer } from "../contract/redis-server.ts";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { sendTo } from "./raw-client.ts";
+import { testWith } from "./tools.ts";
+
+const API = "/api/public/v1";
+const OPEN = ["/healthz", "/readyz", "/", "/guide", "/openapi.json", "/none", `${API}/none`];
+
+let redis: RedisServer | null;
+let proxy: TestProxy | undefined;
+beforeAll(async () => {
+  redis = await RedisServer.start();
+  if (redis !== null) proxy = await startTestProxy({ state: `redis://127.0.0.1:${redis.port}/0` });
+});
+afterAll(async () => {
+  await proxy?.close();
+  await redis?.remove();
+});
+
+testWith("redis-server")(
+  "addresses outside the data, preflights and bad requests are answered while the state hangs",
+  async () => {
+    const { get, url, starter, pro } = proxy as TestProxy;
+    // What is known afterwards: 24,999 calls of the account and 999 of the address are left.
+    await get(`${API}/prices`, { key: starter });
+    await get(`${API}/prices`);
+    const pages = await Promise.all(OPEN.map((path) => get(path)));
+    expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404, 404]);
+
+    const pid = (redis as RedisServer).pid as number;
+    process.kill(pid, "SIGSTOP");
+    let isAnswered = false;
+    const call = get(`${API}/prices`, { key: starter }).then((received) => {
+      isAnswered = true;
+      return received;
+    });
+    try {
+      const [known, address, unasked, refused] = await Promise.all([
+        answersTo(url, `x-api-key: ${starter}\r\n`),
+        answersTo(url, ""),
+        // A valid key that this process has not seen yet: only the state knows whose it is.
+        answersTo(url, `x-api-key: ${pro}\r\n`),
+        Promise.all([
+          sendTo(url, "GET / X\r\n\r\n"),
+          sendTo(url, `GET ${API}/prices HTTP/1.1\r\nConnection: close\r\n\r\n`),
+          sendTo(url, `GET ${API}/prices?${"a".repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`),
+          sendTo(url, "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT", "/none"),
+        ]),
+      ]);
+      // One more, so that an answer that went out together with these has arrived.
+      await get("/healthz");
+      expect(isAnswered).toBe(false);
+      const statuses = [200, 200, 200, 200, 200, 404, 404, 204, 405];
+      for (const answers of [known, address, unasked]) {
+        expect(answers.map(({ status }) => status)).toEqual(statuses);
+      }
+      expect(new Set(known.map(({ left }) => left))).toEqual(new Set(["24999"]));
+      expect(new Set(address.map(({ left }) => left))).toEqual(new Set(["999"]));
+      for (const { left } of unasked) expect(left).toMatch(/^\d+$/);
+      expect(refused.map(({ status }) => status)).toEqual([400, 400, 431, 405]);
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    expect((await call).status).toBe(200);
+  },
+);
+
+/** Answers to HEAD of every open address, a preflight and a refused method, on one connection. */
+async function answersTo(url: string, lines: string): Promise<{ status: number; left: string }[]> {
+  const requests = [
+    ...OPEN.map((path) => `HEAD ${path}`),
+    `OPTIONS ${API}/prices`,
+    "POST /healthz",
+  ];
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  let text = "";
+  socket.on("data", (piece) => (text += piece.toString("latin1")));
+  const bytes = requests.map((request, at) => {
+    const last = at === requests.length - 1 ? "Connection: close\r\n" : "";
+    return `${request} HTTP/1.1\r\nHost: x\r\n${lines}${last}\r\n`;
+  });
+  socket.end(bytes.join(""));
+  await once(socket, "close");
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) [^]*?x-ratelimit-remaining: (\d+)\r\n/gi)].map(
+    ([, status, left]) => ({ status: Number(status), left: left as string }),
+  );
+}
