@@ -1,6 +1,6 @@
 /** `serve` as a process: options, TLS, signals, what it prints. */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -116,6 +116,34 @@ test.each([
   const lines = serving.stderr().trim().split("\n");
   const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
   expect(requests.map(({ status, code }) => [status, code])).toEqual(expected);
+});
+
+test("several serves on one state count together", async () => {
+  const all = await Promise.all([serve([]), serve([])]);
+  const before = await used("large");
+  for (const { url } of [...all, ...all]) {
+    expect((await call(`${url}${API}/prices`, { key: pro })).status).toBe(200);
+  }
+  expect(await used("large")).toBe(before + 4);
+  expect(await Promise.all(all.map(end))).toEqual([0, 0]);
+});
+
+test("the log says why the state does not answer, once, and when it answers again", async () => {
+  const serving = await serve([]);
+  const file = join(state, "chipboard.sqlite");
+  await rename(file, `${file}.away`);
+  const stateOf = async (): Promise<string> =>
+    (await call(`${serving.url}/readyz`)).json.state as string;
+  await eventually(async () => (await stateOf()) === "unavailable");
+  await rename(`${file}.away`, file);
+  await eventually(async () => (await stateOf()) === "ok");
+  expect(await end(serving)).toBe(0);
+  const lines = serving.stderr().trim().split("\n");
+  const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("the state"));
+  expect(said).toMatchObject([
+    { level: 50, trouble: expect.stringMatching(/^State ".*" \(--state\) cannot be used: ENOENT/) },
+    { level: 30, msg: "the state answers again" },
+  ]);
 });
 
 test("metrics have a port of their own, and are nowhere else", async () => {
