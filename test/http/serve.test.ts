@@ -141,7 +141,12 @@ test("the log says why the state does not answer, once, and when it answers agai
   const lines = serving.stderr().trim().split("\n");
   const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("the state"));
   expect(said).toMatchObject([
-    { level: 50, trouble: expect.stringMatching(/^State ".*" \(--state\) cannot be used: ENOENT/) },
+    {
+      level: 50,
+      trouble: expect.stringMatching(
+        /^State ".*" \(--state\) cannot be used: chipboard.sqlite is gone$/,
+      ),
+    },
     { level: 30, msg: "the state answers again" },
   ]);
 });

@@ -46,7 +46,7 @@ export interface RedisConnection {
   readonly client: Redis;
   /** The items of the registry, over the same connection. */
   readonly storage: Storage;
-  /** What the connection last failed with. */
+  /** Why there is no connection, as far as that is known. */
   readonly lastError: () => unknown;
 }
 
@@ -73,9 +73,8 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   });
   const client = driver.getInstance?.() as Redis;
   let lastError: unknown;
-  client.on("error", (error) => {
-    lastError = error;
-  });
+  client.on("error", (error) => (lastError = error));
+  client.on("ready", () => (lastError = undefined));
   try {
     await client.connect();
     await requireOurPrefix(client, location, purpose);
@@ -94,7 +93,7 @@ export function redisFailure(
   if (cause instanceof ChipboardError) return cause;
   // Why a connection failed comes in an event; a command only says that there is no connection.
   const isVague = cause instanceof Error && /^(Connection is|Stream isn't)/.test(cause.message);
-  const reason = firstReason(isVague ? (lastError() ?? cause) : cause);
+  const reason = firstReason(isVague ? (lastError() ?? "there is no connection") : cause);
   const hint = /NOAUTH|WRONGPASS/.test(reason) ? "; give it as redis://:password@host:port" : "";
   const message = `State ${location} (--state) cannot be used: ${reason}${hint}`;
   return new UnreachableError(message, [], { cause });

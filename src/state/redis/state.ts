@@ -37,10 +37,11 @@ const NO_LIMIT = -1;
  * and used for each.
  *
  * A reply may be lost after its batch was counted: so Redis keeps each writer's last number and
- * reply, and answers a batch that is sent again from there.
+ * reply, and answers a batch that is sent again from there. Where the format is gone, the state is,
+ * too: nothing is counted then, and nothing returned.
  */
 const SCRIPT = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('CHIPBOARD no state') end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
 local last = redis.call('HMGET', KEYS[2], 'batch', 'reply')
 if last[1] == ARGV[2] then return cjson.decode(last[2]) end
 local reply = {}
@@ -135,6 +136,10 @@ class RedisState implements StateDriver {
       WRITER_TTL_SECONDS,
       ...values,
     );
+    if (reply.length === 0) {
+      await this.look();
+      throw new Error("the state was gone for a moment");
+    }
     return batch.map((_, at) => ({
       granted: Number(reply[2 * at]),
       used: Number(reply[2 * at + 1]),

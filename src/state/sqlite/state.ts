@@ -101,6 +101,7 @@ class SqliteState implements StateDriver {
 
   async look(): Promise<boolean> {
     try {
+      if (!existsSync(stateFilePath(this.#folder))) throw new Error("chipboard.sqlite is gone");
       const isAnother = this.#database === null;
       if (isAnother) this.adopt(reopenStateFile(this.#folder));
       // An open file that was deleted or replaced goes on working, unseen by everybody else.
