@@ -74,7 +74,7 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   const client = driver.getInstance?.() as Redis;
   let lastError: unknown;
   client.on("error", (error) => (lastError = error));
-  client.on("ready", () => (lastError = undefined));
+  client.on("connect", () => (lastError = undefined));
   try {
     await client.connect();
     await requireOurPrefix(client, location, purpose);
