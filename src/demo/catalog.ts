@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parse } from "csv-parse/sync";
-import { BASES, type Basis } from "../market/level-series.ts";
+import { BASES, type Basis } from "../market/series.ts";
 import { MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 

@@ -1,5 +1,5 @@
 /** What a cell may hold: how it is read, and how the expectation is put into words. */
-import { BASES, type Basis } from "../market/level-series.ts";
+import { BASES, type Basis } from "../market/series.ts";
 import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import type { Complaints } from "./complaints.ts";

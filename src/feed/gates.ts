@@ -2,13 +2,13 @@
  * The gates: data that is well-formed and may still be wrong. Each refusal names the contracts and
  * says how to go on.
  */
-import { changePct, hasComparablePredecessor } from "../market/change.ts";
+import { changePct, isComparableMove } from "../market/change.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
-import type { LevelSeries } from "../market/level-series.ts";
+import type { Level, Series } from "../market/series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import { quoted } from "./complaints.ts";
-import type { GivenTable } from "./given-table.ts";
+import type { GivenLevels } from "./given-levels.ts";
 
 /** The limits of a run, and which gates it opens. */
 export interface GateOptions {
@@ -37,11 +37,11 @@ interface GateInput {
   readonly catalog: readonly Contract[];
   /** The catalog of the head; null where there is none. */
   readonly catalogBefore: readonly Contract[] | null;
-  readonly before: ReadonlyMap<string, LevelSeries>;
-  readonly after: ReadonlyMap<string, LevelSeries>;
+  readonly before: ReadonlyMap<string, Series>;
+  readonly after: ReadonlyMap<string, Series>;
   /** The contracts whose series differ between the two. */
   readonly touched: readonly string[];
-  readonly given: GivenTable;
+  readonly given: GivenLevels;
 }
 
 /** What the gates hold back, in words. */
@@ -97,17 +97,14 @@ function movesAbove(input: GateInput, options: GateOptions): string[] {
     if (contract === undefined || after === undefined) continue;
     const before = input.before.get(id);
     const limit = carryLimitSessions(contract, options.maxCarryDays);
-    for (let index = 1; index < after.length; index += 1) {
-      const then = after.usd[index - 1] as number;
-      const now = after.usd[index] as number;
-      if (!exceeds(then, now, options.maxMoveMicros)) continue;
-      if (!hasComparablePredecessor(after, index, limit)) continue;
-      const session = after.sessions[index] as number;
-      const previous = after.sessions[index - 1] as number;
-      if (before !== undefined && holdsPair(before, previous, then, session, now)) continue;
+    for (const [at, now] of after.levels.entries()) {
+      const then = after.levels[at - 1];
+      if (then === undefined || !exceeds(then.usd, now.usd, options.maxMoveMicros)) continue;
+      if (!isComparableMove(after, then, now, limit)) continue;
+      if (before !== undefined && holdsPair(before, then, now)) continue;
       found.push(
-        `${id} moves by ${changePct(now, then)} percent, ` +
-          `from ${formatMicros(then)} (${sessionKey(previous)}) to ${formatMicros(now)} (${sessionKey(session)}), ` +
+        `${id} moves by ${changePct(now.usd, then.usd)} percent, ` +
+          `from ${formatMicros(then.usd)} (${sessionKey(then.session)}) to ${formatMicros(now.usd)} (${sessionKey(now.session)}), ` +
           `expected at most ${formatMicros(options.maxMoveMicros)}`,
       );
     }
@@ -124,20 +121,12 @@ function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
 }
 
 /** Whether these two levels already followed each other in the ledger before. */
-function holdsPair(
-  before: LevelSeries,
-  previous: Session,
-  then: Micros,
-  session: Session,
-  now: Micros,
-): boolean {
-  const at = before.indexAt(session);
+function holdsPair(before: Series, then: Level, now: Level): boolean {
+  const previous = before.at(now.session - 1);
   return (
-    at > 0 &&
-    before.sessions[at] === session &&
-    before.usd[at] === now &&
-    before.sessions[at - 1] === previous &&
-    before.usd[at - 1] === then
+    before.given(now.session)?.usd === now.usd &&
+    previous?.session === then.session &&
+    previous.usd === then.usd
   );
 }
 
@@ -155,7 +144,8 @@ function changedSpecifications(input: GateInput): string[] {
         ? []
         : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),
     ];
-    if (changes.length === 0 || input.given.byContract.get(contract.id)?.namesBreak === true)
+    const rows = input.given.byContract.get(contract.id) ?? [];
+    if (changes.length === 0 || rows.some(({ breakReason }) => breakReason !== undefined))
       return [];
     return [`${contract.id} changes its ${changes.join(" and its ")} without a break`];
   });

@@ -10,8 +10,7 @@ import {
   textField,
   urlField,
 } from "./fields.ts";
-import type { GivenTableBuilder } from "./given-table.ts";
-import { NO_EXTRAS, type GivenExtras, type Origin } from "./given-levels.ts";
+import type { GivenLevels, Origin } from "./given-levels.ts";
 import type { Source } from "./source.ts";
 import { readTable, type TableShape } from "./table.ts";
 
@@ -25,11 +24,11 @@ const CLOSES: TableShape = {
   required: ["id", "date", "close_usd"],
 };
 
-/** Reads one file of quotes into the table. Rows without a session belong to `published`. */
+/** Reads one file of quotes into `given`. Rows without a session belong to `published`. */
 export async function readQuotes(
   source: Source,
   published: Session,
-  table: GivenTableBuilder,
+  given: GivenLevels,
   complaints: Complaints,
 ): Promise<void> {
   await readTable(source, QUOTES, complaints, (where) => {
@@ -49,7 +48,7 @@ export async function readQuotes(
         }
       }
       const usd = withdrawn ? null : read("spot_usd", levelField);
-      const extras: GivenExtras = {
+      const named = {
         ...(basis === undefined || withdrawn ? {} : { basis }),
         ...(cells[4] === "" ? {} : { asOf: read("as_of", dateField) }),
         ...(cells[5] === "" ? {} : { source: read("source", textField) }),
@@ -59,7 +58,7 @@ export async function readQuotes(
       if (complaints.count > before) return;
       if (session > published) {
         complaints.cell(where(position), "session_utc", sessionText, notLater(published));
-      } else if (extras.asOf !== undefined && extras.asOf > dayOf(session)) {
+      } else if (named.asOf !== undefined && named.asOf > dayOf(session)) {
         complaints.cell(
           where(position),
           "as_of",
@@ -67,18 +66,17 @@ export async function readQuotes(
           `a date not after the session's, ${dateText(dayOf(session))}`,
         );
       } else {
-        const named = Object.keys(extras).length === 0 ? NO_EXTRAS : extras;
-        table.push(id, session, usd, named, origin, position);
+        given.add(id, { session, usd, ...named, origin, position });
       }
     };
   });
 }
 
-/** Reads one file of daily closes into the table. The close of a day is its 12:00 session's level. */
+/** Reads one file of daily closes into `given`. The close of a day is its 12:00 session's level. */
 export async function readCloses(
   source: Source,
   published: Session,
-  table: GivenTableBuilder,
+  given: GivenLevels,
   complaints: Complaints,
 ): Promise<void> {
   await readTable(source, CLOSES, complaints, (where) => {
@@ -100,8 +98,8 @@ export async function readCloses(
         const expected = `a date whose 12:00 session is ${notLater(published).slice("a session ".length)}`;
         complaints.cell(where(position), "date", dateCell, expected);
       } else {
-        const extras = breakReason === null ? NO_EXTRAS : { breakReason };
-        table.push(id, session, usd, extras, origin, position);
+        const level = { session, usd, origin, position };
+        given.add(id, breakReason === null ? level : { ...level, breakReason });
       }
     };
   });

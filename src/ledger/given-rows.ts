@@ -1,78 +1,55 @@
 import type { Complaints } from "../feed/complaints.ts";
-import type { GivenExtras, GivenLevel, GivenLevels, Stretch } from "../feed/given-levels.ts";
+import { whereOf, type GivenLevel } from "../feed/given-levels.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
-import { dateText, sessionKey, type Day } from "../market/session.ts";
+import { dateText, sessionKey } from "../market/session.ts";
+import { NOTES } from "./ledger.ts";
 
 /**
- * What these rows name for one contract, one entry a session, ascending; its place is that of the
- * first row for the session. Rows for the same session that name different values are complained
- * of; otherwise what they name is put together.
+ * What these rows name for one contract, one entry a session, ascending. Rows for the same session
+ * that name different values are complained of; otherwise what they name is put together, at the
+ * place of the first.
  */
-export function* mergedBySession(
-  levels: GivenLevels,
-  stretches: readonly Stretch[],
+export function onePerSession(
   id: string,
+  rows: readonly GivenLevel[],
   complaints: Complaints,
-): Generator<GivenLevel> {
-  let current: GivenLevel | null = null;
-  for (const { from, to } of stretches) {
-    for (let place = from; place < to; place += 1) {
-      const next = levels.at(place);
-      if (current !== null && current.session === next.session) {
-        current = combined(levels, current, next, id, complaints);
-      } else {
-        if (current !== null) yield current;
-        current = next;
-      }
-    }
+): GivenLevel[] {
+  const levels: GivenLevel[] = [];
+  for (const row of rows.toSorted((a, b) => a.session - b.session)) {
+    const last = levels.at(-1);
+    if (last?.session === row.session) levels.splice(-1, 1, combined(id, last, row, complaints));
+    else levels.push(row);
   }
-  if (current !== null) yield current;
-}
-
-/** Complains of a date (`as_of`) before that of the contract's level before. */
-export function requireNotBefore(
-  asOf: Day,
-  previous: Day,
-  levels: GivenLevels,
-  place: number,
-  complaints: Complaints,
-): void {
-  if (asOf >= previous) return;
-  const expected = `a date not before that of the previous level, ${dateText(previous)}`;
-  complaints.cell(levels.where(place), "as_of", dateText(asOf), expected);
+  return levels;
 }
 
 function combined(
-  levels: GivenLevels,
+  id: string,
   first: GivenLevel,
   second: GivenLevel,
-  id: string,
   complaints: Complaints,
 ): GivenLevel {
-  const conflicts = [
-    ...(first.usd === second.usd ? [] : [["level", usdText(second.usd), usdText(first.usd)]]),
-    ...EXTRA_NAMES.flatMap(([field, name]) => {
-      const [a, b] = [first.extras[field], second.extras[field]];
-      const show = (value: string | number): string =>
-        field === "asOf" ? dateText(value as number) : String(value);
-      return a === undefined || b === undefined || a === b ? [] : [[name, show(b), show(a)]];
-    }),
-  ];
-  for (const [name, value, earlier] of conflicts) {
-    const expected =
-      `${earlier} as in ${levels.where(first.place)}: ` +
-      `${id} has one level for ${sessionKey(first.session)}`;
-    complaints.cell(levels.where(second.place), name as string, value as string, expected);
+  const conflict = (column: string, value: string, earlier: string): void =>
+    complaints.cell(
+      whereOf(second),
+      column,
+      value,
+      `${earlier} as in ${whereOf(first)}: ${id} has one level for ${sessionKey(first.session)}`,
+    );
+  if (first.usd !== second.usd) conflict("level", usdText(second.usd), usdText(first.usd));
+  for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {
+    const [a, b] = [first[field], second[field]];
+    if (a === undefined || b === undefined || a === b) continue;
+    conflict(column, textOf(b), textOf(a));
   }
-  return { ...first, extras: { ...second.extras, ...first.extras } };
+  return { ...second, ...first };
 }
 
-const EXTRA_NAMES: readonly (readonly [keyof GivenExtras, string])[] = [
-  ["basis", "basis"],
-  ["asOf", "as_of"],
-  ["source", "source"],
-  ["sourceUrl", "source_url"],
-  ["breakReason", "break"],
-];
+/** The input's names for what a row may name. */
+const COLUMNS = { basis: "basis", asOf: "as_of", ...NOTES } as const;
+
+/** `asOf` is the one number among them. */
+const textOf = (value: string | number): string =>
+  typeof value === "number" ? dateText(value) : value;
 
 const usdText = (usd: Micros | null): string => (usd === null ? "withdrawn" : formatMicros(usd));

@@ -1,6 +1,6 @@
 /** How a level has moved since an earlier instant. */
 import { ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
-import type { LevelSeries } from "./level-series.ts";
+import type { Level, Series } from "./series.ts";
 import { SESSIONS_PER_DAY, sessionYearBefore, type Session } from "./session.ts";
 
 /** Decimals of a change in percent. */
@@ -12,6 +12,8 @@ export const HORIZONS = {
   "30d": (session: Session): Session => session - 30 * SESSIONS_PER_DAY,
   yoy: sessionYearBefore,
 } as const;
+/** One of HORIZONS. */
+export type Horizon = keyof typeof HORIZONS;
 
 /** (now / then − 1) × 100, to two decimals. `then` is above 0. */
 export const changePct = (now: Micros, then: Micros): Decimal =>
@@ -38,35 +40,29 @@ export const EXCLUSION_REASONS = ["no_base_level", "break"] as const;
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 /**
- * The index of the level in force at `instant` that the level at `nowIndex` may be compared with,
- * or why there is none: no level by then, one over the carry limit at that instant, or a break
- * between the two.
+ * The level in force at `instant` that a later level may be compared with, or why there is none: no
+ * level by then, one over the carry limit at that instant, or a break between the two.
  */
 export function comparableLevel(
-  series: LevelSeries,
-  nowIndex: number,
+  series: Series,
+  now: Level,
   instant: Session,
   carryLimitSessions: number,
-): { index: number } | { reason: ExclusionReason } {
-  const index = series.indexAt(instant);
-  if (index < 0) return { reason: "no_base_level" };
-  const then = series.sessions[index] as number;
-  if (instant - then > carryLimitSessions) return { reason: "no_base_level" };
-  const now = series.sessions[nowIndex] as number;
-  return series.hasBreakBetween(then, now) ? { reason: "break" } : { index };
+): Level | ExclusionReason {
+  const then = series.at(instant);
+  if (then === null || instant - then.session > carryLimitSessions) return "no_base_level";
+  return series.hasBreakBetween(then.session, now.session) ? "break" : then;
 }
 
 /**
- * Whether the move from the level before to the one at `index` is one to judge: there is a level
- * before, it was within the carry limit, and no break lies between the two.
+ * Whether the move from the level before to this one is one to judge: that level was within the carry
+ * limit, and no break lies between the two.
  */
-export function hasComparablePredecessor(
-  series: LevelSeries,
-  index: number,
+export const isComparableMove = (
+  series: Series,
+  previous: Level,
+  level: Level,
   carryLimitSessions: number,
-): boolean {
-  if (index === 0) return false;
-  const previous = series.sessions[index - 1] as number;
-  const session = series.sessions[index] as number;
-  return session - previous <= carryLimitSessions && !series.hasBreakBetween(previous, session);
-}
+): boolean =>
+  level.session - previous.session <= carryLimitSessions &&
+  !series.hasBreakBetween(previous.session, level.session);

@@ -34,16 +34,11 @@ export const sessionUtc = (session: Session): string =>
 export const sessionKey = (session: Session): string =>
   `${dateText(dayOf(session))}T${session % SESSIONS_PER_DAY === 0 ? "00" : "12"}Z`;
 
-const dateTexts = new Map<Day, string>();
-
-/** `2026-11-21`. Kept once made: a history repeats the same few thousand days for every contract. */
+/** `2026-11-21`. `toISOString` would take seven times as long, and a history is full of dates. */
 export function dateText(day: Day): string {
-  let text = dateTexts.get(day);
-  if (text === undefined) {
-    text = new Date(day * DAY_MS).toISOString().slice(0, 10);
-    dateTexts.set(day, text);
-  }
-  return text;
+  const date = new Date(day * DAY_MS);
+  const month = String(date.getUTCMonth() + 1).padStart(2, "0");
+  return `${date.getUTCFullYear()}-${month}-${String(date.getUTCDate()).padStart(2, "0")}`;
 }
 
 /** Histories of prices begin with this day; an earlier one is a slip. */

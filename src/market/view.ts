@@ -1,9 +1,15 @@
 /** What one tier sees of the market at its session: the boards, and who is missing from them. */
-import { HORIZONS, changePct, comparableLevel, type ExclusionReason } from "./change.ts";
+import {
+  HORIZONS,
+  changePct,
+  comparableLevel,
+  type ExclusionReason,
+  type Horizon,
+} from "./change.ts";
 import type { Constituent } from "./composite.ts";
 import { BOARDS, carryLimitSessions, type Board, type Contract } from "./contract.ts";
-import { parseMicros, ratio, roundRatio, type Decimal } from "./decimal.ts";
-import type { Basis, Break, Level, LevelSeries } from "./level-series.ts";
+import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
+import type { Basis, Break, Level, Series } from "./series.ts";
 import type { Session } from "./session.ts";
 import { tierSession, type Tier } from "./tier.ts";
 
@@ -15,22 +21,20 @@ export interface Market {
   /** How long a level may be carried, in days, for contracts that do not say so themselves. */
   readonly maxCarryDays: number;
   /** The contract's levels; undefined where none was ever given. */
-  seriesOf(id: string): LevelSeries | undefined;
+  seriesOf(id: string): Series | undefined;
 }
 
 /** A contract on the board, with the level in force. */
 export interface BoardRecord {
+  /** The view's. */
+  readonly session: Session;
   readonly contract: Contract;
-  readonly series: LevelSeries;
+  readonly series: Series;
   readonly level: Level;
-  /** The level's place in the series. */
-  readonly index: number;
   /** Whether the level was given for an earlier session than the view's. */
   readonly carried: boolean;
-  /** Changes are null where there is no comparable level then (`comparableLevel`). */
-  readonly chg24hPct: Decimal | null;
-  readonly chg30dPct: Decimal | null;
-  readonly chgYoyPct: Decimal | null;
+  /** In percent; null where there is no comparable level then (`comparableLevel`). */
+  readonly changePct: { readonly [H in Horizon]: Decimal | null };
   /** Null without a capacity. */
   readonly usdPerGb: Decimal | null;
   /** The latest one up to the view's session. */
@@ -53,7 +57,7 @@ export const recordsOf = (view: TierView): BoardRecord[] =>
 
 /** `reported`, `assessed`, `estimated`, or `carried` where the level was given for an earlier session. */
 export const basisOf = ({ carried, level }: BoardRecord): Basis | "carried" =>
-  carried ? "carried" : level.basis;
+  carried ? "carried" : (level.basis ?? "reported");
 
 /** The contracts whose last level is over their carry limit, in catalog order, with that level. */
 export const droppedOf = (view: TierView): { contract: Contract; level: Level }[] =>
@@ -103,42 +107,36 @@ export function tierView(market: Market, tier: Tier, head: Session): TierView {
   for (const contract of market.catalog) {
     if (tier.coverage === "free-slice" && !contract.free) continue;
     const series = market.seriesOf(contract.id);
-    const index = series?.indexAt(session) ?? -1;
-    if (series === undefined || index < 0) {
+    const level = series?.at(session) ?? null;
+    if (series === undefined || level === null) {
       offBoard.push({ contract, lastLevel: null });
       continue;
     }
     const limit = carryLimitSessions(contract, market.maxCarryDays);
-    if (session - (series.sessions[index] as number) > limit) {
-      offBoard.push({ contract, lastLevel: series.level(index) });
-    } else {
-      boards[contract.board].push(recordOf(contract, series, index, session, limit));
-    }
+    if (session - level.session > limit) offBoard.push({ contract, lastLevel: level });
+    else boards[contract.board].push(recordOf(session, contract, series, level, limit));
   }
   return { tier, session, boards, offBoard };
 }
 
 function recordOf(
-  contract: Contract,
-  series: LevelSeries,
-  index: number,
   session: Session,
+  contract: Contract,
+  series: Series,
+  level: Level,
   limit: number,
 ): BoardRecord {
-  const level = series.level(index);
-  const change = (horizon: keyof typeof HORIZONS): Decimal | null => {
-    const then = comparableLevel(series, index, HORIZONS[horizon](session), limit);
-    return "index" in then ? changePct(level.usd, series.usd[then.index] as number) : null;
-  };
+  const changes = Object.entries(HORIZONS).map(([horizon, instantOf]) => {
+    const then = comparableLevel(series, level, instantOf(session), limit);
+    return [horizon, typeof then === "string" ? null : changePct(level.usd, then.usd)];
+  });
   return {
+    session,
     contract,
     series,
     level,
-    index,
     carried: level.session < session,
-    chg24hPct: change("24h"),
-    chg30dPct: change("30d"),
-    chgYoyPct: change("yoy"),
+    changePct: Object.fromEntries(changes) as BoardRecord["changePct"],
     usdPerGb: usdPerGb(level, contract.capacityGb),
     break: series.latestBreak(session),
   };
@@ -158,12 +156,12 @@ export type Membership =
 /** For every record of the view, in board order, whether it is a constituent of the index. */
 export function memberships(market: Market, view: TierView): Membership[] {
   return recordsOf(view).map((record) => {
-    const { contract, series, index, level } = record;
+    const { contract, series, level } = record;
     const limit = carryLimitSessions(contract, market.maxCarryDays);
-    const base = comparableLevel(series, index, HORIZONS.yoy(view.session), limit);
-    if ("reason" in base) return { record, excluded: base.reason };
+    const base = comparableLevel(series, level, HORIZONS.yoy(view.session), limit);
+    if (typeof base === "string") return { record, excluded: base };
     // A level stood a year ago, so one stood 24 hours and 30 days ago too, whatever its age.
-    const usdAt = (instant: Session): number => series.usd[series.indexAt(instant)] as number;
+    const usdAt = (instant: Session): Micros => (series.at(instant) as Level).usd;
     const { id, ticker, segment } = contract;
     return {
       record,
@@ -172,7 +170,7 @@ export function memberships(market: Market, view: TierView): Membership[] {
         ticker,
         segment,
         now: level.usd,
-        base: series.usd[base.index] as number,
+        base: base.usd,
         then24h: usdAt(HORIZONS["24h"](view.session)),
         then30d: usdAt(HORIZONS["30d"](view.session)),
       },

@@ -1,25 +1,31 @@
 /**
  * The one table of columns. It drives the fields of a JSON record, the CSV, the sheets of the
- * workbook with their formats, the `About` sheet and the OpenAPI description: to add a column, add
- * it here (and to RECORD_FIELDS, if records carry it).
+ * workbook with their formats, the `About` sheet and the OpenAPI description: a column that is added
+ * here is in all of them.
  *
  * Values are canonical text: decimals without exponent or trailing zeros, dates `YYYY-MM-DD`,
  * instants ISO 8601 with milliseconds, null for "there is none".
  */
 import type { Board } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { dateText, sessionUtc, type Session } from "../market/session.ts";
+import { dateOf } from "../market/series.ts";
+import { dateText, sessionUtc } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
 
 /** How a value is written: as a number, an address, a date; `instant` is ISO 8601 in UTC. */
 type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
 
-/** A column of CSV and workbook, and a field of a record where RECORD_FIELDS names it. */
+/** A column of CSV and workbook, and a field of a JSON record. */
 export interface Column {
   /** The header in CSV and workbook. */
   readonly name: string;
   /** The name of the field in a JSON record, where it differs. */
   readonly field?: string;
+  /**
+   * The field that it comes after in a JSON record, where that is not the last one of the columns
+   * before. Null: records have no such field.
+   */
+  readonly follows?: string | null;
   readonly kind: ColumnKind;
   /** Whether `value` may be null. */
   readonly nullable?: true;
@@ -30,20 +36,21 @@ export interface Column {
   /** Left out of the workbook: its sheets are one session and one board each. */
   readonly onlyCsv?: true;
   /** Canonical text; of a decimal column a number's. */
-  readonly value: (record: BoardRecord, session: Session) => string | null;
+  readonly value: (record: BoardRecord) => string | null;
 }
 
 /** The name of the column's field in a JSON record. */
 export const fieldOf = ({ field, name }: Column): string => field ?? name;
 
 /** In the order of the CSV. `source` is last: clients in the field expect it there. */
-export const COLUMNS = [
+export const COLUMNS: readonly Column[] = [
   {
     name: "session_utc",
+    follows: null,
     kind: "instant",
     onlyCsv: true,
     meaning: "The 12-hour session the row belongs to (UTC).",
-    value: (_record, session) => sessionUtc(session),
+    value: ({ session }) => sessionUtc(session),
   },
   {
     name: "contract_id",
@@ -89,7 +96,7 @@ export const COLUMNS = [
     nullable: true,
     shownDecimals: 2,
     meaning: "Change against the level in force 24 hours earlier, percent.",
-    value: (record) => record.chg24hPct,
+    value: ({ changePct }) => changePct["24h"],
   },
   {
     name: "chg_30d_pct",
@@ -97,7 +104,7 @@ export const COLUMNS = [
     nullable: true,
     shownDecimals: 2,
     meaning: "Change against the level in force 30 days earlier, percent.",
-    value: (record) => record.chg30dPct,
+    value: ({ changePct }) => changePct["30d"],
   },
   {
     name: "chg_yoy_pct",
@@ -105,7 +112,7 @@ export const COLUMNS = [
     nullable: true,
     shownDecimals: 2,
     meaning: "Change against the level in force one calendar year earlier, percent.",
-    value: (record) => record.chgYoyPct,
+    value: ({ changePct }) => changePct.yoy,
   },
   {
     name: "ai_exposure_pct",
@@ -128,10 +135,11 @@ export const COLUMNS = [
     nullable: true,
     shownDecimals: 6,
     meaning: "Level divided by capacity, US dollars per gigabyte; empty without a capacity.",
-    value: (record) => record.usdPerGb,
+    value: ({ usdPerGb }) => usdPerGb,
   },
   {
     name: "board",
+    follows: null,
     kind: "text",
     onlyCsv: true,
     meaning: "memory or semiconductor.",
@@ -139,13 +147,15 @@ export const COLUMNS = [
   },
   {
     name: "break_session_utc",
+    follows: null,
     kind: "instant",
     nullable: true,
     meaning: "Session of the latest break: levels from it on are not comparable with earlier ones.",
-    value: (record) => (record.break === null ? null : sessionUtc(record.break.session)),
+    value: (record) => record.break && sessionUtc(record.break.session),
   },
   {
     name: "break_reason",
+    follows: null,
     kind: "text",
     nullable: true,
     meaning: "Why the levels are not comparable across the break.",
@@ -153,6 +163,7 @@ export const COLUMNS = [
   },
   {
     name: "basis",
+    follows: "ai_exposure_pct",
     kind: "text",
     meaning:
       "reported, assessed or estimated by the source; carried: none for this session, the last level stands.",
@@ -160,50 +171,34 @@ export const COLUMNS = [
   },
   {
     name: "as_of",
+    follows: "basis",
     kind: "date",
     meaning: "Date of the level.",
-    value: ({ level }) => dateText(level.asOf),
+    value: ({ level }) => dateText(dateOf(level)),
   },
   {
     name: "source_url",
+    follows: "as_of",
     kind: "url",
     meaning: "Address of the source.",
     value: ({ contract, level }) => level.sourceUrl ?? contract.sourceUrl,
   },
   {
     name: "source",
+    follows: "as_of",
     kind: "text",
     meaning: "Name of the data source.",
     value: ({ contract, level }) => level.source ?? contract.source,
   },
-] as const satisfies readonly Column[];
+];
 
-/** The fields of a JSON record, in order. `break` is an object and stands after them. */
-const RECORD_FIELDS = [
-  "id",
-  "ticker",
-  "name",
-  "segment",
-  "unit",
-  "spot_usd",
-  "chg_24h_pct",
-  "chg_30d_pct",
-  "chg_yoy_pct",
-  "ai_exposure_pct",
-  "basis",
-  "as_of",
-  "source",
-  "source_url",
-  "capacity_gb",
-  "usd_per_gb",
-] as const;
-
-/** The columns behind RECORD_FIELDS, in that order. */
-export const RECORD_COLUMNS: readonly Column[] = RECORD_FIELDS.map((field) => {
-  const column = (COLUMNS as readonly Column[]).find((item) => fieldOf(item) === field);
-  if (column === undefined) throw new Error(`No column holds the field ${field}`);
-  return column;
-});
+/** The fields of a JSON record, in its order. `break` is an object and stands after them. */
+export const RECORD_COLUMNS: readonly Column[] = COLUMNS.reduce<Column[]>((fields, column) => {
+  const { follows = fields.at(-1) && fieldOf(fields.at(-1) as Column) } = column;
+  if (follows === null) return fields;
+  const at = fields.findIndex((item) => fieldOf(item) === follows) + 1;
+  return fields.toSpliced(at, 0, column);
+}, []);
 
 /** The workbook's sheet of each board. */
 export const SHEET_NAMES: { readonly [B in Board]: string } = {
@@ -212,6 +207,4 @@ export const SHEET_NAMES: { readonly [B in Board]: string } = {
 };
 
 /** The columns of a sheet, in the order of the CSV. */
-export const WORKBOOK_COLUMNS: readonly Column[] = (COLUMNS as readonly Column[]).filter(
-  (column) => column.onlyCsv !== true,
-);
+export const WORKBOOK_COLUMNS: readonly Column[] = COLUMNS.filter(({ onlyCsv }) => !onlyCsv);

@@ -1,7 +1,7 @@
 /** What a publish goes on from: the head of the store, proven and loaded. */
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
-import { loadLedger } from "../ledger/stored-ledger.ts";
+import { loadLedger } from "../ledger/months.ts";
 import type { Contract } from "../market/contract.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { Manifest } from "../snapshot/manifest.ts";

@@ -2,10 +2,9 @@
 import { createHash } from "node:crypto";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
-import { GIVEN_KINDS, type GivenKind, type GivenLevels } from "../feed/given-levels.ts";
-import { GivenTableBuilder, type GivenTable } from "../feed/given-table.ts";
+import { GIVEN_KINDS, GivenLevels, type GivenKind } from "../feed/given-levels.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
-import { mergedBySession } from "../ledger/given-rows.ts";
+import { onePerSession } from "../ledger/given-rows.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -16,7 +15,7 @@ import type { Progress, PublishRequest } from "./request.ts";
 export interface Inputs {
   /** Null: none was given. `ids` includes those of faulty rows. */
   readonly catalog: { contracts: readonly Contract[]; ids: ReadonlySet<string> } | null;
-  readonly given: GivenTable;
+  readonly given: GivenLevels;
   /** What is wrong so far; more may come when the input meets the ledger. */
   readonly complaints: Complaints;
 }
@@ -30,7 +29,7 @@ export async function readInputs(request: PublishRequest, progress: Progress): P
 
   const catalog = request.catalog === null ? null : await readCatalog(request.catalog, complaints);
   if (catalog !== null) tell();
-  const given = new GivenTableBuilder();
+  const given = new GivenLevels();
   for (const source of request.quotes) {
     await readQuotes(source, request.session, given, complaints);
     tell();
@@ -39,7 +38,7 @@ export async function readInputs(request: PublishRequest, progress: Progress): P
     await readCloses(source, request.session, given, complaints);
     tell();
   }
-  return { catalog, given: given.build(), complaints };
+  return { catalog, given, complaints };
 }
 
 /**
@@ -55,57 +54,35 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
     described.push({ kind: "catalog", rows: contracts.length, sha256 });
   }
   for (const kind of GIVEN_KINDS) {
-    const rows = inputs.given.rows[kind];
-    if (rows > 0) described.push({ kind, rows, sha256: digestOf(inputs.given, kind) });
+    const entry = describeLevels(inputs.given, kind);
+    if (entry.rows > 0) described.push(entry);
   }
   return described;
 }
 
 /**
- * For each contract a line of JSON with its id, the number of its levels and what they name besides
- * a price, and then their sessions and their prices as two columns of little-endian numbers.
+ * The digest is over, for each contract, a line of JSON with its id, the number of its levels and what
+ * they name besides a price, and then their sessions and their prices as little-endian numbers.
  */
-function digestOf({ byContract }: GivenTable, kind: GivenKind): string {
-  const hash = createHash("sha256");
-  for (const id of [...byContract.keys()].sort()) {
-    const { sessions, usd, extras } = columnsOf(byContract.get(id) as GivenLevels, id, kind);
-    if (sessions.length === 0) continue;
-    const named = [...extras]
-      .sort(([a], [b]) => a - b)
-      .map(([place, { basis, asOf, source, sourceUrl, breakReason }]) => [
-        place,
-        [basis, asOf, source, sourceUrl, breakReason],
-      ])
-      .filter(([, values]) => (values as unknown[]).some((value) => value !== undefined));
-    hash
-      .update(`${JSON.stringify([id, sessions.length, named])}\n`)
-      .update(sessions)
-      .update(usd);
-  }
-  return hash.digest("hex");
-}
-
-/** What the files of one kind name for a contract, one entry a session, in columns. */
-function columnsOf(
-  levels: GivenLevels,
-  id: string,
+function describeLevels(
+  { byContract }: GivenLevels,
   kind: GivenKind,
-): Pick<GivenLevels, "sessions" | "usd" | "extras"> {
-  const stretches = levels.placesOf(kind);
-  const [{ from, to } = { from: 0, to: 0 }, ...more] = stretches;
-  const { sessions, usd, extras } = levels;
-  if (levels.areSeries && more.length === 0) {
-    const own = [...extras].filter(([place]) => from <= place && place < to);
-    return {
-      sessions: sessions.subarray(from, to),
-      usd: usd.subarray(from, to),
-      extras: new Map(own.map(([place, named]) => [place - from, named])),
-    };
+): Manifest["inputs"][number] & { rows: number } {
+  const hash = createHash("sha256");
+  let count = 0;
+  for (const [id, all] of [...byContract].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const rows = all.filter(({ origin }) => origin.kind === kind);
+    if (rows.length === 0) continue;
+    count += rows.length;
+    const levels = onePerSession(id, rows, new Complaints());
+    const named = levels.flatMap(({ basis, asOf, source, sourceUrl, breakReason }, at) => {
+      const values = [basis, asOf, source, sourceUrl, breakReason];
+      return values.every((value) => value === undefined) ? [] : [[at, values]];
+    });
+    hash
+      .update(`${JSON.stringify([id, levels.length, named])}\n`)
+      .update(Int32Array.from(levels, ({ session }) => session))
+      .update(Float64Array.from(levels, ({ usd }) => usd ?? 0));
   }
-  const merged = [...mergedBySession(levels, stretches, id, new Complaints())];
-  return {
-    sessions: Int32Array.from(merged, (item) => item.session),
-    usd: Float64Array.from(merged, (item) => item.usd ?? 0),
-    extras: new Map(merged.map(({ extras: named }, at) => [at, named])),
-  };
+  return { kind, rows: count, sha256: hash.digest("hex") };
 }

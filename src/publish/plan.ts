@@ -1,25 +1,31 @@
-/**
- * What a snapshot will hold, to the byte, before anything is written. Planning renders every file
- * once for its digest; bytes are kept while they fit and made again when they are written.
- */
+/** What a snapshot will hold, to the byte, before anything is written. */
 import type { Correction } from "../ledger/corrections.ts";
-import { countLevels, monthsOf, type Ledger } from "../ledger/ledger.ts";
-import { dateText, sessionUtc } from "../market/session.ts";
-import { perTier, type PerTier, type TierName } from "../market/tier.ts";
-import { countsOf, droppedOf, recordsOf, type TierView } from "../market/view.ts";
-import type { ReportInput } from "../render/report.ts";
+import { countLevels, type Ledger } from "../ledger/ledger.ts";
+import { encodeMonth, monthsOf } from "../ledger/months.ts";
+import type { Micros } from "../market/decimal.ts";
+import { dateOf } from "../market/series.ts";
+import { dateText, sessionUtc, type Session } from "../market/session.ts";
+import { perTier, TIERS, type PerTier, type TierName } from "../market/tier.ts";
+import {
+  countsOf,
+  droppedOf,
+  recordsOf,
+  tierView,
+  type Market,
+  type TierView,
+} from "../market/view.ts";
+import { snapshotFiles } from "../render/files.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
 import {
   identityOf,
   type FileEntry,
   type LedgerEntry,
   type Manifest,
 } from "../snapshot/manifest.ts";
-import { ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
-import { renderJobs, renderOrder, type RenderJob, type RenderOrder } from "./render-order.ts";
-import type { RenderThread } from "./render-thread.ts";
-import { Rendering, type Rendered } from "./rendering.ts";
+import { ledgerPartKey, type SnapshotName } from "../store/paths.ts";
 import type { Progress } from "./request.ts";
 
+/** More than a market of 120 has. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Something to write: an entry for the manifest, and its bytes when they are asked for. */
@@ -41,78 +47,67 @@ export interface Plan {
   readonly freshParts: readonly Planned<LedgerEntry>[];
 }
 
-/** What a snapshot is rendered from, and what its ledger shares with the parent's. */
-interface PlanInput extends ReportInput {
+/** What a snapshot is made of. */
+interface PlanInput {
+  readonly market: Market;
+  /** The snapshot's session. */
+  readonly head: Session;
+  readonly attribution: string;
+  readonly corrections: readonly Correction[];
+  readonly gates: { readonly maxMoveMicros: Micros; readonly minCoverageMicros: Micros };
+  readonly program: Manifest["program"];
   readonly ledger: Ledger;
-  /** The parts of the parent's ledger, and the months in which this one differs from it. */
+  /** The parts of the parent's ledger: those that did not change are not written again. */
   readonly parentLedger: readonly LedgerEntry[];
-  readonly touchedMonths: ReadonlySet<string>;
 }
 
-/** Renders everything once. `thread` renders a share, where there is one. */
-export async function plan(
-  input: PlanInput,
-  thread: RenderThread | null,
-  progress: Progress,
-): Promise<Plan> {
-  const months = freshMonths(input);
-  const order = renderOrder(input, input.ledger, months);
-  const { views, files, jobs } = renderJobs(order);
-  const rendered = await renderAll(order, jobs, thread, progress);
-  const plannedFiles = files.map(({ path, mediaType, tier }, at): Planned<FileEntry> => {
-    const { sizeBytes, sha256, bytes } = rendered[at] as Result;
-    return { entry: { path, bytes: sizeBytes, sha256, media_type: mediaType, tier }, bytes };
+/** Renders everything. */
+export async function plan(input: PlanInput, progress: Progress): Promise<Plan> {
+  const { market, head, ledger, parentLedger } = input;
+  const views = perTier((name) => tierView(market, TIERS[name], head));
+  const toRender = snapshotFiles(input, views);
+  const keep = keeper();
+  const files: Planned<FileEntry>[] = [];
+  for (const { path, mediaType, tier, render } of toRender) {
+    const bytes = await render();
+    const sha256 = sha256Hex(bytes);
+    files.push({
+      entry: { path, bytes: bytes.length, sha256, media_type: mediaType, tier },
+      bytes: keep(bytes, render),
+    });
+    progress("Rendering", files.length, toRender.length);
+  }
+  const parts = monthsOf(ledger).flatMap((month): Planned<LedgerEntry>[] => {
+    const bytes = encodeMonth(ledger, month);
+    if (bytes === null) return [];
+    const sha256 = sha256Hex(bytes);
+    const entry = { key: ledgerPartKey(month, sha256), bytes: bytes.length, sha256 };
+    return [{ entry, bytes: keep(bytes, () => encodeMonth(ledger, month) as Buffer) }];
   });
-  const freshParts = months.map((month, at): Planned<LedgerEntry> => {
-    const { sizeBytes, sha256, bytes } = rendered[files.length + at] as Result;
-    return { entry: { key: ledgerPartKey(month, sha256), bytes: sizeBytes, sha256 }, bytes };
-  });
-  const ledger = [...keptParts(input), ...freshParts.map(({ entry }) => entry)];
-  ledger.sort((a, b) => (a.key < b.key ? -1 : 1));
-  const entries = plannedFiles.map(({ entry }) => entry);
-  return { identity: identityOf(entries, ledger), views, files: plannedFiles, ledger, freshParts };
+  const entries = parts.map(({ entry }) => entry);
+  const known = new Set(parentLedger.map(({ key }) => key));
+  return {
+    identity: identityOf(
+      files.map(({ entry }) => entry),
+      entries,
+    ),
+    views,
+    files,
+    ledger: entries,
+    freshParts: parts.filter(({ entry }) => !known.has(entry.key)),
+  };
 }
 
-/** The months whose parts are not the parent's, ascending. */
-function freshMonths({ ledger, parentLedger, touchedMonths }: PlanInput): string[] {
-  const stored = new Set(parentLedger.map(monthOfPart));
-  return monthsOf(ledger).filter((month) => touchedMonths.has(month) || !stored.has(month));
-}
+type Render = Planned<unknown>["bytes"];
 
-/** The parent's parts that stand. A month that was touched is made anew, or holds nothing more. */
-const keptParts = ({ parentLedger, touchedMonths }: PlanInput): LedgerEntry[] =>
-  parentLedger.filter((entry) => !touchedMonths.has(monthOfPart(entry)));
-
-const monthOfPart = ({ key }: LedgerEntry): string => parseLedgerPartKey(key)?.month ?? "";
-
-interface Result extends Rendered {
-  bytes(): Uint8Array | Promise<Uint8Array>;
-}
-
-/** All jobs, in their order. */
-async function renderAll(
-  order: RenderOrder,
-  jobs: readonly RenderJob[],
-  thread: RenderThread | null,
-  progress: Progress,
-): Promise<Result[]> {
-  const drawn = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const keptBytesMax = thread === null ? KEPT_BYTES_MAX : KEPT_BYTES_MAX / 2;
-  const own = new Rendering(jobs, keptBytesMax);
-  const total = jobs.length;
-  const shares = await Promise.all([
-    thread?.run(order, drawn, keptBytesMax) ?? [],
-    own.run(drawn, (done) => {
-      if (done < total) progress("Rendering", done, total);
-    }),
-  ]);
-  progress("Rendering", total, total);
-  const results = shares.flat().sort((a, b) => a.number - b.number);
-  return results.map((item) => ({
-    ...item,
-    // The first thread has the writing to do, so the second one makes what was not kept.
-    bytes: () => own.takeKept(item.number) ?? thread?.bytes(item.number) ?? own.render(item.number),
-  }));
+/** Keeps rendered bytes while they fit; the others are rendered again when they are asked for. */
+function keeper(): (bytes: Uint8Array, render: Render) => Render {
+  let roomBytes = KEPT_BYTES_MAX;
+  return (bytes, render) => {
+    if (bytes.length > roomBytes) return render;
+    roomBytes -= bytes.length;
+    return () => bytes;
+  };
 }
 
 /** What of a manifest does not come from the plan. */
@@ -134,7 +129,7 @@ export function manifestOf(
   const past = ({ contract, level }: ReturnType<typeof droppedOf>[number]) => ({
     id: contract.id,
     session_utc: sessionUtc(level.session),
-    as_of: dateText(level.asOf),
+    as_of: dateText(dateOf(level)),
   });
   return {
     format: 1,
@@ -174,6 +169,6 @@ const tierSummary = (view: TierView): Manifest["tiers"][TierName] => ({
   semiconductor: view.boards.semiconductor.length,
   off_board: view.offBoard.map(({ contract, lastLevel }) => ({
     id: contract.id,
-    as_of: lastLevel === null ? null : dateText(lastLevel.asOf),
+    as_of: lastLevel === null ? null : dateText(dateOf(lastLevel)),
   })),
 });

@@ -5,10 +5,8 @@
 import type { Clock } from "../clock.ts";
 import { ConflictError, InputError } from "../errors.ts";
 import { judge, USUAL_LIMITS } from "../feed/gates.ts";
-import { requireKnownContracts } from "../feed/given-table.ts";
 import { amend, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
-import { countLevels, type Ledger } from "../ledger/ledger.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { sessionUtc } from "../market/session.ts";
 import { recordsOf, type BoardRecord, type Market } from "../market/view.ts";
@@ -20,14 +18,12 @@ import { commit } from "./commit.ts";
 import { loadBase, type Base } from "./base.ts";
 import { describeInputs, readInputs, type Inputs } from "./inputs.ts";
 import { manifestOf, plan } from "./plan.ts";
-import { RenderThread } from "./render-thread.ts";
 import { nextRevision } from "./revisions.ts";
 import { passGates, requireBegun, requireFree, requireNotOlder, requireRevised } from "./rules.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.ts";
 
 const ATTEMPTS_MAX = 50;
-const LEVELS_FOR_TWO_THREADS = 1_000_000;
 /** Of a first snapshot that names none. */
 const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
 
@@ -64,17 +60,9 @@ export async function publish(
     throw new InputError("Nothing to publish: give --catalog, --quotes or --closes");
   }
   const inputs = await readInputs(request, progress);
-  let thread: RenderThread | null = null;
-  // To start it takes longer than a small market takes to render.
-  const threadFor = (ledger: Ledger): RenderThread | null =>
-    countLevels(ledger) < LEVELS_FOR_TWO_THREADS ? null : (thread ??= new RenderThread());
-  try {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const result = await attemptPublish(request, inputs, store, clock, threadFor, progress);
-      if (result !== "again") return result;
-    }
-  } finally {
-    await (thread as RenderThread | null)?.close();
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const result = await attemptPublish(request, inputs, store, clock, progress);
+    if (result !== "again") return result;
   }
   throw new ConflictError(`Gave up: ${ATTEMPTS_MAX} other publishers came first`);
 }
@@ -84,7 +72,6 @@ async function attemptPublish(
   inputs: Inputs,
   store: ObjectStore,
   clock: Clock,
-  threadFor: (ledger: Ledger) => RenderThread | null,
   progress: Progress,
 ): Promise<PublishResult | "again"> {
   const { session, signingKey = null } = request;
@@ -115,9 +102,7 @@ async function attemptPublish(
       program: PROGRAM,
       ledger: amendment.ledger,
       parentLedger: base.head?.manifest.ledger ?? [],
-      touchedMonths: amendment.touchedMonths,
     },
-    threadFor(amendment.ledger),
     progress,
   );
   const board = recordsOf(planned.views.pro);
@@ -208,7 +193,7 @@ function layOver(
   }
   const known = inputs.catalog?.ids ?? new Set(catalog.map(({ id }) => id));
   // Without a single readable row every quote would be called unknown: noise, not news.
-  if (known.size > 0) requireKnownContracts(given, (id) => known.has(id), complaints);
+  if (known.size > 0) given.requireKnown((id) => known.has(id), complaints);
   const withdrawn = new Map<string, boolean>();
   for (const { contract, session, newUsd } of base.corrections) {
     withdrawn.set(`${contract} ${session}`, newUsd === null);

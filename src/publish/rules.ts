@@ -5,7 +5,7 @@ import { ConflictError, InputError, RefusedError } from "../errors.ts";
 import type { GateFindings } from "../feed/gates.ts";
 import type { Amendment } from "../ledger/amend.ts";
 import { formatMicros } from "../market/decimal.ts";
-import type { Level } from "../market/level-series.ts";
+import type { Level } from "../market/series.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";

@@ -27,7 +27,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
 export function summaryMarkdown(result: PublishResult, location: string): string {
   const { counts, carried, dropped, corrected, reason } = result.manifest;
   const signature = signatureOf(result);
-  const moves = byLargestChange(result.board, ({ chg24hPct }) => chg24hPct);
+  const moves = byLargestChange(result.board, ({ changePct }) => changePct["24h"]);
   const blocks = [
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),

@@ -6,19 +6,16 @@ import { stringify } from "csv-stringify/sync";
 import { recordsOf, type TierView } from "../market/view.ts";
 import { COLUMNS, type Column } from "../payload/columns.ts";
 
-/** The file's bytes. Empty boards give the header alone. */
-export function renderCsv(view: TierView): Buffer {
-  const columns: readonly Column[] = COLUMNS;
-  const header = columns.map(({ name }) => name);
+/** The file's text. Empty boards give the header alone. */
+export function renderCsv(view: TierView): string {
+  const header = COLUMNS.map(({ name }) => name);
   const rows = recordsOf(view).map((record) =>
-    columns.map((column) => {
-      const value = column.value(record, view.session);
+    COLUMNS.map((column) => {
+      const value = column.value(record);
       return isFreeText(column) && value !== null ? harmless(value) : value;
     }),
   );
-  return Buffer.from(
-    stringify([header, ...rows], { record_delimiter: "windows", quoted_match: LINE_BREAK }),
-  );
+  return stringify([header, ...rows], { record_delimiter: "windows", quoted_match: LINE_BREAK });
 }
 
 /** Numbers, dates and instants are made here and may start with a minus. */

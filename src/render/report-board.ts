@@ -3,7 +3,7 @@ import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { formatMicros, type Decimal } from "../market/decimal.ts";
-import { closes, type Close } from "../market/history.ts";
+import { dateOf, type Close, type Level } from "../market/series.ts";
 import { dateText, dayOf, type Session } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
 import {
@@ -67,14 +67,14 @@ const headingHtml = ({ label, sort }: (typeof COLUMNS)[number]): string =>
   `<th scope="col" data-sort="${sort}"${sort === "number" ? ' class="n"' : ""}>${label}</th>`;
 
 function row(record: BoardRecord, session: Session): string {
-  const { contract, level, carried } = record;
+  const { contract, level, carried, changePct } = record;
   return (
     `<tr${carried ? ' class="carried"' : ""}>` +
     `<th scope="row" data-name="${escaped(contract.name)}">${idHtml(contract.id)}</th>` +
     `<td>${foreign(contract.name)}</td><td>${foreign(contract.segment)}</td>` +
     `<td class="n" data-value="${formatMicros(level.usd)}">${usdText(level.usd)}</td>` +
-    [record.chg24hPct, record.chg30dPct, record.chgYoyPct].map(changeCell).join("") +
-    `<td>${basisOf(record)}</td><td>${dateText(level.asOf)}</td>` +
+    [changePct["24h"], changePct["30d"], changePct.yoy].map(changeCell).join("") +
+    `<td>${basisOf(record)}</td><td>${dateText(dateOf(level))}</td>` +
     `<td>${sparkline(record, session)}</td></tr>`
   );
 }
@@ -85,7 +85,7 @@ const changeCell = (change: Decimal | null): string =>
 /** The closes of the last 90 days over time, as a picture without words: the columns hold them. */
 function sparkline({ series }: BoardRecord, session: Session): string {
   const to = dayOf(session);
-  const points = closes(series, session, to - SPARK_DAYS);
+  const points = series.closes(session, to - SPARK_DAYS);
   const x = scaleLinear(
     [to - SPARK_DAYS + 1, to],
     [SPARK_MARGIN, SPARK_WIDTH - SPARK_MARGIN],
@@ -99,7 +99,7 @@ function sparkline({ series }: BoardRecord, session: Session): string {
   ).context(path);
   const breakDates = series.breaks
     .filter((item) => item.session <= session)
-    .map((item) => series.asOfAt(series.indexAt(item.session)));
+    .map((item) => dateOf(series.at(item.session) as Level));
   for (const run of comparableRuns(points, breakDates)) draw(run);
   return `<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true"><path d="${path.text}"/></svg>`;
 }

@@ -2,7 +2,7 @@
 import { counted } from "../counted.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import type { Level } from "../market/level-series.ts";
+import { dateOf, type Level } from "../market/series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import { droppedOf, recordsOf, type Market, type TierView } from "../market/view.ts";
 import { FILES } from "../store/paths.ts";
@@ -65,7 +65,7 @@ const pastLevelRow = (
   idHtml(contract.id),
   foreign(contract.name),
   usdText(level.usd),
-  dateHtml(level.asOf),
+  dateHtml(dateOf(level)),
   `${daysText(view.session - level.session)} d`,
   `${daysText(carryLimitSessions(contract, market.maxCarryDays))} d`,
 ];

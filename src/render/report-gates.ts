@@ -1,6 +1,5 @@
 /** By how much the gates were passed: the session's own levels measured against the limits. */
-import type { GateOptions } from "../feed/gates.ts";
-import { changePct, hasComparablePredecessor } from "../market/change.ts";
+import { changePct, isComparableMove } from "../market/change.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
 import {
   MICROS_PER_UNIT,
@@ -16,7 +15,11 @@ const PERCENT_DECIMALS = 2;
 const MICROS = BigInt(MICROS_PER_UNIT);
 
 /** The limits that the report measures against. */
-export type ReportGates = Pick<GateOptions, "maxMoveMicros" | "minCoverageMicros">;
+export interface ReportGates {
+  /** Percent, in millionths. */
+  readonly maxMoveMicros: Micros;
+  readonly minCoverageMicros: Micros;
+}
 
 /** A level given for the session, and the one before it. */
 export interface Move {
@@ -33,7 +36,7 @@ export interface Move {
 
 /**
  * The largest move among the session's levels against their predecessors, by the gate's own rule
- * (hasComparablePredecessor). Null where no level has one. Of equal moves the first in board order.
+ * (isComparableMove). Null where no level has one. Of equal moves the first in board order.
  */
 export function largestMove(
   market: Market,
@@ -66,10 +69,11 @@ export function largestMove(
 }
 
 function predecessor(market: Market, record: BoardRecord): Micros | null {
-  const { contract, series, index, carried } = record;
+  const { contract, series, level, carried } = record;
+  const previous = series.at(level.session - 1);
+  if (carried || previous === null) return null;
   const limit = carryLimitSessions(contract, market.maxCarryDays);
-  if (carried || !hasComparablePredecessor(series, index, limit)) return null;
-  return series.usd[index - 1] as number;
+  return isComparableMove(series, previous, level, limit) ? previous.usd : null;
 }
 
 /** Contracts with a level for the session, and all of the catalog. */

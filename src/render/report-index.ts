@@ -9,6 +9,7 @@ import {
   type Composite,
   type Constituent,
 } from "../market/composite.ts";
+import type { Level } from "../market/series.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
@@ -40,12 +41,9 @@ export function traceIndex(market: Market, view: TierView): TracedIndex {
   const days = (view.session - base) / SESSIONS_PER_DAY + 1;
   const sums = new Float64Array(days);
   for (const { record, constituent } of members) {
-    const { series } = record;
-    let index = series.indexAt(base);
     for (let day = 0; day < days; day += 1) {
-      const instant = base + day * SESSIONS_PER_DAY;
-      while (index < record.index && (series.sessions[index + 1] as number) <= instant) index += 1;
-      sums[day] = (sums[day] as number) + (series.usd[index] as number) / constituent.base;
+      const level = record.series.at(base + day * SESSIONS_PER_DAY) as Level;
+      sums[day] = (sums[day] as number) + level.usd / constituent.base;
     }
   }
   const constituents = members.map(({ constituent }) => constituent);
@@ -85,9 +83,9 @@ export function indexSection(market: Market, index: TracedIndex): string {
 /** The level at an earlier instant, exactly; to two decimals at least, as the head numbers show it. */
 function levelAt(market: Market, constituents: readonly Constituent[], instant: Session): string {
   const then = constituents.map((item) => {
-    const series = market.seriesOf(item.id);
-    if (series === undefined) throw new Error(`No levels of the constituent ${item.id}`);
-    return { ...item, now: series.usd[series.indexAt(instant)] as number };
+    const level = market.seriesOf(item.id)?.at(instant);
+    if (level == null) throw new Error(`No level of the constituent ${item.id}`);
+    return { ...item, now: level.usd };
   });
   return padded(equalWeighted(then).level ?? "", 2);
 }

@@ -18,17 +18,17 @@ export function segmentsSection(records: readonly BoardRecord[]): string {
   const rows = [...segments].flatMap(([board, bySegment]) =>
     [...bySegment].map(([segment, members]) => {
       const counts = { up: 0, down: 0, flat: 0 };
-      for (const { chg24hPct } of members) {
-        if (chg24hPct !== null) counts[direction(chg24hPct)] += 1;
+      for (const { changePct } of members) {
+        if (changePct["24h"] !== null) counts[direction(changePct["24h"])] += 1;
       }
       return [
         foreign(segment),
         board,
         `${members.length}`,
         `${members.filter(({ carried }) => carried).length}`,
-        medianHtml(members.map(({ chg24hPct }) => chg24hPct)),
-        medianHtml(members.map(({ chg30dPct }) => chg30dPct)),
-        medianHtml(members.map(({ chgYoyPct }) => chgYoyPct)),
+        medianHtml(members.map(({ changePct }) => changePct["24h"])),
+        medianHtml(members.map(({ changePct }) => changePct["30d"])),
+        medianHtml(members.map(({ changePct }) => changePct.yoy)),
         `${counts.up}`,
         `${counts.down}`,
       ];
@@ -58,8 +58,8 @@ export const movesSection = (records: readonly BoardRecord[]): string =>
   section(
     "moves",
     "Largest moves",
-    `<div class="pair">\n${movesOver("24 hours", records, ({ chg24hPct }) => chg24hPct)}\n` +
-      `${movesOver("30 days", records, ({ chg30dPct }) => chg30dPct)}\n</div>`,
+    `<div class="pair">\n${movesOver("24 hours", records, ({ changePct }) => changePct["24h"])}\n` +
+      `${movesOver("30 days", records, ({ changePct }) => changePct["30d"])}\n</div>`,
   );
 
 function movesOver(

@@ -6,9 +6,10 @@
  * Numbers come from `market`, as in every other file of the snapshot; floating point only draws.
  */
 import { createHash } from "node:crypto";
-import { sessionKey } from "../market/session.ts";
+import type { Correction } from "../ledger/corrections.ts";
+import { sessionKey, type Session } from "../market/session.ts";
 import { TIERS } from "../market/tier.ts";
-import { recordsOf, tierView } from "../market/view.ts";
+import { recordsOf, tierView, type Market } from "../market/view.ts";
 import { FILES } from "../store/paths.ts";
 import { boardSection } from "./report-board.ts";
 import {
@@ -24,10 +25,15 @@ import { movesSection, segmentsSection } from "./report-moves.ts";
 import { REPORT_SCRIPT } from "./report-script.ts";
 import { REPORT_STYLE } from "./report-style.ts";
 import { figures, gatesSection, sinceSection } from "./report-summary.ts";
-import type { RenderInput } from "./tier-files.ts";
 
-/** What the report is made of, beside the market. */
-export interface ReportInput extends RenderInput {
+/** What the report is made of. */
+export interface ReportInput {
+  readonly market: Market;
+  /** The snapshot's session. */
+  readonly head: Session;
+  readonly attribution: string;
+  /** All there are, in the order they came. */
+  readonly corrections: readonly Correction[];
   readonly gates: ReportGates;
   /** What the page says that it was made by. */
   readonly program: { readonly name: string; readonly version: string };

@@ -31,7 +31,7 @@ export async function renderWorkbook(
 ): Promise<Buffer> {
   const workbook = emptyWorkbook(view.session);
   for (const board of BOARDS) {
-    addBoardSheet(workbook, SHEET_NAMES[board], view.boards[board], view.session);
+    addBoardSheet(workbook, SHEET_NAMES[board], view.boards[board]);
   }
   addAboutSheet(workbook, view, about.attribution);
   return Buffer.from(await workbook.xlsx.writeBuffer());
@@ -74,15 +74,8 @@ function loadWorkbookClass(): new () => Workbook {
   return requireOfExceljs("./lib/doc/workbook.js") as new () => Workbook;
 }
 
-function addBoardSheet(
-  workbook: Workbook,
-  name: string,
-  records: readonly BoardRecord[],
-  session: Session,
-): void {
-  const rows = records.map((record) =>
-    WORKBOOK_COLUMNS.map((column) => column.value(record, session)),
-  );
+function addBoardSheet(workbook: Workbook, name: string, records: readonly BoardRecord[]): void {
+  const rows = records.map((record) => WORKBOOK_COLUMNS.map((column) => column.value(record)));
   const sheet = workbook.addWorksheet(name, { views: [{ state: "frozen", ySplit: 1 }] });
   sheet.columns = WORKBOOK_COLUMNS.map((column, at) => ({
     header: column.name,

@@ -21,7 +21,7 @@ export const HOSTILE: readonly Listing[] = HOSTILE_NAMES.map((name, at) => ({
   contract: { name, segment: at === 0 ? name : "DRAM", source: name },
   levels: [
     { session: HEAD - 3, usd: 1_000_000 },
-    { session: HEAD, usd: 1_000_000 + at, breakReason: at % 2 === 0 ? name : null },
+    { session: HEAD, usd: 1_000_000 + at, ...(at % 2 === 0 ? { breakReason: name } : {}) },
   ],
 }));
 

@@ -11,7 +11,7 @@ import { readCatalog } from "../../src/feed/catalog.ts";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { sourceOf } from "../../src/feed/source.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
-import { BASES } from "../../src/market/level-series.ts";
+import { BASES } from "../../src/market/series.ts";
 import { closeSessionOf, dayOf, parseDate, parseSession } from "../../src/market/session.ts";
 import type { Day, Session } from "../../src/market/session.ts";
 

@@ -1,12 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import {
-  formatMicros,
-  parseMicros,
-  ratio,
-  roundRatio,
-  sumRatios,
-} from "../../src/market/decimal.ts";
+import { formatMicros, parseMicros, ratio, roundRatio } from "../../src/market/decimal.ts";
 
 const MAX_USD = 1e9;
 const MAX_MICROS = 10 ** 15;
@@ -108,23 +102,6 @@ describe("roundRatio", () => {
       expect(turned).toBe(text === "0" ? "0" : text.startsWith("-") ? text.slice(1) : `-${text}`);
     },
   );
-});
-
-describe("sumRatios", () => {
-  const term = fc.record({
-    numerator: fc.bigInt(-(10n ** 15n), 10n ** 15n),
-    denominator: fc.bigInt(1n, 10n ** 15n),
-  });
-  test.prop([fc.array(term, { maxLength: 20 })])("is exact", (terms) => {
-    const common = terms.reduce((product, { denominator }) => product * denominator, 1n);
-    const expected = terms.reduce(
-      (sum, { numerator, denominator }) => sum + numerator * (common / denominator),
-      0n,
-    );
-    const sum = sumRatios(terms);
-    expect(sum.denominator).toBeGreaterThan(0n);
-    expect(sum.numerator * common).toBe(expected * sum.denominator);
-  });
 });
 
 function inUnits(text: string, decimals: number): bigint {

@@ -1,7 +1,6 @@
 /** Small markets for tests, made the way the program makes them. */
 import type { Contract } from "../../src/market/contract.ts";
-import { LevelSeriesBuilder } from "../../src/market/level-series-builder.ts";
-import type { Level } from "../../src/market/level-series.ts";
+import { Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type Tier } from "../../src/market/tier.ts";
 import { tierView, type Market, type TierView } from "../../src/market/view.ts";
@@ -38,20 +37,12 @@ export function marketOf(listings: readonly Listing[]): Market {
     ...contract,
   }));
   const series = new Map(
-    listings.map(({ levels }, at) => {
-      const builder = new LevelSeriesBuilder();
-      for (const level of levels) {
-        builder.pushLevel({
-          basis: "reported",
-          asOf: dayOf(level.session),
-          source: null,
-          sourceUrl: null,
-          breakReason: null,
-          ...level,
-        });
-      }
-      return [(catalog[at] as Contract).id, builder.build()];
-    }),
+    listings.map(({ levels }, at) => [
+      (catalog[at] as Contract).id,
+      new Series(
+        levels.map((level) => ({ basis: "reported", asOf: dayOf(level.session), ...level })),
+      ),
+    ]),
   );
   return { catalog, maxCarryDays: 45, seriesOf: (id) => series.get(id) };
 }

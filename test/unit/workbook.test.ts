@@ -53,9 +53,7 @@ describe("renderWorkbook", () => {
       expect(sheet.rowCount).toBe(view.boards[board].length + 1);
       for (const [at, record] of view.boards[board].entries()) {
         expect(cellsOf(sheet, at + 2)).toEqual(
-          WORKBOOK_COLUMNS.map((column) =>
-            expectedCell(column, column.value(record, view.session)),
-          ),
+          WORKBOOK_COLUMNS.map((column) => expectedCell(column, column.value(record))),
         );
       }
     }

@@ -1,19 +1,22 @@
-/** All files of one tier: which there are, and how each is made. Nothing is made before it is asked for. */
-import type { Correction } from "../ledger/corrections.ts";
+/** All files of a snapshot but its manifest: which there are, and how each is made. */
+import { renderCorrections, type Correction } from "../ledger/corrections.ts";
 import { equalWeighted, type Constituent } from "../market/composite.ts";
 import type { Session } from "../market/session.ts";
-import type { TierName } from "../market/tier.ts";
+import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "../payload/basket-file.ts";
 import type { Envelope } from "../payload/envelope.ts";
 import { indexBody, indexHead } from "../payload/index-body.ts";
-import { CSV_TYPE, JSON_TYPE, XLSX_TYPE } from "../store/media-types.ts";
+import { renderCatalog } from "../snapshot/catalog-file.ts";
+import { CSV_TYPE, HTML_TYPE, JSON_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
-import { boardBody, contractFile } from "./json.ts";
+import { boardBody, contractBody } from "./json.ts";
+import { renderReport } from "./report.ts";
+import type { ReportGates } from "./report-gates.ts";
 import { renderWorkbook } from "./workbook.ts";
 
-/** A file of a snapshot before it is made. The same call gives the same bytes, any time. */
+/** A file of a snapshot before it is made. */
 export interface PlannedFile {
   /** In the snapshot's folder. */
   readonly path: string;
@@ -23,15 +26,7 @@ export interface PlannedFile {
   render(): Uint8Array | Promise<Uint8Array>;
 }
 
-/** A file of text; `tier` null: of no tier. */
-export const textFile = (
-  path: string,
-  mediaType: string,
-  tier: TierName | null,
-  text: () => string,
-): PlannedFile => ({ path, mediaType, tier, render: () => Buffer.from(text()) });
-
-/** Everything that a snapshot is rendered from. */
+/** What a snapshot is rendered from. */
 export interface RenderInput {
   readonly market: Market;
   /** The snapshot's session. */
@@ -40,10 +35,24 @@ export interface RenderInput {
   readonly attribution: string;
   /** All there are, in the order they came. */
   readonly corrections: readonly Correction[];
+  /** The limits that the report measures against. */
+  readonly gates: ReportGates;
+  /** What the report says that it was made by. */
+  readonly program: { readonly name: string; readonly version: string };
 }
 
-/** The files of the view's tier. `view` is of `input.market` at `input.head`. */
-export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
+/** The files of a snapshot. `views` are of `input.market` at `input.head`. */
+export function snapshotFiles(input: RenderInput, views: PerTier<TierView>): PlannedFile[] {
+  const { catalog } = input.market;
+  return [
+    textFile(FILES.report, HTML_TYPE, null, () => renderReport(input)),
+    ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),
+    textFile(FILES.catalog, JSON_TYPE, null, () => renderCatalog(catalog)),
+    textFile(FILES.corrections, JSON_TYPE, null, () => renderCorrections(input.corrections)),
+  ];
+}
+
+function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
   const { market, head, attribution } = input;
   const { tier } = view;
   const envelope: Envelope = {
@@ -52,38 +61,40 @@ export function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
     license: tier.license,
     attribution,
   };
-  const json = (path: string, text: () => string): PlannedFile =>
-    textFile(path, JSON_TYPE, tier.name, text);
+  const json = (path: string, body: () => string): PlannedFile =>
+    textFile(path, JSON_TYPE, tier.name, body);
 
-  // The long ones come first, so that of two threads none is left with one of them at the end.
   const files = [json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];
   if (tier.index) {
     files.push(json(FILES.index(tier.name), () => compositeBody(market, view, envelope)));
   }
   if (tier.baskets) {
-    const text = (): string => renderBasketFile(envelope, memberships(market, view));
-    files.push(json(FILES.basket(tier.name), text));
+    const body = (): string => renderBasketFile(envelope, memberships(market, view));
+    files.push(json(FILES.basket(tier.name), body));
   }
   if (tier.exports.includes("csv")) {
-    const path = FILES.csv(tier.name);
-    files.push({ path, mediaType: CSV_TYPE, tier: tier.name, render: () => renderCsv(view) });
+    files.push(textFile(FILES.csv(tier.name), CSV_TYPE, tier.name, () => renderCsv(view)));
   }
   if (tier.exports.includes("xlsx")) {
     const render = (): Promise<Uint8Array> => renderWorkbook(view, { attribution });
     files.push({ path: FILES.xlsx(tier.name), mediaType: XLSX_TYPE, tier: tier.name, render });
   }
   const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
-  const contracts = recordsOf(view).map((record): PlannedFile => {
+  const contracts = recordsOf(view).map((record) => {
     const { id } = record.contract;
-    return {
-      path: FILES.contract(tier.name, id),
-      mediaType: JSON_TYPE,
-      tier: tier.name,
-      render: () => contractFile(envelope, view, record, correctionsOf.get(id) ?? []),
-    };
+    const corrections = correctionsOf.get(id) ?? [];
+    const body = (): string => contractBody(envelope, view, record, corrections);
+    return json(FILES.contract(tier.name, id), body);
   });
   return [...files, ...contracts];
 }
+
+const textFile = (
+  path: string,
+  mediaType: string,
+  tier: TierName | null,
+  body: () => string,
+): PlannedFile => ({ path, mediaType, tier, render: () => Buffer.from(body()) });
 
 function compositeBody(market: Market, view: TierView, envelope: Envelope): string {
   const members = memberships(market, view);

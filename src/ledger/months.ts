@@ -1,0 +1,177 @@
+/**
+ * The ledger as it is stored: one part a calendar month, named by month and content, so that every
+ * month which did not change is shared by all later snapshots. How the levels are cut into parts
+ * depends on nothing but the levels: the same ledger gives the same parts, however it came about.
+ *
+ * A part is NDJSON. After a header line, one line a contract, sorted by id:
+ *
+ *   {"ledger":1,"month":"2026-11"}
+ *   {"id":"ddr5-16gb-spot","at":[0,1,2],"usd":[12.5,12.6,12.6],"basis":"rra","as_of":{"2":"2026-11-01"}}
+ *
+ * `at` counts sessions from the first of the month; `basis` has a letter a level (reported,
+ * assessed, estimated) and is left out where all are reported; `as_of` names, by position, those
+ * that are not the session's date; `notes` likewise a level's own source, address and break.
+ */
+import { z } from "zod";
+import { DamageError } from "../errors.ts";
+import { microsOf, MICROS_PER_UNIT } from "../market/decimal.ts";
+import { BASES, dateOf, Series, type Basis, type Level } from "../market/series.ts";
+import {
+  DAY_MS,
+  dateText,
+  dayOf,
+  parseDate,
+  SESSIONS_PER_DAY,
+  type Session,
+} from "../market/session.ts";
+import type { LedgerEntry } from "../snapshot/manifest.ts";
+import { readVerified } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { parseLedgerPartKey } from "../store/paths.ts";
+import { NOTES, type Ledger } from "./ledger.ts";
+
+const PARTS_AT_ONCE = 16;
+/** Of a month. */
+const DAYS_MAX = 31;
+
+const BASIS_LETTERS = BASES.map((basis) => basis.charAt(0)).join("");
+
+const noteSchema = z.object({
+  source: z.string().optional(),
+  source_url: z.string().optional(),
+  break: z.string().optional(),
+});
+
+/** An array of numbers, checked in one go: a schema's own loop takes ten times as long. */
+const numbers = (isFit: (item: unknown) => boolean) =>
+  z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isFit));
+
+const lineSchema = z.object({
+  id: z.string(),
+  at: numbers((item) => Number.isSafeInteger(item) && (item as number) >= 0),
+  usd: numbers((item) => Number.isFinite(item) && (item as number) > 0),
+  basis: z.string().optional(),
+  as_of: z.record(z.string(), z.iso.date()).optional(),
+  notes: z.record(z.string(), noteSchema).optional(),
+});
+type Line = z.infer<typeof lineSchema>;
+
+type Field = keyof typeof NOTES;
+const NOTED = Object.entries(NOTES) as [Field, (typeof NOTES)[Field]][];
+
+/** The months (`2026-11`) from the ledger's first level to its last one, ascending. */
+export function monthsOf(ledger: Ledger): string[] {
+  const series = [...ledger.values()];
+  const last = Math.max(...series.map(({ levels }) => (levels.at(-1) as Level).session));
+  const months: string[] = [];
+  let session = Math.min(...series.map(({ levels }) => (levels[0] as Level).session));
+  for (; session <= last; session = monthEnd(months.at(-1) as string))
+    months.push(monthOf(session));
+  return months;
+}
+
+/** The part of one month; null where the ledger has no level of it. */
+export function encodeMonth(ledger: Ledger, month: string): Buffer | null {
+  const [from, to] = [monthStart(month), monthEnd(month)];
+  const lines = [...ledger.keys()].sort().flatMap((id) => {
+    const levels = (ledger.get(id) as Series).between(from, to);
+    return levels.length === 0 ? [] : [`${JSON.stringify(lineOf(id, levels, from))}\n`];
+  });
+  return lines.length === 0 ? null : Buffer.from(`${headerOf(month)}\n${lines.join("")}`);
+}
+
+/**
+ * The ledger that a manifest names. Throws DamageError where a part is missing, is no part, or its
+ * bytes are not those the manifest proves.
+ */
+export async function loadLedger(
+  store: ObjectStore,
+  entries: readonly LedgerEntry[],
+): Promise<Ledger> {
+  const ascending = entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const levels = new Map<string, Level[]>();
+  for (let from = 0; from < ascending.length; from += PARTS_AT_ONCE) {
+    const batch = ascending.slice(from, from + PARTS_AT_ONCE);
+    const parts = await Promise.all(
+      batch.map(({ key, sha256 }) => readVerified(store, key, sha256)),
+    );
+    parts.forEach((bytes, at) => decodeMonth(bytes, (batch[at] as LedgerEntry).key, levels));
+  }
+  return new Map([...levels].map(([id, ofContract]) => [id, new Series(ofContract)]));
+}
+
+/**
+ * Adds the levels of a part to those of its contracts. Parts must come in the order of their months.
+ * Throws DamageError, naming `key`, where the bytes are no part.
+ */
+export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Level[]>): void {
+  const month = parseLedgerPartKey(key)?.month;
+  const [header, ...lines] = bytes.toString("utf8").split("\n");
+  if (month === undefined || header !== headerOf(month) || lines.pop() !== "") {
+    throw new DamageError(`${key} is not a ledger part this version can read`);
+  }
+  const first = monthStart(month);
+  for (const text of lines) {
+    let line: Line;
+    try {
+      line = lineSchema.parse(JSON.parse(text));
+    } catch (cause) {
+      throw new DamageError(`${key} holds a line that is no contract's levels`, [], { cause });
+    }
+    const ofContract = levels.get(line.id) ?? [];
+    levels.set(line.id, ofContract);
+    line.at.forEach((_, position) => ofContract.push(levelOf(line, position, first)));
+  }
+}
+
+const headerOf = (month: string): string => JSON.stringify({ ledger: 1, month });
+
+const monthOf = (session: Session): string => dateText(dayOf(session)).slice(0, 7);
+
+/** The first session of a month, 00:00 UTC of its first day. */
+const monthStart = (month: string): Session =>
+  (Date.parse(`${month}-01T00:00:00.000Z`) / DAY_MS) * SESSIONS_PER_DAY;
+
+/** The first session of the month after. */
+const monthEnd = (month: string): Session =>
+  monthStart(monthOf(monthStart(month) + DAYS_MAX * SESSIONS_PER_DAY));
+
+function lineOf(id: string, levels: readonly Level[], first: Session): Line {
+  const line: Line = {
+    id,
+    at: levels.map(({ session }) => session - first),
+    usd: levels.map(({ usd }) => usd / MICROS_PER_UNIT),
+  };
+  const basis = levels.map(({ basis = "reported" }) => basis.charAt(0)).join("");
+  if (/[^r]/.test(basis)) line.basis = basis;
+  const asOf: typeof line.as_of = {};
+  const notes: typeof line.notes = {};
+  for (const [position, level] of levels.entries()) {
+    const date = dateOf(level);
+    if (date !== dayOf(level.session)) asOf[position] = dateText(date);
+    const note = NOTED.filter(([field]) => level[field] !== undefined);
+    if (note.length === 0) continue;
+    notes[position] = Object.fromEntries(note.map(([field, name]) => [name, level[field]]));
+  }
+  if (Object.keys(asOf).length > 0) line.as_of = asOf;
+  if (Object.keys(notes).length > 0) line.notes = notes;
+  return line;
+}
+
+function levelOf(line: Line, position: number, first: Session): Level {
+  const level = {
+    session: first + (line.at[position] as number),
+    usd: microsOf(line.usd[position] as number),
+  };
+  const basis = BASES[BASIS_LETTERS.indexOf(line.basis?.[position] ?? "r")] as Basis;
+  const asOf = line.as_of?.[position];
+  const note = line.notes?.[position];
+  if (basis === "reported" && asOf === undefined && note === undefined) return level;
+  const named = NOTED.filter(([, name]) => note?.[name] !== undefined);
+  return {
+    ...level,
+    basis,
+    ...(asOf === undefined ? {} : { asOf: parseDate(asOf) as number }),
+    ...Object.fromEntries(named.map(([field, name]) => [field, note?.[name]])),
+  };
+}
