@@ -1,4 +1,4 @@
-/** The command tree, and how failures end: a message on standard error and an exit code. */
+/** The command tree. A failure prints a message on standard error and sets the exit code. */
 import { Command, CommanderError } from "commander";
 import { isSwitchedOn } from "./config.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
@@ -6,8 +6,8 @@ import { plainLines, plainText, printJson } from "./terminal.ts";
 import { PROGRAM } from "./version.ts";
 
 const HELP = `
-Every option can also be set in the environment: --max-move as CHIPBOARD_MAX_MOVE.
-CHIPBOARD_NOW=2026-11-21T00:05:00Z starts the clock there, for rehearsals.
+You can set every option in the environment: --max-move as CHIPBOARD_MAX_MOVE.
+To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
 limit, 4 conflict with what is published, 5 store or state unreachable or unfit, 6 damage found.
@@ -17,7 +17,7 @@ Examples:
   $ chipboard publish --catalog catalog.csv --quotes quotes.csv
   $ chipboard serve --store ./snapshots --state ./state`;
 
-/** Every command, in the order of the help. It is loaded where the command line names it. */
+/** Every command, in the order of the help. A command is loaded only if the command line names it. */
 const COMMANDS: readonly {
   readonly name: string;
   readonly description: string;
@@ -26,7 +26,7 @@ const COMMANDS: readonly {
   {
     name: "demo",
     description:
-      "publish a demonstration market (illustrative, not market data), make keys and serve it",
+      "publish a demonstration market (illustrative, not market data), create keys and serve it",
     load: async () => (await import("./commands/demo.ts")).demoCommand(),
   },
   {
@@ -46,17 +46,17 @@ const COMMANDS: readonly {
   },
   {
     name: "keys",
-    description: "create, list, suspend, revoke and rotate keys; make keys for signing",
+    description: "create, list, suspend, revoke and rotate keys; create signing keys",
     load: async () => (await import("./commands/keys.ts")).keysCommand(),
   },
   {
     name: "usage",
-    description: "show what accounts have used of this month's calls",
+    description: "show how many calls accounts have made this month",
     load: async () => (await import("./commands/usage.ts")).usageCommand(),
   },
   {
     name: "snapshots",
-    description: "look at what is published, verify it, roll back, prune",
+    description: "list, show, compare, verify, roll back and prune snapshots",
     load: async () => (await import("./commands/snapshots.ts")).snapshotsCommand(),
   },
 ];
@@ -85,7 +85,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   } catch (error) {
     if (!(error instanceof CommanderError)) return report(error, json);
     if (error.exitCode === 0) return EXIT.done;
-    // The text is on standard error by now.
+    // Commander has written the text to standard error.
     const message =
       error.code === "commander.help" ? "no such command" : error.message.replace(/^error: /, "");
     if (json) printFailure(EXIT.input, message, []);
@@ -93,7 +93,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   }
 }
 
-/** A command made elsewhere knows nothing of the program's settings, nor do those below it. */
+/** Copies the program's settings to a command from another file, and to its subcommands. */
 function inheriting(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent);
   for (const child of command.commands) inheriting(child, command);

@@ -1,10 +1,10 @@
 /**
- * The only place that asks for the time. `CHIPBOARD_NOW` sets where the clock starts; it runs on
- * from there at the speed of the real one, so that rehearsals and tests can live on any day.
+ * The only module that asks for the time. `CHIPBOARD_NOW` sets the instant at which the clock starts;
+ * from there it runs at the real speed. So rehearsals and tests can take place on any day.
  */
 import { InputError } from "./errors.ts";
 
-/** Gives the time. Whatever depends on it is given one, so that a test can be on any day. */
+/** Gives the time. Code that needs the time takes a clock as a parameter. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
@@ -12,18 +12,18 @@ export interface Clock {
 
 /** An hour in milliseconds. */
 export const HOUR_MS = 3_600_000;
-/** A day in milliseconds: 24 hours, since days here are those of UTC. */
+/** A day in milliseconds. Days are UTC days, so they all have 24 hours. */
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Epoch milliseconds as an ISO 8601 instant, `2026-11-21T00:05:00.000Z`: the form that is stored and shown. */
+/** Epoch milliseconds as an ISO 8601 instant, as stored and shown: `2026-11-21T00:05:00.000Z`. */
 export const instantText = (ms: number): string => new Date(ms).toISOString();
 
-/** The machine's time (epoch milliseconds), for what must not follow CHIPBOARD_NOW. */
+/** The machine's time (epoch milliseconds), independent of CHIPBOARD_NOW. */
 export const machineNowMs = (): number => Date.now();
 
 /**
  * The clock of this process. `startAt` is an ISO 8601 instant with a zone, or undefined for the
- * real time. Throws InputError where it is neither.
+ * real time. Throws InputError for any other text.
  */
 export function createClock(startAt: string | undefined): Clock {
   if (startAt === undefined || startAt === "") return { now: () => Date.now() };

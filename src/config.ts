@@ -1,14 +1,14 @@
 /**
- * Flags and environment, parsed once. Every option of every command is made by `setting`, which
- * also gives it its `CHIPBOARD_…` variable; nothing else reads the environment.
+ * Options and the environment. `setting` makes every option of every command and gives it its
+ * `CHIPBOARD_…` variable. Nothing else reads the environment.
  */
 import { Option } from "commander";
 import { InputError } from "./errors.ts";
 import { createClock, type Clock } from "./clock.ts";
 
 /**
- * An option `--max-move <percent>`, also read from `CHIPBOARD_MAX_MOVE`. Where a parser is given it
- * makes the value out of the text (`commands/option-values.ts`).
+ * An option such as `--max-move <percent>`, which `CHIPBOARD_MAX_MOVE` sets, too. `parse` turns its
+ * text into the value (`commands/option-values.ts`).
  */
 export function setting(
   flags: string,
@@ -24,8 +24,8 @@ export function setting(
 }
 
 /**
- * Whether the variable of a flag says yes; an empty one is as good as none. Throws InputError where it
- * says neither yes nor no: a gate is not opened by a guess.
+ * Whether the variable of a flag says yes. Empty means no. Throws InputError for any other text: a
+ * guess must not open a gate.
  */
 export function isSwitchedOn(variable: string): boolean {
   const value = process.env[variable] ?? "";

@@ -1,9 +1,9 @@
 /**
- * What can go wrong, by who must act. Every expected failure of a command is one of these classes;
- * `src/cli.ts` turns them into a message and an exit code. Anything else is a defect and exits 1.
+ * One class for each kind of failure that a person can act on. `src/cli.ts` prints the message and
+ * exits with the class's code. Any other error is a defect and exits with 1.
  */
 
-/** Exit codes by what they mean; README, "Operating", promises them. */
+/** The exit codes. README, "Operating", promises them. */
 export const EXIT = {
   done: 0,
   unexpected: 1,
@@ -14,22 +14,22 @@ export const EXIT = {
   damaged: 6,
 } as const;
 
-/** What the program can exit with. */
+/** One of EXIT. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The code that Node or the operating system gave (`ENOSPC`), or "" where there is none. */
+/** The code of an error of Node or the operating system (`ENOSPC`); "" if it has none. */
 export function errorCode(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "";
 }
 
-/** What was thrown, as a message can go on with it. */
+/** The message of anything that was thrown. */
 export const reasonOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);
 
-/** A failure that a person can act on. `details` are further lines, one finding each. */
+/** A failure that a person can act on. `details` has one more line for each finding. */
 export class ChipboardError extends Error {
-  /** With what a command ends that fails so. */
+  /** The command's exit code. */
   readonly exitCode: ExitCode;
   readonly details: readonly string[];
 
@@ -46,35 +46,35 @@ export class ChipboardError extends Error {
   }
 }
 
-/** Usage or input is wrong; the caller of the command must change it. */
+/** The command line or an input is wrong. Its author must change it. */
 export class InputError extends ChipboardError {
   constructor(message: string, details?: readonly string[], options?: ErrorOptions) {
     super(EXIT.input, message, details, options);
   }
 }
 
-/** A gate refused the data; a person must look and may let it through. */
+/** A gate refused the data. A person must check it, and can let it through. */
 export class RefusedError extends ChipboardError {
   constructor(message: string, details?: readonly string[]) {
     super(EXIT.refused, message, details);
   }
 }
 
-/** What is published already contradicts what is asked for. */
+/** The request contradicts what is published. */
 export class ConflictError extends ChipboardError {
   constructor(message: string, details?: readonly string[]) {
     super(EXIT.conflict, message, details);
   }
 }
 
-/** The store or the state cannot be reached, or is not fit for its purpose. */
+/** The store or the state does not answer, or cannot do what chipboard needs. */
 export class UnreachableError extends ChipboardError {
   constructor(message: string, details?: readonly string[], options?: ErrorOptions) {
     super(EXIT.unreachable, message, details, options);
   }
 }
 
-/** Stored bytes are not what was written. */
+/** Stored bytes differ from the bytes that were written. */
 export class DamageError extends ChipboardError {
   constructor(message: string, details?: readonly string[], options?: ErrorOptions) {
     super(EXIT.damaged, message, details, options);

@@ -1,4 +1,4 @@
-/** Bounds how many asynchronous tasks run at once; the others wait in the order they came. */
+/** Limits how many asynchronous tasks run at once. The others wait in the order of arrival. */
 export class Limiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,14 +7,14 @@ export class Limiter {
     this.#free = slots;
   }
 
-  /** Runs the task when a slot is free; settles as the task does. */
+  /** Runs the task when a slot is free, and settles with it. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resume) => this.#waiting.push(resume));
     try {
       return await task();
     } finally {
-      // A slot is handed on directly, so that a newcomer cannot overtake one who waits.
+      // The next task in the queue gets the slot directly, so a new one cannot overtake it.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
       else next();

@@ -1,11 +1,11 @@
-/** What commands print: aligned tables for people, JSON for machines. */
+/** Output of the commands: aligned tables for people, JSON for programs. */
 
-/** What stands in a cell of a table. */
+/** The content of a cell. Null prints as `-`. */
 export type Cell = string | number | null;
 
 /**
- * The text with every character that a terminal acts on, or that turns the direction of reading, as
- * its escape in JSON: what comes out of a store or a feed cannot move the cursor or hide a line.
+ * The text with every control character, and every character that changes the writing direction, as a
+ * JSON escape: text from a store or a feed cannot move the cursor or hide a line.
  */
 export const plainText = (text: string): string =>
   text.replace(
@@ -13,10 +13,10 @@ export const plainText = (text: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** The same for text of several lines: line ends stand. */
+/** The same for text of several lines, with their line ends. */
 export const plainLines = (text: string): string => text.split("\n").map(plainText).join("\n");
 
-/** Writes text and a line end to standard output. */
+/** Writes `text` as a line, through `plainLines`, to standard output. */
 export function printLine(text: string): void {
   process.stdout.write(`${plainLines(text)}\n`);
 }
@@ -27,8 +27,8 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Writes a table: names, then rows, in columns two spaces apart. Numbers are aligned to the right,
- * null prints as `-`. The names are underlined on a terminal, and plain elsewhere.
+ * Writes a table: a line of names, then the rows, with two spaces between columns. Numbers are
+ * aligned to the right. On a terminal the names are underlined.
  */
 export function printTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): void {
   const isTerminal = process.stdout.isTTY;
@@ -39,7 +39,7 @@ export function printTable(columns: readonly string[], rows: readonly (readonly 
   });
 }
 
-/** The lines of such a table; the first holds the names. */
+/** The lines of such a table; the first has the names. */
 export function tableLines(
   columns: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -67,8 +67,8 @@ const underlined = (line: string): string => `\u001b[4m${line}\u001b[24m`;
 const PROGRESS_INTERVAL_MS = 80;
 
 /**
- * Progress of long work on a stream: one line that is rewritten on a terminal, a line for each
- * stage elsewhere. `end` removes the rewritten line; call it before printing anything else.
+ * Shows the progress of long work: on a terminal in one line that it rewrites, elsewhere with a line
+ * for each stage. `end` clears that line; call it before you print anything else.
  */
 export function progressTo(stream: NodeJS.WriteStream): {
   tell(stage: string, done: number, total: number | null): void;

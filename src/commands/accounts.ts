@@ -49,12 +49,14 @@ export function accountsCommand(): Command {
   withStateOptions(
     accounts
       .command("set")
-      .description("change an account's tier (which ends a trial) or trial, suspend or resume it")
+      .description(
+        "change an account's tier (this ends a trial) or its trial, suspend it or resume it",
+      )
       .addArgument(nameArgument())
       .addOption(tierOption())
       .addOption(trialDaysOption())
-      .addOption(setting("--suspend", "refuse all its keys").conflicts("resume"))
-      .addOption(setting("--resume", "accept its keys again")),
+      .addOption(setting("--suspend", "refuse all keys of the account").conflicts("resume"))
+      .addOption(setting("--resume", "accept the account's keys again")),
   )
     .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))
     .action(change);
@@ -145,14 +147,14 @@ const tierText = ({ tier, trial }: ReturnType<typeof accountView>): string =>
   tier + (trial === null ? "" : `, on trial until ${trial.lapses_at}`);
 
 const nameArgument = (): Argument =>
-  new Argument("<name>", "1 to 63 of a-z, 0-9, '.', '_' and '-'");
+  new Argument("<name>", "1 to 63 characters: a-z, 0-9, '.', '_' and '-'");
 
 const tierOption = (): Option =>
-  setting("--tier <tier>", "what its keys may do").choices(KEY_TIER_NAMES);
+  setting("--tier <tier>", "what the account's keys may do").choices(KEY_TIER_NAMES);
 
 const trialDaysOption = (): Option =>
   setting(
     "--trial-days <days>",
-    "a trial that begins now and lapses after this many times 24 hours",
+    "start a trial now that lapses after this many times 24 hours",
     wholeNumber("expected whole days from 1 to 3650", 1, 3_650),
   );

@@ -4,7 +4,7 @@ import { examples } from "./every-command.ts";
 import { serve, withServeOptions, type ServeOptions } from "./serve.ts";
 import { storeFromOptions } from "./store-options.ts";
 
-/** `demo`: publish the demonstration market up to now, make keys, and serve it. */
+/** `demo`: publish the demonstration market up to now, create keys, and serve it. */
 export function demoCommand(): Command {
   return withServeOptions(new Command("demo"))
     .addHelpText(
@@ -28,7 +28,7 @@ async function demo(options: ServeOptions): Promise<void> {
     progress.end();
     await store.close();
   }
-  // Only once it serves: a start that fails would rotate away the keys that a running one has shown.
+  // Create keys only when the proxy serves: a start that fails must not replace the keys of a running one.
   await serve(options, async ({ url, metricsUrl }) => {
     const keys = await demoKeys(options.state, clock);
     return options.json

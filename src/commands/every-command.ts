@@ -1,15 +1,15 @@
-/** What every command has: `--json`, and examples in its help. */
+/** The parts of every command: `--json`, and examples in its help. */
 import type { Option } from "commander";
 import { setting } from "../config.ts";
 
-/** What `--json` gives. */
+/** The value of `--json`. */
 export interface JsonOption {
   readonly json?: true;
 }
 
-/** `--json`: machine-readable output. */
+/** `--json`: output for programs. */
 export const jsonOption = (): Option => setting("--json", "print JSON");
 
-/** Examples below a command's help; `lines` begin after the program's name. */
+/** Examples for the end of a command's help. A line begins after the program's name. */
 export const examples = (...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ chipboard ${line}`).join("\n")}`;

@@ -27,8 +27,8 @@ export function keysCommand(): Command {
   withStateOptions(
     keys
       .command("create")
-      .description("create a key and print it, this once")
-      .argument("<account>", "whose key it is")
+      .description("create a key and print it; it cannot be shown again")
+      .argument("<account>", "the account of the key")
       .addOption(setting("--label <text>", "what the key is for", label)),
   )
     .addHelpText("after", examples("keys create acme --label ci"))
@@ -36,12 +36,12 @@ export function keysCommand(): Command {
   withStateOptions(
     keys
       .command("ls")
-      .description("list the keys of an account, or of all")
-      .argument("[account]", "whose keys"),
+      .description("list the keys of one account or of all accounts")
+      .argument("[account]", "one account; default: all"),
   )
     .addHelpText(
       "after",
-      "\nA key is active, suspended, rotating (another replaces it; it goes on until the time shown),\nrotated_out or revoked." +
+      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out or revoked." +
         examples("keys ls acme", "keys ls --json"),
     )
     .action(list);
@@ -59,7 +59,7 @@ export function keysCommand(): Command {
     )
       .addHelpText("after", examples(`keys ${name} cbk_1a2B3c4D`))
       .action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
-  change("suspend", "refuse a key until it is resumed", "Suspended", (registry, keyId) =>
+  change("suspend", "refuse a key until you resume it", "Suspended", (registry, keyId) =>
     registry.suspendKey(keyId, true),
   );
   change("resume", "accept a suspended key again", "Resumed", (registry, keyId) =>
@@ -71,12 +71,12 @@ export function keysCommand(): Command {
   withStateOptions(
     keys
       .command("rotate")
-      .description("create a key in place of another, which goes on for a while")
+      .description("create a key that replaces another; the old one stays valid for a while")
       .argument("<keyid>", "the first 12 characters of the key to replace")
       .addOption(
         setting(
           "--overlap <duration>",
-          "how long the old key goes on: 30m, 24h, 7d, or 0",
+          "how long the old key stays valid: 30m, 24h, 7d, or 0",
           durationMs("h", 0, 365 * DAY_MS),
         ).default(DAY_MS, "24h"),
       ),
@@ -113,7 +113,7 @@ async function create(account: string, options: CreateOptions): Promise<void> {
   );
   if (options.json) return printJson(newKeyView(made));
   printLine(made.key);
-  printLine(`Key ${made.record.key_id} of ${account}. It is shown only now: keep it.`);
+  printLine(`Key ${made.record.key_id} of ${account}. Store it now: it cannot be shown again.`);
 }
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
@@ -159,8 +159,10 @@ async function rotate(keyId: string, options: RotateOptions): Promise<void> {
     return printJson({ ...newKeyView(made), replaces: keyId, replaced_until: until });
   }
   printLine(made.key);
-  printLine(`Key ${key_id} of ${account} replaces ${keyId}, which goes on until ${String(until)}.`);
-  printLine("It is shown only now: keep it.");
+  printLine(
+    `Key ${key_id} of ${account} replaces ${keyId}, which is valid until ${String(until)}.`,
+  );
+  printLine("Store it now: it cannot be shown again.");
 }
 
 const label = textThat(

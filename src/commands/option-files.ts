@@ -1,9 +1,9 @@
-/** How commands fail on the files that options name. */
+/** Errors of commands about the files that options name. */
 import { InputError, reasonOf } from "../errors.ts";
 
 /**
- * What `read` gives, or an InputError that begins with `where` (`--tls-key "key.pem"`). An
- * InputError of `read` itself passes as it is.
+ * The result of `read`. If `read` fails, throws an InputError that begins with `where`
+ * (`--tls-key "key.pem"`). An InputError of `read` itself passes unchanged.
  */
 export async function readable<T>(where: string, read: () => Promise<T>): Promise<T> {
   try {
@@ -14,7 +14,7 @@ export async function readable<T>(where: string, read: () => Promise<T>): Promis
   }
 }
 
-/** The file that `option` names cannot be written, for `cause`. */
+/** The error for a file of `option` that cannot be written because of `cause`. */
 export const notWritable = (option: string, path: string, cause: unknown): InputError => {
   const where = `${option} ${JSON.stringify(path)}`;
   const message = `${where}: expected a file to write (${reasonOf(cause)})`;

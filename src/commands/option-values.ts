@@ -1,12 +1,12 @@
 /**
- * What the texts of options mean. A parser returns the value, or throws what commander reports as a
- * usage error that names the option and the text. Plain functions: every start of the program loads
- * this, also where it only prints its help.
+ * Parsers for the texts of options. A parser returns the value, or throws an error that commander
+ * reports as a usage error with the option and the text. These are plain functions because every
+ * start of the program loads them, even for `--help`.
  */
 import { InvalidArgumentError } from "commander";
 import { DAY_MS, HOUR_MS } from "../clock.ts";
 
-/** Makes an option's value of its text. Throws InvalidArgumentError, which commander reports. */
+/** Turns an option's text into its value. Throws InvalidArgumentError, which commander reports. */
 export type OptionParser<T> = (text: string) => T;
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;
@@ -14,7 +14,7 @@ type Unit = keyof typeof UNIT_MS;
 
 const DURATION = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/;
 
-/** What `parse` makes of a text; `expected` is the complaint where it makes nothing (null). */
+/** The value that `parse` returns. `expected` is the error message if that is null. */
 export const parsedBy =
   <T>(parse: (text: string) => T | null, expected: string): OptionParser<T> =>
   (text) => {
@@ -23,33 +23,33 @@ export const parsedBy =
     return value;
   };
 
-/** The text itself, where it fits. */
+/** The text itself, if it is valid. */
 export const textThat = (fits: (text: string) => boolean, expected: string): OptionParser<string> =>
   parsedBy((text) => (fits(text) ? text : null), expected);
 
-/** One of a few words. */
+/** One of the words. */
 export const oneOf = <T extends string>(words: readonly T[]): OptionParser<T> =>
   parsedBy(
     (text) => words.find((word) => word === text) ?? null,
     `expected one of ${words.join(", ")}`,
   );
 
-/** A number of digits only, from `min` to `max`. */
+/** A number from `min` to `max`, written with digits only. */
 export const wholeNumber = (expected: string, min: number, max: number): OptionParser<number> =>
   parsedBy((text) => {
     const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     return number >= min && number <= max ? number : null;
   }, expected);
 
-/** One line of text that can be kept and shown: a reason, an attribution. */
+/** One line of text to store and show: a reason, an attribution. */
 export const lineOfText = textThat(
   (text) => text.trim() !== "" && text.length <= 1_000 && !/\p{Cc}|\p{Surrogate}/u.test(text),
   "expected text of 1 to 1000 characters on one line",
 );
 
 /**
- * A length of time such as `500ms`, `90m` or `7d`, of `minMs` to `maxMs`, in milliseconds. A bare
- * number is in `bareUnit`, the one the option is usually given in.
+ * A duration such as `500ms`, `90m` or `7d`, from `minMs` to `maxMs`, in milliseconds. A number without
+ * a unit is in `bareUnit`.
  */
 export const durationMs = (bareUnit: Unit, minMs: number, maxMs: number): OptionParser<number> =>
   parsedBy(
@@ -59,11 +59,11 @@ export const durationMs = (bareUnit: Unit, minMs: number, maxMs: number): Option
       const ms = parts === null ? Number.NaN : Math.round(Number(parts[1]) * UNIT_MS[unit]);
       return ms >= minMs && ms <= maxMs ? ms : null;
     },
-    `expected a duration such as 2s, 60m, 12h or 7d (a bare number: ${bareUnit}), ` +
+    `expected a duration such as 2s, 60m, 12h or 7d (without a unit: ${bareUnit}), ` +
       `from ${inWords(minMs)} to ${inWords(maxMs)}`,
   );
 
-/** In the largest unit that leaves nothing over. */
+/** The duration as a whole number in the largest unit for which it is one. */
 function inWords(ms: number): string {
   const units = Object.keys(UNIT_MS) as Unit[];
   const unit = units.findLast((name) => ms >= UNIT_MS[name] && ms % UNIT_MS[name] === 0) ?? "ms";

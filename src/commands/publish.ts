@@ -39,7 +39,7 @@ ${MAX_INPUT_MEGABYTES} MB, unpacked, and at most ${MAX_ROW_CHARACTERS} character
 NDJSON, an item of JSON). An address must answer with 200 within 60 seconds, say where its
 body ends (content-length or chunked coding) and may redirect within its own origin only.`;
 
-/** `publish`: make a session's snapshot out of feeds and put it at the head. */
+/** `publish`: make a session's snapshot from feeds, and make it the head. */
 export function publishCommand(): Command {
   const command = new Command("publish")
     .addOption(
@@ -53,22 +53,20 @@ export function publishCommand(): Command {
     .addOption(
       setting(
         "--session <session>",
-        "session to publish, such as 2026-11-21T00Z (default: the one the clock is in)",
+        "session to publish, such as 2026-11-21T00Z (default: the current one)",
         session,
       ),
     )
     .addOption(
       setting(
         "--attribution <text>",
-        "credit line of all payloads (default: as in the last snapshot)",
+        "credit line of all payloads (default: that of the last snapshot)",
         lineOfText,
       ),
     )
-    .addOption(
-      setting("--revise <reason>", "allow changes of what is published, and say why", lineOfText),
-    )
-    .addOption(setting("--dry-run", "do everything but write"))
-    .addOption(setting("--summary <file>", "also write the summary there, as Markdown"))
+    .addOption(setting("--revise <reason>", "change published levels, for this reason", lineOfText))
+    .addOption(setting("--dry-run", "do everything except write"))
+    .addOption(setting("--summary <file>", "also write the summary to this file, as Markdown"))
     .addOption(
       setting(
         "--max-move <percent>",
@@ -76,22 +74,24 @@ export function publishCommand(): Command {
         percent(1e9),
       ).default(USUAL_LIMITS.maxMoveMicros, "50"),
     )
-    .addOption(setting("--accept-moves", "let such moves through"))
+    .addOption(setting("--accept-moves", "accept larger moves"))
     .addOption(
       setting(
         "--min-coverage <percent>",
-        "refuse when fewer contracts have a level for the session",
+        "refuse if fewer contracts have a level for the session",
         percent(100),
       ).default(USUAL_LIMITS.minCoverageMicros, "80"),
     )
-    .addOption(setting("--allow-sparse", "let such a session through"))
+    .addOption(setting("--allow-sparse", "accept fewer levels"))
     .addOption(
-      setting("--max-carry-days <days>", "how long a level stands without a new one", days).default(
-        USUAL_LIMITS.maxCarryDays,
-      ),
+      setting(
+        "--max-carry-days <days>",
+        "how long a contract keeps its level without a new one",
+        days,
+      ).default(USUAL_LIMITS.maxCarryDays),
     )
     .addOption(signKeyOption())
-    .addOption(verifyKeyOption("go on from a head only if one of these public keys has signed it"))
+    .addOption(verifyKeyOption("build only on a head that one of these public keys has signed"))
     .addOption(jsonOption());
   return withStoreOptions(command)
     .addHelpText(
@@ -115,7 +115,7 @@ async function publishFromOptions(options: PublishOptions): Promise<void> {
   const { printJson, printLine, progressTo } = await import("../terminal.ts");
   const words = [options.catalog, ...(options.quotes ?? []), ...(options.closes ?? [])];
   if (words.filter((word) => word === "-").length > 1) {
-    throw new InputError("Standard input (-) is named twice; it can be read once");
+    throw new InputError("Standard input (-) is named twice, but can be read only once");
   }
   const keys = await publishingKeysFrom(options);
   const clock = clockFromEnvironment();
@@ -156,7 +156,7 @@ async function publishFromOptions(options: PublishOptions): Promise<void> {
   }
 }
 
-/** A file to be written when all is done; that it can be written is found out before. */
+/** Opens the file of the summary before the publish, so that a wrong path fails early. */
 async function openSummary(
   path: string,
 ): Promise<{ write(text: string): Promise<void>; close(): Promise<void> }> {

@@ -15,7 +15,7 @@ import { stateOption, type StateOptions } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 /**
- * What the options of serving give. `poll` and `grace` are in milliseconds, `trustProxy` in hops.
+ * The values of the options of `serve`. `poll` and `grace` are in milliseconds, `trustProxy` in hops.
  */
 export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptions {
   readonly host: string;
@@ -35,7 +35,7 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
 /** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
   return withServeOptions(new Command("serve"))
-    .addOption(verifyKeyOption("serve only what one of these public keys has signed"))
+    .addOption(verifyKeyOption("serve only snapshots that one of these public keys has signed"))
     .addHelpText(
       "after",
       examples(
@@ -52,16 +52,16 @@ export function serveCommand(): Command {
     );
 }
 
-/** Adds every option of serving; a command that serves after doing something else has them too. */
+/** Adds every option of `serve`. `demo` has them, too. */
 export const withServeOptions = (command: Command): Command =>
   withStoreOptions(command)
     .addOption(stateOption())
     .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
-    .addOption(setting("--port <port>", "port to listen on; 0: any free one", port).default(8080))
+    .addOption(setting("--port <port>", "port to listen on; 0: any free port", port).default(8080))
     .addOption(
       setting(
         "--metrics-port <port>",
-        "port of /metrics; 0: any free one; off: none",
+        "port of /metrics; 0: any free port; off: no metrics",
         metricsPort,
       ).default(9464),
     )
@@ -75,30 +75,30 @@ export const withServeOptions = (command: Command): Command =>
     .addOption(
       setting(
         "--grace <duration>",
-        "how late a session may be before it counts as missing",
+        "how late a session may be before it counts as overdue",
         durationMs("m", 0, 12 * HOUR_MS),
       ).default(HOUR_MS, "60m"),
     )
     .addOption(
       setting(
         "--trust-proxy <hops>",
-        "proxies of your own in front, whose X-Forwarded-For counts",
+        "number of your own proxies in front; chipboard trusts their X-Forwarded-For",
         hops,
       ).default(0),
     )
-    .addOption(setting("--tls-cert <file>", "certificate (PEM), with its chain: serve HTTPS"))
+    .addOption(setting("--tls-cert <file>", "certificate and its chain (PEM); serve HTTPS"))
     .addOption(setting("--tls-key <file>", "private key (PEM) of the certificate"))
     .addOption(
       setting(
         "--cache-mb <megabytes>",
-        "memory for files; the rest is streamed from the store",
+        "memory for files; other files are streamed from the store",
         megabytes,
       ).default(256),
     )
     .addOption(
       setting(
         "--max-connections <number>",
-        "connections open at once; the newest beyond it is closed",
+        "connections open at once; further ones are closed",
         connections,
       ).default(2_000),
     )
@@ -112,7 +112,7 @@ export const withServeOptions = (command: Command): Command =>
     .addOption(
       setting(
         "--log-requests <which>",
-        "requests that get a line in the log: all, those answered with a problem, or none",
+        "requests to log: all, problems (those answered with a problem), or none",
         oneOf(REQUEST_LOGS),
       ).default("problems"),
     )
@@ -172,7 +172,7 @@ const nextSignal = (): Promise<void> =>
 
 const host = textThat(
   (text) => text.trim() !== "",
-  "expected an address, such as 127.0.0.1 or 0.0.0.0",
+  "expected an address such as 127.0.0.1 or 0.0.0.0",
 );
 const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
 const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);

@@ -1,4 +1,4 @@
-/** The options that name keys for signed snapshots, and the files that they name. */
+/** The options for signing keys, and the files that they name. */
 import { open, readFile, type FileHandle } from "node:fs/promises";
 import type { Option } from "commander";
 import { setting } from "../config.ts";
@@ -11,31 +11,31 @@ import {
 } from "../snapshot/signing-key.ts";
 import { readable } from "./option-files.ts";
 
-/** Bits of a file's mode that let its group, and everybody, at it. */
+/** Bits of a file's mode for its group and others, and for others. */
 const GROUP_AND_OTHERS = 0o077;
 const OTHERS = 0o007;
 
-/** What `--verify-key` gives: the path of a file. */
+/** The value of `--verify-key`: the path of a file. */
 export interface VerifyKeyOptions {
   readonly verifyKey?: string;
 }
 
-/** What the options of signing give: paths of files. */
+/** The values of both options: paths of files. */
 export interface PublishingKeyOptions extends VerifyKeyOptions {
   readonly signKey?: string;
 }
 
-/** `--sign-key`, for the one command that makes signatures. */
+/** `--sign-key`, for `publish`, which signs. */
 export const signKeyOption = (): Option =>
   setting("--sign-key <file>", "sign the snapshot with this private key (Ed25519, PEM)");
 
-/** `effect` says what is refused where no key in the file has signed. */
+/** `--verify-key`. `effect` says what the command refuses without a signature of one of the keys. */
 export const verifyKeyOption = (effect: string): Option =>
   setting("--verify-key <file>", `${effect} (Ed25519, PEM, one or more)`);
 
 /**
- * The key to sign with, and those that the head must be signed with; null without their option.
- * Throws InputError where a file is not fit for that, or the two do not belong together.
+ * The key to sign with, and the keys one of which must have signed the head; null without their
+ * option. Throws InputError if a file holds no such key, or if the two do not belong together.
  */
 export async function publishingKeysFrom(
   options: PublishingKeyOptions,
@@ -48,11 +48,11 @@ export async function publishingKeysFrom(
   }
   throw new InputError(
     `--verify-key ${JSON.stringify(options.verifyKey)}: expected the public key of --sign-key, ` +
-      `${own}, among others; the next publish would refuse what this one signs`,
+      `${own}, in it; without it, the next publish refuses the snapshot that this one signs`,
   );
 }
 
-/** The public keys, or null without the option. Throws InputError where there are none. */
+/** The public keys; null without the option. Throws InputError if the file holds none. */
 export async function verifyKeysFrom({
   verifyKey: path,
 }: VerifyKeyOptions): Promise<readonly VerifyKey[] | null> {
@@ -70,7 +70,7 @@ async function readPrivate(path: string, where: string): Promise<string> {
   const file = await open(path);
   try {
     const text = await file.readFile("utf8");
-    // Whoever names the public one is told that, not to hide it.
+    // The parser then says that this is the public key; its mode does not matter.
     if (!text.includes("PUBLIC KEY")) await requirePrivate(file, path, where);
     return text;
   } finally {
@@ -79,13 +79,13 @@ async function readPrivate(path: string, where: string): Promise<string> {
 }
 
 /**
- * As ssh has it, but that nobody's file may be everybody's: one's own file is for oneself; one of
- * another owner, such as a mounted secret of root, may be let to a group.
+ * Throws InputError if others can read a private key. The group may read a file of another owner,
+ * such as a mounted secret of root; a file of one's own must be readable by its owner only.
  */
 async function requirePrivate(file: FileHandle, path: string, where: string): Promise<void> {
   const { mode, uid } = await file.stat();
   const self = process.geteuid?.();
-  // Without users there are no modes either.
+  // Systems without user ids (Windows) have no modes either.
   if (self === undefined || (mode & (uid === self ? GROUP_AND_OTHERS : OTHERS)) === 0) return;
   const found = (mode & 0o777).toString(8).padStart(4, "0");
   throw new InputError(

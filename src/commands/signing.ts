@@ -9,12 +9,12 @@ interface SigningOptions extends JsonOption {
   readonly out: string;
 }
 
-/** `keys signing`: make the pair of keys that snapshots are signed and verified with. */
+/** `keys signing`: create the pair of keys that signs and verifies snapshots. */
 export function signingCommand(): Command {
   return new Command("signing")
-    .description("make a pair of keys to sign snapshots and verify them (Ed25519, PEM)")
+    .description("create a pair of keys that signs and verifies snapshots (Ed25519, PEM)")
     .addOption(
-      setting("--out <file>", "the private key; the public one goes to FILE.pub").default(
+      setting("--out <file>", "file for the private key; the public key goes to FILE.pub").default(
         "./signing.pem",
       ),
     )
@@ -44,15 +44,15 @@ async function makeKeys({ out, json }: SigningOptions): Promise<void> {
       fingerprint,
     });
   }
-  printLine(`Private key  ${out}, for the publisher only; it is nowhere else: keep a copy`);
-  printLine(`Public key   ${publicPath}, for whoever verifies`);
+  printLine(`Private key  ${out}, for the publisher only; keep a copy, there is no other`);
+  printLine(`Public key   ${publicPath}, for everybody who verifies`);
   printLine(`Fingerprint  ${fingerprint}`);
   printLine(`Next         chipboard publish --sign-key ${out} --quotes quotes.csv`);
   printLine(`             chipboard snapshots verify --verify-key ${publicPath}`);
   printLine(`             chipboard serve --verify-key ${publicPath}`);
 }
 
-/** Creates the file, durable on return. Throws ConflictError where something is there already. */
+/** Creates the file; on return it is durable. Throws ConflictError if the path exists. */
 async function createFile(path: string, text: string, mode: number): Promise<void> {
   try {
     const file = await open(path, "wx", mode);
@@ -67,7 +67,7 @@ async function createFile(path: string, text: string, mode: number): Promise<voi
     }
   } catch (cause) {
     if (errorCode(cause) === "EEXIST") {
-      throw new ConflictError(`${path} is there already; a key is never overwritten: name another`);
+      throw new ConflictError(`${path} exists, and keys are never overwritten: name another file`);
     }
     throw notWritable("--out", path, cause);
   }

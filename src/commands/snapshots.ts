@@ -12,9 +12,9 @@ import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-o
 type SnapshotOptions = StoreOptions & JsonOption;
 
 const REFERENCES =
-  "\nA snapshot is named by head, head~1 (the publication before), its session (2026-11-21T00Z: the\nlast published revision) or session and revision (2026-11-21T00Z/r1).";
+  "\nTo name a snapshot, write head, head~1 (the publication before), a session (2026-11-21T00Z: its\nlast published revision) or a session and revision (2026-11-21T00Z/r1).";
 
-/** `snapshots ls|show|diff|verify|rollback|prune`: the operator's desk. */
+/** `snapshots ls|show|diff|verify|rollback|prune`: the commands of the operator. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
     .addCommand(listCommand())
@@ -27,8 +27,8 @@ export function snapshotsCommand(): Command {
 
 function listCommand(): Command {
   return desk("ls", "list the publications, newest first")
-    .addOption(setting("--limit <number>", "how many at the most", count).default(20))
-    .addOption(setting("--all", "all of them"))
+    .addOption(setting("--limit <number>", "list at most this many", count).default(20))
+    .addOption(setting("--all", "list all"))
     .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
     .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
       const { listPublications } = await import("../inspect/list.ts");
@@ -45,7 +45,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   return desk("show", "show one snapshot in words")
     .argument("[snapshot]", "which one", "head")
-    .addOption(setting("--open", "print the path of its report only"))
+    .addOption(setting("--open", "print only the path of its report"))
     .addHelpText(
       "after",
       REFERENCES +
@@ -95,13 +95,10 @@ function diffCommand(): Command {
 }
 
 function verifyCommand(): Command {
-  return desk(
-    "verify",
-    "check every byte of a snapshot; exit 6 and the list where something is damaged",
-  )
+  return desk("verify", "check every byte of a snapshot; on damage, list it and exit with 6")
     .argument("[snapshot]", "which one", "head")
-    .addOption(setting("--all", "every snapshot that the log names"))
-    .addOption(verifyKeyOption("also refuse what none of these public keys has signed"))
+    .addOption(setting("--all", "check every snapshot that the log names"))
+    .addOption(verifyKeyOption("also require a signature of one of these public keys"))
     .addHelpText(
       "after",
       REFERENCES +
@@ -134,8 +131,10 @@ function verifyCommand(): Command {
 function rollbackCommand(): Command {
   return desk("rollback", "make an older snapshot the head again")
     .argument("<snapshot>", "which one")
-    .addOption(setting("--reason <text>", "why; kept in the log", lineOfText).makeOptionMandatory())
-    .addOption(verifyKeyOption("only to what one of these public keys has signed"))
+    .addOption(
+      setting("--reason <text>", "why; the log stores it", lineOfText).makeOptionMandatory(),
+    )
+    .addOption(verifyKeyOption("require a signature of one of these public keys"))
     .addHelpText(
       "after",
       REFERENCES +
@@ -163,15 +162,15 @@ function rollbackCommand(): Command {
 }
 
 function pruneCommand(): Command {
-  return desk("prune", "remove old snapshots and what crashed runs left")
+  return desk("prune", "remove old snapshots and leftovers of crashed runs")
     .addOption(
       setting(
         "--keep-days <days>",
-        "keep all of the last so many days; the head, the publication before it and what is younger than an hour stay in any case",
+        "keep the snapshots of this many days; the head, the publication before it and everything younger than an hour always stay",
         count,
       ).makeOptionMandatory(),
     )
-    .addOption(setting("--dry-run", "say what would go; remove nothing"))
+    .addOption(setting("--dry-run", "list what prune would remove; remove nothing"))
     .addHelpText(
       "after",
       examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),

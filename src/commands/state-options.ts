@@ -1,14 +1,14 @@
-/** The options of every command that knows accounts, keys and counts. */
+/** The options of every command that uses accounts, keys and counts. */
 import type { Command, Option } from "commander";
 import { setting } from "../config.ts";
 import { jsonOption, type JsonOption } from "./every-command.ts";
 
-/** What they give. */
+/** The values of these options. */
 export interface StateOptions extends JsonOption {
   readonly state: string;
 }
 
-/** `--state`: where accounts, keys and counts are. */
+/** `--state`: the place of accounts, keys and counts. */
 export const stateOption = (): Option =>
   setting("--state <location>", "a folder, or redis://[:password@]host:port/db").default("./state");
 

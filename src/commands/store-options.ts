@@ -1,11 +1,11 @@
-/** The options that say where snapshots live; the same for every command that reads or writes them. */
+/** The options of every command that reads or writes snapshots. */
 import type { Command } from "commander";
 import { setting } from "../config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 
-/** What the options of withStoreOptions give. */
+/** The values of the options of withStoreOptions. */
 export interface StoreOptions {
   readonly store: string;
   readonly s3Endpoint?: string;
@@ -22,15 +22,19 @@ const endpoint = textThat(
 export const withStoreOptions = (command: Command): Command =>
   command
     .addOption(
-      setting("--store <location>", "folder, or s3://bucket/prefix, of the snapshots").default(
+      setting("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
         "./snapshots",
       ),
     )
-    .addOption(setting("--s3-endpoint <url>", "S3 server, where it is not AWS's own", endpoint))
+    .addOption(
+      setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", endpoint),
+    )
     .addOption(setting("--s3-region <region>", "region of the bucket"))
-    .addOption(setting("--s3-path-style", "put the bucket's name in the path, not in the host"));
+    .addOption(
+      setting("--s3-path-style", "put the bucket's name into the path instead of the host name"),
+    );
 
-/** Opens the store that the options name. Throws InputError where they name none. */
+/** Opens the store that the options name. Throws InputError if they name none. */
 export const storeFromOptions = (options: StoreOptions): Promise<ObjectStore> =>
   openStore(options.store, {
     endpoint: options.s3Endpoint,

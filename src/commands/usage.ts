@@ -3,9 +3,9 @@ import { clockFromEnvironment } from "../config.ts";
 import { examples } from "./every-command.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
-/** `usage [ACCOUNT]`: calls in the current month. */
+/** `usage [ACCOUNT]`: the calls of the current month. */
 export function usageCommand(): Command {
-  return withStateOptions(new Command("usage").argument("[account]", "one account; all without"))
+  return withStateOptions(new Command("usage").argument("[account]", "one account; default: all"))
     .addHelpText("after", examples("usage", "usage acme --json"))
     .action(usage);
 }

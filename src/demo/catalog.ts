@@ -1,6 +1,6 @@
 /**
- * The demonstration's contracts: `catalog.csv`, as `publish` reads it, and `anchors.csv`, which
- * says around which level and on which schedule the generator prices each of them.
+ * The contracts of the demonstration: `catalog.csv`, as `publish` reads it, and `anchors.csv`, with the
+ * level and the schedule by which the generator prices each contract.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -14,32 +14,32 @@ export const demoCatalogPath = fileURLToPath(new URL("./catalog.csv", import.met
 const anchorsPath = fileURLToPath(new URL("./anchors.csv", import.meta.url));
 
 /**
- * When a contract is priced:
+ * When a contract gets a level:
  * `every-session`: at 00:00 and 12:00.
  * `overnight`: the same, but the level of 00:00 is the assessment of the day before.
  * `daily`: at 12:00 only.
  * `weekdays`: not on Saturdays and Sundays.
- * `irregular`: every session but for one in eight, now and then.
+ * `irregular`: in seven of eight sessions, at random.
  */
 const SCHEDULES = ["every-session", "overnight", "daily", "weekdays", "irregular"] as const;
 type Schedule = (typeof SCHEDULES)[number];
 
-/** What the generator knows of a contract. */
+/** The generator's parameters of a contract. */
 export interface DemoContract {
   readonly id: string;
   readonly segment: string;
-  /** A level once published, and its day: where only a year or a month is known, its middle. */
+  /** A level that was once published, and its day: the middle if only a year or a month is known. */
   readonly anchor: Micros;
   readonly anchorDay: Day;
   readonly basis: Basis;
   readonly schedule: Schedule;
-  /** The first session it is priced for; null: the market's first. */
+  /** The first session with a level; null: the market's first. */
   readonly listed: Session | null;
-  /** The last session it is priced for; null: it still is. */
+  /** The last session with a level; null: it still gets levels. */
   readonly ended: Session | null;
 }
 
-/** The contracts in catalog order. Throws where the two files do not belong together. */
+/** The contracts in catalog order. Throws if the two files do not belong together. */
 export function readDemoContracts(): DemoContract[] {
   const anchors = new Map(readRows(anchorsPath).map((row) => [row["id"], row]));
   const catalog = readRows(demoCatalogPath);

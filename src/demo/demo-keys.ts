@@ -6,9 +6,9 @@ const OVERLAP_MS = 24 * 3_600_000;
 const LABEL = "demonstration";
 
 /**
- * One fresh key for each tier that has keys, of the accounts `demo-starter` and `demo-pro`. A key
- * cannot be shown twice, so every start makes new ones; those of the start before work for another day.
- * Throws what `withRegistry` throws.
+ * Creates a key for each tier with keys, in the accounts `demo-starter` and `demo-pro`. A key cannot be
+ * shown twice, so every start creates new ones; those of the start before stay valid for a day. Throws
+ * the errors of `withRegistry`.
  */
 export function demoKeys(state: string, clock: Clock): Promise<Record<KeyTierName, string>> {
   return withRegistry(state, clock, "change", async (registry) => {

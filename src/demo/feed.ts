@@ -1,4 +1,4 @@
-/** The demonstration market as input of `publish`: rows of quotes, and the same rows as CSV. */
+/** The demonstration market as an input of `publish`: rows of quotes, and the same rows as CSV. */
 import { stringify } from "csv-stringify/sync";
 import { formatMicros } from "../market/decimal.ts";
 import { SESSIONS_PER_DAY, dateText, dayOf, sessionUtc, type Session } from "../market/session.ts";
@@ -6,7 +6,7 @@ import { readDemoContracts, type DemoContract } from "./catalog.ts";
 import { seedOf, uniformAt } from "./random.ts";
 import { DEMO_BREAK, DEMO_FIRST_SESSION, DemoSeries } from "./series.ts";
 
-/** A row of a quotes file, in its text. `as_of` is left out where it is the session's date. */
+/** A row of a quotes file, as text. `as_of` is left out if it is the session's date. */
 export interface DemoQuote {
   readonly id: string;
   readonly session_utc: string;
@@ -17,9 +17,9 @@ export interface DemoQuote {
 }
 
 /**
- * The rows of the sessions `from` to `to`, both included, none before DEMO_FIRST_SESSION: by
- * session, then in catalog order. They are made as they are taken, so any range fits in memory. A
- * session's rows do not depend on the range asked for.
+ * The rows of the sessions `from` to `to`, both included, by session, then in catalog order. There are
+ * none before DEMO_FIRST_SESSION. The generator makes them one by one, so any range fits in memory. The
+ * rows of a session are the same in every range.
  */
 export function* demoHistory(from: Session, to: Session): Generator<DemoQuote> {
   const market = readDemoContracts().map((contract) => new DemoSeries(contract));
@@ -34,7 +34,7 @@ export function* demoHistory(from: Session, to: Session): Generator<DemoQuote> {
 /** The rows of one session. */
 export const demoQuotes = (session: Session): Generator<DemoQuote> => demoHistory(session, session);
 
-/** Writes rows as a quotes file in CSV (RFC 4180), header first, in chunks of many rows. */
+/** Writes rows as a quotes file in CSV (RFC 4180): the header, then chunks of many rows. */
 export function* demoCsv(rows: Iterable<DemoQuote>): Generator<string> {
   const columns = ["id", "session_utc", "spot_usd", "basis", "as_of", "break"];
   const write = (records: readonly (DemoQuote | string[])[]): string =>
@@ -89,5 +89,5 @@ function isPriced(contract: DemoContract, session: Session): boolean {
 
 const isMidnight = (session: Session): boolean => session % SESSIONS_PER_DAY === 0;
 
-/** 1970-01-01, day 0, was a Thursday: counted from then, Saturday is 2 and Sunday 3 of 7. */
+/** Day 0, 1970-01-01, was a Thursday, so Saturday is 2 and Sunday is 3 modulo 7. */
 const isWeekend = (session: Session): boolean => [2, 3].includes(dayOf(session) % 7);

@@ -1,6 +1,6 @@
 /**
- * The one sentence that says what the demonstration's numbers are: its attribution, and what the
- * README and the documentation page say of it.
+ * The sentence that says what the demonstration's numbers are. It is their attribution; the README and
+ * the documentation page say the same.
  */
 export const DEMO_NOTICE =
   "Demonstration data, not market data: the contracts are real products with tickers of our own " +

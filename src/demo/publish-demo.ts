@@ -15,7 +15,7 @@ import { demoCsv, demoHistory } from "./feed.ts";
 import { DEMO_NOTICE } from "./notice.ts";
 import { DEMO_FIRST_SESSION } from "./series.ts";
 
-/** So many sessions get a snapshot of their own; what lies before them comes as history. */
+/** How many sessions get a snapshot each. The sessions before them are history. */
 const CONSECUTIVE_SESSIONS = 4;
 
 const GATES = {
@@ -25,8 +25,8 @@ const GATES = {
 } as const;
 
 /**
- * Goes on from what the store holds, up to the session the clock is in. Throws ConflictError where
- * the store holds something else than the demonstration, and what `publish` throws.
+ * Publishes the sessions after the store's head up to the current one. Throws ConflictError if the
+ * store holds other data than the demonstration, and the errors of `publish`.
  */
 export async function publishDemo(
   store: ObjectStore,

@@ -1,16 +1,16 @@
 /**
- * Random numbers that are the same on every platform. Only 32-bit integer operations and IEEE 754
- * addition, subtraction, multiplication and division are used, whose results ECMA-262 fixes to the
- * last bit; Math.exp, Math.log and the like are left to the engine and therefore not used.
+ * Random numbers that are the same on every platform. They need only 32-bit integer operations and the
+ * four basic operations of IEEE 754, whose results ECMA-262 defines to the last bit. It leaves
+ * Math.exp, Math.log and others to the engine, so they are not used.
  */
 const DEMO_SEED = 0x43_48_49_50;
-/** Brings the sum of four uniforms less 2, whose variance is 1/3, to variance 1: √3. */
+/** √3 scales the sum of four uniforms less 2, whose variance is 1/3, to variance 1. */
 const UNIT_VARIANCE = 1.7320508;
 
-/** The largest magnitude `createNoise` draws. */
+/** The largest magnitude that `createNoise` draws. */
 export const NOISE_LIMIT = 2 * UNIT_VARIANCE;
 
-/** A seed of 32 bits from a name: FNV-1a over its UTF-16 code units, begun at the fixed seed. */
+/** A seed of 32 bits from a name: FNV-1a over its UTF-16 code units, starting from DEMO_SEED. */
 export function seedOf(name: string): number {
   let hash = DEMO_SEED ^ 0x811c9dc5;
   for (let at = 0; at < name.length; at += 1) {
@@ -19,7 +19,7 @@ export function seedOf(name: string): number {
   return hash >>> 0;
 }
 
-/** A number in [0, 1) for a seed and a place, whatever was drawn before. */
+/** A number in [0, 1) for a seed and a place, independent of earlier draws. */
 export const uniformAt = (seed: number, place: number): number =>
   mix((seed + Math.imul(place, WEYL_STEP)) | 0);
 

@@ -3,9 +3,9 @@
  *
  *     anchor × segment's factor × contract's own factor, each relative to the anchor's day,
  *
- * rounded to the contract's tick. Factors are random walks pulled back to 1, each drawn from a seed
- * of its own name from the market's first session on. So the level of a session depends on nothing
- * but contract and session, and a market priced further goes on from what was priced before.
+ * rounded to the contract's tick. Factors are random walks that are pulled back to 1. Each starts at
+ * the market's first session with a seed from its own name. So a level depends only on contract and
+ * session, and later runs continue the same series.
  */
 import type { Micros } from "../market/decimal.ts";
 import { SESSIONS_PER_DAY, closeSessionOf, parseDate } from "../market/session.ts";
@@ -18,12 +18,12 @@ const firstDay: Day = parseDate("2021-11-01") as Day;
 /** The market's first session, five years before the day that listings and breaks refer to. */
 export const DEMO_FIRST_SESSION: Session = firstDay * SESSIONS_PER_DAY;
 
-/** A contract whose specification changes: levels before and after are not comparable. */
+/** A contract whose specification changes, so levels before and after are not comparable. */
 export const DEMO_BREAK = {
   id: "ddr5-rdimm-32gb-spot",
   session: (parseDate("2026-06-01") as Day) * SESSIONS_PER_DAY,
   reason: "Specification changed: modules of 5600 MT/s from this session on, 4800 MT/s before",
-  /** How much dearer the new specification is. */
+  /** The price of the new specification relative to the old one. */
   ratio: 1.125,
 } as const;
 
@@ -45,16 +45,16 @@ const VOLATILITY: Readonly<Record<string, Volatility>> = {
 /** NOR, eMMC and the parts of the semiconductor board. */
 const QUIET: Volatility = { segment: 0.003, own: 0.004 };
 
-/** The share of its distance from 1 that a factor loses each session: half in eleven months. */
+/** The share of its distance from 1 that a factor loses per session: half in eleven months. */
 const PULL = 0.001;
 
-/** Prices one contract, for sessions in ascending order from the market's first one on. */
+/** Prices one contract for sessions in ascending order, from the market's first. */
 export class DemoSeries {
-  /** The contract that is priced. */
+  /** The contract. */
   readonly contract: DemoContract;
   readonly #segment: Factor;
   readonly #own: Factor;
-  /** The anchor, less what the factors amount to on its day. */
+  /** The anchor divided by the factors of its day. */
   readonly #unit: Micros;
 
   constructor(contract: DemoContract) {
@@ -65,7 +65,7 @@ export class DemoSeries {
         new Factor(`contract ${contract.id}`, own),
       ];
     };
-    // An anchor from before the market's first session counts for that one.
+    // An anchor from before the market's first session counts for that session.
     const anchored = Math.max(closeSessionOf(contract.anchorDay), DEMO_FIRST_SESSION);
     const [segmentThen, ownThen] = factors();
     const respecified = specificationRatio(contract.id, anchored);
@@ -74,14 +74,14 @@ export class DemoSeries {
     this.contract = contract;
   }
 
-  /** The level for a session, on the tick. The session must not be before the last one asked. */
+  /** The level of a session, on the tick. Sessions must not descend from call to call. */
   at(session: Session): Micros {
     const factor = this.#segment.at(session) * this.#own.at(session);
     return onTick(this.#unit * factor * specificationRatio(this.contract.id, session));
   }
 }
 
-/** A random walk around 1 that stays above 0, as one noise draw moves it by a few percent. */
+/** A random walk around 1. It stays above 0, because one draw moves it by a few percent only. */
 class Factor {
   readonly #volatility: number;
   readonly #noise: () => number;

@@ -1,7 +1,7 @@
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { DEMO_NOTICE } from "./notice.ts";
 
-/** What `demo` prints once it serves: where to look, and lines to paste. */
+/** What `demo` prints when it serves: addresses, and commands to paste. */
 export const welcome = (url: string, keys: Record<KeyTierName, string>, store: string): string => `
 ${DEMO_NOTICE}
 
@@ -13,10 +13,10 @@ Without a key: ten contracts, one session behind
 
 ${KEY_TIER_NAMES.map((tier) => LINES[tier](url, keys[tier])).join("\n\n")}
 
-The keys are shown once; every start makes new ones. Stop with Ctrl+C.
+The keys are shown only now; every start creates new ones. Stop with Ctrl+C.
 listening on ${url}`;
 
-/** What a tier is, and what to ask with its key. */
+/** What a tier gets, and commands that use its key. */
 const LINES: { readonly [T in KeyTierName]: (url: string, key: string) => string } = {
   starter: (
     url,

@@ -1,10 +1,10 @@
 /**
- * The one table of tiers: what a caller gets, how late, how deep, how often and under which
- * licence. Nothing else in the code asks which tier it is dealing with; it asks this table.
+ * The one table of tiers: data, delay, history, calls and licence of each. Other code does not ask for
+ * a tier's name; it asks this table what the tier may do.
  */
 import { dayOf, yearsBefore, type Day, type Session } from "./session.ts";
 
-/** Every tier, the one that is offered least first. `free` is that of callers without a key. */
+/** The tiers, from the one with the least data up. `free` is for callers without a key. */
 export const TIER_NAMES = ["free", "starter", "pro"] as const;
 /** One of TIER_NAMES. */
 export type TierName = (typeof TIER_NAMES)[number];
@@ -14,32 +14,32 @@ export type KeyTierName = Exclude<TierName, "free">;
 /** The tiers that a key can belong to, in the order of TIER_NAMES. */
 export const KEY_TIER_NAMES = TIER_NAMES.filter((name) => name !== "free");
 
-/** One thing for each tier, by the tier's name. */
+/** One value for each tier, by the tier's name. */
 export type PerTier<T> = { readonly [N in TierName]: T };
-/** Makes one for each tier, in the order of TIER_NAMES. */
+/** Makes such values, in the order of TIER_NAMES. */
 export const perTier = <T>(of: (name: TierName) => T): PerTier<T> =>
   Object.fromEntries(TIER_NAMES.map((name) => [name, of(name)])) as PerTier<T>;
 
-/** What callers of one tier get. */
+/** What the callers of a tier get. */
 export interface Tier {
   readonly name: TierName;
-  /** Sessions of 12 hours the data is behind the head. */
+  /** How many sessions of 12 hours the data is behind the head. */
   readonly delaySessions: number;
   /** Whether the board holds the whole catalog or only its free slice. */
   readonly coverage: "all" | "free-slice";
-  /** History reaches back over dates after (day − depth); null: no history. */
+  /** History has the dates after (day − depth); null: no history. */
   readonly history: { readonly days: number } | { readonly years: number } | null;
-  /** Whether the composite index is offered. */
+  /** Whether the tier has the composite index. */
   readonly index: boolean;
-  /** Whether custom baskets are priced. */
+  /** Whether the tier has custom baskets. */
   readonly baskets: boolean;
-  /** The formats that the board is exported in. */
+  /** The formats of its exports. */
   readonly exports: readonly ("csv" | "xlsx")[];
   /** Calls per calendar month UTC; null: unlimited (still counted). */
   readonly callsPerMonth: number | null;
-  /** Keys an account may hold. */
+  /** How many keys an account may have. */
   readonly keysPerAccount: number;
-  /** What the data may be used for: `license` of every payload. */
+  /** The permitted use of the data: `license` in every payload. */
   readonly license: string;
 }
 
@@ -86,12 +86,12 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   },
 };
 
-/** The session a tier sees when `head` is the newest one published. */
+/** The session that a tier sees when `head` is the newest published one. */
 export const tierSession = (tier: Tier, head: Session): Session => head - tier.delaySessions;
 
 /**
- * The last day that is too old for the tier's history when its payload belongs to `session`:
- * entries dated after it are shown. Null where the tier has no history.
+ * The last day that is too old for the tier's history in a payload of `session`: the history has the
+ * later days. Null if the tier has no history.
  */
 export function historyFloor(tier: Tier, session: Session): Day | null {
   if (tier.history === null) return null;

@@ -1,12 +1,12 @@
-/** Where a stream's bytes come from. */
+/** The source of a stream's bytes. */
 interface ByteSource {
-  /** The next piece, or null at the end. What it throws is the stream's error. */
+  /** The next piece; null at the end. If it throws, the stream fails with that error. */
   read(): Promise<Uint8Array | null>;
-  /** Lets go of the source: called once, at the end, on an error, or when the reader gives up. */
+  /** Releases the source. Called once: at the end, after an error, or when the reader cancels. */
   close(): Promise<void>;
 }
 
-/** A stream that asks its source for one piece at a time, no earlier than the reader does. */
+/** A stream that reads a piece from its source only when its reader asks for one. */
 export function byteStream(source: ByteSource): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

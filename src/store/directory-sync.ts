@@ -2,14 +2,14 @@ import { open } from "node:fs/promises";
 import { errorCode } from "../errors.ts";
 
 /**
- * Makes the names in folders durable. Callers that ask for one folder while it is being synced
- * share the next round: each returns only after a sync that began after it asked.
+ * Makes the names in folders durable. Callers that ask for a folder while a sync of it runs share the
+ * next sync: a call returns only after a sync that began after it.
  */
 export class DirectorySync {
   readonly #running = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
 
-  /** On return every name that was in these folders at the call is durable. */
+  /** On return, every name that these folders had at the call is durable. */
   async sync(...folders: readonly string[]): Promise<void> {
     await Promise.all(folders.map((folder) => this.#join(folder)));
   }
@@ -37,7 +37,7 @@ export class DirectorySync {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // A folder that was removed meanwhile holds no name to keep.
+  // A folder that has been removed has no names to make durable.
   const handle = await open(folder, "r").catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
@@ -46,7 +46,7 @@ async function syncFolder(folder: string): Promise<void> {
   try {
     await handle.sync();
   } catch (error) {
-    // Some file systems know no sync of folders and need none.
+    // Some file systems cannot sync folders, and do not need it.
     if (!["EINVAL", "ENOTSUP"].includes(errorCode(error))) throw error;
   } finally {
     await handle.close();

@@ -2,8 +2,8 @@ import { getSystemErrorMessage } from "node:util";
 import { errorCode, UnreachableError } from "../errors.ts";
 
 /**
- * An operating system's error as an UnreachableError of one line that names the store, the key and
- * the cause. Anything else is returned as it is.
+ * Turns an error of the operating system into an UnreachableError with one line: store, key and cause.
+ * Returns any other error unchanged.
  */
 export function folderError(
   location: string,
@@ -18,14 +18,14 @@ export function folderError(
   const subject = `--store ${JSON.stringify(location)}: cannot ${verb} ${object}`;
   if (error.syscall === "link" && code === "EXDEV") {
     return new UnreachableError(
-      `${subject}: its folder is on another file system than the store (EXDEV); expected one for all`,
+      `${subject}: its folder is on another file system than the store (EXDEV); expected a single file system`,
       [],
       { cause: error },
     );
   }
   if (error.syscall === "link" && NO_LINKS.includes(code)) {
     return new UnreachableError(
-      `${subject}: hard links do not work here (${code}); expected a file system that has them`,
+      `${subject}: hard links do not work here (${code}); expected a file system with hard links`,
       [],
       { cause: error },
     );

@@ -1,12 +1,12 @@
 /**
- * A store in a folder of a local (or properly shared) file system:
+ * A store in a folder of a local file system, or of a shared one that works like a local one:
  *
  *   snapshots/publications/0000000042.json   an object; its key is the path below the folder
- *   snapshots/.tmp-3f0c…                     one being written; no reader looks at hidden names
+ *   snapshots/.tmp-3f0c…                     an object that is being written; readers skip hidden names
  *
- * An object is written under a hidden name, made durable, and given its name by link(2), which
- * fails where the name is taken: so a name appears at once, with all its bytes, exactly one racer
- * gives it, and a crash leaves at worst a hidden file. `prove` sweeps those older than an hour.
+ * `create` writes an object under a hidden name, makes it durable, and names it with link(2), which
+ * fails if the name exists. So a name appears with all its bytes, exactly one of several racers
+ * creates it, and a crash leaves at most a hidden file. `prove` removes such files after an hour.
  */
 import { randomUUID } from "node:crypto";
 import type { Dirent } from "node:fs";
@@ -25,19 +25,19 @@ import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 const TEMPORARY = ".tmp-";
 const STALE_MS = HOUR_MS;
 const PIECE_BYTES = 65_536;
-/** Bounds open files; the thread pool sets the pace. */
+/** Limits the open files. The thread pool limits the speed. */
 const MAX_AT_ONCE = 32;
-/** A folder can be removed by a prune between making it and using it, but not again and again. */
+/** A prune can remove a folder before it is used, but not again and again. */
 const MAX_ATTEMPTS = 10;
 
-/** The driver for folders. */
+/** The driver for a folder. */
 export class FolderStore implements ObjectStore {
   readonly location: string;
   readonly #root: string;
   readonly #limiter = new Limiter(MAX_AT_ONCE);
   readonly #sync = new DirectorySync();
 
-  /** `location` is the folder's path; a missing folder is an empty store, made by the first write. */
+  /** `location` is the folder's path. A missing folder is an empty store; the first write creates it. */
   constructor(location: string) {
     this.location = location;
     this.#root = resolve(location);
@@ -76,7 +76,7 @@ export class FolderStore implements ObjectStore {
         try {
           return await this.#name(temporary, key);
         } finally {
-          // The outcome stands, whatever becomes of the hidden name: prove sweeps it one day.
+          // If this fails, the outcome still stands, and `prove` removes the hidden file later.
           await unlink(temporary).catch(() => {});
         }
       } catch (error) {
@@ -89,7 +89,7 @@ export class FolderStore implements ObjectStore {
     return this.#walk("", prefix);
   }
 
-  /** Also removes the folders that this leaves empty. */
+  /** Also removes the folders that become empty. */
   async delete(key: string): Promise<void> {
     if (!isKey(key)) return;
     try {
@@ -103,7 +103,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** Makes the folder, if it is missing, and leaves it. */
+  /** Creates the folder if it is missing. The folder stays. */
   async prove(): Promise<void> {
     const probe = join(this.#root, `.probe-${randomUUID()}`);
     try {
@@ -120,7 +120,7 @@ export class FolderStore implements ObjectStore {
         if (!entry.isDirectory() || !isSegment(entry.name)) continue;
         const folder = join(this.#root, entry.name);
         await access(folder, constants.W_OK | constants.X_OK).catch((error: unknown) => {
-          // Somebody has removed the last object in it meanwhile.
+          // Another process has removed the last object in it.
           if (errorCode(error) !== "ENOENT") throw error;
         });
       }
@@ -129,7 +129,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** The folder, or the nearest one above it that exists, must take new entries. */
+  /** Checks that the folder, or the nearest existing one above it, accepts new entries. */
   async mayWrite(): Promise<void> {
     for (let folder = this.#root; ; folder = dirname(folder)) {
       try {
@@ -147,13 +147,13 @@ export class FolderStore implements ObjectStore {
     return join(this.#root, key);
   }
 
-  /** Null where the error says that there is no such object, a thrown one otherwise. */
+  /** Null if the error says that there is no such object; throws the error otherwise. */
   #absent(verb: "read", key: string, error: unknown): null {
     if (["ENOENT", "EISDIR"].includes(errorCode(error))) return null;
     throw folderError(this.location, verb, key, error);
   }
 
-  /** Writes a hidden file, durable but for its name, and returns its path. Leaves none on failure. */
+  /** Writes a hidden file whose content is durable, and returns its path. Leaves no file on failure. */
   async #writeTemporary(bytes: Uint8Array): Promise<string> {
     const path = join(this.#root, `${TEMPORARY}${randomUUID()}`);
     const file = await this.#inFolder(this.#root, () => open(path, "wx"));
@@ -169,7 +169,7 @@ export class FolderStore implements ObjectStore {
     return path;
   }
 
-  /** Gives the file its final name; on return the name is durable, whoever gave it. */
+  /** Gives the file its final name. On return the name is durable, even if another process gave it. */
   async #name(temporary: string, key: string): Promise<"created" | "taken"> {
     const path = this.#path(key);
     const outcome = await this.#inFolder(dirname(path), async () => {
@@ -185,7 +185,7 @@ export class FolderStore implements ObjectStore {
     return outcome;
   }
 
-  /** Runs an action that needs the folder, and makes the folder (durably) where it is missing. */
+  /** Runs an action that needs the folder. If the folder is missing, creates it durably. */
   async #inFolder<T>(folder: string, action: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -208,18 +208,18 @@ export class FolderStore implements ObjectStore {
       throw error;
     }
     throw new UnreachableError(
-      `--store ${JSON.stringify(this.location)}: link(2) replaces a file that exists here, so publishing is unsafe; expected a local file system`,
+      `--store ${JSON.stringify(this.location)}: link(2) replaces an existing file here, so publishing is unsafe; expected a local file system`,
     );
   }
 
-  /** Removes what crashed runs left. Ages are by the file system's own clock: that of `fresh`. */
+  /** Removes the leftovers of crashed runs. `fresh`, a new file, tells the file system's own time. */
   async #sweep(fresh: string): Promise<void> {
     const { mtimeMs: now } = await stat(fresh);
     for (const name of await readdir(this.#root)) {
       if (!name.startsWith(TEMPORARY) && !name.startsWith(".probe-")) continue;
       const path = join(this.#root, name);
       const status = await lstat(path).catch(() => null);
-      // Another run may sweep as well, or the file may be another user's: it does no harm there.
+      // Another run may have removed it, or another user may own it. It does no harm.
       if (status !== null && status.mtimeMs < now - STALE_MS) await unlink(path).catch(() => {});
     }
   }
@@ -261,8 +261,8 @@ function foldersOf(key: string): string[] {
 }
 
 /**
- * Makes a folder and those above it that are missing; those made, from the top. Node's own
- * recursive mkdir never ends where a parent exists and the system still says ENOENT (as /proc does).
+ * Creates a folder and the missing ones above it; returns those it created, from the top. Node's
+ * recursive mkdir never ends if a parent exists and the system still says ENOENT, as in /proc.
  */
 async function makeFolders(folder: string): Promise<string[]> {
   const made: string[] = [];

@@ -1,19 +1,18 @@
 /**
- * Which keys a store can hold: relative, `/`-separated, ASCII, no hidden segment. The rule keeps
- * every key inside the store's folder and valid on every driver; hidden names are left for the
- * drivers' own use.
+ * The form of a key: relative, separated by `/`, ASCII, without hidden segments. So every key stays
+ * inside the store's folder and is valid on every driver. Drivers use hidden names for themselves.
  */
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}$/;
 const MAX_KEY_LENGTH = 900;
 
-/** Whether a name can be one segment of a key. */
+/** Whether a name can be a segment of a key. */
 export const isSegment = (name: string): boolean => SEGMENT.test(name);
 
-/** Whether an object can have this key. Where it cannot, reading finds nothing. */
+/** Whether an object can have this key. Reading any other key finds nothing. */
 export const isKey = (key: string): boolean =>
   key.length <= MAX_KEY_LENGTH && key.split("/").every(isSegment);
 
-/** Throws TypeError, a defect of the caller, where no object can have this key. */
+/** Throws TypeError (a defect of the caller) if no object can have this key. */
 export function requireKey(key: string): void {
   if (isKey(key)) return;
   throw new TypeError(

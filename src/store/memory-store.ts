@@ -4,8 +4,8 @@ import { requireKey } from "./keys.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 /**
- * A store in this process's memory, for tests. Keeps every promise of ObjectStore but that of
- * outliving the process. The clock gives `modifiedAtMs`.
+ * A store in the memory of this process, for tests. It keeps every promise of ObjectStore, but its
+ * objects end with the process. The clock gives `modifiedAtMs`.
  */
 export class MemoryStore implements ObjectStore {
   readonly location = "memory:";
@@ -52,7 +52,7 @@ export class MemoryStore implements ObjectStore {
     this.#objects.delete(key);
   }
 
-  /** Nothing to prove: a map has one writer at a time. */
+  /** Has nothing to prove: a map has one writer at a time. */
   async prove(): Promise<void> {}
 
   async mayWrite(): Promise<void> {}

@@ -1,9 +1,8 @@
 /**
- * Where snapshots live: a flat map from key to immutable bytes. A folder, S3 and (for tests) memory
- * keep the same promises, checked by one contract suite.
+ * The store of snapshots: a flat map from keys to immutable bytes. A folder, S3 and (for tests)
+ * memory keep the same promises, which one contract suite checks.
  *
- * Nothing is ever overwritten. Keys are relative, `/`-separated, made of `[A-Za-z0-9._-]` segments
- * none of which is `.` or `..` (see paths.ts, which makes them all).
+ * Nothing is ever overwritten. keys.ts says what a key looks like, paths.ts makes all keys.
  */
 
 /** An object without its bytes. */
@@ -14,52 +13,52 @@ export interface StoredObject {
   readonly modifiedAtMs: number;
 }
 
-/** An object that is being read. Its stream holds a file or a connection: consume it, or cancel it. */
+/** An object to read. Its stream holds a file or a connection: read it to the end, or cancel it. */
 export interface OpenObject {
   readonly sizeBytes: number;
-  /** Fails with UnreachableError where reading does. */
+  /** Fails with UnreachableError if the object cannot be read. */
   readonly stream: ReadableStream<Uint8Array>;
 }
 
 /**
- * What every driver promises. Every method throws UnreachableError where the store cannot be
- * reached, read or written, and `create` TypeError for a key that keys.ts does not allow.
+ * The promises of every driver. A method throws UnreachableError if the store cannot be reached, read
+ * or written. `create` throws TypeError for a key that keys.ts does not allow.
  */
 export interface ObjectStore {
   /** For messages: `./snapshots`, `s3://bucket/prefix`. */
   readonly location: string;
 
-  /** The bytes, or null where there is no such key. Never part of an object. */
+  /** The bytes; null if there is no such key. Never a part of an object. */
   get(key: string): Promise<Buffer | null>;
 
-  /** The same as a stream, for objects that shall not be held whole. */
+  /** The same as a stream, for objects that are too large for the memory. */
   open(key: string): Promise<OpenObject | null>;
 
   /**
-   * Creates the key if it is absent: of any number of racers exactly one gets "created". On return
-   * the bytes are durable and visible to every reader, whole. "taken": something is there already,
-   * and it is unchanged. (After a retried request "taken" may be the caller's own earlier attempt.)
+   * Creates the key if it is absent. Of callers that race, exactly one gets "created". On return the
+   * object is durable, and every reader sees all its bytes. "taken": the key exists, and its object is
+   * unchanged. (After a retried request, "taken" can mean the caller's own earlier attempt.)
    */
   create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken">;
 
   /** Every object whose key starts with `prefix`, in ascending order of the key. */
   list(prefix: string): AsyncIterable<StoredObject>;
 
-  /** Removes the key; no error where it is absent. */
+  /** Removes the key. It is no error if the key is absent. */
   delete(key: string): Promise<void>;
 
   /**
-   * Proves that `create` keeps its promise here and that writing is allowed; call it once before a
-   * publish. Leaves nothing behind.
+   * Proves that `create` keeps its promise here, and that the caller may write. Call it once before a
+   * publish. It leaves nothing behind.
    */
   prove(): Promise<void>;
 
   /**
-   * As much of `prove` as can be known without leaving a trace even for a moment, where that is
-   * possible: for a run that shall not write but fail as the real one would.
+   * Checks as much of `prove` as possible without writing anything. A dry run calls it, to fail as the
+   * real run would.
    */
   mayWrite(): Promise<void>;
 
-  /** Lets go of connections; nothing may be asked afterwards. */
+  /** Closes the connections. Call nothing after it. */
   close(): Promise<void>;
 }

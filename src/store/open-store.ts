@@ -1,9 +1,9 @@
 import { InputError } from "../errors.ts";
 import type { ObjectStore } from "./object-store.ts";
 
-/** How to reach an S3 server; what is not given is found the AWS way (environment, profiles). */
+/** How to reach an S3 server. The AWS SDK finds missing values in the environment or in profiles. */
 export interface S3Settings {
-  /** A URL; without it Amazon's. */
+  /** A URL. Default: Amazon's. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
   /** Whether the bucket's name goes into the path (`https://host/bucket/key`). */
@@ -11,8 +11,8 @@ export interface S3Settings {
 }
 
 /**
- * Opens the store that `location` names: `s3://bucket/prefix`, or the path of a folder (created by
- * the first write). Drivers are loaded when they are needed. Throws InputError where it is neither.
+ * Opens the store at `location`: `s3://bucket/prefix`, or the path of a folder (the first write
+ * creates it). Throws InputError for any other location. Loads only the driver that it needs.
  */
 export async function openStore(location: string, s3: S3Settings = {}): Promise<ObjectStore> {
   if (location.startsWith("s3://")) {

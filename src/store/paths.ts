@@ -1,5 +1,5 @@
 /**
- * Every key of a store, formatted and parsed here and nowhere else:
+ * Every key of a store. Only this module formats and parses keys:
  *
  *   publications/0000000042.json
  *   sessions/2026-11-21T00Z/r1/manifest.json
@@ -22,10 +22,10 @@ export const PRUNING = "pruning/";
 /** Below it: marks of rollbacks under way. */
 export const ROLLBACKS = "rollbacks/";
 
-/** A snapshot's name: one session, one revision. */
+/** The name of a snapshot: a session and a revision. */
 export interface SnapshotName {
   readonly session: Session;
-  /** 1 or more. Of two revisions of a session the higher was made later. */
+  /** 1 or more. Of two revisions of a session, the higher one is newer. */
   readonly revision: number;
 }
 
@@ -33,7 +33,7 @@ export interface SnapshotName {
 export const publicationKey = (number: number): string =>
   `${PUBLICATIONS}${String(number).padStart(10, "0")}.json`;
 
-/** The number of the entry that a key names; null where it is none. */
+/** The number of the entry that a key names; null for any other key. */
 export function parsePublicationKey(key: string): number | null {
   const parts = /^publications\/(\d{10})\.json$/.exec(key);
   return parts === null ? null : Number(parts[1]);
@@ -53,17 +53,17 @@ export function parseSnapshotText(
   return { session, revision: parts[2] === undefined ? null : Number(parts[2]) };
 }
 
-/** What all revisions of a session lie below. */
+/** The folder of all revisions of a session. */
 export const sessionFolder = (session: Session): string => `${SESSIONS}${sessionKey(session)}/`;
 
-/** What the files of a snapshot lie below. */
+/** The folder of a snapshot. */
 export const snapshotFolder = (name: SnapshotName): string => `${SESSIONS}${snapshotText(name)}/`;
 
 /** The file at `path` (see FILES) of a snapshot. */
 export const snapshotFileKey = (name: SnapshotName, path: string): string =>
   `${snapshotFolder(name)}${path}`;
 
-/** The snapshot and the path inside it that a key names; null where it is no file of a snapshot. */
+/** The snapshot and the path inside it that a key names; null for any other key. */
 export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: string } | null {
   const parts = /^sessions\/([^/]+)\/r([1-9]\d{0,8})\/(.+)$/.exec(key);
   const session = parts === null ? null : parseSession(parts[1] as string);
@@ -71,11 +71,11 @@ export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: s
   return { name: { session, revision: Number(parts[2]) }, path: parts[3] as string };
 }
 
-/** A ledger part: the month (`2026-11`) it covers and the SHA-256 (hex) of its bytes. */
+/** The key of a ledger part: its month (`2026-11`) and the SHA-256 (hex) of its bytes. */
 export const ledgerPartKey = (month: string, sha256: string): string =>
   `${LEDGER}${month}-${sha256}.ndjson`;
 
-/** What a key of ledgerPartKey says; null for any other. */
+/** The month and the digest of a ledger part's key; null for any other key. */
 export function parseLedgerPartKey(key: string): { month: string; sha256: string } | null {
   const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})\.ndjson$/.exec(key);
   return parts === null ? null : { month: parts[1] as string, sha256: parts[2] as string };

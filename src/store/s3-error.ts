@@ -1,24 +1,25 @@
 import { ChipboardError, errorCode, UnreachableError } from "../errors.ts";
 
-/** What was being done, as the message says it. */
+/** The operation that failed, as in the message. */
 export type S3Verb = "read" | "write" | "list" | "remove";
 
-/** What is needed to name the setting to look at. */
+/** The place that the message names. */
 interface S3Place {
   readonly location: string;
-  /** As given by --s3-endpoint; undefined: Amazon's. */
+  /** The value of --s3-endpoint; undefined: Amazon's. */
   readonly endpoint: string | undefined;
 }
 
-/** The answers of S3 that a person can act on (Amazon S3 API reference, "Error responses"). */
+/** Error codes of S3 that a person can act on (Amazon S3 API reference, "Error responses"). */
 const ANSWERS: Readonly<Record<string, string>> = {
   NoSuchBucket: "there is no such bucket; check --store",
-  InvalidBucketName: "this is no name of a bucket; check --store",
+  InvalidBucketName: "this is not a valid bucket name; check --store",
   InvalidAccessKeyId: "the server does not know the access key; check AWS_ACCESS_KEY_ID",
-  SignatureDoesNotMatch: "the secret key does not fit; check AWS_SECRET_ACCESS_KEY",
+  SignatureDoesNotMatch: "the secret key is wrong; check AWS_SECRET_ACCESS_KEY",
   InvalidToken: "the session token is not valid; check AWS_SESSION_TOKEN",
   ExpiredToken: "the session token has expired; renew AWS_SESSION_TOKEN",
-  RequestTimeTooSkewed: "this machine's clock and the server's differ too much; set the clock",
+  RequestTimeTooSkewed:
+    "the clocks of this machine and of the server differ too much; set the clock",
   AccessDenied:
     "access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket",
   PermanentRedirect: "the bucket is in another region; check --s3-region",
@@ -28,15 +29,15 @@ const ANSWERS: Readonly<Record<string, string>> = {
 
 const BROKEN = ["ECONNRESET", "EPIPE", "ETIMEDOUT", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Whether an answer broke off, so that asking again may help. */
+/** Whether the connection broke, so that a repeat may help. */
 export function isBrokenConnection(error: unknown): boolean {
   const { code, message } = parts(error);
   return BROKEN.includes(code) || message === "aborted";
 }
 
 /**
- * What the SDK threw as an UnreachableError of one line that names the store, the key, the cause
- * and the setting to look at. Our own errors are returned as they are.
+ * Turns an error of the SDK into an UnreachableError with one line: store, key, cause and the setting
+ * to check. Returns a ChipboardError unchanged.
  */
 export function s3Error(place: S3Place, verb: S3Verb, key: string, error: unknown): unknown {
   if (error instanceof ChipboardError) return error;

@@ -1,8 +1,8 @@
 /**
- * A store in an S3 bucket: the same keys as in a folder, below the location's prefix. Created if
- * absent by a conditional put, `If-None-Match: *` (RFC 9110, 13.1.2): the server answers 412 where
- * the key is there, and 409 where another put of it is under way. Not every server keeps to that;
- * `prove` finds out.
+ * A store in an S3 bucket, with the same keys as in a folder, below the location's prefix. A
+ * conditional put creates a key if it is absent: `If-None-Match: *` (RFC 9110, 13.1.2). The server
+ * answers 412 if the key exists, and 409 while another put of it is running. Some servers ignore the
+ * condition; `prove` finds out.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,24 +22,24 @@ import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
 
-/** Requests under way at once; more bring nothing on one connection to one server. */
+/** Requests at the same time. More gain nothing with a single server. */
 const MAX_AT_ONCE = 16;
-/** The SDK's own attempts on 5xx, throttling and broken connections, with jitter in between. */
+/** Attempts of the SDK itself after 5xx, throttling and broken connections, with jitter in between. */
 const MAX_ATTEMPTS = 4;
-/** Our attempts where the SDK makes none: a conflict (409), a body that breaks off. */
+/** Our repeats in cases that the SDK does not repeat: a conflict (409), a body that breaks off. */
 const MAX_REPEATS = 6;
 const REPEAT_DELAY_MS = 50;
 const CONNECTION_TIMEOUT_MS = 5_000;
-/** Until the answer begins. */
+/** For the first byte of the answer. */
 const REQUEST_TIMEOUT_MS = 20_000;
-/** Without a byte either way, also because a stream's reader does not read on. */
+/** Without a byte in either direction, even if that is because a stream's reader pauses. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** Objects never change, and are nobody's but the reader's: the data are licensed by the caller. */
+/** Objects never change. Shared caches must not keep them, because the data is licensed. */
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
 /**
- * Opens `s3://bucket` or `s3://bucket/prefix`. Nothing is sent yet; credentials are found the AWS
- * way when they are needed. Throws InputError where the location is none.
+ * Opens `s3://bucket` or `s3://bucket/prefix`, without sending a request. The SDK looks for credentials
+ * when it needs them. Throws InputError for any other location.
  */
 export async function openS3Store(location: string, settings: S3Settings): Promise<ObjectStore> {
   const [, bucket = "", prefix = ""] =
@@ -109,7 +109,7 @@ class S3Store implements ObjectStore {
       for await (const page of paginateListObjectsV2({ client: this.#client }, input)) {
         for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
           const key = Key.slice(this.#prefix.length);
-          // What is no key of ours was put there by others, or is a probe under way.
+          // An object with another key belongs to others, or is a running probe.
           if (!isKey(key)) continue;
           yield { key, sizeBytes: Size, modifiedAtMs: LastModified?.getTime() ?? 0 };
         }
@@ -123,18 +123,18 @@ class S3Store implements ObjectStore {
     if (isKey(key)) await this.#remove(key);
   }
 
-  /** S3 has no way to ask without trying: the probe objects come and go, as in `prove`. */
+  /** S3 cannot check permissions without a write, so this creates and removes a probe, as `prove` does. */
   mayWrite(): Promise<void> {
     return this.prove();
   }
 
-  /** Lets several writers race for one key; sends half a dozen small requests. */
+  /** Lets four writers race for one key, with about six small requests. */
   async prove(): Promise<void> {
     const probe = `.probe-${randomUUID()}`;
     const bytes = Buffer.from("probe\n");
     try {
       const racers = Array.from({ length: 4 }, () => this.#put(probe, bytes, "text/plain"));
-      // All of them have to be over before the probe is removed.
+      // All of them must end before the probe is removed.
       await Promise.allSettled(racers);
       const created = (await Promise.all(racers)).filter((outcome) => outcome === "created");
       if (created.length > 1) throw this.#unfit();
@@ -144,11 +144,11 @@ class S3Store implements ObjectStore {
       const read = body === null ? null : Buffer.from(await body.transformToByteArray());
       if (read === null || !read.equals(bytes)) {
         throw new UnreachableError(
-          `--store ${JSON.stringify(this.location)}: the server does not return the bytes that were put; check --s3-endpoint`,
+          `--store ${JSON.stringify(this.location)}: the server does not return the bytes that were written; check --s3-endpoint`,
         );
       }
     } finally {
-      // A probe left behind is hidden and harmless; what went wrong before it counts.
+      // A probe that stays is hidden and harmless. The earlier error is the one to report.
       await this.#remove(probe).catch(() => {});
     }
   }
@@ -198,7 +198,7 @@ class S3Store implements ObjectStore {
       .catch((error: unknown) => this.#fail("remove", key, error));
   }
 
-  /** Runs the task again, after a random and growing while, where its error says that it may help. */
+  /** Repeats the task after a random and growing delay, while `mayHelp` says so of its error. */
   async #repeated<T>(
     verb: S3Verb,
     key: string,
@@ -235,7 +235,7 @@ async function connect(settings: S3Settings): Promise<S3Client> {
   const agent = { keepAlive: true, maxSockets: Infinity };
   const config: S3ClientConfig = {
     forcePathStyle: settings.pathStyle ?? false,
-    // Streams and trailing checksums are refused by other servers than Amazon's.
+    // Servers other than Amazon's refuse streams with trailing checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     retryMode: "standard",
@@ -253,7 +253,7 @@ async function connect(settings: S3Settings): Promise<S3Client> {
   };
   const client = new S3Client(config);
   if (settings.endpoint === undefined || settings.region !== undefined) return client;
-  // Servers other than Amazon's take any region, but a signature needs one.
+  // Servers other than Amazon's accept any region, but a signature needs one.
   const region = await client.config.region().catch(() => null);
   if (region !== null) return client;
   client.destroy();

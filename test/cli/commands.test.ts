@@ -100,7 +100,7 @@ test("accounts, keys and usage from beginning to end", async () => {
   const made = await run("keys create acme --label ci");
   const [key = "", note] = made.stdout.split("\n");
   expect(key).toMatch(/^cbk_[A-Za-z0-9]{49}$/);
-  expect(note).toBe(`Key ${key.slice(0, 12)} of acme. It is shown only now: keep it.`);
+  expect(note).toBe(`Key ${key.slice(0, 12)} of acme. Store it now: it cannot be shown again.`);
   const second = await json("keys create acme", 0, { CHIPBOARD_LABEL: "from the environment" });
   expect(second.label).toBe("from the environment");
   const third = await json("keys create acme", 3);
@@ -109,7 +109,7 @@ test("accounts, keys and usage from beginning to end", async () => {
   const id = key.slice(0, 12);
   const rotated = await run(`keys rotate ${id} --overlap 24h`);
   expect(rotated.stdout).toMatch(
-    /^cbk_[A-Za-z0-9]{49}\nKey cbk_\S{8} of acme replaces cbk_\S{8}, which goes on until 2026-11-22T00:05:/,
+    /^cbk_[A-Za-z0-9]{49}\nKey cbk_\S{8} of acme replaces cbk_\S{8}, which is valid until 2026-11-22T00:05:/,
   );
   expect(await json(`keys suspend ${second.key_id}`)).toMatchObject({ status: "suspended" });
   expect(await json(`keys resume ${second.key_id}`)).toMatchObject({ status: "active" });

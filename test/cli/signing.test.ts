@@ -65,11 +65,11 @@ describe("keys signing", () => {
     const before = [shop.bytes("k"), shop.bytes("k.pub")];
     const again = await shop.say("keys signing --out @k --json");
     expect([again.code, JSON.parse(again.stdout).error.exit_code]).toEqual([4, 4]);
-    expect(again.stderr).toContain(`${shop.path("k")} is there already`);
+    expect(again.stderr).toContain(`${shop.path("k")} exists, and keys are never overwritten`);
     expect([shop.bytes("k"), shop.bytes("k.pub")]).toEqual(before);
     writeFileSync(shop.path("other.pub"), "mine");
     const half = await shop.say("keys signing --out @other");
-    expect([half.code, half.stderr]).toEqual([4, expect.stringContaining("other.pub is there")]);
+    expect([half.code, half.stderr]).toEqual([4, expect.stringContaining("other.pub exists")]);
     expect([existsSync(shop.path("other")), String(shop.bytes("other.pub"))]).toEqual([
       false,
       "mine",

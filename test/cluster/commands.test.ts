@@ -113,7 +113,7 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
     const unknown = { ...env, AWS_ACCESS_KEY_ID: "UNKNOWN" };
     const wrong = { ...env, AWS_SECRET_ACCESS_KEY: "wrong" };
     await both(store, unknown, 5, /does not know the access key; check AWS_ACCESS_KEY_ID$/m);
-    await both(store, wrong, 5, /the secret key does not fit; check AWS_SECRET_ACCESS_KEY$/m);
+    await both(store, wrong, 5, /the secret key is wrong; check AWS_SECRET_ACCESS_KEY$/m);
     expect(await keysIn(bucket, prefix)).toBe(0);
   });
 

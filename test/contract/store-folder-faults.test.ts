@@ -77,7 +77,7 @@ describe("a folder without permission", () => {
       const error = Object.assign(new Error(code), { code, errno: -1, syscall: "link" });
       expect(folderError("./x", "write", "a", error)).toMatchObject({
         exitCode: EXIT.unreachable,
-        message: `--store "./x": cannot write "a": hard links do not work here (${code}); expected a file system that has them`,
+        message: `--store "./x": cannot write "a": hard links do not work here (${code}); expected a file system with hard links`,
       });
     }
   });

@@ -95,7 +95,7 @@ describe("a server that misbehaves", () => {
       response.end("Welcome to our web site");
     });
     const store = await at("s3://bucket/p", { endpoint: server.url });
-    await expect(store.prove()).rejects.toThrow(/does not return the bytes that were put/);
+    await expect(store.prove()).rejects.toThrow(/does not return the bytes that were written/);
     await server.stop();
   });
 

@@ -39,7 +39,7 @@ describe.skipIf(service === null)("a real server that is not willing", () => {
   test("a wrong secret key", async () => {
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "wrong");
     const store = await at(location, { endpoint });
-    await expectFailures(store, /: the secret key does not fit; check AWS_SECRET_ACCESS_KEY$/);
+    await expectFailures(store, /: the secret key is wrong; check AWS_SECRET_ACCESS_KEY$/);
   });
 
   test("a bucket of which nothing is allowed", async () => {
