@@ -16,6 +16,7 @@ import { addAccount, contractId, Proxy, publishMarket, SESSION } from "./caller-
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 import type { SlowEnd } from "./slow-clients-crowd.ts";
 import { CrowdThread } from "./slow-clients-thread.ts";
+import { unfinishedHeaders } from "./unfinished-headers.ts";
 
 const CHILD = new URL("./slow-clients-child.ts", import.meta.url).pathname;
 /** Each with a level and no history: a board of half a megabyte. */
@@ -25,12 +26,14 @@ const CONTRACTS = 1_200;
  * gigabyte that the readers are sent when they come.
  */
 const SCALES = {
-  full: { clients: 1_000, windows: 5, windowMs: 3_000, settleMs: 2_500 },
-  short: { clients: 200, windows: 3, windowMs: 1_000, settleMs: 1_000 },
+  full: { clients: 1_000, windows: 5, windowMs: 3_000, settleMs: 2_500, headers: 1_800 },
+  short: { clients: 200, windows: 3, windowMs: 1_000, settleMs: 1_000, headers: 300 },
 } as const;
 /** The short run does not wait for minutes. */
 const SHORT_LIMITS = { headersMs: 5_000, stalledMs: 4_000, keepAliveMs: 6_000 } as const;
 const ORDINARY_CONNECTIONS = 16;
+/** Two crowds and the ordinary callers are more connections than a proxy takes by itself. */
+const FULL_ARGS = ["--poll", "1h", "--max-connections", "3000"];
 /** Of the throughput without slow clients. */
 const KEPT_MIN = 0.5;
 /** Beyond the proxy's limits, for its timers and a busy machine. */
@@ -46,7 +49,7 @@ export const slowClientFaults: Faults = async (options) => {
   const log = join(folder, "slow.log");
   const proxy =
     scale === "full"
-      ? await Proxy.serve(["--store", store, "--state", state, "--poll", "1h"], { log })
+      ? await Proxy.serve(["--store", store, "--state", state, ...FULL_ARGS], { log })
       : await Proxy.start([store, state, JSON.stringify(SHORT_LIMITS)], { log, script: CHILD });
   const limits = scale === "full" ? CONNECTION_LIMITS : { ...CONNECTION_LIMITS, ...SHORT_LIMITS };
   try {
@@ -65,7 +68,7 @@ interface Run extends FaultOptions {
 
 async function throwSlowClients(run: Run): Promise<FaultRow[]> {
   const { scale, say, store, key, limits, proxy } = run;
-  const { clients, windows, windowMs, settleMs } = SCALES[scale];
+  const { clients, windows, windowMs, settleMs, headers } = SCALES[scale];
   const session = { session: parseSession(SESSION) as Session, revision: 1 };
   const fileOf = (path: string): Buffer =>
     readFileSync(join(store, snapshotFileKey(session, path)));
@@ -78,6 +81,7 @@ async function throwSlowClients(run: Run): Promise<FaultRow[]> {
   const crowd = { port: proxy.port, key, clients, path: `${API}/prices`, body: board };
   // Its files are compressed first, and the first answers are slow.
   await settled(proxy.pid);
+  const unfinished = await unfinishedHeaders(proxy, headers, limits.headersMs + PATIENCE_MS, say);
   await measure(ordinary, windowMs);
 
   const without: Window[] = [];
@@ -116,6 +120,7 @@ async function throwSlowClients(run: Run): Promise<FaultRow[]> {
     `${JSON.stringify(rates)}, ${wrong} wrong answers`,
   );
   return [
+    unfinished,
     throughput.row,
     endsRow("senders of a byte a second", ends.senders, say),
     endsRow("readers of a byte a second", ends.readers, say),
