@@ -15,7 +15,8 @@ import { SESSION } from "./caller-service.ts";
 const SMALL_DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
   usage: ["account", "tier", "limit", "used", "remaining", "resets_at"],
   health: ["status"],
-  readiness: "status snapshot session_utc publication attribution overdue state store".split(" "),
+  readiness:
+    "status snapshot session_utc publication damaged attribution overdue state store".split(" "),
 };
 const REMEMBERED = 5_000;
 
