@@ -82,7 +82,7 @@ export function createApp(options: AppOptions): H3 {
     return chain(outcome, (found) => finish(exchange, found));
   });
 
-  // Open to everybody: no key is looked at, no query is read, and nothing waits for the state.
+  // Open to everybody: nothing waits for the state.
   route("/healthz", () => healthReply());
   route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
   for (const path of PAGE_PATHS) route(path, ({ request }) => pages.reply(path, request.headers));
@@ -110,21 +110,22 @@ export function createApp(options: AppOptions): H3 {
       const { method } = exchange.request;
       if (method === "OPTIONS") return OPTIONS_REPLY;
       exchange.asksState = asksState;
-      if (method === "GET" || method === "HEAD") return handler(exchange);
-      return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
-    });
-  }
-
-  function keyed(path: string, handler: KeyedHandler): void {
-    const checked: Handler = (exchange) => {
+      if (method !== "GET" && method !== "HEAD") {
+        return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
+      }
       if (holdsKey(exchange.query)) {
         const detail = "The query holds what looks like an API key; send it in a header field.";
         return deny("key_in_query", detail);
       }
-      return chain(callerOf(exchange), (caller) =>
+      return handler(exchange);
+    });
+  }
+
+  function keyed(path: string, handler: KeyedHandler): void {
+    const checked: Handler = (exchange) =>
+      chain(callerOf(exchange), (caller) =>
         isAdmitted(caller) ? handler(exchange, caller) : refused(caller),
       );
-    };
     route(path, checked, true);
   }
 

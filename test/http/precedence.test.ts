@@ -68,6 +68,8 @@ describe("each line stands before those after it", () => {
 
   test("400 key_in_query before invalid_key", async () => {
     await expectCode(proxy, `${API}/prices?api_key=x`, { key: BAD_KEY }, "key_in_query");
+    await expectCode(proxy, "/healthz?key=x", {}, "key_in_query");
+    await expectCode(proxy, "/?token=x", {}, "key_in_query");
   });
 
   test("401 invalid_key before a route's own refusals", async () => {
