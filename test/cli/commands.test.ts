@@ -1,4 +1,4 @@
-/** What every command has in common, and accounts, keys and usage as a user sees them. */
+/** The common parts of all commands, and accounts, keys and usage from beginning to end. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ describe("--help", () => {
     ["keys revoke", STATE],
     ["keys rotate", ["--overlap", ...STATE]],
     ["usage", STATE],
-  ])("%s: examples, every option and its variable", async (command, options) => {
+  ])("%s has examples, every option and its variable", async (command, options) => {
     const { code, stdout, stderr } = await run(`${command} --help`);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(new RegExp(`\\nExamples:\\n  \\$ chipboard ${command}`));
@@ -63,7 +63,7 @@ describe("--help", () => {
   });
 
   test.each(["", "accounts", "keys"])(
-    "%j alone shows the help, and is a usage error",
+    "%j without a command shows the help, and is a usage error",
     async (line) => {
       const { code, stdout, stderr } = await run(line);
       expect([code, stdout]).toEqual([2, ""]);

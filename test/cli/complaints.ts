@@ -1,4 +1,4 @@
-/** What a run with faulty input is told. */
+/** The messages of a run with invalid input. */
 import { expect } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, contentOf, tryPublish, type Run } from "./market.ts";
@@ -6,10 +6,10 @@ import { catalogOf, contentOf, tryPublish, type Run } from "./market.ts";
 /** Two contracts, a and b. */
 export const CATALOG = catalogOf(["a", "b"]);
 
-/** A run on CATALOG that may leave contracts without a level. */
+/** A run with CATALOG, without a coverage gate. */
 export const SPARSE: Run = { catalog: CATALOG, allowSparse: true };
 
-/** The complaints of a run that must fail with 2 and leave nothing. */
+/** The messages of a run that must fail with 2 and write nothing. */
 export async function complaints(run: Run): Promise<readonly string[]> {
   const store = new MemoryStore();
   const { code, said } = await tryPublish(store, run);

@@ -1,4 +1,4 @@
-/** Corrections: what changes a published level, what is only backfill, and what a revision leaves. */
+/** Corrections: what is a correction, what is only backfill, and what a revision keeps. */
 import { describe, expect, test } from "vitest";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
@@ -54,7 +54,7 @@ describe("corrections", () => {
     ]);
   });
 
-  test("what the ledger holds already is no change", async () => {
+  test("levels that equal those of the ledger change nothing", async () => {
     const store = await published();
     const again = lines(QUOTES, "a,10.0,2026-11-19T12:00:00.000Z", "a,11,2026-11-20T12Z");
     await mustPublish(store, { session: NOON, quotes: [quotesOf({ a: 12, b: 5 }), again] });
@@ -76,7 +76,7 @@ describe("corrections", () => {
     ]);
   });
 
-  test("a revision patches: what is not named stays", async () => {
+  test("a revision keeps the levels that it does not name", async () => {
     const store = await published();
     await mustPublish(store, {
       quotes: lines(QUOTES, "a,11.5,2026-11-20T12Z"),
@@ -96,13 +96,13 @@ describe("corrections", () => {
         corrected_in: "2026-11-21T00Z/r2",
       },
     ]);
-    // Starter sees the session before, with the correction and the basis that was not named.
+    // Starter sees the session before, with the correction and the basis of the old level.
     const record = (await headJson(store, "starter/board.json")).memory[0];
     expect(record).toMatchObject({ spot_usd: 11.5, basis: "assessed" });
     expect((await headJson(store, "pro/board.json")).counts.memory).toBe(2);
   });
 
-  test("a withdrawn level is carried over, counts as withdrawn once, and can come back", async () => {
+  test("a withdrawn level is replaced by the one before, counts once, and can come back", async () => {
     const store = await published();
     const run = {
       quotes: lines("id,spot_usd,basis", "a,,withdrawn"),
@@ -128,7 +128,7 @@ describe("corrections", () => {
     ]);
   });
 
-  test("withdrawing what is not there, or with a level or a break, is an error", async () => {
+  test("withdrawing a level that does not exist, or with a level or a break, is an error", async () => {
     const store = await published();
     const none = lines(
       `${QUOTES},basis,break`,

@@ -1,4 +1,4 @@
-/** `demo` as a process: publishes, makes keys, prints lines that work as they stand, goes on. */
+/** `demo` as a process: it publishes, creates keys, prints commands that work, and continues later. */
 import { execFile, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -50,12 +50,12 @@ async function stop({ child }: Demo, signal: NodeJS.Signals): Promise<number | n
 const published = (): string[] => readdirSync(join(folder, "snapshots/sessions")).toSorted();
 const FIRST = ["2026-11-19T12Z", "2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z"];
 
-test("from an empty folder, then on from what is there", async () => {
+test("starts in an empty folder, and continues there later", async () => {
   const first = await demo("2026-11-21T00:05:00Z");
   let keys: string[];
   try {
     expect(published()).toEqual(FIRST);
-    // One that cannot serve leaves the keys of the first as they are.
+    // A second demo that cannot serve does not change the keys of the first.
     const { port } = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(first.printed)?.[0] as string);
     const again = demo("2026-11-21T00:05:00Z", ["--port", port]);
     await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
@@ -71,7 +71,7 @@ test("from an empty folder, then on from what is there", async () => {
 
     const curls = first.printed.split("\n").filter((line) => line.startsWith("  curl "));
     const answers: string[] = [];
-    // One after another, as they would be pasted: the last tells what the others have used.
+    // One after another: the last one shows the calls of the others.
     for (const line of curls) {
       const pasted = line.replace("curl -s", "curl -sSf");
       answers.push((await exec("bash", ["-c", pasted], { cwd: folder })).stdout);
@@ -106,7 +106,7 @@ test("from an empty folder, then on from what is there", async () => {
     expect(usage).toMatchObject({ account: "demo-pro", tier: "pro", used: 3, limit: null });
     for (const payload of [free, contract, index, pro, basket])
       expect(payload.attribution).toBe(DEMO_NOTICE);
-    // The documentation page shows what /readyz says.
+    // The documentation page shows the attribution of /readyz.
     expect(await (await fetch(`${url}/docs/page.js`)).text()).toMatch(
       /fetch\("readyz"\)[^]*body\.attribution/,
     );
@@ -123,7 +123,7 @@ test("from an empty folder, then on from what is there", async () => {
     expect(published()).toEqual([...FIRST, "2026-11-21T12Z", "2026-11-22T00Z"]);
     const { url, metrics_url, keys: fresh } = JSON.parse(second.printed);
     expect(metrics_url).toBeNull();
-    // New keys work, and those of the start before still do.
+    // The new keys work, and so do the keys of the first start.
     for (const key of [fresh.starter, fresh.pro, ...keys]) {
       const answer = await fetch(`${url}/api/public/v1/index`, { headers: { "x-api-key": key } });
       expect(answer.status).toBe(200);
@@ -141,8 +141,8 @@ test("from an empty folder, then on from what is there", async () => {
   expect(readdirSync(join(folder, "snapshots"), { recursive: true }).length).toBe(after);
 }, 180_000);
 
-describe("a store that holds something else", () => {
-  test("is refused: 4, nothing changed, no key made", async () => {
+describe("a store with other data", () => {
+  test("is refused: 4, nothing changes, and no key is created", async () => {
     writeFileSync(join(folder, "c.csv"), catalogOf(["a"]));
     writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1 }));
     const inputs = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "other"];

@@ -1,4 +1,4 @@
-/** Stores that say no, publishers that race, publishers that die: the head is the old or the new one. */
+/** Stores that fail, publishers that race or die: the head is the old one or the new one. */
 import {
   chmodSync,
   mkdirSync,
@@ -47,7 +47,7 @@ const tree = (): Record<string, string> => {
   return Object.fromEntries(files.toSorted().map((path) => [path, readFileSync(path, "latin1")]));
 };
 
-/** Reads the head whole, as its manifest names it, and returns its name. */
+/** Reads every file of the head, and returns its name. */
 async function expectWholeHead(of: ObjectStore): Promise<string> {
   const head = await readHead(of);
   if (head === null) throw new Error("The store is empty");
@@ -60,7 +60,7 @@ async function expectWholeHead(of: ObjectStore): Promise<string> {
 }
 
 describe("a store that cannot be written", () => {
-  test("a path that is a file, or below one: 5", async () => {
+  test("a store path that is a file, or below a file: 5", async () => {
     for (const place of ["q.csv", "q.csv/x"]) {
       const { code, stdout, stderr } = await publish(
         `--catalog c.csv --quotes q.csv --store ${place}`,
@@ -73,7 +73,7 @@ describe("a store that cannot be written", () => {
     expect(readFileSync(join(folder, "q.csv"), "utf8")).toBe(levels(11));
   });
 
-  test("a folder that the system lets nobody make: 5, and an end", async () => {
+  test("a folder that cannot be created: 5, and the run ends", async () => {
     const { code, stderr } = await publish("--catalog c.csv --quotes q.csv --store /proc/nope");
     expect([code, stderr]).toEqual([
       5,
@@ -81,7 +81,7 @@ describe("a store that cannot be written", () => {
     ]);
   });
 
-  test("a folder without permission: 5, and nothing changed", async () => {
+  test("a folder without write permission: 5, and nothing changes", async () => {
     await mustPublish(store, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
     const before = tree();
     chmodSync(folder, 0o755);
@@ -97,7 +97,7 @@ describe("a store that cannot be written", () => {
     chmodSync(join(folder, "x"), 0o755);
   });
 
-  test("a source without permission: 2", async () => {
+  test("a source without read permission: 2", async () => {
     chmodSync(folder, 0o755);
     chmodSync(join(folder, "q.csv"), 0o000);
     const denied = await publish("--catalog c.csv --quotes q.csv --store x", {
@@ -109,7 +109,7 @@ describe("a store that cannot be written", () => {
     ]);
   });
 
-  test("a damaged byte in the folder: 6, named", async () => {
+  test("a damaged byte in the store: 6, and its file is named", async () => {
     await mustPublish(store, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
     const [part = ""] = readdirSync(join(folder, "x/ledger"));
     chmodSync(join(folder, "x/ledger", part), 0o644);
@@ -125,7 +125,7 @@ describe("a store that cannot be written", () => {
 });
 
 test.each(["report.html", "pro/board.json", "ledger/2026-11"])(
-  "a store that loses %s, or keeps other bytes, publishes nothing: 6, and the head stays",
+  "a store that loses or changes %s: 6, nothing is published, and the head stays",
   async (lost) => {
     const memory = new MemoryStore();
     await mustPublish(memory, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
@@ -143,8 +143,8 @@ test.each(["report.html", "pro/board.json", "ledger/2026-11"])(
   },
 );
 
-describe("at once", () => {
-  test("20 publishers of one session: one publication, 19 times nothing to do, the snapshot whole", async () => {
+describe("publishers at the same time", () => {
+  test("20 of one session: one publishes, 19 find nothing to do, and the snapshot is whole", async () => {
     await mustPublish(store, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
     const ended = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -159,7 +159,7 @@ describe("at once", () => {
     expect(await expectWholeHead(store)).toMatch(/^2026-11-21T00Z\/r\d+$/);
   });
 
-  test("with different levels: one wins, the others are told that the session is published", async () => {
+  test("with different levels: one wins, the others exit with 4", async () => {
     const ended = await Promise.all(
       [1, 2, 3, 4, 5, 6].map((usd) =>
         tryPublish(new FolderStore(join(folder, "x")), { catalog: CATALOG, quotes: levels(usd) }),
@@ -174,14 +174,14 @@ describe("at once", () => {
     await expectWholeHead(store);
   });
 
-  test("processes, and one that publishes the session after", async () => {
+  test("as processes, with one that publishes the next session", async () => {
     const line = "--catalog c.csv --quotes q.csv --store x --json --session";
     const env = { CHIPBOARD_NOW: "2026-11-21T12:05:00Z" };
     const sessions = ["2026-11-21T00Z", "2026-11-21T00Z", "2026-11-21T12Z"];
     const ended = await Promise.all(
       sessions.map((session) => publish(`${line} ${session}`, { env })),
     );
-    // The later session always gets in; the earlier one only before it.
+    // The later session is always published; the earlier one only if it is first.
     expect(ended[2]?.code).toBe(0);
     for (const { code, stdout } of ended.slice(0, 2)) {
       expect([0, 4]).toContain(code);
@@ -192,15 +192,15 @@ describe("at once", () => {
   });
 });
 
-describe("killed", () => {
-  test("at any moment: the head is old or new, and the next run gets there", async () => {
+describe("a killed publisher", () => {
+  test("at any moment: the head is old or new, and the next run succeeds", async () => {
     await mustPublish(store, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
     const line = "--quotes q.csv --store x";
     const killed = await Promise.all(
       [150, 350].map((killAfterMs) => publish(line, { killAfterMs })),
     );
     let left = killed.filter(({ code }) => code === null).length;
-    // Later ones are killed once something of the session lies in the store.
+    // Later runs are killed when the store has a file of the session.
     for (const claims of [1, 12]) {
       if ((await killedAfter(claims, line)) === null) left += 1;
       expect(await expectWholeHead(store)).toMatch(/^2026-11-20T12Z\/r1$|^2026-11-21T00Z\/r\d+$/);

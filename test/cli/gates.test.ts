@@ -1,4 +1,4 @@
-/** Gates and carried levels: what is let through, what is refused, and how. */
+/** Gates and carried levels: what passes, what is refused, and the messages. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
@@ -36,7 +36,7 @@ describe("moves", () => {
     expect((await move(from, to)).code).toBe(code);
   });
 
-  test("the refusal names the contract and the way on, and --accept-moves lets it through", async () => {
+  test("the refusal names the contract and --accept-moves, which lets it through", async () => {
     const { code, said } = await move("10", "16");
     expect([code, said]).toEqual([
       3,
@@ -55,7 +55,7 @@ describe("moves", () => {
     ).toBe(0);
   });
 
-  test("between levels in the input, and only within the carry limit", async () => {
+  test("also between levels of the input, and only within the carry limit", async () => {
     const closes = (earlier: string) =>
       lines("id,date,close_usd", `a,${earlier},1`, "a,2026-11-20,2");
     const run = (earlier: string): Run => ({
@@ -67,7 +67,7 @@ describe("moves", () => {
     await mustPublish(new MemoryStore(), run("2026-10-05"));
   });
 
-  test("a correction is judged against both neighbours; a move published before is not judged again", async () => {
+  test("a correction is compared with both neighbours; a published move is not judged again", async () => {
     const store = await published();
     const fix = {
       quotes: lines(QUOTES, "a,20,2026-11-20T12Z"),
@@ -89,7 +89,7 @@ describe("coverage", () => {
   const some = (count: number): string =>
     quotesOf(Object.fromEntries(ids.slice(0, count).map((id) => [id, 5])));
 
-  test("exactly 80 percent passes, less does not", async () => {
+  test("exactly 80 percent passes, less is refused", async () => {
     const run = { catalog: catalogOf(ids) };
     await mustPublish(new MemoryStore(), { ...run, quotes: some(8) });
     const { code, said } = await failure(new MemoryStore(), { ...run, quotes: some(7) });
@@ -120,7 +120,7 @@ describe("a changed unit or capacity", () => {
   ]);
   const run: Run = { session: NOON, catalog: changed, quotes: quotesOf({ a: 12, b: 5 }) };
 
-  test("needs a break in the same run", async () => {
+  test("is refused without a break in the same run", async () => {
     const store = await published();
     const { code, said } = await failure(store, run);
     expect([code, said.slice(1, 3)]).toEqual([
@@ -138,13 +138,13 @@ describe("a changed unit or capacity", () => {
       chg_24h_pct: null,
       break: { session_utc: "2026-11-21T12:00:00.000Z", reason: "Now by the tray" },
     });
-    // From then on it is the catalog's unit, and the last published catalog stands.
+    // The published catalog now has this unit.
     await mustPublish(store, { session: "2026-11-22T00Z", quotes: quotesOf({ a: 121, b: 10 }) });
   });
 });
 
 describe("carried levels", () => {
-  /** a has one level at the start; b keeps the session covered. */
+  /** a has one level at the start; b keeps the coverage up. */
   async function aged(sessions: number, run: Run = {}, row = {}): Promise<MemoryStore> {
     const store = new MemoryStore();
     const first = new Date(
@@ -160,7 +160,7 @@ describe("carried levels", () => {
     return store;
   }
 
-  test("exactly 45 times 24 hours stands, with its as_of; one session more does not", async () => {
+  test("a level is carried for exactly 45 times 24 hours, with its as_of", async () => {
     const stands = await aged(90);
     expect((await headJson(stands, "pro/board.json")).memory[0]).toMatchObject({
       id: "a",
@@ -199,7 +199,7 @@ describe("carried levels", () => {
     expect([await board(2), await board(3)]).toEqual([2, 1]);
   });
 
-  test("zero days: only levels of the session itself", async () => {
+  test("with zero days, only levels of the session itself are on the board", async () => {
     const store = await aged(1, { maxCarryDays: 0 });
     expect((await headJson(store, "pro/board.json")).counts.memory).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** Publishing again, later, earlier, corrected, after a rollback, over orphans and over damage. */
+/** Publishing again, later, earlier, with corrections, after a rollback, beside orphans and on damage. */
 import { describe, expect, test } from "vitest";
 import { appendPublication, readHead, readLog } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -27,7 +27,7 @@ async function untouched(store: ObjectStore, run: Run): Promise<Ended> {
   return ended;
 }
 
-/** Appends what `snapshots rollback` appends. */
+/** Appends the same entry as `snapshots rollback`. */
 async function rollBack(
   store: ObjectStore,
   session: string,
@@ -43,7 +43,7 @@ async function rollBack(
 }
 
 describe("the same session", () => {
-  test("again, in another format and row order: nothing to do, no new object", async () => {
+  test("in another format and row order: nothing to do, and no new object", async () => {
     const store = await published(FIRST, SECOND);
     const json = '[{"spot_usd":5.0,"id":"b"},{"id":"a","spot_usd":11}]';
     for (const run of [
@@ -56,7 +56,7 @@ describe("the same session", () => {
     }
   });
 
-  test("with other content: refused, unless --revise makes the next revision", async () => {
+  test("with other content: refused without --revise, which makes the next revision", async () => {
     const store = await published(FIRST, SECOND);
     const others: readonly Run[] = [
       { quotes: quotesOf({ a: 11.5, b: 5 }) },
@@ -88,7 +88,7 @@ describe("the same session", () => {
     ]);
   });
 
-  test("older than the head is refused, --revise or not; sessions may be skipped", async () => {
+  test("a session before the head is refused, even with --revise; sessions can be skipped", async () => {
     const store = await published(FIRST, { ...SECOND, session: NOON });
     for (const revise of [undefined, "Late"]) {
       const run = { session: "2026-11-21T00Z", quotes: quotesOf({ a: 10, b: 5 }) };
@@ -104,7 +104,7 @@ describe("the same session", () => {
     expect((await untouched(store, { ...FIRST, session: DAWN })).code).toBe(4);
   });
 
-  test("attribution and catalog are kept from snapshot to snapshot", async () => {
+  test("later snapshots keep the attribution and the catalog", async () => {
     const store = await published({ ...FIRST, attribution: "Levels: example" }, SECOND, {
       ...SECOND,
       session: NOON,
@@ -125,7 +125,7 @@ describe("the same session", () => {
   });
 });
 
-test("entries of the log, ledger parts and manifest", async () => {
+test("the log, the ledger parts and the manifest have their form", async () => {
   const october = lines("id,date,close_usd", "a,2026-10-20,9");
   const store = await published({ ...FIRST, closes: october }, SECOND);
   const content = await contentOf(store);
@@ -138,7 +138,7 @@ test("entries of the log, ledger parts and manifest", async () => {
     at: "2026-11-21T00:05:00.000Z",
     manifest_sha256: (await readHead(store))?.manifest_sha256,
   });
-  // October is shared by both snapshots, November is there once for each.
+  // Both snapshots share October; each has its own November.
   expect(
     Object.keys(content)
       .filter((key) => key.startsWith("ledger/"))
@@ -156,7 +156,7 @@ test("entries of the log, ledger parts and manifest", async () => {
 });
 
 describe("after a rollback", () => {
-  test("the head's content is unchanged, and what was withdrawn needs --revise", async () => {
+  test("the same input finds nothing to do, and a withdrawn session needs --revise", async () => {
     const store = await published(FIRST, SECOND);
     await rollBack(store, EVE, 1, "Wrong feed");
     expect((await untouched(store, FIRST)).result).toMatchObject({
@@ -178,7 +178,7 @@ describe("after a rollback", () => {
     expect(manifest.parent.session_utc).toBe("2026-11-20T12:00:00.000Z");
   });
 
-  test("also when the session before was revised in the meantime, or a later one published", async () => {
+  test("also if the session before was revised, or a later one was published", async () => {
     const store = await published(FIRST, SECOND);
     await rollBack(store, EVE, 1, "Wrong feed");
     await mustPublish(store, {
@@ -191,7 +191,7 @@ describe("after a rollback", () => {
     expect((await untouched(store, SECOND)).said[0]).toMatch(/older than the head/);
   });
 
-  test("from one revision to another of the session: the reason is named", async () => {
+  test("between revisions of one session, the message names the reason", async () => {
     const revised: Run = { quotes: quotesOf({ a: 11.5, b: 5 }) };
     const store = await published(FIRST, SECOND, { ...revised, revise: "Typing error" });
     await rollBack(store, "2026-11-21T00Z", 1, "It was none");
@@ -212,7 +212,7 @@ describe("after a rollback", () => {
 });
 
 describe("orphans", () => {
-  test("a folder that no publication names blocks nobody: the next number is taken", async () => {
+  test("a folder that no publication names blocks nobody: the next run takes the next number", async () => {
     const store = await published(FIRST);
     await store.create("sessions/2026-11-21T00Z/r1/catalog.json", Buffer.from("junk"), "");
     await store.create("sessions/2026-11-21T00Z/r7/pro/board.json", Buffer.from("junk"), "");
@@ -220,7 +220,7 @@ describe("orphans", () => {
     expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
   });
 
-  test("a ledger part that is there and damaged is damage, not content", async () => {
+  test("an existing ledger part with other bytes is damage", async () => {
     const probe = await published(FIRST, SECOND);
     const part = (await headJson(probe, "manifest.json")).ledger[0].key;
     const store = await published(FIRST);
@@ -243,20 +243,23 @@ describe("a damaged head", () => {
     ["publication", () => "publications/0000000002.json"],
   ];
 
-  test.each(named)("a flipped bit in its %s: 6, named, nothing changed", async (_, keyOf) => {
-    const store = await published(FIRST, SECOND);
-    const key = await keyOf(store);
-    const bytes = (await store.get(key)) as Buffer;
-    await store.delete(key);
-    bytes[0] = (bytes[0] as number) ^ 1;
-    await store.create(key, bytes, "");
-    for (const run of [SECOND, { ...SECOND, session: NOON }, { ...SECOND, revise: "x" }]) {
-      const { code, said } = await untouched(store, run);
-      expect([code, said[0]]).toEqual([6, expect.stringContaining(`memory:/${key} is`)]);
-    }
-  });
+  test.each(named)(
+    "a flipped bit in its %s: 6, the file is named, and nothing changes",
+    async (_, keyOf) => {
+      const store = await published(FIRST, SECOND);
+      const key = await keyOf(store);
+      const bytes = (await store.get(key)) as Buffer;
+      await store.delete(key);
+      bytes[0] = (bytes[0] as number) ^ 1;
+      await store.create(key, bytes, "");
+      for (const run of [SECOND, { ...SECOND, session: NOON }, { ...SECOND, revise: "x" }]) {
+        const { code, said } = await untouched(store, run);
+        expect([code, said[0]]).toEqual([6, expect.stringContaining(`memory:/${key} is`)]);
+      }
+    },
+  );
 
-  test.each(named.slice(0, 4))("its %s is missing: 6", async (_, keyOf) => {
+  test.each(named.slice(0, 4))("without its %s: 6", async (_, keyOf) => {
     const store = await published(FIRST, SECOND);
     const key = await keyOf(store);
     await store.delete(key);

@@ -1,4 +1,4 @@
-/** Input that would break what reads it, or what shows the complaint about it. */
+/** Input that attacks the reader, or the terminal that shows the message. */
 import { expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, contentOf, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
@@ -13,7 +13,7 @@ async function complaints(run: Run): Promise<readonly string[]> {
 }
 
 test.each([3_000, 10_000, 100_000])(
-  "JSON that nests %i deep is refused by its place",
+  "JSON that nests %i deep is refused, and its place is named",
   async (depth) => {
     const deep = "[".repeat(depth) + "]".repeat(depth);
     const finding = "nests too deep, expected objects of text";
@@ -28,14 +28,14 @@ test.each([
   ["NDJSON", '{"id":\u009b31m"a"}\n'],
   ["a row of CSV", 'id,spot_usd\na,"1"\u001b[31m\n'],
   ["a cell of CSV", "id,spot_usd\na\u061c\u202e,1\n"],
-])("%s: what is no text is shown by its number", async (_name, quotes) => {
+])("%s: messages show invisible characters by their number", async (_name, quotes) => {
   const [complaint = "", ...more] = await complaints({ quotes });
   expect(more).toEqual([]);
   expect(complaint).toMatch(/^quotes\.\w+/);
   expect(complaint).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
 });
 
-test("a complaint is no longer than can be read, whatever it is about", async () => {
+test("a message stays short for any value", async () => {
   const id = "x".repeat(100_000);
   const twice = `id,spot_usd\n${id},1\n${id},2\n`;
   const quoted = `id,spot_usd\n${id}"x",1\n`;
@@ -47,12 +47,12 @@ test("a complaint is no longer than can be read, whatever it is about", async ()
   }
 });
 
-test("a quotation mark that nobody closes is told with the line where its row begins", async () => {
+test("for a quotation mark that is never closed, the message names the first line of its row", async () => {
   const quotes = 'id,spot_usd,source\r\na,1,x\r\nb,1,"two\r\nthree\r\nfour\r\n';
   expect(await complaints({ quotes })).toEqual(["quotes.csv:3: a quoted field is not closed"]);
 });
 
-test("a row of 40 MB without an end is refused by its place", async () => {
+test("an endless row of 40 MB is refused, and its place is named", async () => {
   const huge = "x".repeat(40_000_000);
   const tooLong = "a row of more than 1000000 characters";
   const row = `{"id":"a","spot_usd":1,"source":"${huge}"}`;
@@ -79,7 +79,7 @@ test.each(["\uffff", "\ufffe", "\u0085", "\\ud800"])(
   },
 );
 
-test("a gate shows a unit as complaints show values", async () => {
+test("a gate escapes a unit as messages escape values", async () => {
   const store = new MemoryStore();
   const catalog = (unit: string) => catalogOf([{ id: "a", unit }]);
   const quotes = quotesOf({ a: 1 });

@@ -1,4 +1,4 @@
-/** Which levels may go in: their numbers, their sessions and dates, and one level given twice. */
+/** Levels in the input: numbers, sessions, dates, and levels that are given twice. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { complaints, SPARSE } from "./complaints.ts";
@@ -10,7 +10,7 @@ describe("levels", () => {
     ["12.50", 12.5],
     ["1000000000", 1_000_000_000],
     ["999999999.999999", 999_999_999.999999],
-  ])("%s is taken as it is", async (text, usd) => {
+  ])("%s is accepted unchanged", async (text, usd) => {
     const store = new MemoryStore();
     await mustPublish(store, { ...SPARSE, quotes: quotesOf({ a: text }) });
     expect((await headJson(store, "pro/board.json")).memory[0].spot_usd).toBe(usd);
@@ -35,7 +35,7 @@ describe("levels", () => {
     expect(complaint).toMatch(/^quotes\.csv:2 spot_usd ".*": expected a number above 0/);
   });
 
-  test.each(["8,5978", "1,000"])("a comma in %j is told of", async (text) => {
+  test.each(["8,5978", "1,000"])("the message for %j names the comma", async (text) => {
     const [, complaint] = await complaints({ ...SPARSE, quotes: quotesOf({ a: `"${text}"` }) });
     expect(complaint).toMatch(/with at most 6 decimals; no commas, decimals after a point$/);
   });
@@ -84,7 +84,7 @@ describe("one level twice", () => {
     expect((await headJson(store, "manifest.json")).counts.ledger_levels).toBe(1);
   });
 
-  test("different values are an error: in a file, across files, between closes and quotes", async () => {
+  test("different values are an error: in one file, in two, in closes and quotes", async () => {
     const conflict = (where: string, first: string) =>
       `${where} level "6": expected 5 as in ${first}: a has one level for 2026-11-21T00Z`;
     expect(
@@ -116,7 +116,7 @@ describe("sessions and dates", () => {
     },
   );
 
-  test("nothing later than the session published", async () => {
+  test("a level later than the published session is an error", async () => {
     const run = {
       ...SPARSE,
       quotes: lines("id,spot_usd,session_utc", "a,5,2026-11-21T12Z"),
@@ -135,7 +135,7 @@ describe("sessions and dates", () => {
     await mustPublish(new MemoryStore(), noon);
   });
 
-  test("dates from 1900-01-01 on, before 1970 too", async () => {
+  test("dates start at 1900-01-01, also before 1970", async () => {
     const store = new MemoryStore();
     const closes = lines("id,date,close_usd", "a,1900-01-01,5", "a,1969-12-31,6", "a,1970-01-01,7");
     await mustPublish(store, { ...SPARSE, session: "1970-01-01T12Z", closes });
@@ -143,7 +143,7 @@ describe("sessions and dates", () => {
       { date: "1969-12-31", close_usd: 6 },
       { date: "1970-01-01", close_usd: 7 },
     ]);
-    // A revision reads the months before 1970 back.
+    // A revision reads the stored months before 1970.
     const more = lines("id,date,close_usd", "a,1968-12-31,4");
     await mustPublish(store, { ...SPARSE, session: "1970-01-02T00Z", closes: more, revise: "x" });
     expect((await headJson(store, "pro/contracts/a.json")).history.slice(0, 2)).toEqual([
@@ -156,7 +156,7 @@ describe("sessions and dates", () => {
     );
   });
 
-  test("as_of: never later than the session, never before the previous level's", async () => {
+  test("as_of is not after the session, and not before the previous level's", async () => {
     const columns = "id,spot_usd,session_utc,as_of";
     expect((await complaints({ ...SPARSE, quotes: lines(columns, "a,5,,2026-11-22") }))[1]).toMatch(
       /^quotes\.csv:2 as_of "2026-11-22": expected a date not after the session's, 2026-11-21$/,
@@ -170,7 +170,7 @@ describe("sessions and dates", () => {
     await mustPublish(store, { ...SPARSE, quotes: same });
     const contract = await headJson(store, "pro/contracts/a.json");
     expect(contract.history).toEqual([{ date: "2026-11-19", close_usd: 5 }]);
-    // Against what is published already, too.
+    // Also compared with the published levels.
     const { code, said } = await tryPublish(store, {
       ...SPARSE,
       session: "2026-11-21T12Z",

@@ -1,4 +1,4 @@
-/** Which tables may go in: columns, ids, the catalog, texts; and all faults told in one go. */
+/** Tables in the input: columns, ids, the catalog, texts; and all errors reported at once. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { CATALOG, complaints, SPARSE } from "./complaints.ts";
@@ -9,7 +9,7 @@ const dayBefore = (days: number): string =>
   new Date(Date.UTC(2026, 10, 20) - days * 86_400_000).toISOString().slice(0, 10);
 
 describe("columns and ids", () => {
-  test("unknown columns and fields, doubled and missing ones", async () => {
+  test("unknown, duplicate and missing columns and fields", async () => {
     expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,price", "a,1,1") })).toContain(
       'quotes.csv:1: unknown column "price", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break',
     );
@@ -36,14 +36,14 @@ describe("columns and ids", () => {
     ["id;spot_usd", "columns with semicolons between them"],
     ["id\tspot_usd", "columns with tabs between them"],
     ["<!DOCTYPE html>", "looks like a web page"],
-  ])("a first line %j is told for what it is, once", async (header, found) => {
+  ])("the first line %j gets one message that fits", async (header, found) => {
     const told = await complaints({ ...SPARSE, quotes: lines(header, "a;1") });
     const expected = "expected a header of columns with commas between them";
     expect(told).toContain(`quotes.csv:1: ${found}, ${expected}`);
     expect(told.filter((line) => line.startsWith("quotes.csv:1:"))).toHaveLength(1);
   });
 
-  test("columns may stand in any order", async () => {
+  test("columns can be in any order", async () => {
     const store = new MemoryStore();
     await mustPublish(store, { ...SPARSE, quotes: lines("basis,spot_usd,id", "assessed,5,a") });
     expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
@@ -148,7 +148,7 @@ describe("the catalog", () => {
     expect(complaint).toMatch(expected);
   });
 
-  test("an id twice, no rows, and a contract dropped that is still quoted", async () => {
+  test("a duplicate id, no rows, and quotes for a contract that is no longer there", async () => {
     expect(await complaints({ catalog: catalogOf(["a", "b", "a"]) })).toContain(
       'catalog.csv:4: id "a" stands twice, first at catalog.csv:2',
     );
@@ -168,7 +168,7 @@ describe("the catalog", () => {
   });
 });
 
-test("every error of every input is told in one go", async () => {
+test("every error of every input is reported at once", async () => {
   const said = await complaints({
     catalog: catalogOf([{ id: "a", board: "x" }, { id: "B" }, "c", "d"]),
     quotes: [
@@ -204,7 +204,7 @@ describe("texts", () => {
     expect((await complaints({ ...SPARSE, quotes }))[1]).toMatch(/^quotes\.csv:5 spot_usd "-1"/);
   });
 
-  test("a quote that is not closed, a quote within a field", async () => {
+  test("a quote that is not closed, and a quote inside a field", async () => {
     expect((await complaints({ ...SPARSE, quotes: 'id,spot_usd\na,1\n"b,1\n' }))[1]).toMatch(
       /^quotes\.csv:\d: a quoted field is not closed$/,
     );
@@ -214,7 +214,7 @@ describe("texts", () => {
   });
 
   test.each(["\u0000", "\u0007", "\u001b[31m", "\u009b"])(
-    "the control character %j is refused, and shown escaped",
+    "the control character %j is refused, and escaped in the message",
     async (character) => {
       const quotes = `[${JSON.stringify({ id: "a", spot_usd: 1, source: `x${character}` })}]`;
       const [, complaint = ""] = await complaints({ ...SPARSE, quotes });
@@ -223,7 +223,7 @@ describe("texts", () => {
     },
   );
 
-  test("a cell of 10 MB, or nearly 1 MB: told with its line, cut", async () => {
+  test("a cell of 10 MB or nearly 1 MB: the message names its line and shortens it", async () => {
     const huge = "x".repeat(10_000_000);
     const [, csv = ""] = await complaints({
       ...SPARSE,

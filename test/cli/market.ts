@@ -1,4 +1,4 @@
-/** Small inputs for publish, and publish itself in this process: what it says and what it leaves. */
+/** Small inputs, and `publish` in this process: its messages, and the files that it writes. */
 import { ChipboardError } from "../../src/errors.ts";
 import type { GateOptions } from "../../src/feed/gates.ts";
 import type { Source } from "../../src/feed/source.ts";
@@ -47,7 +47,7 @@ export const lines = (...texts: readonly string[]): string => `${texts.join("\n"
 export interface Run extends Partial<GateOptions> {
   readonly session?: string;
   readonly catalog?: string;
-  /** One text a file: quotes.csv, quotes-2.csv, … */
+  /** One text for each file: quotes.csv, quotes-2.csv, … */
   readonly quotes?: string | readonly string[];
   readonly closes?: string | readonly string[];
   readonly attribution?: string;
@@ -55,7 +55,7 @@ export interface Run extends Partial<GateOptions> {
   readonly dryRun?: boolean;
 }
 
-/** How a publish ended: the exit code, and on a failure all lines of the message. */
+/** The result of a publish: the exit code, and all lines of the error message. */
 export interface Ended {
   readonly code: number;
   readonly said: readonly string[];
@@ -94,7 +94,7 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
   }
 }
 
-/** Publishes and returns the snapshot's name; throws where it does not end with 0. */
+/** Publishes and returns the snapshot's name. Throws if the exit code is not 0. */
 export async function mustPublish(store: ObjectStore, run: Run): Promise<string> {
   const { result, said } = await tryPublish(store, run);
   if (result === null) throw new Error(said.join("\n"));

@@ -1,4 +1,4 @@
-/** The package as it is packed: compiled, whole, and nothing in it that it does not need. */
+/** The packed package is compiled and complete, and has no file that it does not need. */
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ let files: string[];
 let bin: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-package-"));
-  // Packed from a copy: packing compiles beside the sources, and other tests run on these.
+  // A copy is packed, because packing compiles beside the sources, which other tests use.
   await run("git", ["clone", "-q", ROOT, join(folder, "copy")]);
   await run("cp", ["-r", "src", "bin", "package.json", join(folder, "copy")], { cwd: ROOT });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "copy/node_modules"));
@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   const listed = JSON.parse(packed.stdout.slice(packed.stdout.indexOf("[\n")));
   files = listed[0].files.map(({ path }: { path: string }) => path);
-  // As installed: below node_modules, where Node runs no TypeScript.
+  // Installed below node_modules, where Node does not run TypeScript.
   const place = join(folder, "node_modules");
   mkdirSync(join(place, "chipboard"), { recursive: true });
   const archive = join(folder, listed[0].filename);
@@ -41,7 +41,7 @@ const chipboard = (args: string, now = "2026-11-21T00:05:00Z"): Promise<{ stdout
     env: { ...process.env, CHIPBOARD_NOW: now },
   });
 
-test("holds what was compiled, the texts and what they name, and no source or test", () => {
+test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toContain("README.md");
   expect(files).toContain("dist/src/demo/catalog.csv");
   const others = files.filter(
@@ -68,7 +68,7 @@ test("holds what was compiled, the texts and what they name, and no source or te
   ]);
 });
 
-test("names its version, publishes and serves", async () => {
+test("prints its version, publishes and serves", async () => {
   expect((await chipboard("--version")).stdout).toBe(`${PROGRAM.version}\n`);
   writeFileSync(join(folder, "c.csv"), catalogOf(["a", "b"]));
   writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1, b: 2 }));

@@ -1,4 +1,4 @@
-/** The program as the operating system sees it: signals, and who may read and write its files. */
+/** Signals, and the permissions of the files that the program creates. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The modes of all files and folders below `name`, each once: `d755`, `-644`. */
+/** The modes of all files and folders below `name`, without repeats: `d755`, `-644`. */
 function modesBelow(name: string): string[] {
   const below = readdirSync(join(folder, name), { recursive: true, encoding: "utf8" });
   const modes = ["", ...below].map((path) => {
@@ -30,7 +30,7 @@ function modesBelow(name: string): string[] {
 }
 
 describe("files", () => {
-  // The program of a checkout, and the one that an installed package starts.
+  // The start of a checkout (ts), and that of an installed package (js).
   test.each([
     ["0000", "ts", ["-644", "d755"]],
     ["0000", "js", ["-644", "d755"]],

@@ -1,4 +1,4 @@
-/** `publish` as a process: options and variables, exit codes, what it prints. */
+/** `publish` as a process: options and variables, exit codes, output. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -19,10 +19,10 @@ const json = (path: string) => jsonIn(folder, path);
 const files = (): string[] =>
   readdirSync(join(folder, "x"), { recursive: true }).map(String).toSorted();
 
-describe("as the documentation writes it", () => {
+describe("the commands of the documentation", () => {
   const LINE = "--catalog c.csv --closes h.csv --quotes q.csv --session 2026-11-21T00Z --store ./x";
 
-  test("publishes, and again does nothing; --dry-run says what it would do", async () => {
+  test("publish once, then find nothing to do; --dry-run says what it would do", async () => {
     const dry = await publish(`${LINE} --dry-run`);
     expect([dry.code, dry.stdout.split("\n")[0]]).toEqual([
       0,
@@ -64,14 +64,14 @@ describe("as the documentation writes it", () => {
 });
 
 describe("options", () => {
-  test("without --session and --store: the session the clock is in, ./snapshots", async () => {
+  test("the defaults of --session and --store are the current session and ./snapshots", async () => {
     const env = { CHIPBOARD_NOW: "2026-11-21T17:29:00+05:30" };
     const { stdout } = await publish("--catalog c.csv --quotes q.csv", { env });
     expect(stdout).toMatch(/^Published 2026-11-21T00Z\/r1 as publication 1\n/);
     expect(readdirSync(join(folder, "snapshots/sessions"))).toEqual(["2026-11-21T00Z"]);
   });
 
-  test("a session that has not begun, or is none; a clock that is none", async () => {
+  test("a session that has not begun or is invalid, and an invalid clock", async () => {
     const early = await publish(
       "--catalog c.csv --quotes q.csv --session 2026-11-21T12Z --store x",
     );
@@ -98,21 +98,18 @@ describe("options", () => {
     expect(readdirSync(folder)).not.toContain("x");
   });
 
-  test.each(["n", "maybe", "2"])(
-    "a flag's variable that says %j: 2, and no guess",
-    async (word) => {
-      const env = { CHIPBOARD_ACCEPT_MOVES: word, CHIPBOARD_JSON: "1" };
-      const line = "publish --catalog c.csv --quotes q.csv --store x";
-      const { code, stdout } = await run(line, { env });
-      expect([code, JSON.parse(stdout).error.message]).toEqual([
-        2,
-        `CHIPBOARD_ACCEPT_MOVES "${word}": expected 1, true, yes or on, or 0, false, no or off`,
-      ]);
-      expect(readdirSync(folder)).not.toContain("x");
-    },
-  );
+  test.each(["n", "maybe", "2"])("%j as the variable of a flag: 2", async (word) => {
+    const env = { CHIPBOARD_ACCEPT_MOVES: word, CHIPBOARD_JSON: "1" };
+    const line = "publish --catalog c.csv --quotes q.csv --store x";
+    const { code, stdout } = await run(line, { env });
+    expect([code, JSON.parse(stdout).error.message]).toEqual([
+      2,
+      `CHIPBOARD_ACCEPT_MOVES "${word}": expected 1, true, yes or on, or 0, false, no or off`,
+    ]);
+    expect(readdirSync(folder)).not.toContain("x");
+  });
 
-  test("every option as a variable", async () => {
+  test("every option has a variable", async () => {
     const env = {
       CHIPBOARD_CATALOG: "c.csv",
       CHIPBOARD_QUOTES: "q.csv",
@@ -174,7 +171,7 @@ describe("options", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["c.csv", "h.csv", "q.csv"]);
   });
 
-  test("nothing to publish, a stray word, standard input twice, an empty reason", async () => {
+  test("no input, an unexpected word, standard input twice, an empty reason", async () => {
     for (const [args, expected] of [
       [["--store", "/nowhere"], "give --catalog, --quotes or --closes"],
       [["q.csv"], "too many arguments"],

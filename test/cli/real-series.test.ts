@@ -1,7 +1,6 @@
 /**
- * Real daily series of other markets, which lie beside the repository and not in it: holes, series
- * that end or start late, prices of zero and below. Where they are not there, this suite says so
- * and has nothing to show.
+ * Real daily series of other markets, from a folder beside the repository: with holes, late starts and
+ * ends, and prices of zero and below. Without that folder, this suite says so and runs nothing.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -24,8 +23,8 @@ if (!isThere) {
 const FIRST_DATE = "2021-04-14";
 const LAST_SESSION = "2026-04-13T12:00:00.000Z";
 /**
- * Five years of single sessions take minutes, so only the last weeks are replayed; 1825 in the
- * environment replays all.
+ * Five years of single sessions take minutes, so the test replays only the last weeks. 1825 in the
+ * environment replays all of them.
  */
 const REPLAYED_DAYS = Number(process.env["CHIPBOARD_TEST_REPLAYED_DAYS"] ?? 28);
 const REPLAY_TIMEOUT_MS = 60_000 + REPLAYED_DAYS * 1_000;
@@ -102,7 +101,7 @@ describe.runIf(isThere)("real series", () => {
       sessionUtc,
     );
 
-  it("are 66, and each price of zero or below is refused with its line; nothing is written", async () => {
+  it("are 66; each price of zero or below is refused with its line, and nothing is written", async () => {
     expect(contracts).toHaveLength(66);
     // The series go below zero and never stop there; a few rows more do.
     const zeros = ["0", "0.00"].map((close, at) => ({
@@ -147,7 +146,7 @@ describe.runIf(isThere)("real series", () => {
       for (let day = 1; day <= REPLAYED_DAYS; day += 1) {
         const sessionUtc = new Date(first + day * 86_400_000).toISOString();
         const closes = levels.filter(({ session_utc: at }) => at === sessionUtc);
-        // Sessions without any price are published too: all levels are carried.
+        // Sessions without a price are published, too, with all levels carried.
         const given = { contracts, quotes: [], closes, maxCarryDays: MAX_CARRY_DAYS };
         last = await publishRaw(store, given, sessionUtc);
         expect(last.outcome).toBe("published");
@@ -167,14 +166,14 @@ describe.runIf(isThere)("real series", () => {
   );
 
   it.each([
-    // The last day that a series may be carried, and the session after.
+    // The last session in which a series is carried, and the next one.
     "2023-01-06T12:00:00.000Z",
     "2023-01-07T00:00:00.000Z",
     "2024-02-29T12:00:00.000Z",
     LAST_SESSION,
-    // Most series have ended by then, at different days.
+    // Most series have ended before, on different days.
     "2026-05-29T12:00:00.000Z",
-  ])("have the numbers of the naive calculation at %s", async (sessionUtc) => {
+  ])("equal the naive calculation at %s", async (sessionUtc) => {
     const store = new MemoryStore();
     const result = await publishOnce(store, sessionUtc);
     await expectNaive(store, result, upTo(sessionUtc), sessionUtc, new Map());

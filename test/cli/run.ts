@@ -1,4 +1,4 @@
-/** Runs the program as a user does, in a clean environment, and collects what it says. */
+/** Runs the program like a user, in a clean environment, and collects its output. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,22 +8,22 @@ import { run } from "../../src/cli.ts";
 const BIN = join(import.meta.dirname, "../../bin/chipboard.ts");
 const AS_NOBODY = join(import.meta.dirname, "setuid.ts");
 
-/** The instant at which the tests' clocks start, five minutes into their session. */
+/** The start of the tests' clocks: five minutes into their session. */
 export const NOW = "2026-11-21T00:05:00Z";
 
 export interface RunOptions {
   readonly env?: Record<string, string>;
   readonly cwd?: string;
-  /** What it reads from standard input; nothing without. */
+  /** Its standard input; empty by default. */
   readonly stdin?: string;
-  /** Without root's rights: where the tests run as root, as the user nobody. */
+  /** Run without the rights of root: as the user nobody if the tests run as root. */
   readonly unprivileged?: true;
-  /** Kills it (SIGKILL) after so many milliseconds. */
+  /** Kill it (SIGKILL) after this time. */
   readonly killAfterMs?: number;
 }
 
 export interface Ran {
-  /** Null where it was killed. */
+  /** Null if it was killed. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -47,7 +47,7 @@ export async function chipboard(args: readonly string[], options: RunOptions = {
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.setEncoding("utf8").on("data", (text: string) => (output[name] += text));
   }
-  // A program that ends early does not read its input; that is no failure of the test.
+  // A program that ends early does not read its input. The test must not fail for that.
   child.stdin?.on("error", () => undefined).end(options.stdin ?? "");
   const timer =
     options.killAfterMs === undefined
@@ -58,7 +58,7 @@ export async function chipboard(args: readonly string[], options: RunOptions = {
   return { code, ...output };
 }
 
-/** The same within this process, many times faster: for what does not depend on being a process. */
+/** The same within this process, which is many times faster. For tests that need no process. */
 export async function inProcess(
   args: readonly string[],
   env: Record<string, string> = {},

@@ -1,4 +1,4 @@
-/** Signed snapshots in a folder of their own: the program's commands, openssl, and somebody who may write there. */
+/** A folder with signed snapshots: the program's commands, openssl, and an attacker who can write there. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ export interface Workshop {
   readonly store: FolderStore;
   /** Runs `chipboard LINE`; words that begin with `@` are files here, and `@store` is the store. */
   say(line: string, env?: Record<string, string>): Promise<Ran>;
-  /** The same, which must end with 0; what it printed. */
+  /** The same; expects exit code 0 and returns the output. */
   must(line: string): Promise<string>;
   /** Publishes FIRST or SECOND, with further options. */
   publish(session: string, more?: string): Promise<Ran>;
@@ -83,7 +83,7 @@ export function workshop(): Workshop {
   };
 }
 
-/** Where `@store` keeps a file of a snapshot. */
+/** The path of a snapshot's file in `@store`. */
 export const stored = (session: string, file: string): string =>
   `store/sessions/${session}/r1/${file}`;
 
@@ -99,15 +99,15 @@ export async function opensslVerifies(shop: Workshop, publicKey: string): Promis
   return code === 0;
 }
 
-/** Puts other bytes in the place of an object's, as no store would do it by itself. */
+/** Replaces the bytes of an object, which no store does. */
 export async function replace(store: FolderStore, key: string, bytes: Uint8Array): Promise<void> {
   await store.delete(key);
   await store.create(key, bytes, "application/octet-stream");
 }
 
 /**
- * What an attacker can do who may write to the store, but has no key: change a file of the head,
- * and make manifest, identity and log agree with it.
+ * The attack of somebody who can write to the store but has no key: changes a file of the head, and
+ * makes manifest, identity and log agree with it.
  */
 export async function forgeHead(
   store: FolderStore,
@@ -129,7 +129,7 @@ export async function forgeHead(
   await pointHeadTo(store, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
 }
 
-/** Puts another manifest in the place of the head's, and makes the log agree with it. */
+/** Replaces the head's manifest, and makes the log agree with it. */
 export async function pointHeadTo(store: FolderStore, manifest: Uint8Array): Promise<void> {
   const head = await readHead(store);
   if (head === null) throw new Error("The store is empty");

@@ -1,4 +1,4 @@
-/** The signature of the head: added by a run that finds it unsigned, asked for by one that goes on from it. */
+/** The signature of the head: one run adds it, later runs require it. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/errors.ts";
@@ -34,7 +34,7 @@ const SIGNATURE = stored(FIRST, "manifest.sig");
 const MANIFEST = stored(FIRST, "manifest.json");
 
 describe("an unchanged head", () => {
-  test("that is unsigned is signed; once", async () => {
+  test("gets its signature, once", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     await shop.publish(FIRST);
@@ -56,7 +56,7 @@ describe("an unchanged head", () => {
     expect(await contentOf(shop.store)).toEqual(signed);
   });
 
-  test("with levels carried, dropped, corrected or withdrawn, by other input, is signed too", async () => {
+  test("with carried, dropped, corrected or withdrawn levels gets its signature, too", async () => {
     const store = new MemoryStore();
     const sparse = { minCoverageMicros: 0, maxCarryDays: 1 };
     const runs: readonly Run[] = [
@@ -95,7 +95,7 @@ describe("an unchanged head", () => {
         writeFileSync(shop.path(SIGNATURE), "signed, honestly");
       },
     ],
-  ])("that carries %s: 4, dry run or not, and stays as it is", async (_name, sign) => {
+  ])("with %s: 4, dry run or not, and it does not change", async (_name, sign) => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     await shop.opensslKey("other");
@@ -113,7 +113,7 @@ describe("an unchanged head", () => {
     expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(0);
   });
 
-  test("whose manifest only claims to hold the same is not signed: 6", async () => {
+  test("with a manifest that does not match its files gets no signature: 6", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.publish(FIRST);
@@ -129,7 +129,7 @@ describe("an unchanged head", () => {
 });
 
 describe("publish --verify-key", () => {
-  test("goes on from a signed head only", async () => {
+  test("builds only on a signed head", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.opensslKey("other");
@@ -146,13 +146,13 @@ describe("publish --verify-key", () => {
     const quotes = `publish --quotes @${SECOND}.csv --session ${SECOND} --sign-key @k`;
     expect((await shop.say(`${quotes} --verify-key @k.pub`)).code).toBe(6);
     expect(await contentOf(shop.store)).toEqual(before);
-    // Without, what was forged becomes part of what is signed.
+    // Without it, the forged levels become part of the signed history.
     await shop.must(quotes);
     await shop.must("snapshots verify --verify-key @k.pub");
     expect(String(shop.bytes(stored(SECOND, "catalog.json")))).toContain("Contract z");
   });
 
-  test("an unsigned head: 6, until it is signed", async () => {
+  test("refuses an unsigned head (6) until it is signed", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.publish(FIRST);
@@ -166,7 +166,7 @@ describe("publish --verify-key", () => {
     expect((await shop.publish(SECOND, keys)).code).toBe(0);
   });
 
-  test("must know the key that signs: 2, before anything is read", async () => {
+  test("requires the public key of --sign-key: 2, before anything is read", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.opensslKey("other");
@@ -182,7 +182,7 @@ describe("the order of writing", () => {
     catalog: sourceOf("catalog.csv", catalogOf(["a"])),
   });
 
-  /** Notes what is created, and loses the connection at a key. */
+  /** Records the created keys, and fails at one of them. */
   class WatchedStore extends MemoryStore {
     readonly created: string[] = [];
     failsAt: string | null = null;
@@ -196,7 +196,7 @@ describe("the order of writing", () => {
     }
   }
 
-  test("manifest, signature, publication", async () => {
+  test("is manifest, signature, publication", async () => {
     const store = new WatchedStore();
     await publish(request(), store, CLOCK, () => {});
     expect(store.created.slice(-3)).toEqual([
@@ -206,7 +206,7 @@ describe("the order of writing", () => {
     ]);
   });
 
-  test("a run that ends before the signature publishes nothing, and hinders nobody", async () => {
+  test("lets a run that dies before the signature publish nothing and block nobody", async () => {
     const store = new WatchedStore();
     const asked = request();
     store.failsAt = "manifest.sig";
@@ -220,7 +220,7 @@ describe("the order of writing", () => {
 
 const CLOCK = { now: () => Date.parse("2026-11-22T12:05:00Z") };
 
-/** The request of a run on a store that has its catalog, with a key of its own. */
+/** A request for a store that has a catalog, with a new signing key. */
 const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest => ({
   catalog: null,
   quotes: [sourceOf("quotes.csv", run.quotes as string)],

@@ -1,4 +1,4 @@
-/** `keys signing` and `publish --sign-key`, with openssl for a second opinion. */
+/** `keys signing` and `publish --sign-key`, checked with openssl. */
 import { chmodSync, chownSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { contentOf } from "./market.ts";
@@ -24,7 +24,7 @@ test.each([
 });
 
 describe("keys signing", () => {
-  test("makes a pair that openssl reads, the private one for its owner only", async () => {
+  test("creates a pair that openssl reads; only the owner can read the private key", async () => {
     const shop = workshop();
     const made = JSON.parse(await shop.must("keys signing --out @signing.pem --json"));
     expect(made).toEqual({
@@ -42,7 +42,7 @@ describe("keys signing", () => {
     expect((await shop.openssl("dgst -sha256 -r @signing.der")).out).toContain(made.fingerprint);
   });
 
-  test("says what to do next, and needs no state", async () => {
+  test("prints the next steps, and needs no state", async () => {
     const shop = workshop();
     const { code, stdout } = await shop.say("keys signing", {
       CHIPBOARD_OUT: shop.path("k"),
@@ -59,7 +59,7 @@ describe("keys signing", () => {
     expect(stdout).not.toContain("PRIVATE KEY");
   });
 
-  test("overwrites neither file, and leaves no half of a pair", async () => {
+  test("overwrites no file, and leaves no half of a pair", async () => {
     const shop = workshop();
     await shop.must("keys signing --out @k");
     const before = [shop.bytes("k"), shop.bytes("k.pub")];
@@ -76,7 +76,7 @@ describe("keys signing", () => {
     ]);
   });
 
-  test("a place that is none: 2, and nothing made", async () => {
+  test("an impossible path: 2, and no file is created", async () => {
     const shop = workshop();
     const before = readdirSync(shop.path(""));
     const { code, stderr } = await shop.say("keys signing --out @none/k");
@@ -86,7 +86,7 @@ describe("keys signing", () => {
 });
 
 describe("publish --sign-key", () => {
-  test("openssl verifies what is signed, and the signature is all that signing adds", async () => {
+  test("openssl verifies the signature, which is the only new file", async () => {
     const shop = workshop();
     const { fingerprint } = JSON.parse(await shop.must("keys signing --out @k --json"));
     const published = await shop.publish(FIRST, "--sign-key @k --json");
@@ -109,7 +109,7 @@ describe("publish --sign-key", () => {
     expect({ ...signed, [log]: "" }).toEqual({ ...unsigned, [log]: "" });
   });
 
-  test("a key made by openssl signs, and openssl makes the same signature", async () => {
+  test("a key of openssl works, and openssl makes the same signature", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     const { stdout } = await shop.publish(FIRST, "--sign-key @k");
@@ -120,7 +120,7 @@ describe("publish --sign-key", () => {
     expect(shop.bytes("signature")).toEqual(shop.bytes(SIGNATURE));
   });
 
-  test("the key can come from the environment", async () => {
+  test("the environment can name the key", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     const feeds = `--catalog @catalog.csv --quotes @${FIRST}.csv --session ${FIRST}`;
@@ -144,7 +144,7 @@ describe("publish --sign-key", () => {
   });
 });
 
-describe("what --sign-key does not take: 2, before anything is read or written", () => {
+describe("--sign-key refuses: 2, before anything is read or written", () => {
   test.each([
     ["a file that is missing", "", "cannot be read: ENOENT"],
     ["RSA", "genpkey -algorithm rsa -pkeyopt rsa_keygen_bits:1024 -out @x", 'of type "rsa"'],
@@ -166,7 +166,7 @@ describe("what --sign-key does not take: 2, before anything is read or written",
     expect(existsSync(shop.path("store"))).toBe(false);
   });
 
-  test("a folder; a file that others can read, with the way on", async () => {
+  test("a folder, and a file that others can read, with the chmod command to run", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     expect((await shop.publish(FIRST, "--sign-key @store/..")).code).toBe(2);
@@ -183,7 +183,7 @@ describe("what --sign-key does not take: 2, before anything is read or written",
     expect((await shop.publish(FIRST, "--sign-key @k")).code).toBe(0);
   });
 
-  // Only root can give a file to somebody else.
+  // Only root can give a file to another user.
   test.runIf(process.geteuid?.() === 0)(
     "another owner's may be its group's, as secrets are",
     async () => {

@@ -1,4 +1,4 @@
-/** The published files: the same bytes anywhere and at any time, and the same values in every format. */
+/** The published files have the same bytes everywhere and always, and the same values in every format. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, type Run } from "./market.ts";
 import { chipboard } from "./run.ts";
 
-/** Names that formats must escape, carried and dropped levels, a break, capacities, both boards. */
+/** Both boards, with names that need escapes, carried and dropped levels, a break and capacities. */
 const CATALOG = catalogOf([
   { id: "plain", capacity_gb: "2" },
   { id: "formula", name: "=1+1" },
@@ -51,7 +51,7 @@ const SESSIONS = ["2026-11-20T12Z", "2026-11-21T00Z"];
 const QUOTES = [DAY_BEFORE, TODAY];
 
 describe("two builds of one snapshot", () => {
-  /** Publishes both sessions, and the second again with a correction; every file but the log. */
+  /** Publishes both sessions, then the second with a correction. Returns every file but the log. */
   async function build(now: string, timeZone: string): Promise<Map<string, Buffer>> {
     const folder = mkdtempSync(join(tmpdir(), "chipboard-build-"));
     try {
@@ -132,7 +132,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
     };
   }
 
-  test.each(["starter", "pro"])("%s: CSV is the board", async (tier) => {
+  test.each(["starter", "pro"])("%s: the CSV equals the board", async (tier) => {
     const store = await published();
     const board = await headJson(store, `${tier}/board.json`);
     const csv = String(await store.get(`sessions/2026-11-21T00Z/r1/${tier}/export.csv`));
@@ -167,7 +167,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
     ]);
   });
 
-  test("pro: the workbook is the board", async () => {
+  test("pro: the workbook equals the board", async () => {
     const store = await published();
     const board = await headJson(store, "pro/board.json");
     const workbook = new exceljs.Workbook();
@@ -198,7 +198,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
   });
 
   test.each(["free", "starter", "pro"])(
-    "%s: every contract's file holds the board's record",
+    "%s: every contract's file has the board's record",
     async (tier) => {
       const store = await published();
       const { memory, semiconductor, session_utc, delayed_sessions } = await headJson(
@@ -214,7 +214,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
     },
   );
 
-  /** What stands in a cell, in the form of JSON. */
+  /** The value of a cell as in JSON. */
   function readable(cell: CellValue, name: string): unknown {
     if (cell instanceof Date)
       return name === "as_of" ? cell.toISOString().slice(0, 10) : cell.toISOString();

@@ -1,4 +1,4 @@
-/** Where `publish` reads from: files, standard input, addresses; and files that are no input. */
+/** The sources of `publish`: files, standard input, addresses; and files that are not an input. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ describe("sources", () => {
       (row: { spot_usd: number }) => row.spot_usd,
     );
 
-  test("several files of several formats, by name and by content", async () => {
+  test("several files in several formats, detected by name and by content", async () => {
     write("a.NDJSON", '{"id":"a","spot_usd":11}\n');
     write("b.feed", '\n [{"id":"b","spot_usd":5}]');
     write("a.feed", '{"id":"a","date":"2026-11-18","close_usd":9.5}\r\n');
@@ -54,7 +54,7 @@ describe("sources", () => {
     expect([code, levels()]).toEqual([0, [11, 5]]);
   });
 
-  test("a published catalog.json is a catalog", async () => {
+  test("a published catalog.json is a valid catalog", async () => {
     await publish("--catalog c.csv --quotes q.csv --store x");
     const catalog = "x/sessions/2026-11-21T00Z/r1/catalog.json";
     const again = await publish(`--catalog ${catalog} --quotes q.csv --store x`);
@@ -77,7 +77,7 @@ describe("sources", () => {
         response.write(QUOTES);
         setTimeout(() => response.destroy(), 50);
       } else if (request.url === "/unframed") {
-        // Cut within 12.58, as a connection that breaks would cut it.
+        // Cut inside 12.58, as by a broken connection.
         request.socket.end("HTTP/1.1 200 OK\r\n\r\nid,spot_usd\nb,5\na,12");
       } else if (request.url === "/unchunked") {
         request.socket.end("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nid,spot_usd\na,12");
@@ -117,7 +117,7 @@ describe("sources", () => {
       expect([code, levels()]).toEqual([0, [11, 5]]);
     });
 
-    test("user and password of any characters are sent as UTF-8", async () => {
+    test("user and password are sent as UTF-8", async () => {
       const withUser = address.replace("//", "//u%er:%E2%82%AC@");
       const { code } = await publish(
         `--catalog ${withUser}/catalog --quotes ${withUser}/secret.csv --store x`,
@@ -125,7 +125,7 @@ describe("sources", () => {
       expect([code, levels()]).toEqual([0, [11, 5]]);
     });
 
-    test("404, connections that end early, nobody there: 2, all in one go, nothing written", async () => {
+    test("404, broken and refused connections: 2, all reported at once, nothing written", async () => {
       const sources = [
         `${address}/none.csv`,
         `${address}/short`,
@@ -169,7 +169,7 @@ describe("sources", () => {
       },
     );
 
-    test("one that says so needs no line break at its end", async () => {
+    test("an answer with a length needs no line break at its end", async () => {
       const { code } = await publish(`--catalog c.csv --quotes ${address}/framed --store x`);
       expect([code, levels()]).toEqual([0, [12.58, 5]]);
     });
@@ -188,7 +188,7 @@ describe("sources", () => {
       expect(await refusalOf("/brotli")).toMatch(/expected gzip or no compression$/);
     });
 
-    test("redirects are followed within the origin, and nowhere else", async () => {
+    test("redirects are followed only within the origin", async () => {
       const elsewhere = createServer((_, response) => response.end(QUOTES)).listen(0, "127.0.0.1");
       await new Promise((resolve) => elsewhere.once("listening", resolve));
       const other = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
@@ -213,14 +213,17 @@ describe("sources", () => {
       ["/other", "no known column"],
       ["/object", "no known field"],
       ["/text.json", "not JSON"],
-    ])("what is no table is not quoted, nor is the query: %s", async (path, finding) => {
-      const told = await refusalOf(`${path}?key=secret`);
-      expect(told).toMatch(new RegExp(`^${address}${path}(:1|\\[0\\]): .*${finding}`));
-    });
+    ])(
+      "a message quotes neither an answer that is no table nor the query: %s",
+      async (path, finding) => {
+        const told = await refusalOf(`${path}?key=secret`);
+        expect(told).toMatch(new RegExp(`^${address}${path}(:1|\\[0\\]): .*${finding}`));
+      },
+    );
   });
 });
 
-describe("files that are no input", () => {
+describe("files that are not an input", () => {
   const refused = async (quotes: string): Promise<string[]> => {
     const { code, stdout, stderr } = await publish(`--catalog c.csv --quotes ${quotes} --store x`);
     expect([code, stdout]).toEqual([2, ""]);
@@ -231,7 +234,7 @@ describe("files that are no input", () => {
       .map((line) => line.trim());
   };
 
-  test("missing, a folder, empty, white space, only a header", async () => {
+  test("a missing file, a folder, an empty file, white space, only a header", async () => {
     mkdirSync(join(folder, "d.csv"));
     write("empty.csv", "");
     write("blank.csv", " \n\n");
@@ -246,7 +249,7 @@ describe("files that are no input", () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining("0 of 2 contracts have a level")]);
   });
 
-  test("an address of another kind, an impossible port: the password is not repeated", async () => {
+  test("an invalid address: the message does not repeat the password", async () => {
     for (const address of ["ftp://u:secret@h/q.csv", "http://u:secret@127.0.0.1:99999/q.csv"]) {
       const { code, stderr } = await publish(`--catalog c.csv --quotes ${address} --store x`);
       expect([code, stderr]).toEqual([
@@ -256,14 +259,14 @@ describe("files that are no input", () => {
     }
   });
 
-  test("a header after empty lines is complained of where it stands", async () => {
+  test("the message about a header after empty lines names its line", async () => {
     write("late.csv", "\n\n\nid,spot_usd,foo\na,1,x\n");
     expect(await refused("late.csv")).toEqual([
       expect.stringMatching(/^late\.csv:4: unknown column "foo", /),
     ]);
   });
 
-  test("a header that lone carriage returns run into the rows stands in line 1", async () => {
+  test("a header that only carriage returns separate from the rows is in line 1", async () => {
     write("cr.csv", 'id,"spot_usd",x\ra,1\rb,2\r');
     expect(await refused("cr.csv")).toEqual([
       expect.stringMatching(/^cr\.csv:1: unknown column /),
@@ -276,12 +279,12 @@ describe("files that are no input", () => {
     ['"id";"spot_usd"', "columns with semicolons between them"],
     ['<html lang="en"><p>', "looks like a web page"],
     ['{"id":"a","spot_usd":1}', "looks like JSON"],
-  ])("%s as CSV is told for what it is, once", async (line, found) => {
+  ])("%s as CSV gets one message that fits", async (line, found) => {
     write("other.csv", `${line}\n"a";"1"\n`);
     expect(await refused("other.csv")).toEqual([expect.stringContaining(found)]);
   });
 
-  test("a long line is cut between characters", async () => {
+  test("a message cuts a long line between characters", async () => {
     const astral = "\u{1f4be}".repeat(600);
     for (const before of ["", "x"]) {
       write("long.csv", `id,spot_usd,basis\na,1,"${before}${astral}"\n`);
@@ -292,13 +295,13 @@ describe("files that are no input", () => {
     }
   });
 
-  test("more complaints than anybody reads are counted", async () => {
+  test("after 10,000 errors the rest is counted", async () => {
     write("many.csv", `id,spot_usd\n${"a\n".repeat(10_002)}`);
     const told = await refused("many.csv");
     expect([told.length, told.at(-1)]).toEqual([10_001, "and 2 more"]);
   });
 
-  test("UTF-16 with and without mark, other bytes", async () => {
+  test("UTF-16 with and without a mark, and other bytes", async () => {
     write("mark16.csv", Buffer.from(`\ufeff${QUOTES}`, "utf16le"));
     write("plain16.csv", Buffer.from(QUOTES, "utf16le"));
     write("latin1.csv", Buffer.from("id,spot_usd,source\na,11,x\nb,5,M\xfcller\n", "latin1"));
@@ -323,7 +326,7 @@ describe("files that are no input", () => {
     ]);
   });
 
-  test("a workbook, gzip and SQLite are named for what they are, with the way on", async () => {
+  test("messages recognise a workbook, gzip and SQLite, and say how to convert them", async () => {
     const workbook = new exceljs.Workbook();
     workbook.addWorksheet("Quotes").addRow(["id", "spot_usd"]);
     await workbook.xlsx.writeFile(join(folder, "q.xlsx"));
@@ -336,7 +339,7 @@ describe("files that are no input", () => {
     ]);
   });
 
-  test("200,000 rows with one bad one in the middle", async () => {
+  test("200,000 rows with an invalid one in the middle", async () => {
     const ids = Array.from({ length: 200 }, (_, n) => `c${n}`);
     write("many.csv", catalogOf(ids));
     const day = (n: number): string =>

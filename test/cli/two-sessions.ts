@@ -1,4 +1,4 @@
-/** A store with two sessions in it, and a run on one that must fail. */
+/** A store with two sessions, and a run that must fail. */
 import { expect } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -28,7 +28,7 @@ export async function published(): Promise<MemoryStore> {
   return store;
 }
 
-/** Runs what must fail, and proves that nothing was changed. */
+/** Expects a run to fail and to change nothing. */
 export async function failure(store: ObjectStore, run: Run): Promise<Ended> {
   const before = await contentOf(store);
   const ended = await tryPublish(store, run);

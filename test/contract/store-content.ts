@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Bytes that only this key has, of any length: the key's digest, over and over. */
+/** Bytes of any length that are unique to a key: its digest, repeated. */
 export function contentOf(key: string, sizeBytes: number): Buffer {
   return Buffer.alloc(sizeBytes, createHash("sha256").update(key).digest());
 }

@@ -1,10 +1,10 @@
 /**
- * A process of its own for the folder store's fault tests: writes objects `many/<first+n>` until it
- * has written `count` or is killed, and prints each key once its create has returned.
+ * A process for the fault tests of the folder store. It writes `count` objects `many/<first+n>`, and
+ * prints each key when its create has returned.
  *
  *   node store-folder-child.ts FOLDER FIRST COUNT SIZE_BYTES [UID]
  *
- * With UID it becomes that user first. Ends with the error's JSON on a line, if there is one.
+ * With UID it becomes that user first. After an error its last line is the error as JSON.
  */
 import { ChipboardError } from "../../src/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";

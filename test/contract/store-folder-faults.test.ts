@@ -1,4 +1,4 @@
-/** What the folder store does where the file system says no, or holds other things. */
+/** The folder store when the file system refuses, or when the folder has other content. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, statSync, symlinkSync } from "node:fs";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(parent, { recursive: true }));
 
-describe("a place that is no folder", () => {
+describe("a path that is not a folder", () => {
   test.for(["file", "file/below", "file/far/below"])("%s", async (path) => {
     writeFileSync(join(parent, "file"), "not a folder");
     const store = new FolderStore(join(parent, path));
@@ -32,8 +32,8 @@ describe("a place that is no folder", () => {
   });
 });
 
-describe("a folder without permission", () => {
-  test("nothing can be written, and nothing is", async () => {
+describe("a folder without write permission", () => {
+  test("every write fails, and nothing is written", async () => {
     await new FolderStore(folder).create("many/0", contentOf("many/0", 10), "text/plain");
     forbid(folder);
     const { error } = await runChild(folder, ["0", "5", "100"], { asNobody: true });
@@ -45,7 +45,7 @@ describe("a folder without permission", () => {
     expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual(["many", "many/0"]);
   });
 
-  test("prove sees that one of the folders inside cannot be written", async () => {
+  test("prove finds a folder inside without write permission", async () => {
     mkdirSync(join(folder, "publications"), { recursive: true });
     if (isRoot) chownSync(folder, NOBODY, NOBODY);
     forbid(join(folder, "publications"));
@@ -55,7 +55,7 @@ describe("a folder without permission", () => {
     expect(readdirSync(folder)).toEqual(["publications"]);
   });
 
-  test("a folder on another file system cannot take names of this one", async () => {
+  test("a folder inside on another file system is an error that says so", async () => {
     const elsewhere = mkdtempSync("/dev/shm/chipboard-");
     try {
       expect(statSync(elsewhere).dev).not.toBe(statSync(parent).dev);
@@ -83,8 +83,8 @@ describe("a folder without permission", () => {
   });
 });
 
-describe("other things in the folder", () => {
-  test("what is no object is neither listed nor read", async () => {
+describe("other content of the folder", () => {
+  test("files that are not objects are neither listed nor read", async () => {
     const store = new FolderStore(folder);
     await store.create("sessions/a", Buffer.from("a"), "text/plain");
     mkdirSync(join(folder, "empty/er"), { recursive: true });
@@ -98,7 +98,7 @@ describe("other things in the folder", () => {
     expect(await store.get(".git/objects/x")).toBeNull();
   });
 
-  test("a key below an object cannot be made, and says why", async () => {
+  test("a key below an object cannot be created, and the error says why", async () => {
     const store = new FolderStore(folder);
     await store.create("a", Buffer.from("a"), "text/plain");
     await expect(store.create("a/b", Buffer.from("b"), "text/plain")).rejects.toThrow(
@@ -107,7 +107,7 @@ describe("other things in the folder", () => {
     expect(readdirSync(folder)).toEqual(["a"]);
   });
 
-  test("files may vanish while they are listed", async () => {
+  test("files can vanish while they are listed", async () => {
     const store = new FolderStore(folder);
     const keys = Array.from({ length: 200 }, (_, n) => `f${n % 10}/${String(n).padStart(3, "0")}`);
     await Promise.all(keys.map((key) => store.create(key, Buffer.from(key), "text/plain")));
@@ -125,7 +125,7 @@ describe("other things in the folder", () => {
   });
 });
 
-/** The one-line messages of every operation; fails where one succeeds or throws something else. */
+/** The one-line message of every operation. Fails if one succeeds or throws another error. */
 async function failuresOf(store: ObjectStore): Promise<string[]> {
   const operations = [
     () => store.get("a/b"),
@@ -149,7 +149,7 @@ async function failuresOf(store: ObjectStore): Promise<string[]> {
   return messages;
 }
 
-/** Takes away the right to write; root has it all the same, so its children become nobody. */
+/** Removes the write permission. Root can write anyway, so its children become nobody. */
 function forbid(path: string): void {
   chmodSync(path, 0o555);
   chmodSync(parent, 0o755);

@@ -1,4 +1,4 @@
-/** Writes to a folder that a full disk or a crash cuts short: every object is whole, or not there. */
+/** A full disk or a crash interrupts writes to a folder: every object is whole or absent. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => rmSync(parent, { recursive: true }));
 
 describe("no space", () => {
-  test("a file size limit: the objects that fit are whole, the others are not there", async () => {
+  test("with a file size limit, the objects that fit are whole and the others absent", async () => {
     const small = await runChild(folder, ["0", "20", "40000"], { fileLimitKilobytes: 64 });
     expect(small).toMatchObject({ error: null });
     expect(small.keys).toHaveLength(20);
@@ -34,7 +34,7 @@ describe("no space", () => {
     expect(hiddenIn(folder)).toEqual([]);
   });
 
-  test("a full disk: the objects that fit are whole, and there is room again after a delete", async () => {
+  test("on a full disk, the objects that fit are whole, and a delete makes room again", async () => {
     mkdirSync(folder);
     if (!mountSmallDisk(folder)) {
       console.warn("NOT TESTED: a full disk, for want of the right to mount one");
@@ -71,7 +71,7 @@ describe("no space", () => {
 });
 
 describe("a crash", () => {
-  test("kill -9 in the middle: every object is whole, every one reported is there", async () => {
+  test("after a kill -9 every object is whole, and every reported one is there", async () => {
     let first = 0;
     for (const killAfter of [1, 20, 60, 150, 250]) {
       const { keys } = await runChild(folder, [String(first), "400", "30000"], { killAfter });
@@ -82,11 +82,11 @@ describe("a crash", () => {
       expect(keys.filter((key) => !there.has(key))).toEqual([]);
       first += 400;
     }
-    // The kills did hit writes under way.
+    // The kills did interrupt writes.
     expect(hiddenIn(folder).length).toBeGreaterThan(0);
   });
 
-  test("what crashed runs left is swept after an hour, by the next prove", async () => {
+  test("prove removes the leftovers of crashed runs after an hour", async () => {
     const store = new FolderStore(folder);
     await store.create("a", Buffer.from("a"), "text/plain");
     const hourAgo = Date.now() / 1000 - 3_600;
@@ -105,7 +105,7 @@ describe("a crash", () => {
   });
 });
 
-/** Checks every object below `many/` against the bytes its key stands for. */
+/** Compares every object below `many/` with the bytes of its key. */
 async function expectWhole(store: ObjectStore, sizeBytes: number): Promise<string[]> {
   const keys: string[] = [];
   for (const object of await objectsOf(store, "many/")) {

@@ -1,4 +1,4 @@
-/** A process that writes to a folder store, and that may be another user's, limited or killed. */
+/** A process that writes to a folder store: as another user, with a limit, or until it is killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,17 +7,17 @@ import { expect } from "vitest";
 
 const CHILD = join(import.meta.dirname, "store-folder-child.ts");
 
-/** The user that a child becomes where the tests run as root, who may write everywhere. */
+/** The user of a child if the tests run as root, who can write everywhere. */
 export const NOBODY = 65_534;
 export const isRoot = process.getuid?.() === 0;
 
-/** The keys whose create returned, and what ended it, if anything did. */
+/** The keys whose create returned, and the error that ended the process, if any. */
 export interface ChildResult {
   readonly keys: string[];
   readonly error: { readonly exitCode: number; readonly message: string } | null;
 }
 
-/** Runs store-folder-child.ts on the folder and collects what it printed. */
+/** Runs store-folder-child.ts on the folder and collects its output. */
 export async function runChild(
   folder: string,
   [first, count, sizeBytes]: [string, string, string],

@@ -1,4 +1,4 @@
-/** S3 stores that are to fail, and the one line with which each of their operations must. */
+/** S3 stores that must fail, and the one-line error of each operation. */
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { EXIT, UnreachableError } from "../../src/errors.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -7,7 +7,7 @@ import { keysOf } from "./store.contract.ts";
 
 const NO_FILE = "/nonexistent/aws";
 
-/** Gives every test of a file these keys, and hides what the machine knows of AWS. */
+/** Sets these keys for every test of a file, and hides the AWS settings of the machine. */
 export function useCredentials(accessKeyId = "key", secretAccessKey = "secret"): void {
   beforeEach(() => {
     vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
@@ -22,13 +22,13 @@ export function useCredentials(accessKeyId = "key", secretAccessKey = "secret"):
   });
 }
 
-/** Opens the store at a location, as most servers but AWS's want it. */
+/** Opens the store at a location with the path style that most servers need. */
 export const at = (
   location: string,
   settings: { endpoint?: string | undefined },
 ): Promise<ObjectStore> => openStore(location, { ...settings, pathStyle: true });
 
-/** Every operation fails with one line that fits. */
+/** Expects every operation to fail with one line that matches. */
 export async function expectFailures(store: ObjectStore, expected: RegExp): Promise<void> {
   const operations = [
     () => store.prove(),

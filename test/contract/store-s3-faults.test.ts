@@ -1,6 +1,6 @@
 /**
- * What the S3 store says where the server is not there or not fit. The server that misbehaves on
- * purpose is a plain HTTP one of our own.
+ * The errors of the S3 store if the server is missing or unfit. The server that misbehaves is a plain
+ * HTTP server of this test.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ import { at, expectFailures, useCredentials } from "./store-s3-failures.ts";
 
 useCredentials();
 
-describe("a location or a setting that is none", () => {
+describe("an invalid location or setting", () => {
   test.for([
     "s3://",
     "s3:///prefix",
@@ -42,7 +42,7 @@ describe("a server that cannot be reached", () => {
     );
   });
 
-  test("nobody listens", async () => {
+  test("nothing listens", async () => {
     const server = await serve(() => {});
     await server.stop();
     const store = await at("s3://bucket/p", { endpoint: server.url });
@@ -62,14 +62,14 @@ describe("a server that cannot be reached", () => {
     );
   });
 
-  test("no region, where no endpoint makes up for it", async () => {
+  test("no region without an endpoint", async () => {
     const store = await at("s3://bucket/p", {});
     await expectFailures(store, /: no region was found; set --s3-region or AWS_REGION$/);
   });
 });
 
 describe("a server that misbehaves", () => {
-  test("prove refuses one that ignores If-None-Match, and removes its probe", async () => {
+  test("prove refuses a server that ignores If-None-Match, and removes its probe", async () => {
     const objects = new Map<string, Buffer>();
     const server = await serve(async (request, response) => {
       const body = await bodyOf(request);
@@ -87,7 +87,7 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
-  test("prove refuses one that does not return what was put", async () => {
+  test("prove refuses a server that does not return what was written", async () => {
     let puts = 0;
     const server = await serve(async (request, response) => {
       await bodyOf(request);
@@ -118,7 +118,7 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
-  test("throttling that does not end is an error that says so", async () => {
+  test("endless throttling is an error that says so", async () => {
     let requests = 0;
     const server = await serve(async (request, response) => {
       await bodyOf(request);
@@ -133,7 +133,7 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
-  test("an answer that breaks off is asked for again, and never returned in part", async () => {
+  test("a read repeats an answer that breaks off, and never returns a part of it", async () => {
     const whole = Buffer.alloc(200_000, "whole");
     let requests = 0;
     const server = await serve((_request, response) => {
@@ -152,7 +152,7 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
-  test("objects carry their type, and private caching without end", async () => {
+  test("objects have their media type and private, endless caching", async () => {
     const headers: IncomingMessage["headers"][] = [];
     const server = await serve(async (request, response) => {
       await bodyOf(request);

@@ -1,4 +1,4 @@
-/** What the S3 store says where a real server refuses: the bucket, the keys or the rights. */
+/** The errors of the S3 store if a real server refuses the bucket, the keys or the permissions. */
 import { randomUUID } from "node:crypto";
 import {
   CreateBucketCommand,
@@ -19,7 +19,7 @@ const bucket = env["CHIPBOARD_TEST_S3_BUCKET"];
 afterAll(() => service?.stop());
 useCredentials(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"]);
 
-describe.skipIf(service === null)("a real server that is not willing", () => {
+describe.skipIf(service === null)("a real server that refuses", () => {
   const location = `s3://${bucket}/${randomUUID()}`;
 
   test("no such bucket", async () => {
@@ -42,13 +42,13 @@ describe.skipIf(service === null)("a real server that is not willing", () => {
     await expectFailures(store, /: the secret key is wrong; check AWS_SECRET_ACCESS_KEY$/);
   });
 
-  test("a bucket of which nothing is allowed", async () => {
+  test("a bucket without any permission", async () => {
     asReader();
     const store = await at(location, { endpoint });
     await expectFailures(store, /: access denied; check the permissions of AWS_ACCESS_KEY_ID/);
   });
 
-  test("a bucket that may be read and not written", async () => {
+  test("a bucket with read permission only", async () => {
     const readable = `readable-${randomUUID()}`;
     await asOwner(async (owner) => {
       await owner.send(new CreateBucketCommand({ Bucket: readable }));
@@ -84,7 +84,7 @@ describe.skipIf(service === null)("a real server that is not willing", () => {
     expect(await keysOf(store, "")).toEqual([]);
   });
 
-  test("a probe under way is not listed", async () => {
+  test("a running probe is not listed", async () => {
     const store = await at(location, { endpoint });
     const seen: string[] = [];
     const proving = store.prove();

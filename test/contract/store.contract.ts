@@ -1,13 +1,13 @@
-/** What every object store promises (src/store/object-store.ts), as tests over a factory. */
+/** The promises of every object store (src/store/object-store.ts), as tests over a factory. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts";
 
-/** An empty store, a second opening of the same place (another process's view), and the end. */
+/** An empty store, the same place opened a second time (as by another process), and its removal. */
 export interface StoreUnderTest {
   readonly store: ObjectStore;
   readonly other: ObjectStore;
-  /** Every name at the place, hidden ones too, as the driver's medium itself lists them. */
+  /** Every name in the place, hidden ones included, listed without the driver. */
   rawNames(): Promise<string[]>;
   dispose(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
     });
     afterAll(() => place.dispose());
 
-    test("an empty store holds nothing, and reading it is no error", async () => {
+    test("an empty store has no objects, and reading it is no error", async () => {
       const { store: empty, dispose } = await make();
       try {
         expect(await empty.get("publications/0000000001.json")).toBeNull();
@@ -48,7 +48,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       }
     });
 
-    test("mayWrite passes on a store that is not there yet, and leaves nothing behind", async () => {
+    test("mayWrite passes on a store that does not exist yet, and leaves nothing behind", async () => {
       const { store: fresh, rawNames, dispose } = await make();
       try {
         await fresh.mayWrite();
@@ -58,7 +58,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       }
     });
 
-    test("the first create wins and its bytes stay", async () => {
+    test("the first create wins, and its bytes stay", async () => {
       expect(await store.create("once/a.json", Buffer.from("first"), JSON_TYPE)).toBe("created");
       expect(await store.create("once/a.json", Buffer.from("second"), JSON_TYPE)).toBe("taken");
       expect(await other.create("once/a.json", Buffer.from("third"), JSON_TYPE)).toBe("taken");
@@ -66,14 +66,14 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect((await store.get("once/a.json"))?.toString()).toBe("first");
     });
 
-    test("of 20 racers exactly one creates, and every reader sees its bytes", async () => {
+    test("exactly one of 20 racers creates the object, and every reader sees its bytes", async () => {
       for (let round = 0; round < 5; round++) {
         const key = `race/${round}.json`;
         const outcomes = await Promise.all(
           Array.from({ length: 20 }, async (_, racer) => {
             const through = racer % 2 === 0 ? store : other;
             const outcome = await through.create(key, Buffer.from(`racer ${racer}`), JSON_TYPE);
-            // Whoever has an answer also sees the object, whole.
+            // A caller that has an answer also sees the whole object.
             return { racer, outcome, seen: (await through.get(key))?.toString() };
           }),
         );
@@ -104,7 +104,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect(await objectsOf(store, key)).toMatchObject([{ key, sizeBytes: bytes.length }]);
     });
 
-    test("a view into a larger buffer is stored alone, and later changes to it do not matter", async () => {
+    test("of a view into a larger buffer only the view is stored; later changes do not matter", async () => {
       const whole = new Uint8Array([1, 2, 3, 4, 5, 6]);
       await store.create("bytes/view", whole.subarray(2, 4), "application/octet-stream");
       whole.fill(9);
@@ -114,7 +114,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect([...((await store.get("bytes/view")) ?? [])]).toEqual([3, 4]);
     });
 
-    test("streams are read in pieces, together, and can be given up half way", async () => {
+    test("streams are read in pieces and in parallel, and can be cancelled", async () => {
       const bytes = randomBytes(700_000);
       await store.create("streams/a", bytes, "application/octet-stream");
       const bodies = await Promise.all(
@@ -133,7 +133,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       await (await store.open("streams/a"))?.stream.cancel();
     });
 
-    test("list gives keys in ascending order, for any prefix, with sizes and times", async () => {
+    test("list returns keys in ascending order for any prefix, with sizes and times", async () => {
       const keys = [
         "list/a-b/1.json",
         "list/a.json",
@@ -176,7 +176,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       }
     });
 
-    test("list goes beyond 1,000 keys, and its reader may stop at any", async () => {
+    test("list returns more than 1,000 keys, and its reader can stop at any of them", async () => {
       const keys = Array.from({ length: 1_105 }, (_, n) => `many/${String(n).padStart(5, "0")}`);
       const bytes = Buffer.from("x");
       const outcomes = await Promise.all(keys.map((key) => store.create(key, bytes, "text/plain")));
@@ -187,7 +187,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect(seen).toEqual(keys.slice(0, 3));
     });
 
-    test("delete removes one key, twice without an error, and leaves its neighbours", async () => {
+    test("delete removes one key and no other, and a second delete is no error", async () => {
       await store.create("gone/x/a.json", Buffer.from("a"), JSON_TYPE);
       await store.create("gone/x/ab.json", Buffer.from("ab"), JSON_TYPE);
       await store.delete("gone/x/a.json");
@@ -201,7 +201,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect((await store.get("gone/x/a.json"))?.toString()).toBe("again");
     });
 
-    test("creating and deleting in one folder at once loses nothing", async () => {
+    test("parallel creates and deletes in one folder lose nothing", async () => {
       await Promise.all(
         Array.from({ length: 40 }, async (_, n) => {
           const through = n % 2 === 0 ? store : other;

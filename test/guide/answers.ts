@@ -1,6 +1,6 @@
 /**
- * The answers that the guide shows, asked for in earnest: a market of three contracts, published and
- * served. `node test/guide/record.ts` writes them down for the guide; the test compares them.
+ * The answers in the guide, from a real proxy that serves a market of three contracts. `node
+ * test/guide/record.ts` records them for the guide; the test compares them.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 export interface Example {
   /** `GET /api/public/v1/prices` */
   readonly request: string;
-  /** The tier of the key that is sent; null: none. */
+  /** The tier of the key that is sent; null: no key. */
   readonly tier: "starter" | "pro" | null;
   readonly status: number;
   readonly body: string;
@@ -66,7 +66,7 @@ const source = (name: string, text: string) => ({
   },
 });
 
-/** Asks for all of them. */
+/** Requests all of them. */
 export async function askAll(): Promise<Example[]> {
   const clock = createClock("2026-11-21T00:05:00Z");
   const still = { now: () => Date.parse("2026-11-21T00:05:00Z") };

@@ -1,4 +1,4 @@
-/** The guide shows what the proxy answers, computes as it says, and its recipes run. */
+/** The answers in the guide are real, its formulas give the published numbers, and its recipes run. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { askAll } from "./answers.ts";
 
 const run = promisify(execFile);
 
-test("the answers it shows are those that the proxy gives", async () => {
+test("its answers are those of the proxy", async () => {
   expect(await askAll()).toEqual(examples);
 });
 
@@ -63,7 +63,7 @@ describe("its recipes", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** As it stands on the page, with the host and a key put in. */
+  /** The recipe from the page, with the host and a key filled in. */
   const recipe = (heading: string): string => {
     const [, after = ""] = RECIPES.split(`<h3>${heading}`);
     const text = /<pre>([^]*?)<\/pre>/.exec(after)?.[1] ?? "";
@@ -88,7 +88,7 @@ describe("its recipes", () => {
     expect((await run(process.execPath, [file])).stdout).toMatch(/^[\d.]+ -?[\d.]+\n$/);
   });
 
-  test("the page is served, with every problem on it", async () => {
+  test("the proxy serves the page, which lists every problem", async () => {
     const { status, text } = await proxy.get("/guide");
     expect(status).toBe(200);
     for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`<code>${code}</code>`);

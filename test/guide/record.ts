@@ -1,4 +1,4 @@
-/** Writes down the answers that the guide shows; read the difference before it is committed. */
+/** Records the answers in the guide. Read the difference before you commit it. */
 import { writeFileSync } from "node:fs";
 import { askAll } from "./answers.ts";
 

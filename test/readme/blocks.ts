@@ -1,7 +1,7 @@
-/** The blocks of code of a Markdown text, in order, with what is said just before each. */
+/** The code blocks of a Markdown text in order, each with the prose before it. */
 
 export interface Block {
-  /** `sh` to be run, `text` printed by the one before, `csv` a file. */
+  /** `sh`: commands; `text`: the output of the block before; `csv`: a file. */
   readonly language: string;
   readonly text: string;
   /** The prose between the block before and this one. */
@@ -18,13 +18,13 @@ export function blocksOf(markdown: string): Block[] {
   return blocks;
 }
 
-/** The name of the file that a block shows: the last one named before it. */
+/** The name of the file in a block: the last one that the prose before it names. */
 export function fileNameOf({ before }: Block): string {
   const name = [...before.matchAll(/`([\w-]+\.csv)`/g)].at(-1)?.[1];
   if (name === undefined) throw new Error(`no file is named before a block: ${before}`);
   return name;
 }
 
-/** The exit code that the last words before a block of commands promise; 0 where they name none. */
+/** The exit code that the prose before a block ends with; 0 by default. */
 export const exitCodeOf = ({ before }: Block): number =>
   Number(/exit code (\d):\s*$/.exec(before)?.[1] ?? 0);

@@ -1,6 +1,6 @@
 /**
- * deploy/README.md, followed for one machine. Everything runs in a folder of its own; what would
- * change the machine (users, systemd, sudo, the clone and its install) is replaced by a small script.
+ * Follows "One machine" of deploy/README.md in a temporary folder. Small scripts replace the programs that
+ * would change this machine: useradd, systemctl, sudo, git and npm.
  */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import { blocksOf } from "./blocks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const IS_ROOT = process.getuid?.() === 0;
-/** The service's user: nobody where the tests run as root, else the one who runs them. */
+/** The user of the service: nobody if the tests run as root, else the current user. */
 const [UID, GID] = IS_ROOT ? [65_534, 65_534] : [process.getuid?.(), process.getgid?.()];
 
 let machine: string;
@@ -81,7 +81,7 @@ const environment = (now: string): Record<string, string> => ({
   CHIPBOARD_NOW: now,
 });
 
-test("the commands make the folders, publish, and enable units that are there", async () => {
+test("the commands create the folders, publish, and enable units that exist", async () => {
   const [setUp = "", options = "", publish = ""] = blocks;
   const environmentFile = join(machine, "etc/chipboard/chipboard.env");
   const commands = `set -e; umask 022\n${setUp}\ncat > ${environmentFile} <<'END'\n${options}END\n${publish}`;
@@ -126,7 +126,7 @@ test("the publishing unit publishes the next session, the proxy's unit serves it
   expect((await once(proxy, "close"))[0]).toBe(0);
 });
 
-/** Starts what a unit starts: its user, folder, environment file, umask and command. */
+/** Starts the command of a unit with its user, folder, environment file and umask. */
 async function unit(name: string, now: string, more = ""): Promise<ChildProcess> {
   const text = here(await readFile(join(machine, `etc/systemd/system/${name}.service`), "utf8"));
   const setting = (key: string): string => new RegExp(`^${key}=-?(.*)$`, "m").exec(text)?.[1] ?? "";

@@ -1,6 +1,6 @@
 /**
- * Whoever follows README.md to the letter sees what it says: its files are written, its commands run
- * in order in a checkout of their own, and what it shows as printed is printed.
+ * Follows README.md in a temporary checkout: writes its files, runs its commands in order, and compares
+ * their output.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(checkout, { recursive: true, force: true });
 });
 
-test("it has files, commands and what they print", () => {
+test("it has files, commands and output", () => {
   for (const language of ["csv", "sh", "text"]) {
     expect(blocks.filter((block) => block.language === language).length).toBeGreaterThan(2);
   }
@@ -52,7 +52,7 @@ test("npx runs what is installed and downloads nothing", async () => {
   expect(words.filter((word = "") => !installed.has(word))).toEqual([]);
 });
 
-describe("followed to the letter", () => {
+describe("its blocks", () => {
   let printed = "";
   for (const [index, block] of blocks.entries()) {
     const [firstLine = ""] = block.text.split("\n");
@@ -74,7 +74,7 @@ describe("followed to the letter", () => {
   }
 });
 
-/** Runs a block and returns all that it printed; of a server, what it printed until it listened. */
+/** Runs a block and returns its output; for a server, the output until it listens. */
 async function follow(commands: string, exitCode: number): Promise<string> {
   const server = /npm start|^chipboard serve\b/m.exec(commands)?.[0].trim();
   if (server === undefined) {
@@ -91,7 +91,7 @@ async function follow(commands: string, exitCode: number): Promise<string> {
   return printed;
 }
 
-/** Bash goes on with the variables of the block before; the first failure ends it. */
+/** Bash keeps the variables of the block before, and stops at the first failure. */
 function shell(commands: string): ChildProcess {
   const lines = commands
     .replaceAll(":8080", `:${port}`)
@@ -133,7 +133,7 @@ const printedUntil = (child: ChildProcess, words: string): Promise<string> =>
     child.once("close", () => reject(new Error(`ended: ${printed}`)));
   });
 
-/** As Ctrl+C in a terminal does: to all that the shell started. */
+/** Like Ctrl+C in a terminal: to all processes of the shell. */
 async function stop(server: ChildProcess): Promise<void> {
   if (server.pid === undefined || server.exitCode !== null) return;
   const closed = once(server, "close");
@@ -150,5 +150,5 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-/** Sizes follow from the program's version, which every manifest names. */
+/** Sizes depend on the program's version, which is in every manifest. */
 const blurred = (text: string): string => text.replaceAll(/\d+ bytes/g, "… bytes");

@@ -18,7 +18,7 @@ const nameCell = (name: string): string | undefined =>
   rowsOf(renderCsv(viewOf([listing({ name })])))[0]?.["name"];
 
 describe("renderCsv", () => {
-  it("writes a header, one row a contract, and CRLF after each", () => {
+  it("writes a header and one row per contract, each with CRLF", () => {
     const text = renderCsv(viewOf([listing({ capacityGb: "2" }), listing({ name: "A, B" })]));
     expect(text).toBe(
       `${HEADER}\r\n` +
@@ -29,7 +29,7 @@ describe("renderCsv", () => {
     );
   });
 
-  it.each(["starter", "pro"] as const)("holds every value of every record (%s)", (tier) => {
+  it.each(["starter", "pro"] as const)("has every value of every record (%s)", (tier) => {
     const view = viewOf(VARIED, TIERS[tier]);
     const expected = recordsOf(view).map((record) =>
       Object.fromEntries(COLUMNS.map(({ name, value }) => [name, value(record) ?? ""])),
@@ -37,7 +37,7 @@ describe("renderCsv", () => {
     expect(rowsOf(renderCsv(view))).toEqual(expected);
   });
 
-  it("has nulls, negative changes, carried levels and breaks as they are", () => {
+  it("shows nulls, negative changes, carried levels and breaks", () => {
     const rows = rowsOf(renderCsv(viewOf(VARIED)));
     expect(rows.map((row) => row["contract_id"])).toEqual([
       "contract-0",
@@ -77,7 +77,7 @@ describe("renderCsv", () => {
     expect(rows[4]).toMatchObject({ board: "semiconductor", spot_usd: "0.999999" });
   });
 
-  it("is the header alone for empty boards", () => {
+  it("is only the header for empty boards", () => {
     expect(renderCsv(viewOf([]))).toBe(`${HEADER}\r\n`);
   });
 
@@ -90,7 +90,7 @@ describe("renderCsv", () => {
     expect(nameCell(name)).toBe(name),
   );
 
-  it("makes every column of free text harmless, and no number", () => {
+  it("neutralises formulas in every text column, and changes no number", () => {
     const free = {
       ticker: "=t",
       name: "=n",
@@ -129,7 +129,7 @@ describe("renderCsv", () => {
     "\ufeffa mark at the start of a cell",
   ])("gives %j back", (name) => expect(nameCell(name)).toBe(name));
 
-  it("starts with no byte order mark", () => {
+  it("has no byte order mark", () => {
     expect(renderCsv(viewOf(VARIED)).slice(0, 3)).toBe("ses");
   });
 });

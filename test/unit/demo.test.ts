@@ -42,21 +42,21 @@ describe("the demonstration catalog", () => {
     expect(new Set(rows.map((row) => row["board"]))).toEqual(new Set(["memory", "semiconductor"]));
   });
 
-  it("is read by publish without a complaint", async () => {
+  it("is a valid input of publish", async () => {
     const complaints = new Complaints();
     const { contracts } = await readCatalog(sourceOf(demoCatalogPath), complaints);
     complaints.raise();
     expect(contracts.map(({ id }) => id)).toEqual(rows.map((row) => row["id"]));
   });
 
-  it("has every segment of the memory board and no other on it", () => {
+  it("has exactly the segments of the memory board there", () => {
     const segments = rows.filter((row) => row["board"] === "memory").map((row) => row["segment"]);
     expect([...new Set(segments)].toSorted()).toEqual(
       ["DRAM", "HBM", "NAND", "LPDDR", "NOR", "eMMC", "SSD"].toSorted(),
     );
   });
 
-  it.each(["id", "ticker", "name"])("has each %s once", (column) => {
+  it.each(["id", "ticker", "name"])("has unique values of %s", (column) => {
     expect(new Set(rows.map((row) => row[column])).size).toBe(rows.length);
   });
 
@@ -69,7 +69,7 @@ describe("the demonstration catalog", () => {
     expect(["http:", "https:"]).toContain(new URL(row["source_url"] as string).protocol);
     expect(row["free"]).toMatch(/^(true)?$/);
     if (row["capacity_gb"] !== "") {
-      // A die of 256 Mbit is 32 MB: the capacity is the one the unit names.
+      // A die of 256 Mbit is 32 MB: the capacity is that of the unit.
       const [, amount, prefix = "", kind] =
         /\((\d+) ([KMGT])(bit|B)\)$/.exec(row["unit"] as string) ?? [];
       const gigabytes = Number(amount) * (GIGABYTES[prefix] ?? Number.NaN);
@@ -92,7 +92,7 @@ describe("the demonstration's levels", () => {
   const byContract = Map.groupBy(rows, (row) => row.id);
   const bySession = Map.groupBy(rows, (row) => session(row.session_utc));
 
-  it("keep every rule for quotes, and move by less than 15 % from one to the next", () => {
+  it("follow all rules for quotes, and move by less than 15 % each", () => {
     const faults: unknown[] = [];
     for (const [id, levels] of byContract) {
       let previous: { at: Session; usd: number; asOf: Day } | null = null;
@@ -122,7 +122,7 @@ describe("the demonstration's levels", () => {
     expect(faults).toEqual([]);
   });
 
-  it("move: each contract's daily volatility is 0.3 to 3 %", () => {
+  it("have a daily volatility of 0.3 to 3 % for each contract", () => {
     for (const [id, levels] of byContract) {
       const usd = levels.map((row) => Number(row.spot_usd));
       const squares = usd.slice(1).map((now, at) => (now / (usd[at] as number) - 1) ** 2);
@@ -132,7 +132,7 @@ describe("the demonstration's levels", () => {
     }
   });
 
-  it("are the anchor's on its day, but for rounding to the tick", () => {
+  it("equal the anchor on its day, rounded to the tick", () => {
     let compared = 0;
     for (const { id, anchor, anchorDay } of contracts) {
       const day = Math.max(closeSessionOf(anchorDay), DEMO_FIRST_SESSION);
@@ -144,7 +144,7 @@ describe("the demonstration's levels", () => {
     expect(compared).toBeGreaterThan(100);
   });
 
-  it("are given for at least 85 % of the catalog at 200 sessions", () => {
+  it("cover at least 85 % of the catalog in 200 sessions", () => {
     const step = (LAST - DEMO_FIRST_SESSION) / 199;
     for (let sample = 0; sample < 200; sample += 1) {
       const at = DEMO_FIRST_SESSION + Math.round(sample * step);
@@ -153,7 +153,7 @@ describe("the demonstration's levels", () => {
     }
   });
 
-  it("begin late, are carried, dated back and ended, as the schedules say", () => {
+  it("start, end, skip sessions and have earlier dates as the schedules say", () => {
     const sessionsOf = (id: string): Session[] =>
       (byContract.get(id) ?? []).map((row) => session(row.session_utc));
     const late = contracts.filter(({ listed }) => listed !== null);
@@ -188,7 +188,7 @@ describe("the demonstration's levels", () => {
     ]);
   });
 
-  it("of a session do not depend on the range asked for", () => {
+  it("of a session are the same in every range", () => {
     const whole = sha256(rows);
     const middle = session("2026-06-01T00Z");
     const parts = function* (): Generator<DemoQuote> {
@@ -205,13 +205,13 @@ describe("the demonstration's levels", () => {
     expect(sha256(rows.slice(0, 1_000))).toBe(
       "b430a720e255b3e7c512d15f057c8811d64b7828fb8c1741e98e364720471fd0",
     );
-    // Five years on, a difference in any last bit would have grown.
+    // After five years, a difference in a last bit would be large.
     expect(sha256(bySession.get(DEMO_SESSION) ?? [])).toBe(
       "0fecb67ac5677046984caebd9bbee3a887a6507107daf914044c2f73129a75ce",
     );
   });
 
-  it("are written as CSV that reads back equal", () => {
+  it("survive being written and read as CSV", () => {
     const near = rows.filter((row) => Math.abs(session(row.session_utc) - DEMO_BREAK.session) < 6);
     const chunks = [...demoCsv(near)];
     expect(chunks[0]).toBe("id,session_utc,spot_usd,basis,as_of,break\r\n");
@@ -245,7 +245,7 @@ describe("the random numbers", () => {
 });
 
 describe("the notice", () => {
-  it("is one sentence that says the series are generated and no market data", () => {
+  it("says in one sentence that the series are generated, not market data", () => {
     expect(DEMO_NOTICE).toMatch(/^[^.]*\.$/);
     expect(DEMO_NOTICE).toContain("not market data");
     expect(DEMO_NOTICE).toContain("generated");

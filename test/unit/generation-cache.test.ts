@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { GenerationCache } from "../../src/generation-cache.ts";
 
-test("is bounded, and keeps what is asked for", () => {
+test("is bounded, and keeps the entries in use", () => {
   const cache = new GenerationCache<number>(100);
   cache.set("asked for", 1);
   for (let index = 0; index < 10_000; index++) {

@@ -31,7 +31,7 @@ describe("a key", () => {
   });
 
   // CRC-32 of the text by an independent implementation (Python's zlib.crc32).
-  test("has a known check", () => {
+  test("has a known check sum", () => {
     const key = createKey(new Uint8Array(32));
     expect(key.slice(0, 47)).toBe(`cbk_${"0".repeat(43)}`);
     expect(fromBase62(key.slice(47))).toBe(2553117954n);

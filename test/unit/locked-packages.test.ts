@@ -18,10 +18,10 @@ interface Locked {
   readonly hasInstallScript?: boolean;
 }
 const locked: [path: string, Locked][] = Object.entries(JSON.parse(text).packages);
-/** The others are this package and `runtime`, the folder of it that is linked. */
+/** Without this package and its folder `runtime`, which is linked. */
 const dependencies = locked.filter(([path, { link }]) => path.includes("node_modules/") && !link);
 
-test("every package has a digest, and none says where it is fetched", () => {
+test("every package has a digest, and none names a registry", () => {
   expect(dependencies.length).toBeGreaterThan(100);
   const without = dependencies.filter(
     ([, { integrity }]) => integrity?.startsWith("sha512-") !== true,

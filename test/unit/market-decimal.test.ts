@@ -17,7 +17,7 @@ describe("parseMicros and formatMicros", () => {
   );
 
   test.prop([fc.bigInt(0n, 10n ** 15n), fc.nat(6)])(
-    "trailing zeros and leading ones do not matter",
+    "ignores leading and trailing zeros",
     (micros, kept) => {
       const digits = micros.toString().padStart(7, "0");
       const shortest = digits.slice(-6).replace(/0+$/, "");
@@ -95,7 +95,7 @@ describe("roundRatio", () => {
   );
 
   test.prop([fc.bigInt(-(10n ** 20n), 10n ** 20n), fc.bigInt(1n, 10n ** 12n), fc.nat(6)])(
-    "is odd: the text of −x is that of x with the sign turned",
+    "is odd: the text of −x is the text of x with the other sign",
     (numerator, denominator, decimals) => {
       const text = roundRatio(ratio(numerator, denominator), decimals);
       const turned = roundRatio(ratio(-numerator, denominator), decimals);

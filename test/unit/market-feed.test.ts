@@ -1,4 +1,4 @@
-/** The readers of the three formats: digits are kept, lines are counted, rows are told apart. */
+/** The readers of the three formats keep digits, count lines and separate rows. */
 import { fc, test } from "@fast-check/vitest";
 import { stringify } from "csv-stringify/sync";
 import { describe, expect, it } from "vitest";
@@ -61,7 +61,7 @@ const newline = fc.constantFrom<"unix" | "windows">("unix", "windows");
 
 describe("CSV", () => {
   test.prop([table, pieces, newline], { numRuns: 300 })(
-    "keeps every cell, and the line on which its row starts, whatever is quoted",
+    "keeps every cell and the first line of its row, quoted or not",
     async (rows, pieceBytes, record_delimiter) => {
       const text = csvText([[...SHAPE.columns], ...rows], record_delimiter);
       let line = 2;
@@ -75,7 +75,7 @@ describe("CSV", () => {
   );
 
   test.prop([table, fc.shuffledSubarray([0, 1, 2], { minLength: 3 })])(
-    "takes the columns in any order",
+    "accepts the columns in any order",
     async (rows, order) => {
       const turned = [[...SHAPE.columns] as string[], ...rows].map((cells) =>
         order.map((at) => cells[at] ?? ""),
@@ -84,24 +84,24 @@ describe("CSV", () => {
     },
   );
 
-  it("names the line of a row that is too short, after quoted line breaks", async () => {
+  it("names the line of a short row after quoted line breaks", async () => {
     const { complaints } = await read('id,usd,note\na,1,"two\nlines\nmore"\nb,2\nc,3,\n', "csv");
     expect(complaints).toEqual(["feed:5: 2 fields, expected 3 as in the header"]);
   });
 
-  it("counts blank lines too", async () => {
+  it("counts blank lines, too", async () => {
     const { places } = await read("id,usd\n\na,1\n\n\nb,2\n", "csv");
     expect(places).toEqual(["feed:3", "feed:6"]);
   });
 });
 
-/** csv-stringify by itself quotes no line break but the one that ends its records. */
+/** csv-stringify quotes only the line break that ends its records. */
 const csvText = (
   rows: readonly string[][],
   record_delimiter: "unix" | "windows" = "unix",
 ): string => stringify([...rows], { record_delimiter, quoted_match: /[\r\n]/ });
 
-/** A plain decimal, and a JSON number that says the same with an exponent. */
+/** A plain decimal, and the same number in JSON with an exponent. */
 const exponential = fc
   .tuple(
     fc.bigInt(1n, 10n ** 17n),
@@ -117,7 +117,7 @@ const exponential = fc
 
 describe("JSON and NDJSON", () => {
   test.prop([fc.array(exponential, { minLength: 1, maxLength: 8 })], { numRuns: 500 })(
-    "an exponent is written out, exactly",
+    "writes out an exponent exactly",
     async (numbers) => {
       const objects = numbers.map(({ written }) => `{"id":"a","usd":${written}}`);
       const expected = numbers.map(({ plain }) => ["a", plain, ""]);
@@ -140,7 +140,7 @@ describe("JSON and NDJSON", () => {
     expect((await read(`[{"id":"a","usd":${written}}]`, null)).rows).toEqual([["a", text, ""]]);
   });
 
-  test.prop([table, pieces])("say the same as CSV", async (rows, pieceBytes) => {
+  test.prop([table, pieces])("give the same rows as CSV", async (rows, pieceBytes) => {
     const objects = rows.map(([id, usd, note]) => ({ note, id, usd }));
     const json = await read(JSON.stringify(objects, null, 1), null, pieceBytes);
     expect(json).toEqual({ rows, places: rows.map((_, at) => `feed[${at}]`), complaints: [] });
@@ -153,7 +153,7 @@ describe("JSON and NDJSON", () => {
     });
   });
 
-  it("names the place of what is no row, and reads on", async () => {
+  it("names the place of an invalid row, and reads on", async () => {
     const { rows, complaints } = await read('{"id":"a","usd":1}\n[1]\n{"id":\n{"id":"d"}\n', null);
     expect(rows).toEqual([["a", "1", ""]]);
     expect(complaints).toHaveLength(3);
@@ -192,7 +192,7 @@ describe("JSON arrays", () => {
   });
 });
 
-it("no input may hold more than 256 MB", async () => {
+it("an input has at most 256 MB", async () => {
   const row = `a,1,${"x".repeat(995)}\n`;
   const chunk = Buffer.from(row.repeat(100));
   let rows = 0;
@@ -207,7 +207,7 @@ it("no input may hold more than 256 MB", async () => {
   const complaints = new Complaints();
   await readTable(source, SHAPE, complaints, () => () => (rows += 1));
   expect(linesOf(complaints)).toEqual(["feed: more than 256 MB, expected at most that; split it"]);
-  // The chunk that goes beyond it is not read any more.
+  // The chunk that exceeds the limit is not read.
   expect(rows).toBe(2_559 * 100);
 });
 

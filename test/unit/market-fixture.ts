@@ -1,20 +1,20 @@
-/** Small markets for tests, made the way the program makes them. */
+/** Small markets for tests, made like the program makes them. */
 import type { Contract } from "../../src/market/contract.ts";
 import { Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type Tier } from "../../src/market/tier.ts";
 import { tierView, type Market, type TierView } from "../../src/market/view.ts";
 
-/** The session the fixtures live in. */
+/** The session of the fixtures. */
 export const HEAD = parseSession("2026-11-21T00Z") as Session;
 
-/** A contract of the catalog and its levels, ascending; what is left out gets a plain value. */
+/** A contract with its levels in ascending order. Missing fields get plain values. */
 export interface Listing {
   readonly contract?: Partial<Contract>;
   readonly levels: readonly (Partial<Level> & Pick<Level, "session" | "usd">)[];
 }
 
-/** A contract with one level, of HEAD. `usd` is in micro-dollars. */
+/** A contract with one level at HEAD. `usd` is in micro-dollars. */
 export const listing = (contract: Partial<Contract> = {}, usd = 12_500_000): Listing => ({
   contract,
   levels: [{ session: HEAD, usd }],
@@ -53,7 +53,7 @@ export const viewOf = (
   head: Session = HEAD,
 ): TierView => tierView(marketOf(listings), tier, head);
 
-/** Both boards; nulls and numbers, carried levels, a break between older levels and none. */
+/** Both boards, with nulls and numbers, carried levels, and contracts with and without a break. */
 export const VARIED: readonly Listing[] = [
   {
     contract: { capacityGb: "2", aiExposurePct: "37.5" },

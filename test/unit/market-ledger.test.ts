@@ -1,4 +1,4 @@
-/** The ledger: what is stored comes back, and a look-up finds what a plain loop finds. */
+/** The ledger gives back what it stores, and a look-up finds what a plain loop finds. */
 import { createHash } from "node:crypto";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
@@ -43,19 +43,16 @@ const ledgers = fc
   .map((lists) => new Map(Object.entries(lists).map(([id, levels]) => [id, new Series(levels)])));
 
 describe("ledger parts", () => {
-  test.prop([ledgers], { numRuns: 200 })("give every level back", (ledger) => {
+  test.prop([ledgers], { numRuns: 200 })("give back every level", (ledger) => {
     expect(levelsOf(restored(ledger))).toEqual(levelsOf(ledger));
   });
 
-  test.prop([ledgers])(
-    "depend on the levels alone, not on the order of the contracts",
-    (ledger) => {
-      const turned: Ledger = new Map([...ledger].reverse());
-      expect(partsOf(turned)).toEqual(partsOf(ledger));
-    },
-  );
+  test.prop([ledgers])("depend only on the levels, not on the order of the contracts", (ledger) => {
+    const turned: Ledger = new Map([...ledger].reverse());
+    expect(partsOf(turned)).toEqual(partsOf(ledger));
+  });
 
-  test.prop([ledgers])("lie in the months that hold levels", (ledger) => {
+  test.prop([ledgers])("exist for exactly the months with levels", (ledger) => {
     const months = [...ledger.values()].flatMap(({ levels }) =>
       levels.map(({ session }) => sessionKey(session).slice(0, 7)),
     );

@@ -27,22 +27,25 @@ const dayNamed = (text: string): Day => parseDate(text) as Day;
 const sessionNamed = (text: string): Session => parseSession(text) as Session;
 
 describe("sessions", () => {
-  test.prop([sessions], { numRuns: 1_000 })("survive both of their forms", (session) => {
-    expect(parseSession(sessionKey(session))).toBe(session);
-    expect(parseSession(sessionUtc(session))).toBe(session);
-    expect(sessionKey(session)).toBe(`${sessionUtc(session).slice(0, 13)}Z`);
-    expect(dateText(dayOf(session))).toBe(sessionUtc(session).slice(0, 10));
-  });
+  test.prop([sessions], { numRuns: 1_000 })(
+    "survive being written and read in both forms",
+    (session) => {
+      expect(parseSession(sessionKey(session))).toBe(session);
+      expect(parseSession(sessionUtc(session))).toBe(session);
+      expect(sessionKey(session)).toBe(`${sessionUtc(session).slice(0, 13)}Z`);
+      expect(dateText(dayOf(session))).toBe(sessionUtc(session).slice(0, 10));
+    },
+  );
 
   test.prop([sessions, fc.integer({ min: 0, max: 43_199_999 })])(
-    "hold every instant from their start to the next one",
+    "contain every instant from their start to the next one",
     (session, laterMs) => {
       expect(sessionAt(sessionStartMs(session) + laterMs)).toBe(session);
       expect(new Date(sessionStartMs(session)).toISOString()).toBe(sessionUtc(session));
     },
   );
 
-  test.prop([days])("of closes are at noon", (day) => {
+  test.prop([days])("of closes start at noon", (day) => {
     expect(sessionUtc(closeSessionOf(day))).toBe(`${dateText(day)}T12:00:00.000Z`);
   });
 
@@ -67,7 +70,7 @@ describe("sessions", () => {
 });
 
 describe("dates", () => {
-  test.prop([days], { numRuns: 1_000 })("survive their text", (day) => {
+  test.prop([days], { numRuns: 1_000 })("survive being written and read", (day) => {
     expect(parseDate(dateText(day))).toBe(day);
   });
 
@@ -75,7 +78,7 @@ describe("dates", () => {
     fc.integer({ min: 1900, max: 2400 }),
     fc.integer({ min: 1, max: 14 }),
     fc.integer({ min: 0, max: 33 }),
-  ])("are those of the calendar and no others", (year, month, day) => {
+  ])("are exactly those of the calendar", (year, month, day) => {
     const two = (number: number): string => String(number).padStart(2, "0");
     const text = `${year}-${two(month)}-${two(day)}`;
     const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
@@ -100,7 +103,7 @@ describe("years before", () => {
   );
 
   test.prop([fc.integer({ min: 4_000, max: 800_000 }), fc.integer({ min: 1, max: 9 })])(
-    "keeps month and day, but for 29 February",
+    "keep month and day, except for 29 February",
     (day, years) => {
       const [year, month, date] = dateText(day).split("-").map(Number) as [number, number, number];
       const [thenYear, thenMonth, thenDate] = dateText(yearsBefore(day, years))
@@ -120,7 +123,7 @@ describe("years before", () => {
     ["2026-11-21T12Z", "2025-11-21T12Z"],
     ["1950-06-01T12Z", "1949-06-01T12Z"],
     ["1970-06-01T12Z", "1969-06-01T12Z"],
-  ])("session %s goes back to %s", (text, expected) =>
+  ])("one year before session %s is %s", (text, expected) =>
     expect(sessionKey(sessionYearBefore(sessionNamed(text)))).toBe(expected),
   );
 });

@@ -1,4 +1,4 @@
-/** Keys in PEM, and what a signature covers, against the examples of the standards and openssl's forms. */
+/** PEM keys and signatures, compared with the examples of the standards and with openssl. */
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ChipboardError } from "../../src/errors.ts";
@@ -6,7 +6,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { signatureOf, signerOf } from "../../src/snapshot/signature.ts";
 import { newKeyPair, parseSigningKey, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 
-/** RFC 8410, 10.1 and 10.3: a pair, and its private key once more with attributes and public key. */
+/** RFC 8410, 10.1 and 10.3: a pair of keys, and the private key with attributes and public key. */
 const PUBLIC = pem("PUBLIC KEY", "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=");
 const PRIVATE = pem(
   "PRIVATE KEY",
@@ -21,18 +21,18 @@ const DER = Buffer.from("MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXA
 const FINGERPRINT = createHash("sha256").update(DER).digest("hex");
 const DIGEST = sha256Hex("a manifest");
 
-describe("what is a key", () => {
+describe("valid keys", () => {
   test.each([
     ["as the RFC has it", PRIVATE],
     ["with attributes and public key", PRIVATE_V2],
     ["with CRLF", PRIVATE.replaceAll("\n", "\r\n")],
     ["with text around it", `Bag Attributes\n  friendlyName: signing\n${PRIVATE}\nkept safe\n`],
     ["without a last line end", PRIVATE.trimEnd()],
-  ])("private: %s", (_name, text) => {
+  ])("private key: %s", (_name, text) => {
     expect(parseSigningKey(text, "x").verifyKey.fingerprint).toBe(FINGERPRINT);
   });
 
-  test("public: one, several in their order, with text between them", () => {
+  test("public keys: one, several in order, several with text between them", () => {
     expect(parseVerifyKeys(PUBLIC, "x").map(({ fingerprint }) => fingerprint)).toEqual([
       FINGERPRINT,
     ]);
@@ -42,7 +42,7 @@ describe("what is a key", () => {
     expect(found).toEqual([other.fingerprint, FINGERPRINT]);
   });
 
-  test("a fresh pair belongs together, and no two are the same", () => {
+  test("two new pairs differ, and the keys of each belong together", () => {
     const [one, two] = [newKeyPair(), newKeyPair()];
     expect(parseSigningKey(one.privatePem, "x").verifyKey.fingerprint).toBe(one.fingerprint);
     expect(parseVerifyKeys(one.publicPem, "x")[0]?.fingerprint).toBe(one.fingerprint);
@@ -58,7 +58,7 @@ const encoded = (key: { export(as: object): string | Buffer }, type: string, mor
 const LOCK = { cipher: "aes-256-cbc", passphrase: "secret" };
 const OPENSSH = pem("OPENSSH PRIVATE KEY", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU=");
 
-describe("what is none", () => {
+describe("invalid keys", () => {
   test.each([
     ["nothing", "", "found no PEM block"],
     ["text", "key: yes", "found no PEM block"],
@@ -77,7 +77,7 @@ describe("what is none", () => {
     ["encrypted as of old", encoded(rsa.privateKey, "pkcs1", LOCK), "found an encrypted one"],
     ["of OpenSSH", OPENSSH, 'found "OPENSSH PRIVATE KEY"'],
     ["garbage", pem("PRIVATE KEY", "AAAA"), "found a PEM block that cannot be read"],
-  ])("private: %s", (_name, text, found) => {
+  ])("private key: %s", (_name, text, found) => {
     const message = refusal(() => parseSigningKey(text, '--sign-key "k.pem"'));
     expect(message).toContain(`--sign-key "k.pem": expected an Ed25519 private key (PEM, PKCS#8)`);
     expect(message).toContain(found);
@@ -93,7 +93,7 @@ describe("what is none", () => {
     ["a certificate", pem("CERTIFICATE", "AAAA"), 'found "CERTIFICATE"'],
     ["the second cut off", PUBLIC + PUBLIC.slice(0, 60), "found a PEM block without its end"],
     ["garbage", pem("PUBLIC KEY", "AAAA"), "found a PEM block that cannot be read"],
-  ])("public: %s", (_name, text, found) => {
+  ])("public key: %s", (_name, text, found) => {
     const message = refusal(() => parseVerifyKeys(text, '--verify-key "k.pub"'));
     expect(message).toContain('--verify-key "k.pub": expected Ed25519 public keys (PEM), found ');
     expect(message).toContain(found);
@@ -105,7 +105,7 @@ describe("a signature", () => {
   const keys = parseVerifyKeys(PUBLIC, "x");
   const signature = signatureOf(DIGEST, key);
 
-  test("has 64 bytes, the same every time, and tells whose it is", () => {
+  test("has 64 bytes, is the same every time, and identifies its key", () => {
     expect(signature).toHaveLength(64);
     expect(signatureOf(DIGEST, key)).toEqual(signature);
     const others = parseVerifyKeys(newKeyPair().publicPem + newKeyPair().publicPem, "x");
@@ -114,7 +114,7 @@ describe("a signature", () => {
     expect(signerOf(signature, DIGEST, [])).toBeNull();
   });
 
-  test("with any one bit changed, of it or of the digest, is none", () => {
+  test("is invalid if one bit of it or of the digest changes", () => {
     const digest = Buffer.from(DIGEST, "hex");
     for (const bytes of [signature, digest]) {
       for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -126,7 +126,7 @@ describe("a signature", () => {
     expect(signerOf(signature, digest.toString("hex"), keys)?.fingerprint).toBe(FINGERPRINT);
   });
 
-  test("with other than 64 bytes is none", () => {
+  test("is invalid if it does not have 64 bytes", () => {
     for (const bytes of [
       Buffer.alloc(0),
       signature.subarray(1),
@@ -139,7 +139,7 @@ describe("a signature", () => {
   });
 });
 
-/** The message of the usage error that `parse` must end in. */
+/** Expects `parse` to fail with a usage error; returns its message. */
 function refusal(parse: () => unknown): string {
   try {
     parse();

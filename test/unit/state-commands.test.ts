@@ -1,4 +1,4 @@
-/** The commands that change and show the state, on SQLite in a folder of their own. */
+/** The commands for accounts, keys and usage, on SQLite in a temporary folder. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** What a command line prints on standard output. */
+/** The standard output of a command line. */
 async function run(line: string): Promise<string> {
   const written: string[] = [];
   const stdout = vi.spyOn(process.stdout, "write").mockImplementation((text) => {

@@ -1,4 +1,4 @@
-/** Foreign text and addresses in a workbook: they come back as they were, and never as a formula. */
+/** Text and addresses in a workbook: readers get them unchanged, and never as a formula. */
 import exceljs from "exceljs";
 import { describe, expect, it } from "vitest";
 import { cellText, linkTarget } from "../../src/render/workbook-text.ts";
@@ -29,7 +29,7 @@ const AWKWARD = [
 ];
 
 describe("renderWorkbook", () => {
-  it("gives awkward text back, never as a formula, a number or a date", async () => {
+  it("keeps awkward text, never as a formula, a number or a date", async () => {
     const listings = AWKWARD.map((text): Listing => ({
       contract: { name: text, ticker: text, segment: text, unit: text },
       levels: [{ session: HEAD, usd: 1_000_000, source: text, breakReason: text }],
@@ -44,12 +44,12 @@ describe("renderWorkbook", () => {
     }
   });
 
-  it.each(AWKWARD)("gives the attribution %j back", async (attribution) => {
+  it.each(AWKWARD)("keeps the attribution %j", async (attribution) => {
     const about = sheetOf(await read(viewOf([]), attribution), "About");
     expect(about.getCell("B4").value).toBe(attribution);
   });
 
-  it("links each row to its own address and leaves as text what cannot be a link", async () => {
+  it("links each row to its address; an address that cannot be a link stays text", async () => {
     const addresses = [
       'https://example.com/a?b=1&c="2"',
       "https://example.com/Preise/größe_x000D_",
@@ -71,7 +71,7 @@ describe("renderWorkbook", () => {
 });
 
 describe("cellText", () => {
-  it("escapes what XML cannot hold, and text that looks like an escape", () => {
+  it("escapes characters that XML forbids, and text that looks like an escape", () => {
     expect(cellText("a\rb\u0001\u007f\uffff")).toBe("a_x000D_b_x0001__x007F__xFFFF_");
     expect(cellText("_x000D_")).toBe("_x005F_x000D_");
     expect(cellText("_x12_")).toBe("_x005F_x12_");
@@ -80,17 +80,17 @@ describe("cellText", () => {
 });
 
 describe("linkTarget", () => {
-  it("keeps plain addresses and encodes others", () => {
+  it("keeps plain addresses and encodes the others", () => {
     expect(linkTarget("https://example.com")).toBe("https://example.com");
     expect(linkTarget("https://example.com/%7Ea#b")).toBe("https://example.com/%7Ea#b");
     expect(linkTarget("https://bücher.example/ü")).toBe("https://xn--bcher-kva.example/%C3%BC");
   });
 
-  it("does not let an address pass for a cell of the workbook", () => {
+  it("does not turn an address into a reference to a cell", () => {
     expect(linkTarget("https://example.com/Sheet!B12")).toBe("https://example.com/Sheet%21B12");
   });
 
-  it("is null beyond Excel's limit, and for what is no URI", () => {
+  it("is null beyond Excel's limit, and for invalid URIs", () => {
     const longest = `https://example.com/${"a".repeat(2_059)}`;
     expect(linkTarget(longest)).toBe(longest);
     expect(linkTarget(`${longest}a`)).toBeNull();

@@ -1,4 +1,4 @@
-/** The workbook: its sheets, values, formats and widths; and the same bytes at any time, anywhere. */
+/** The workbook: its sheets, values, formats and widths, and the same bytes everywhere and always. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-s
 
 const SHEETS = { memory: "Memory", semiconductor: "Semiconductor" } as const;
 
-/** What a reader of the workbook must find for a column's canonical text. */
+/** The cell value for a column's canonical text. */
 function expectedCell({ kind }: Column, value: string | null): CellValue {
   if (value === null) return null;
   if (kind === "decimal") return Number(value);
@@ -36,7 +36,7 @@ describe("renderWorkbook", () => {
     ]);
   });
 
-  it("has the columns of the CSV but session_utc and board", () => {
+  it("has the columns of the CSV without session_utc and board", () => {
     const expected =
       "contract_id,ticker,name,segment,unit,spot_usd,chg_24h_pct,chg_30d_pct,chg_yoy_pct," +
       "ai_exposure_pct,capacity_gb,usd_per_gb,break_session_utc,break_reason,basis,as_of," +
@@ -46,7 +46,7 @@ describe("renderWorkbook", () => {
     }
   });
 
-  it("holds every value of every record, as number, date, link or text", () => {
+  it("has every value of every record, as number, date, link or text", () => {
     const view = viewOf(VARIED);
     for (const board of BOARDS) {
       const sheet = sheetOf(workbook, SHEETS[board]);
@@ -59,7 +59,7 @@ describe("renderWorkbook", () => {
     }
   });
 
-  it("has the values in the forms a spreadsheet calculates with", () => {
+  it("has values that a spreadsheet can calculate with", () => {
     const sheet = sheetOf(workbook, "Memory");
     expect(cellOf(sheet, 2, "spot_usd").value).toBe(12.5);
     expect(cellOf(sheet, 2, "chg_30d_pct").value).toBe(-16.67);
@@ -75,7 +75,7 @@ describe("renderWorkbook", () => {
     expect(cellOf(sheet, 5, "as_of").value).toEqual(new Date("2026-11-19T00:00:00.000Z"));
   });
 
-  it("shows percents, prices and dates in their formats", () => {
+  it("formats percentages, prices and dates", () => {
     const sheet = sheetOf(workbook, "Memory");
     expect(cellOf(sheet, 4, "chg_24h_pct").numFmt).toBe("0.00");
     expect(cellOf(sheet, 4, "ai_exposure_pct").numFmt).toBe("0.00");
@@ -98,7 +98,7 @@ describe("renderWorkbook", () => {
     }
   });
 
-  it("fits the widths to what is shown, up to a bound for text", async () => {
+  it("fits the column widths to the values, up to a limit for text", async () => {
     const name = "n".repeat(30);
     const wide = sheetOf(
       await read(viewOf([listing({ name, unit: "u".repeat(1_000) }, 999_999_999_999_999)])),
@@ -113,7 +113,7 @@ describe("renderWorkbook", () => {
     expect(width("as_of")).toBeLessThan(20);
   });
 
-  it("keeps empty boards as a header with a valid filter", async () => {
+  it("shows an empty board as a header with a valid filter", async () => {
     const empty = await read(viewOf([], TIERS.pro));
     for (const name of Object.values(SHEETS)) {
       const sheet = sheetOf(empty, name);
@@ -123,7 +123,7 @@ describe("renderWorkbook", () => {
     }
   });
 
-  it("says in About whose data it is, of when, on which terms, and what it means", () => {
+  it("shows attribution, session, licence and the columns' meaning in About", () => {
     const about = sheetOf(workbook, "About");
     const rows = new Map<CellValue, CellValue>();
     about.eachRow((row) => rows.set(row.getCell(1).value, row.getCell(2).value));
@@ -180,12 +180,12 @@ describe("the bytes of a workbook", () => {
     const day = 24 * 3_600_000;
     const nepal = digestElsewhere("Asia/Kathmandu", -3_000 * day).split("\n");
     const newfoundland = digestElsewhere("America/St_Johns", 5_000 * day).split("\n");
-    // The processes do live elsewhere: without this the comparison would prove nothing.
+    // The processes do run in other time zones: otherwise the comparison would prove nothing.
     expect(nepal[0]).not.toBe(newfoundland[0]);
     expect([nepal[1], newfoundland[1]]).toEqual([here, here]);
   });
 
-  it("differ where a value does", async () => {
+  it("differ if a value differs", async () => {
     const [one, other] = await Promise.all(
       [1_000_000, 1_000_001].map((usd) =>
         renderWorkbook(viewOf([listing({}, usd)]), { attribution: ATTRIBUTION }),
