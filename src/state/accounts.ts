@@ -22,7 +22,7 @@ const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** The form of an account's item. Instants are ISO 8601 with milliseconds. */
-export const accountRecord = z.object({
+const accountRecord = z.object({
   name: z.string(),
   tier: z.enum(KEY_TIER_NAMES),
   /** Lapses `days` × 24 hours after it began. */
@@ -36,7 +36,7 @@ export const accountRecord = z.object({
 export type AccountRecord = z.infer<typeof accountRecord>;
 
 /** The form of a key's item. */
-export const keyRecord = z.object({
+const keyRecord = z.object({
   key_id: z.string(),
   sha256,
   account: z.string(),
@@ -52,7 +52,7 @@ export const keyRecord = z.object({
 export type KeyRecord = z.infer<typeof keyRecord>;
 
 /** The form of a KEYID's item: which key it belongs to. */
-export const keyIdRecord = z.object({ sha256 });
+const keyIdRecord = z.object({ sha256 });
 
 /** The item that an account of this name has. */
 export const accountItem = (name: string): string => `accounts:${name}`;

@@ -69,8 +69,8 @@ export interface StateDriver {
   /** Whether accounts or keys may have changed since the last look. Rejects while the state is unfit. */
   look(): Promise<boolean>;
 
-  /** Forgets some of the counts that are past keeping. */
-  forget(nowMs: number): Promise<void>;
+  /** Forgets some of the counts that are past keeping. Returns whether there may be more. */
+  forget(nowMs: number): Promise<boolean>;
 
   /** The secret under which addresses are hashed: the state's own, or `proposed` where it has none. */
   addressSecret(proposed: string): Promise<string>;

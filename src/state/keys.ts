@@ -12,9 +12,9 @@ export const KEY_PREFIX = "cbk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
 /** The length of every key. */
-export const KEY_CHARACTERS = KEY_PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
+const KEY_CHARACTERS = KEY_PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
 /** The length of a KEYID. */
-export const KEY_ID_CHARACTERS = 12;
+const KEY_ID_CHARACTERS = 12;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`);
 const KEY_ID = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${KEY_ID_CHARACTERS - KEY_PREFIX.length}}$`);

@@ -116,9 +116,10 @@ class StateGatekeeper implements Gatekeeper, Reachability {
       const isChanged = await this.#driver.look();
       if (this.#trouble !== null) await this.#recover();
       else if (isChanged) this.#verdicts.invalidate();
-      if (this.#clock.now() < this.#forgetAtMs) return;
-      await this.#driver.forget(this.#clock.now());
-      this.#forgetAtMs = this.#clock.now() + FORGET_MS;
+      const nowMs = this.#clock.now();
+      if (nowMs < this.#forgetAtMs) return;
+      const hasMore = await this.#driver.forget(nowMs);
+      if (!hasMore) this.#forgetAtMs = nowMs + FORGET_MS;
     } catch (error) {
       this.failed(error);
     }

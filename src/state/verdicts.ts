@@ -21,7 +21,7 @@ import {
   type KeyRecord,
 } from "./accounts.ts";
 import type { KeyHolder, KeyVerdict, MaybePromise } from "./gatekeeper.ts";
-import { KEY_CHARACTERS, keySha256, looksLikeKey } from "./keys.ts";
+import { keySha256, looksLikeKey } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
@@ -48,9 +48,8 @@ export class Verdicts {
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #state: Reachability;
-  readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
   /** By the key itself, in memory only: hashing it would cost a request more than all else here. */
-  readonly #presented = new GenerationCache<Remembered>(REMEMBERED_KEYS);
+  readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
   readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
   readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
   #epoch = 1;
@@ -64,35 +63,23 @@ export class Verdicts {
   /** Judges a key as presented; waits only where the state must be asked. Never throws. */
   authenticate(key: string): MaybePromise<KeyVerdict> {
     const nowMs = this.#clock.now();
-    const lately = this.#presented.get(key);
-    if (lately?.epoch === this.#epoch && this.#state.trouble === null) {
-      lately.seenAtMs = nowMs;
-      return judge(lately.holding, nowMs);
-    }
-    if (key.length !== KEY_CHARACTERS) return INVALID_KEY;
-    const sha256 = keySha256(key);
-    if (this.#state.trouble !== null) {
-      return looksLikeKey(key) ? this.#lastKnown(sha256, nowMs) : INVALID_KEY;
-    }
-    const known = this.#known.get(sha256);
-    if (known?.epoch === this.#epoch) {
-      this.#presented.set(key, known);
+    const known = this.#known.get(key);
+    const isAnswering = this.#state.trouble === null;
+    if (known?.epoch === this.#epoch && isAnswering) {
       known.seenAtMs = nowMs;
       return judge(known.holding, nowMs);
     }
-    if (this.#unknown.get(sha256) === this.#epoch) return INVALID_KEY;
-    // Checked this late, since it costs more than finding a key that is known.
     if (!looksLikeKey(key)) return INVALID_KEY;
-    return this.#lookUpOnce(sha256);
+    if (!isAnswering) return this.#lastKnown(key, nowMs);
+    return this.#unknown.get(key) === this.#epoch ? INVALID_KEY : this.#lookUpOnce(key);
   }
 
   /** Judges a key by what is remembered, be it of before the latest change; null: nothing is. */
   known(key: string): KeyVerdict | null {
-    if (!looksLikeKey(key)) return INVALID_KEY;
-    const sha256 = keySha256(key);
-    const known = this.#known.get(sha256);
+    const known = this.#known.get(key);
     if (known !== undefined) return judge(known.holding, this.#clock.now());
-    return this.#unknown.get(sha256) === undefined ? null : INVALID_KEY;
+    const isInvalid = !looksLikeKey(key) || this.#unknown.get(key) !== undefined;
+    return isInvalid ? INVALID_KEY : null;
   }
 
   /** Accounts or keys may have changed. */
@@ -101,33 +88,33 @@ export class Verdicts {
     this.#lookUps.clear();
   }
 
-  #lookUpOnce(sha256: string): Promise<KeyVerdict> {
-    const running = this.#lookUps.get(sha256);
+  #lookUpOnce(key: string): Promise<KeyVerdict> {
+    const running = this.#lookUps.get(key);
     if (running !== undefined) return running;
-    const lookUp = this.#lookUp(sha256).finally(() => {
-      if (this.#lookUps.get(sha256) === lookUp) this.#lookUps.delete(sha256);
+    const lookUp = this.#lookUp(key).finally(() => {
+      if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key);
     });
-    this.#lookUps.set(sha256, lookUp);
+    this.#lookUps.set(key, lookUp);
     return lookUp;
   }
 
-  async #lookUp(sha256: string): Promise<KeyVerdict> {
+  async #lookUp(key: string): Promise<KeyVerdict> {
     // A change that arrives while the state is being asked makes the answer stale, too.
     const epoch = this.#epoch;
     try {
-      const holding = await this.#holding(sha256);
+      const holding = await this.#holding(keySha256(key));
       const nowMs = this.#clock.now();
       if (holding === null) {
-        this.#unknown.set(sha256, epoch);
-        this.#known.delete(sha256);
+        this.#unknown.set(key, epoch);
+        this.#known.delete(key);
         return INVALID_KEY;
       }
-      this.#known.set(sha256, { holding, epoch, seenAtMs: nowMs });
+      this.#known.set(key, { holding, epoch, seenAtMs: nowMs });
       return judge(holding, nowMs);
     } catch (error) {
       // One damaged record is no reason to distrust the whole state.
       if (!(error instanceof DamageError)) this.#state.failed(error);
-      return this.#lastKnown(sha256, this.#clock.now());
+      return this.#lastKnown(key, this.#clock.now());
     }
   }
 
@@ -139,8 +126,8 @@ export class Verdicts {
     throw new DamageError(`State record "${keyItem(sha256)}" names an account that is not there`);
   }
 
-  #lastKnown(sha256: string, nowMs: number): KeyVerdict {
-    const known = this.#known.get(sha256);
+  #lastKnown(key: string, nowMs: number): KeyVerdict {
+    const known = this.#known.get(key);
     if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return STATE_UNAVAILABLE;
     return judge(known.holding, nowMs);
   }

@@ -90,14 +90,6 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(await use.usedBy("acme")).toBe(8);
     });
 
-    test("what this process knows of a count is known without asking", async () => {
-      const gatekeeper = await use.serve();
-      expect(gatekeeper.known("account:acme", START)).toBeNull();
-      await gatekeeper.take("account:acme", 8, START);
-      expect(gatekeeper.known("account:acme", START)).toBe(1);
-      expect(gatekeeper.known("account:acme", START + 30 * 24 * HOUR_MS)).toBeNull();
-    });
-
     test("why the state does not answer is said once, and that it answers again", async () => {
       const said: (string | null)[] = [];
       const gatekeeper = await openGatekeeper(use.state.location, use.clock, (trouble) =>

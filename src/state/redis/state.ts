@@ -165,7 +165,9 @@ class RedisState implements StateDriver {
   }
 
   /** Counts expire by themselves. */
-  async forget(): Promise<void> {}
+  async forget(): Promise<boolean> {
+    return false;
+  }
 
   async addressSecret(proposed: string): Promise<string> {
     await this.#client.set(REDIS_KEYS.addressSecret, proposed, "NX");

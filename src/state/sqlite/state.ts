@@ -118,7 +118,7 @@ class SqliteState implements StateDriver {
     }
   }
 
-  async forget(nowMs: number): Promise<void> {
+  async forget(nowMs: number): Promise<boolean> {
     const newest = this.#prepare("SELECT max(month) AS month FROM calls WHERE month < ?");
     const counted = newest.get(monthOf(nowMs))?.["month"];
     const { address, account } = keptMonths(nowMs, counted == null ? null : String(counted));
@@ -127,7 +127,9 @@ class SqliteState implements StateDriver {
          SELECT month, subject FROM calls
          WHERE month < $account OR (month < $address AND subject GLOB 'address:*') LIMIT $limit)`,
     );
-    await whenNotBusy(() => forget.run({ address, account, limit: FORGOTTEN_AT_ONCE }));
+    const limit = FORGOTTEN_AT_ONCE;
+    const { changes } = await whenNotBusy(() => forget.run({ address, account, limit }));
+    return Number(changes) === limit;
   }
 
   async addressSecret(proposed: string): Promise<string> {
