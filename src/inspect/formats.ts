@@ -2,7 +2,7 @@
 import { parse } from "csv-parse/sync";
 import { BOARDS, type Board } from "../market/contract.ts";
 import { TIERS, type TierName } from "../market/tier.ts";
-import { COLUMNS, SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
+import { COLUMNS, SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../render/columns.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";

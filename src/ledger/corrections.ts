@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import type { Decimal } from "../market/decimal.ts";
-import { jsonArray } from "../payload/json-array.ts";
+import { jsonArray } from "../json-array.ts";
 import { sessionField } from "../snapshot/stored-fields.ts";
 
 /** A level that was restated: added late (`oldUsd` null), changed, or taken back (`newUsd` null). */

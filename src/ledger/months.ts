@@ -145,13 +145,15 @@ function lineOf(id: string, levels: readonly Level[], first: Session): Line {
   const basis = levels.map(({ basis = "reported" }) => basis.charAt(0)).join("");
   if (/[^r]/.test(basis)) line.basis = basis;
   const asOf: typeof line.as_of = {};
-  const notes: typeof line.notes = {};
-  for (const [position, level] of levels.entries()) {
+  levels.forEach((level, position) => {
     const date = dateOf(level);
     if (date !== dayOf(level.session)) asOf[position] = dateText(date);
-    const note = NOTED.filter(([field]) => level[field] !== undefined);
-    if (note.length === 0) continue;
-    notes[position] = Object.fromEntries(note.map(([field, name]) => [name, level[field]]));
+  });
+  const notes: typeof line.notes = {};
+  for (const [field, name] of NOTED) {
+    levels.forEach(({ [field]: value }, position) => {
+      if (value !== undefined) (notes[position] ??= {})[name] = value;
+    });
   }
   if (Object.keys(asOf).length > 0) line.as_of = asOf;
   if (Object.keys(notes).length > 0) line.notes = notes;

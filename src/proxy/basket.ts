@@ -1,7 +1,7 @@
 /** A basket of the caller's own: what `ids` and `weights` name, and its price of the session. */
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
-import { basketBody, type BasketFile } from "../payload/basket-file.ts";
-import type { Weighting } from "../payload/index-body.ts";
+import { basketBody, type BasketFile } from "../render/basket.ts";
+import type { Weighting } from "../render/index-body.ts";
 import type { Denial } from "./problems.ts";
 import { tagOf } from "./coding.ts";
 import {

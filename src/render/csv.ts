@@ -4,7 +4,7 @@
  */
 import { stringify } from "csv-stringify/sync";
 import { recordsOf, type TierView } from "../market/view.ts";
-import { COLUMNS, type Column } from "../payload/columns.ts";
+import { COLUMNS, type Column } from "./columns.ts";
 
 /** The file's text. Empty boards give the header alone. */
 export function renderCsv(view: TierView): string {

@@ -4,17 +4,17 @@ import { equalWeighted, type Constituent } from "../market/composite.ts";
 import type { Session } from "../market/session.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
-import { renderBasketFile } from "../payload/basket-file.ts";
-import type { Envelope } from "../payload/envelope.ts";
-import { indexBody, indexHead } from "../payload/index-body.ts";
+import { renderBasketFile } from "./basket.ts";
+import type { Envelope } from "./envelope.ts";
+import { indexBody, indexHead } from "./index-body.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { CSV_TYPE, HTML_TYPE, JSON_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
 import { boardBody, contractBody } from "./json.ts";
-import { renderReport } from "./report.ts";
-import type { ReportGates } from "./report-gates.ts";
-import { renderWorkbook } from "./workbook.ts";
+import { renderReport } from "./report/page.ts";
+import type { ReportGates } from "./report/gates.ts";
+import { renderWorkbook } from "./workbook/workbook.ts";
 
 /** A file of a snapshot before it is made. */
 export interface PlannedFile {

@@ -5,9 +5,9 @@ import type { Break } from "../market/series.ts";
 import { dateText, dayOf, sessionUtc, type Session } from "../market/session.ts";
 import { historyFloor } from "../market/tier.ts";
 import type { BoardRecord, TierView } from "../market/view.ts";
-import { fieldOf, RECORD_COLUMNS } from "../payload/columns.ts";
-import { envelopeHead, type Envelope } from "../payload/envelope.ts";
-import { jsonArray } from "../payload/json-array.ts";
+import { fieldOf, RECORD_COLUMNS } from "./columns.ts";
+import { envelopeHead, type Envelope } from "./envelope.ts";
+import { jsonArray } from "../json-array.ts";
 
 /** A board's file. `nextSession` is the one after the head's, in every tier. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { BOARDS, type Contract } from "../market/contract.ts";
-import { jsonArray } from "../payload/json-array.ts";
+import { jsonArray } from "../json-array.ts";
 
 const fileSchema = z.array(
   z.object({

@@ -4,7 +4,7 @@
  */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { basketBody, parseBasketFile } from "../../src/payload/basket-file.ts";
+import { basketBody, parseBasketFile } from "../../src/render/basket.ts";
 import type { Constituent } from "../../src/market/composite.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { expectNaive, expectSame, expectSumsUp, expectWorkbook } from "./against-naive.ts";

@@ -1,7 +1,7 @@
 /** Markets to report on, and the report of one. */
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Market } from "../../src/market/view.ts";
-import { renderReport, type ReportInput } from "../../src/render/report.ts";
+import { renderReport, type ReportInput } from "../../src/render/report/page.ts";
 import { HEAD, listing, marketOf, VARIED, type Listing } from "../unit/market-fixture.ts";
 
 export { HEAD };

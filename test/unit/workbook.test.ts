@@ -6,8 +6,8 @@ import type { CellValue, Workbook } from "exceljs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { BOARDS } from "../../src/market/contract.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { WORKBOOK_COLUMNS, type Column } from "../../src/payload/columns.ts";
-import { renderWorkbook } from "../../src/render/workbook.ts";
+import { WORKBOOK_COLUMNS, type Column } from "../../src/render/columns.ts";
+import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 import { listing, VARIED, viewOf } from "./market-fixture.ts";
 import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-sheets.ts";
 
@@ -160,7 +160,7 @@ describe("the bytes of a workbook", () => {
         static now() { return RealDate.now() + ${shiftMs}; }
       };
       const { viewOf, VARIED } = await import(${url("./market-fixture.ts")});
-      const { renderWorkbook } = await import(${url("../../src/render/workbook.ts")});
+      const { renderWorkbook } = await import(${url("../../src/render/workbook/workbook.ts")});
       const bytes = await renderWorkbook(viewOf(VARIED), { attribution: ${JSON.stringify(ATTRIBUTION)} });
       const { createHash } = await import("node:crypto");
       console.log(new Date().getTimezoneOffset(), new Date().getFullYear());

@@ -1,6 +1,6 @@
 /** The reusable parts of the OpenAPI document: schemas and header fields. */
 import { z } from "zod";
-import * as payload from "../../payload/schemas.ts";
+import * as payload from "../../render/schemas.ts";
 import { PROBLEMS, type ProblemCode } from "../problems.ts";
 
 /** An object of the document. */

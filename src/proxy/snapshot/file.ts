@@ -6,7 +6,7 @@
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sessionKey } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
-import { raiseDelay } from "../../payload/envelope.ts";
+import { raiseDelay } from "../../render/envelope.ts";
 import type { HeaderFields } from "../answer.ts";
 import { chooseCoding, tagOf, type CodedForms, type Coder, type Coding } from "../coding.ts";
 import {

@@ -11,7 +11,7 @@ import { GenerationCache } from "../../generation-cache.ts";
 import { DamageError } from "../../errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
 import { perTier, type PerTier, type TierName } from "../../market/tier.ts";
-import { parseBasketFile, type BasketFile } from "../../payload/basket-file.ts";
+import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";

@@ -5,7 +5,7 @@
  * is cut short of its content-length, and the client knows.
  */
 import { createHash } from "node:crypto";
-import { raiseDelay } from "../../payload/envelope.ts";
+import { raiseDelay } from "../../render/envelope.ts";
 import { DamageError } from "../../errors.ts";
 
 /** More than an envelope's head is long (see raiseDelay). */

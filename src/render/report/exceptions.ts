@@ -1,12 +1,12 @@
 /** What is not as usual: levels that stand in, contracts that left, breaks, and corrections. */
-import { counted } from "../counted.ts";
-import type { Correction } from "../ledger/corrections.ts";
-import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import { dateOf, type Level } from "../market/series.ts";
-import { sessionKey, type Session } from "../market/session.ts";
-import { droppedOf, recordsOf, type Market, type TierView } from "../market/view.ts";
-import { FILES } from "../store/paths.ts";
-import { carriedLevels } from "./report-gates.ts";
+import { counted } from "../../counted.ts";
+import type { Correction } from "../../ledger/corrections.ts";
+import { carryLimitSessions, type Contract } from "../../market/contract.ts";
+import { dateOf, type Level } from "../../market/series.ts";
+import { sessionKey, type Session } from "../../market/session.ts";
+import { droppedOf, recordsOf, type Market, type TierView } from "../../market/view.ts";
+import { FILES } from "../../store/paths.ts";
+import { carriedLevels } from "./gates.ts";
 import {
   dateHtml,
   daysText,
@@ -19,7 +19,7 @@ import {
   table,
   usdText,
   type Heading,
-} from "./report-html.ts";
+} from "./html.ts";
 
 /** Longer lists are cut, and say so: the page stays small after a correction of years. */
 const LISTED_MAX = 300;

@@ -1,5 +1,5 @@
 /** The composite over the year: today's constituents, weights and base, traced back day by day. */
-import { counted } from "../counted.ts";
+import { counted } from "../../counted.ts";
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
@@ -8,8 +8,8 @@ import {
   INDEX_BASE_LEVEL,
   type Composite,
   type Constituent,
-} from "../market/composite.ts";
-import type { Level } from "../market/series.ts";
+} from "../../market/composite.ts";
+import type { Level } from "../../market/series.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
@@ -17,9 +17,9 @@ import {
   sessionYearBefore,
   type Day,
   type Session,
-} from "../market/session.ts";
-import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
-import { padded, section, sessionHtml } from "./report-html.ts";
+} from "../../market/session.ts";
+import { memberships, recordsOf, type Market, type TierView } from "../../market/view.ts";
+import { padded, section, sessionHtml } from "./html.ts";
 
 /** The composite of a view, and what its course is traced from. */
 interface TracedIndex {

@@ -1,5 +1,5 @@
 /** The few forms that the report is written in: escaped text, tables, numbers as people read them. */
-import { formatMicros, type Decimal, type Micros } from "../market/decimal.ts";
+import { formatMicros, type Decimal, type Micros } from "../../market/decimal.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
@@ -7,7 +7,7 @@ import {
   sessionUtc,
   type Day,
   type Session,
-} from "../market/session.ts";
+} from "../../market/session.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",

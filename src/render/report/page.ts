@@ -6,25 +6,20 @@
  * Numbers come from `market`, as in every other file of the snapshot; floating point only draws.
  */
 import { createHash } from "node:crypto";
-import type { Correction } from "../ledger/corrections.ts";
-import { sessionKey, type Session } from "../market/session.ts";
-import { TIERS } from "../market/tier.ts";
-import { recordsOf, tierView, type Market } from "../market/view.ts";
-import { FILES } from "../store/paths.ts";
-import { boardSection } from "./report-board.ts";
-import {
-  breaksSection,
-  carriedSection,
-  correctionsSection,
-  droppedSection,
-} from "./report-exceptions.ts";
-import type { ReportGates } from "./report-gates.ts";
-import { escaped, foreign, sessionHtml } from "./report-html.ts";
-import { indexSection, traceIndex } from "./report-index.ts";
-import { movesSection, segmentsSection } from "./report-moves.ts";
-import { REPORT_SCRIPT } from "./report-script.ts";
-import { REPORT_STYLE } from "./report-style.ts";
-import { figures, gatesSection, sinceSection } from "./report-summary.ts";
+import type { Correction } from "../../ledger/corrections.ts";
+import { sessionKey, type Session } from "../../market/session.ts";
+import { TIERS } from "../../market/tier.ts";
+import { recordsOf, tierView, type Market } from "../../market/view.ts";
+import { FILES } from "../../store/paths.ts";
+import { boardSection } from "./board.ts";
+import { breaksSection, carriedSection, correctionsSection, droppedSection } from "./exceptions.ts";
+import type { ReportGates } from "./gates.ts";
+import { escaped, foreign, sessionHtml } from "./html.ts";
+import { indexSection, traceIndex } from "./index.ts";
+import { movesSection, segmentsSection } from "./moves.ts";
+import { REPORT_SCRIPT } from "./script.ts";
+import { REPORT_STYLE } from "./style.ts";
+import { figures, gatesSection, sinceSection } from "./summary.ts";
 
 /** What the report is made of. */
 export interface ReportInput {

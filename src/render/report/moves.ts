@@ -1,10 +1,10 @@
 /** What moved: a line a segment, and the contracts that moved most. */
-import { counted } from "../counted.ts";
+import { counted } from "../../counted.ts";
 import { group } from "d3-array";
-import { ratio, roundRatio, type Decimal } from "../market/decimal.ts";
-import type { BoardRecord } from "../market/view.ts";
-import { byLargestChange, CHANGE_DECIMALS } from "../market/change.ts";
-import { changeHtml, direction, foreign, idHtml, section, table, usdText } from "./report-html.ts";
+import { ratio, roundRatio, type Decimal } from "../../market/decimal.ts";
+import type { BoardRecord } from "../../market/view.ts";
+import { byLargestChange, CHANGE_DECIMALS } from "../../market/change.ts";
+import { changeHtml, direction, foreign, idHtml, section, table, usdText } from "./html.ts";
 
 const MOVES_SHOWN = 8;
 

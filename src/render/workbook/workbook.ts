@@ -7,13 +7,13 @@
  */
 import { createRequire } from "node:module";
 import type { Cell, Workbook } from "exceljs";
-import { BOARDS } from "../market/contract.ts";
-import { sessionStartMs, type Session } from "../market/session.ts";
-import type { BoardRecord, TierView } from "../market/view.ts";
-import { SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../payload/columns.ts";
-import { addAboutSheet } from "./workbook-about.ts";
-import { FONT, HEADER_FONT } from "./workbook-font.ts";
-import { cellText, linkTarget, shownWidth } from "./workbook-text.ts";
+import { BOARDS } from "../../market/contract.ts";
+import { sessionStartMs, type Session } from "../../market/session.ts";
+import type { BoardRecord, TierView } from "../../market/view.ts";
+import { SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../columns.ts";
+import { addAboutSheet } from "./about.ts";
+import { FONT, HEADER_FONT } from "./font.ts";
+import { cellText, linkTarget, shownWidth } from "./text.ts";
 
 /** Excel's limit on links in one sheet; addresses beyond it stay plain text. */
 const MAX_LINKS_PER_SHEET = 65_530;

@@ -1,10 +1,10 @@
 /** The sheet `About`: what the workbook is, under which terms, and what its columns mean. */
 import type { Workbook } from "exceljs";
-import { sessionUtc } from "../market/session.ts";
-import type { basisOf, TierView } from "../market/view.ts";
-import { WORKBOOK_COLUMNS } from "../payload/columns.ts";
-import { HEADER_FONT } from "./workbook-font.ts";
-import { cellText } from "./workbook-text.ts";
+import { sessionUtc } from "../../market/session.ts";
+import type { basisOf, TierView } from "../../market/view.ts";
+import { WORKBOOK_COLUMNS } from "../columns.ts";
+import { HEADER_FONT } from "./font.ts";
+import { cellText } from "./text.ts";
 
 const BASIS_MEANINGS: { readonly [B in ReturnType<typeof basisOf>]: string } = {
   reported: "The source reports the level for the session.",

@@ -1,15 +1,15 @@
 /** By how much the gates were passed: the session's own levels measured against the limits. */
-import { changePct, isComparableMove } from "../market/change.ts";
-import { carryLimitSessions, type Contract } from "../market/contract.ts";
+import { changePct, isComparableMove } from "../../market/change.ts";
+import { carryLimitSessions, type Contract } from "../../market/contract.ts";
 import {
   MICROS_PER_UNIT,
   ratio,
   roundRatio,
   type Decimal,
   type Micros,
-} from "../market/decimal.ts";
-import type { Session } from "../market/session.ts";
-import type { BoardRecord, Market } from "../market/view.ts";
+} from "../../market/decimal.ts";
+import type { Session } from "../../market/session.ts";
+import type { BoardRecord, Market } from "../../market/view.ts";
 
 const PERCENT_DECIMALS = 2;
 const MICROS = BigInt(MICROS_PER_UNIT);

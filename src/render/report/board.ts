@@ -2,19 +2,11 @@
 import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
-import { formatMicros, type Decimal } from "../market/decimal.ts";
-import { dateOf, type Close, type Level } from "../market/series.ts";
-import { dateText, dayOf, type Session } from "../market/session.ts";
-import { basisOf, type BoardRecord } from "../market/view.ts";
-import {
-  changeHtml,
-  escaped,
-  foreign,
-  idHtml,
-  scrolling,
-  section,
-  usdText,
-} from "./report-html.ts";
+import { formatMicros, type Decimal } from "../../market/decimal.ts";
+import { dateOf, type Close, type Level } from "../../market/series.ts";
+import { dateText, dayOf, type Session } from "../../market/session.ts";
+import { basisOf, type BoardRecord } from "../../market/view.ts";
+import { changeHtml, escaped, foreign, idHtml, scrolling, section, usdText } from "./html.ts";
 
 const SPARK_DAYS = 90;
 const SPARK_WIDTH = 180;

@@ -1,8 +1,8 @@
 /** The first screen of the report: is the session good, and what is different from the one before. */
-import { counted } from "../counted.ts";
-import type { Composite } from "../market/composite.ts";
-import { formatMicros, type Decimal } from "../market/decimal.ts";
-import { TIERS } from "../market/tier.ts";
+import { counted } from "../../counted.ts";
+import type { Composite } from "../../market/composite.ts";
+import { formatMicros, type Decimal } from "../../market/decimal.ts";
+import { TIERS } from "../../market/tier.ts";
 import {
   countsOf,
   recordsOf,
@@ -10,7 +10,7 @@ import {
   type BoardRecord,
   type Market,
   type TierView,
-} from "../market/view.ts";
+} from "../../market/view.ts";
 import {
   carriedLevels,
   coverage,
@@ -18,7 +18,7 @@ import {
   type Coverage,
   type Move,
   type ReportGates,
-} from "./report-gates.ts";
+} from "./gates.ts";
 import {
   changeHtml,
   daysText,
@@ -30,7 +30,7 @@ import {
   signedText,
   table,
   usdText,
-} from "./report-html.ts";
+} from "./html.ts";
 
 /** The head numbers; the same counts as the manifest's. */
 export function figures(view: TierView, index: Composite): string {
