@@ -2,18 +2,9 @@
 import { BOARDS, MAX_CARRY_DAYS, type Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { quoted, type Complaints } from "./complaints.ts";
-import {
-  cellReader,
-  decimalField,
-  idField,
-  oneOf,
-  textField,
-  urlField,
-  wholeNumberField,
-  type Field,
-} from "./fields.ts";
+import { decimalField, idField, oneOf, textField, urlField, wholeNumberField } from "./fields.ts";
 import type { Source } from "./source.ts";
-import { readTable, type TableShape, type Where } from "./table.ts";
+import { readTable, type Row, type TableShape } from "./table.ts";
 
 /** So many contracts can be read without a key. */
 const FREE_SLICE_SIZE = 10;
@@ -53,17 +44,16 @@ export async function readCatalog(
   const before = complaints.count;
   const contracts: Contract[] = [];
   const firstRowOf = new Map<string, string>();
-  await readTable(source, SHAPE, complaints, (where) => (cells, position) => {
-    const [id = ""] = cells;
-    const row = where(position);
+  await readTable(source, SHAPE, complaints, () => (row) => {
+    const id = row.text("id");
     const first = firstRowOf.get(id);
     if (first !== undefined) {
-      complaints.at(row, `id ${quoted(id)} stands twice, first at ${first}`);
+      complaints.at(row.where, `id ${quoted(id)} stands twice, first at ${first}`);
       return;
     }
-    firstRowOf.set(id, row);
-    const contract = contractOf(cells, where, position, complaints);
-    if (contract !== null) contracts.push(contract);
+    firstRowOf.set(id, row.where);
+    const contract = contractOf(row);
+    if (row.isFaultless) contracts.push(contract);
   });
   if (complaints.count === before && contracts.length === 0) {
     complaints.at(source.name, "no rows, expected at least one contract");
@@ -74,33 +64,22 @@ export async function readCatalog(
   };
 }
 
-function contractOf(
-  cells: readonly string[],
-  where: Where,
-  position: number,
-  complaints: Complaints,
-): Contract | null {
-  const before = complaints.count;
-  const read = cellReader(cells, SHAPE, where, position, complaints);
-  const optional = <T>(name: string, field: Field<T>): T | null =>
-    cells[SHAPE.columns.indexOf(name)] === "" ? null : read(name, field);
-
-  const capacity = optional("capacity_gb", capacityField);
-  const contract: Contract = {
-    id: read("id", idField),
-    ticker: read("ticker", textField),
-    name: read("name", textField),
-    board: read("board", boardField),
-    segment: read("segment", textField),
-    unit: read("unit", textField),
-    aiExposurePct: formatMicros(read("ai_exposure_pct", exposureField)),
-    source: read("source", textField),
-    sourceUrl: read("source_url", urlField),
+function contractOf(row: Row): Contract {
+  const capacity = row.optional("capacity_gb", capacityField);
+  return {
+    id: row.read("id", idField),
+    ticker: row.read("ticker", textField),
+    name: row.read("name", textField),
+    board: row.read("board", boardField),
+    segment: row.read("segment", textField),
+    unit: row.read("unit", textField),
+    aiExposurePct: formatMicros(row.read("ai_exposure_pct", exposureField)),
+    source: row.read("source", textField),
+    sourceUrl: row.read("source_url", urlField),
     capacityGb: capacity === null ? null : formatMicros(capacity),
-    maxCarryDays: optional("max_carry_days", carryField),
-    free: optional("free", flagField) === "true",
+    maxCarryDays: row.optional("max_carry_days", carryField),
+    free: row.optional("free", flagField) === "true",
   };
-  return complaints.count === before ? contract : null;
 }
 
 /** Settles which rows callers without a key see: the marked ten, the first ten, or all. */

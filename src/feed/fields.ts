@@ -2,8 +2,6 @@
 import { BASES, type Basis } from "../market/series.ts";
 import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
-import type { Complaints } from "./complaints.ts";
-import type { TableShape, Where } from "./table.ts";
 import { detached } from "./text.ts";
 
 /** What a cell of a column may hold. */
@@ -99,28 +97,3 @@ export const wholeNumberField = (max: number): Field<number> => ({
   expected: `a whole number from 0 to ${max}`,
   parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined),
 });
-
-/**
- * Reads cells of one row by the names of their columns. What a field does not read is complained
- * of, and undefined in spite of its type: drop a row that added to `complaints`.
- */
-export const cellReader =
-  (
-    cells: readonly string[],
-    { columns }: TableShape,
-    where: Where,
-    position: number,
-    complaints: Complaints,
-  ): (<T>(name: string, field: Field<T>) => T) =>
-  (name, field) => {
-    const text = cells[columns.indexOf(name)] ?? "";
-    const value = field.parse(text);
-    if (value === undefined) {
-      complaints.cell(where(position), name, text, field.expected + slipIn(text));
-    }
-    return value as Exclude<typeof value, undefined>;
-  };
-
-/** What is easily overlooked in a number. */
-const slipIn = (text: string): string =>
-  /^\d+,\d+$/.test(text) ? "; no commas, decimals after a point" : "";

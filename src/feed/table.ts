@@ -1,28 +1,77 @@
-/**
- * Rows of text cells out of CSV, JSON or NDJSON. Whatever the format, a row arrives as its cells in
- * the order of the table's columns, `""` for what is empty, null or not there, with its position.
- */
+/** Tables out of CSV, JSON or NDJSON: whatever the format, a row is read by the names of its columns. */
 import { InputError } from "../errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import { readCsv } from "./csv.ts";
+import type { Field } from "./fields.ts";
 import { cellText, readJson, readNdjson, type Fields } from "./json.ts";
 import type { Format, Source } from "./source.ts";
 import { readText, sniffed } from "./text.ts";
 
-/** The columns a table may have, in the order of a row's cells, and those that it must. */
+/** The columns a table may have, and those that it must. */
 export interface TableShape {
   readonly columns: readonly string[];
   readonly required: readonly string[];
 }
 
-/**
- * Takes one row. `position` is the line (CSV, NDJSON; from 1) or the index (JSON; from 0); give it
- * to the table's `where` for messages.
- */
-type TakeRow = (cells: readonly string[], position: number) => void;
-
-/** How messages name a row: `quotes.csv:17`, `quotes.json[16]`. */
+/** How messages name a row: `quotes.csv:17`, `quotes.json[2]`. */
 export type Where = (position: number) => string;
+
+/** A row of text cells, `""` for what is empty, null or not there. */
+export class Row {
+  /** Of the row in its source: a line (CSV, NDJSON; from 1), or an index (JSON; from 0). */
+  readonly position: number;
+  readonly #rows: Rows;
+  /** In the order of the table's columns. */
+  readonly #cells: readonly string[];
+  readonly #complaintsBefore: number;
+
+  constructor(rows: Rows, cells: readonly string[], position: number) {
+    this.position = position;
+    this.#rows = rows;
+    this.#cells = cells;
+    this.#complaintsBefore = rows.complaints.count;
+  }
+
+  /** For messages: `quotes.csv:17`. */
+  get where(): string {
+    return this.#rows.where(this.position);
+  }
+
+  /** Whether nothing has been complained of yet. */
+  get isFaultless(): boolean {
+    return this.#rows.complaints.count === this.#complaintsBefore;
+  }
+
+  /** The cell as it stands. */
+  text(column: string): string {
+    return this.#cells[this.#rows.shape.columns.indexOf(column)] ?? "";
+  }
+
+  /**
+   * The value of a cell. What the field does not read is complained of, and undefined in spite of its
+   * type: drop a row that is not faultless.
+   */
+  read<T>(column: string, field: Field<T>): T {
+    const text = this.text(column);
+    const value = field.parse(text);
+    if (value === undefined) this.refuse(column, field.expected + slipIn(text));
+    return value as Exclude<typeof value, undefined>;
+  }
+
+  /** The same, or null where the cell is empty. */
+  optional<T>(column: string, field: Field<T>): T | null {
+    return this.text(column) === "" ? null : this.read(column, field);
+  }
+
+  /** Complains of a cell. */
+  refuse(column: string, expected: string): void {
+    this.#rows.complaints.cell(this.where, column, this.text(column), expected);
+  }
+}
+
+/** What is easily overlooked in a number. */
+const slipIn = (text: string): string =>
+  /^\d+,\d+$/.test(text) ? "; no commas, decimals after a point" : "";
 
 /**
  * Reads all rows of a source. `begin` is called once, before the first row. What does not have the
@@ -32,7 +81,7 @@ export async function readTable(
   source: Source,
   shape: TableShape,
   complaints: Complaints,
-  begin: (where: Where) => TakeRow,
+  begin: (where: Where) => (row: Row) => void,
 ): Promise<void> {
   const before = complaints.count;
   try {
@@ -62,7 +111,7 @@ export async function readTable(
 
 async function formatOf(
   source: Source,
-  text: AsyncIterable<string>,
+  text: AsyncGenerator<string>,
 ): Promise<{ format: Format | null; chunks: AsyncIterable<string> }> {
   const { first, chunks } = await sniffed(text);
   if (first === null) return { format: null, chunks };
@@ -75,7 +124,7 @@ interface Rows {
   readonly shape: TableShape;
   readonly complaints: Complaints;
   readonly where: Where;
-  readonly take: TakeRow;
+  readonly take: (row: Row) => void;
 }
 
 /** Takes the header first, and then the rows; false where the header is not one of this table. */
@@ -90,10 +139,8 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
       return positions !== null;
     }
     if (record.length === width) {
-      take(
-        positions.map((position) => (position < 0 ? "" : (record[position] as string))),
-        line,
-      );
+      const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
+      take(new Row(rows, cells, line));
     } else {
       complaints.at(where(line), `${record.length} fields, expected ${width} as in the header`);
     }
@@ -150,5 +197,5 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
     complaints.cell(where(position), name, JSON.stringify(fields[name]), "text or a number");
     return "";
   });
-  if (complaints.count === before) take(cells, position);
+  if (complaints.count === before) take(new Row(rows, cells, position));
 }

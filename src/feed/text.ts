@@ -46,7 +46,7 @@ const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(({ bytes }) => bytes.length))
  * The source's text in chunks, without a byte order mark. At the first bytes that are not UTF-8 it
  * complains, with the line, and ends.
  */
-export async function* readText(source: Source, complaints: Complaints): AsyncIterable<string> {
+export async function* readText(source: Source, complaints: Complaints): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
   let sizeBytes = 0;
@@ -106,30 +106,21 @@ export const detached = (text: string): string => Buffer.from(text).toString();
 
 /** The first character that is no white space (null: there is none), and the text unread. */
 export async function sniffed(
-  text: AsyncIterable<string>,
+  text: AsyncGenerator<string>,
 ): Promise<{ first: string | null; chunks: AsyncIterable<string> }> {
-  const iterator = text[Symbol.asyncIterator]();
   const held: string[] = [];
   let first: string | null = null;
   while (first === null) {
-    const next = await iterator.next();
+    const next = await text.next();
     if (next.done === true) break;
     held.push(next.value);
     first = /\S/.exec(next.value)?.[0] ?? null;
   }
-  return { first, chunks: resumed(held, iterator) };
-}
-
-async function* resumed(
-  held: readonly string[],
-  iterator: AsyncIterator<string>,
-): AsyncIterable<string> {
-  yield* held;
-  for (;;) {
-    const next = await iterator.next();
-    if (next.done === true) return;
-    yield next.value;
+  async function* resumed(): AsyncIterable<string> {
+    yield* held;
+    yield* text;
   }
+  return { first, chunks: resumed() };
 }
 
 const startsWith = (bytes: Uint8Array, signature: Uint8Array): boolean =>

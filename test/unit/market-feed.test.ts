@@ -30,9 +30,9 @@ async function read(text: string, format: Format | null, pieceBytes = 65_536): P
   const complaints = new Complaints();
   const rows: (readonly string[])[] = [];
   const places: string[] = [];
-  await readTable(source, SHAPE, complaints, (where) => (cells, position) => {
-    rows.push(cells);
-    places.push(where(position));
+  await readTable(source, SHAPE, complaints, () => (row) => {
+    rows.push(SHAPE.columns.map((name) => row.text(name)));
+    places.push(row.where);
   });
   return { rows, places, complaints: linesOf(complaints) };
 }
