@@ -166,6 +166,27 @@ describe("an SQLite state", () => {
     expect(await usage()).toBe(3);
   });
 
+  test("that another process is writing to makes calls wait, not this process", async () => {
+    const gatekeeper = await openGatekeeper(location, clock);
+    const other = new DatabaseSync(join(location, "chipboard.sqlite"));
+    other.exec("BEGIN IMMEDIATE");
+    let isAnswered = false;
+    const call = Promise.resolve(gatekeeper.take("account:acme", 10, clock.now())).then(
+      (result) => {
+        isAnswered = true;
+        return result;
+      },
+    );
+    // Each of these timers needs a turn of the event loop.
+    for (let turn = 0; turn < 20; turn++) await delay(10);
+    expect(isAnswered).toBe(false);
+    other.exec("ROLLBACK");
+    other.close();
+    expect(await call).toEqual({ granted: true, used: 1 });
+    expect(gatekeeper.trouble).toBeNull();
+    await gatekeeper.close();
+  });
+
   const subjects = (): string[] => {
     const file = new DatabaseSync(join(location, "chipboard.sqlite"), { readOnly: true });
     const rows = file.prepare("SELECT month, subject FROM calls ORDER BY month, subject").all();

@@ -106,7 +106,7 @@ export async function whenNotBusy<T>(step: () => T): Promise<T> {
 }
 
 /** Whether SQLite failed because another connection holds a lock. */
-const isBusy = (error: unknown): boolean =>
+export const isBusy = (error: unknown): boolean =>
   error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
 
 /** The failure of an SQLite state in one line. */

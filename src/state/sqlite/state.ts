@@ -22,6 +22,7 @@ import { keptMonths, monthOf } from "../month.ts";
 import {
   createStateFile,
   emptyState,
+  isBusy,
   reopenStateFile,
   stateFilePath,
   unfit,
@@ -94,7 +95,7 @@ class SqliteState implements StateDriver {
     try {
       return await whenNotBusy(() => this.#countAll(batch));
     } catch (error) {
-      this.#drop();
+      if (!isBusy(error)) this.#drop();
       throw error;
     }
   }
@@ -113,7 +114,7 @@ class SqliteState implements StateDriver {
       this.#version = version;
       return isChanged;
     } catch (error) {
-      this.#drop();
+      if (!isBusy(error)) this.#drop();
       throw unfit(this.#folder, error);
     }
   }
@@ -122,19 +123,20 @@ class SqliteState implements StateDriver {
     const newest = this.#prepare("SELECT max(month) AS month FROM calls WHERE month < ?");
     const counted = newest.get(monthOf(nowMs))?.["month"];
     const { address, account } = keptMonths(nowMs, counted == null ? null : String(counted));
-    const forget = this.#prepare(
-      `DELETE FROM calls WHERE (month, subject) IN (
-         SELECT month, subject FROM calls
-         WHERE month < $account OR (month < $address AND subject GLOB 'address:*') LIMIT $limit)`,
-    );
     const limit = FORGOTTEN_AT_ONCE;
-    const { changes } = await whenNotBusy(() => forget.run({ address, account, limit }));
+    const { changes } = await whenNotBusy(() =>
+      this.#prepare(
+        `DELETE FROM calls WHERE (month, subject) IN (
+           SELECT month, subject FROM calls
+           WHERE month < $account OR (month < $address AND subject GLOB 'address:*') LIMIT $limit)`,
+      ).run({ address, account, limit }),
+    );
     return Number(changes) === limit;
   }
 
   async addressSecret(proposed: string): Promise<string> {
-    const keep = this.#prepare("INSERT OR IGNORE INTO facts VALUES ('address_secret', ?)");
-    await whenNotBusy(() => keep.run(proposed));
+    const keep = "INSERT OR IGNORE INTO facts VALUES ('address_secret', ?)";
+    await whenNotBusy(() => this.#prepare(keep).run(proposed));
     return String(this.#fact("address_secret"));
   }
 
