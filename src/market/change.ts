@@ -1,4 +1,4 @@
-/** How a level has moved since an earlier instant. */
+/** Changes of a level since an earlier instant. */
 import { ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
 import type { Level, Series } from "./series.ts";
 import { SESSIONS_PER_DAY, sessionYearBefore, type Session } from "./session.ts";
@@ -6,7 +6,7 @@ import { SESSIONS_PER_DAY, sessionYearBefore, type Session } from "./session.ts"
 /** Decimals of a change in percent. */
 export const CHANGE_DECIMALS = 2;
 
-/** The earlier instants that changes are taken against: 24 hours, 30 × 24 hours, a calendar year. */
+/** The earlier instants of the changes: 24 hours, 30 × 24 hours, one calendar year before. */
 export const HORIZONS = {
   "24h": (session: Session): Session => session - SESSIONS_PER_DAY,
   "30d": (session: Session): Session => session - 30 * SESSIONS_PER_DAY,
@@ -20,8 +20,8 @@ export const changePct = (now: Micros, then: Micros): Decimal =>
   roundRatio(ratio((BigInt(now) - BigInt(then)) * 100n, BigInt(then)), CHANGE_DECIMALS);
 
 /**
- * The items that changed at all, the largest change first, either way; of equal ones in the order
- * they were given in.
+ * The items with a change other than 0, the largest change up or down first. Items with equal changes
+ * keep their order.
  */
 export const byLargestChange = <T>(
   items: readonly T[],
@@ -34,14 +34,14 @@ export const byLargestChange = <T>(
     })
     .sort((a, b) => Math.abs(Number(b.change)) - Math.abs(Number(a.change)));
 
-/** Why a contract on the board is no constituent of the index. */
+/** The reasons why a contract on the board is not a constituent of the index. */
 export const EXCLUSION_REASONS = ["no_base_level", "break"] as const;
 /** One of EXCLUSION_REASONS. */
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 /**
- * The level in force at `instant` that a later level may be compared with, or why there is none: no
- * level by then, one over the carry limit at that instant, or a break between the two.
+ * The level in force at `instant`, to compare with a later level. Gives a reason instead if there is no
+ * level then, if it is over the carry limit at `instant`, or if a break lies between the two.
  */
 export function comparableLevel(
   series: Series,
@@ -55,8 +55,8 @@ export function comparableLevel(
 }
 
 /**
- * Whether the move from the level before to this one is one to judge: that level was within the carry
- * limit, and no break lies between the two.
+ * Whether a gate can judge the move from the level before: that level was within the carry limit, and
+ * no break lies between the two.
  */
 export const isComparableMove = (
   series: Series,

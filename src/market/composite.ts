@@ -13,7 +13,7 @@ export const INDEX_BASE_LEVEL = 100;
 const INDEX_DECIMALS = 4;
 const RELATIVE_DECIMALS = 6;
 
-/** A contract with the levels the index needs of it, all above 0. */
+/** A contract with the levels that the index needs, all above 0. */
 export interface Constituent {
   readonly id: string;
   readonly ticker: string;
@@ -21,7 +21,7 @@ export interface Constituent {
   readonly now: Micros;
   /** The level in force one calendar year before the session. */
   readonly base: Micros;
-  /** The last levels given at or before 24 hours and 30 days ago, whatever their age. */
+  /** The last levels given at or before 24 hours and 30 days ago, of any age. */
   readonly then24h: Micros;
   readonly then30d: Micros;
 }
@@ -31,7 +31,7 @@ export interface Contribution {
   readonly id: string;
   readonly ticker: string;
   readonly segment: string;
-  /** Of all weights; they sum to 100. */
+  /** The share of all weights. All shares sum to 100. */
   readonly weightPct: Decimal;
   readonly base: Micros;
   readonly now: Micros;
@@ -43,7 +43,7 @@ export interface Contribution {
   readonly contribution24hPct: Decimal;
 }
 
-/** A priced index or basket. Level and changes are null where there is no constituent. */
+/** A priced index or basket. Level and changes are null if it has no constituent. */
 export interface Composite {
   readonly level: Decimal | null;
   readonly chg24hPct: Decimal | null;
@@ -56,8 +56,8 @@ export interface Composite {
 export const EQUAL_WEIGHT = 1n;
 
 /**
- * Prices a basket. `weights[i]`, a positive integer in any common scale, belongs to
- * `constituents[i]`; the weights are normalised to sum 1. Every figure is the exact one, rounded once.
+ * Prices a basket. `weights[i]`, a positive integer, belongs to `constituents[i]`. The weights are
+ * normalised to the sum 1. Every figure is exact, and rounded once.
  */
 export function composite(
   constituents: readonly Constituent[],
@@ -101,7 +101,7 @@ export function composite(
   };
 }
 
-/** The composite index: every constituent with the same weight. */
+/** The composite index: all constituents have the same weight. */
 export const equalWeighted = (constituents: readonly Constituent[]): Composite =>
   composite(
     constituents,
@@ -124,9 +124,8 @@ const weightedRelatives = (item: Constituent, weight: bigint): Relatives => ({
 });
 
 /**
- * The exact sums of one or more, added pairwise so that the operands stay of equal size: with
- * thousands of different denominators the running sum would otherwise be as long as all of them at
- * every step.
+ * The exact sums of one or more. It adds in pairs, so that the operands have similar sizes: with
+ * thousands of different denominators, a running sum would soon be as long as all of them.
  */
 function sumOf(terms: readonly Relatives[]): Relatives {
   if (terms.length === 1) return terms[0] as Relatives;

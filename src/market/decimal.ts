@@ -16,23 +16,23 @@ export interface Ratio {
   readonly denominator: bigint;
 }
 
-/** Micro-units of one: micro-dollars of a dollar, millionths of a percent. */
+/** Micro-units in one unit: micro-dollars in a dollar, millionths in one percent. */
 export const MICROS_PER_UNIT = 1e6;
-/** No level is above it, in US dollars. */
+/** The highest level, in US dollars. */
 export const MAX_LEVEL_USD = 1e9;
 
 /**
- * `12.5` for 12,500,000 micro-units; from 0 to 10¹⁵ of them. Exact: a double keeps 15 digits, and its
- * shortest text is those digits, without an exponent from 10⁻⁶ on.
+ * `12.5` for 12,500,000 micro-units. `micros` is from 0 to 10¹⁵. The text is exact: a double holds 15
+ * digits, and its shortest text has those digits, without an exponent from 10⁻⁶ up.
  */
 export const formatMicros = (micros: Micros): Decimal => String(micros / MICROS_PER_UNIT);
 
-/** The micro-units of a level read as a JSON number: the very integer, as formatMicros is exact. */
+/** The micro-units of a level from a JSON number. The integer is exact, because formatMicros is. */
 export const microsOf = (usd: number): Micros => Math.round(usd * MICROS_PER_UNIT);
 
 /**
  * Reads a plain decimal (`12`, `12.5`; no sign, no exponent, at most 6 decimals) into micro-units.
- * Null for anything else, or where it is above `maxUnits`.
+ * Null for any other text, and for more than `maxUnits`.
  */
 export function parseMicros(text: string, maxUnits: number): Micros | null {
   const parts = /^(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text);
@@ -54,7 +54,7 @@ export function roundRatio({ numerator, denominator }: Ratio, decimals: number):
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** The fraction as it is given, not reduced. `denominator` must be above 0. */
+/** The fraction, not reduced. `denominator` must be above 0. */
 export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({
   numerator,
   denominator,

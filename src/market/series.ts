@@ -2,30 +2,30 @@
 import type { Micros } from "./decimal.ts";
 import { dayOf, type Day, type Session } from "./session.ts";
 
-/** How a source comes by a level, as the feed says. */
+/** The ways in which a source gets a level. The feed says which. */
 export const BASES = ["reported", "assessed", "estimated"] as const;
-/** One of BASES. A level that stands in has none of its own: it is shown as `carried`. */
+/** One of BASES. Records show `carried` for a level of an earlier session. */
 export type Basis = (typeof BASES)[number];
 
-/** A level as it was given for a session. Most levels have the first two fields only. */
+/** A level that was given for a session. Most levels have only the first two fields. */
 export interface Level {
   readonly session: Session;
   readonly usd: Micros;
-  /** Where it is not `reported`. */
+  /** Left out if it is `reported`. */
   readonly basis?: Basis;
-  /** The day it belongs to, where that is before the session's (see dateOf). */
+  /** The day of the level, if that is before the session's day (see dateOf). */
   readonly asOf?: Day;
-  /** Where it is not the catalog's, and `sourceUrl` likewise. */
+  /** Left out if it is the catalog's, and so is `sourceUrl`. */
   readonly source?: string;
   readonly sourceUrl?: string;
-  /** Why this level and later ones are not comparable with those before. */
+  /** The reason why this level and later ones cannot be compared with earlier ones. */
   readonly breakReason?: string;
 }
 
-/** The day that a level belongs to, no later than its session's; along a series it never decreases. */
+/** The day of a level. It is not after its session's day, and never decreases along a series. */
 export const dateOf = ({ session, asOf }: Level): Day => asOf ?? dayOf(session);
 
-/** From the level of `session` on, nothing is comparable with before. */
+/** Levels from `session` on cannot be compared with earlier ones. */
 export interface Break {
   readonly session: Session;
   readonly reason: string;
@@ -62,7 +62,7 @@ export class Series {
     return level?.session === session ? level : null;
   }
 
-  /** The levels given from one session up to another, the latter left out. */
+  /** The levels given from one session up to another, without the latter. */
   between(from: Session, to: Session): readonly Level[] {
     return this.levels.slice(this.#countUntil(from - 1), this.#countUntil(to - 1));
   }
@@ -78,9 +78,9 @@ export class Series {
   }
 
   /**
-   * The closes of the levels given at or before `session`, ascending: one for each distinct date, of
-   * several levels the last. Only dates after `floor` are taken, but the last one always is: it equals
-   * the level in force, whatever its age.
+   * The closes of the levels given at or before `session`, in ascending order: one for each distinct
+   * date, which is the last of several levels. It skips dates up to `floor`, but never the last close,
+   * which is the level in force.
    */
   closes(session: Session, floor: Day): Close[] {
     const end = this.#countUntil(session) - 1;

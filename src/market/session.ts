@@ -1,5 +1,5 @@
 /**
- * The 12-hour session clock, and calendar days, as plain integers. Nothing here asks for the time.
+ * The 12-hour session clock and calendar days, as plain integers. No function here asks for the time.
  */
 
 /** Ticks of 12 hours since 1970-01-01T00:00Z: even ones are 00:00 UTC, odd ones 12:00 UTC. */
@@ -14,16 +14,16 @@ export const SESSIONS_PER_DAY = 2;
 /** A day, in milliseconds. */
 export const DAY_MS = 24 * 3_600_000;
 
-/** The session that the instant `ms` (epoch milliseconds) falls into. */
+/** The session of the instant `ms` (epoch milliseconds). */
 export const sessionAt = (ms: number): Session => Math.floor(ms / SESSION_MS);
 
 /** The first instant of a session, in epoch milliseconds. */
 export const sessionStartMs = (session: Session): number => session * SESSION_MS;
 
-/** The day that a session lies in. */
+/** The day of a session. */
 export const dayOf = (session: Session): Day => Math.floor(session / SESSIONS_PER_DAY);
 
-/** The session at which a daily close counts: 12:00 UTC of its day. */
+/** The session of a daily close: 12:00 UTC of its day. */
 export const closeSessionOf = (day: Day): Session => day * SESSIONS_PER_DAY + 1;
 
 /** `2026-11-21T00:00:00.000Z`, the form of payloads. */
@@ -34,22 +34,22 @@ export const sessionUtc = (session: Session): string =>
 export const sessionKey = (session: Session): string =>
   `${dateText(dayOf(session))}T${session % SESSIONS_PER_DAY === 0 ? "00" : "12"}Z`;
 
-/** `2026-11-21`. `toISOString` would take seven times as long, and a history is full of dates. */
+/** `2026-11-21`. A history has many dates, and `toISOString` takes seven times as long. */
 export function dateText(day: Day): string {
   const date = new Date(day * DAY_MS);
   const month = String(date.getUTCMonth() + 1).padStart(2, "0");
   return `${date.getUTCFullYear()}-${month}-${String(date.getUTCDate()).padStart(2, "0")}`;
 }
 
-/** Histories of prices begin with this day; an earlier one is a slip. */
+/** The earliest date of a price history. An earlier one is a typing error. */
 export const FIRST_DATE = "1900-01-01";
 
-/** Reads `YYYY-MM-DD`; null where it is no date from FIRST_DATE to 9999-12-31. */
+/** Reads `YYYY-MM-DD`; null for anything but a date from FIRST_DATE to 9999-12-31. */
 export function parseDate(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < FIRST_DATE) return null;
   const [month, date] = [Number(text.slice(5, 7)) - 1, Number(text.slice(8))];
   const day = new Date(Date.UTC(Number(text.slice(0, 4)), month, date));
-  // 30 February is a day of March.
+  // Date.UTC turns 30 February into a day of March.
   if (day.getUTCMonth() !== month || day.getUTCDate() !== date) return null;
   return day.getTime() / DAY_MS;
 }

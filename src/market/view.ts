@@ -1,4 +1,4 @@
-/** What one tier sees of the market at its session: the boards, and who is missing from them. */
+/** The market as one tier sees it at its session: the boards, and the contracts that are off them. */
 import {
   HORIZONS,
   changePct,
@@ -15,39 +15,39 @@ import { tierSession, type Tier } from "./tier.ts";
 
 const USD_PER_GB_DECIMALS = 6;
 
-/** The catalog and the levels behind it. */
+/** The catalog, and the levels of its contracts. */
 export interface Market {
   readonly catalog: readonly Contract[];
-  /** How long a level may be carried, in days, for contracts that do not say so themselves. */
+  /** How many days a level may be carried, for contracts without a limit of their own. */
   readonly maxCarryDays: number;
-  /** The contract's levels; undefined where none was ever given. */
+  /** The contract's levels; undefined if it never had one. */
   seriesOf(id: string): Series | undefined;
 }
 
 /** A contract on the board, with the level in force. */
 export interface BoardRecord {
-  /** The view's. */
+  /** The session of the view. */
   readonly session: Session;
   readonly contract: Contract;
   readonly series: Series;
   readonly level: Level;
-  /** Whether the level was given for an earlier session than the view's. */
+  /** Whether the level belongs to a session before the view's. */
   readonly carried: boolean;
-  /** In percent; null where there is no comparable level then (`comparableLevel`). */
+  /** In percent; null if there is no comparable earlier level (`comparableLevel`). */
   readonly changePct: { readonly [H in Horizon]: Decimal | null };
   /** Null without a capacity. */
   readonly usdPerGb: Decimal | null;
-  /** The latest one up to the view's session. */
+  /** The latest break up to the view's session. */
   readonly break: Break | null;
 }
 
-/** What a tier sees: who is on the boards, in catalog order, and who is not. */
+/** What a tier sees: the contracts on the boards and those off them, in catalog order. */
 export interface TierView {
   readonly tier: Tier;
-  /** The tier's own, so many sessions behind the head's as the tier is. */
+  /** The session of this tier: the head's less the tier's delay. */
   readonly session: Session;
   readonly boards: { readonly [B in Board]: readonly BoardRecord[] };
-  /** In catalog order; the last level, over its carry limit now; null where there was none. */
+  /** `lastLevel` is over its carry limit; null if the contract never had a level. */
   readonly offBoard: readonly { readonly contract: Contract; readonly lastLevel: Level | null }[];
 }
 
@@ -55,28 +55,28 @@ export interface TierView {
 export const recordsOf = (view: TierView): BoardRecord[] =>
   BOARDS.flatMap((board) => view.boards[board]);
 
-/** `reported`, `assessed`, `estimated`, or `carried` where the level was given for an earlier session. */
+/** The basis of the level, or `carried` if it belongs to an earlier session. */
 export const basisOf = ({ carried, level }: BoardRecord): Basis | "carried" =>
   carried ? "carried" : (level.basis ?? "reported");
 
-/** The contracts whose last level is over their carry limit, in catalog order, with that level. */
+/** The contracts whose last level is over its carry limit, with that level, in catalog order. */
 export const droppedOf = (view: TierView): { contract: Contract; level: Level }[] =>
   view.offBoard.flatMap(({ contract, lastLevel }) =>
     lastLevel === null ? [] : [{ contract, level: lastLevel }],
   );
 
-/** The contracts of a view: all of its slice, and how many of them are where. */
+/** How many contracts a view has, and how many of them are where. */
 interface ViewCounts {
   readonly contracts: number;
   readonly memory: number;
   readonly semiconductor: number;
-  /** On a board, with a level for the session itself. */
+  /** On a board, with a level of the view's session. */
   readonly given: number;
-  /** On a board, by an earlier session's level. */
+  /** On a board, with a level of an earlier session. */
   readonly carried: number;
   /** Off the boards: the last level is over its carry limit. */
   readonly dropped: number;
-  /** Off the boards: no level so far. */
+  /** Off the boards: never had a level. */
   readonly withoutLevel: number;
 }
 
@@ -97,8 +97,8 @@ export function countsOf(view: TierView): ViewCounts {
 }
 
 /**
- * The view of `tier` when `head` is the newest session: only levels and breaks of sessions at or
- * before the tier's own count.
+ * The view of `tier` when `head` is the newest session. It has only levels and breaks up to the tier's
+ * session.
  */
 export function tierView(market: Market, tier: Tier, head: Session): TierView {
   const session = tierSession(tier, head);
@@ -148,7 +148,7 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
   return roundRatio(ratio(BigInt(level.usd), BigInt(capacity)), USD_PER_GB_DECIMALS);
 }
 
-/** A contract's part in the index, or why it has none. */
+/** A contract's part in the index, or the reason why it has none. */
 export type Membership =
   | { readonly record: BoardRecord; readonly constituent: Constituent }
   | { readonly record: BoardRecord; readonly excluded: ExclusionReason };
@@ -160,7 +160,7 @@ export function memberships(market: Market, view: TierView): Membership[] {
     const limit = carryLimitSessions(contract, market.maxCarryDays);
     const base = comparableLevel(series, level, HORIZONS.yoy(view.session), limit);
     if (typeof base === "string") return { record, excluded: base };
-    // A level stood a year ago, so one stood 24 hours and 30 days ago too, whatever its age.
+    // There was a level a year ago, so there was one 24 hours and 30 days ago, too, of any age.
     const usdAt = (instant: Session): Micros => (series.at(instant) as Level).usd;
     const { id, ticker, segment } = contract;
     return {
