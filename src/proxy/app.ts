@@ -54,14 +54,14 @@ type Outcome = Reply | Denial;
 type Handler = (exchange: Exchange) => MaybePromise<Outcome>;
 type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Outcome>;
 
+const exchangeOf = ({ context }: H3Event): Exchange => context["exchange"] as Exchange;
+
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const STATE_RETRY_MS = 5_000;
 
 /** The app. It takes requests of Node's HTTP server (see node-listener.ts). */
 export function createApp(options: AppOptions): H3 {
   const { live, gatekeeper, pages, clock, log, pollMs } = options;
-  const exchanges = new WeakMap<H3Event, Exchange>();
-  const exchangeOf = (event: H3Event): Exchange => exchanges.get(event) as Exchange;
   const app = new H3({
     // Malformed escapes reach the routes: to a caller they are addresses that do not exist.
     allowMalformedURL: true,
@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): H3 {
   // Around every request: whatever it comes to becomes a response, a figure and a line of the log.
   app.use((event, next) => {
     const exchange = new Exchange(event.runtime?.node?.req as IncomingMessage, clock.now());
-    exchanges.set(event, exchange);
+    event.context["exchange"] = exchange;
     const outcome = exchange.hostFault() ?? (next() as MaybePromise<Outcome>);
     return chain(outcome, (found) => finish(exchange, found));
   });
@@ -197,31 +197,33 @@ export function createApp(options: AppOptions): H3 {
     found: Representation,
   ): MaybePromise<Outcome> {
     const limit = caller.tier.callsPerMonth;
-    const fresh = { cacheControl: cacheControl(stamp, nowMs) };
-    const notModified = { ...fresh, status: 304, fields: found.notModifiedFields, body: null };
+    const fresh = cacheControl(stamp, nowMs);
     if (!isNotModified(request.headers, found.etag, found.modifiedMs)) {
-      const whole = { ...fresh, status: 200, fields: found.fields };
-      if (isHead) return charged({ ...whole, body: null });
-      if (typeof found.body !== "function") return charged({ ...whole, body: found.body });
+      if (isHead) return charged(200, null);
+      if (typeof found.body !== "function") return charged(200, found.body);
       // A stream that cannot be opened is an error, and errors cost nothing: open before counting.
-      return found.body().then((body) => charged({ ...whole, body }));
+      return found.body().then((body) => charged(200, body));
     }
-    // `*` tells whether there is anything to get, which no other 304 does.
-    if (asksForAny(request.headers)) return charged(notModified);
-    if (limit === null) return { ...notModified, remaining: remainingAfter(limit, 0) };
-    return chain(gatekeeper.used(caller.subject, nowMs), (used) =>
-      used < limit
-        ? { ...notModified, remaining: remainingAfter(limit, used) }
-        : quotaExceeded(caller, nowMs),
-    );
+    // `*` asks whether there is anything at all, and its answer is news; others know what they have.
+    if (asksForAny(request.headers)) return charged(304, null);
+    const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
+    return chain(known, (used) => {
+      const isSpent = limit !== null && used >= limit;
+      return isSpent ? quotaExceeded(caller, nowMs) : reply(304, null, used);
+    });
 
-    function charged(reply: Reply): MaybePromise<Outcome> {
+    function charged(status: 200 | 304, body: Reply["body"]): MaybePromise<Outcome> {
       return chain(gatekeeper.take(caller.subject, limit, nowMs), ({ granted, used }) => {
-        if (granted) return { ...reply, remaining: remainingAfter(limit, used) };
+        if (granted) return reply(status, body, used);
         // Nobody will read it; whether it ends well no longer matters.
-        if (reply.body instanceof ReadableStream) reply.body.cancel().catch(() => {});
+        if (body instanceof ReadableStream) body.cancel().catch(() => {});
         return quotaExceeded(caller, nowMs);
       });
+    }
+
+    function reply(status: 200 | 304, body: Reply["body"], used: number): Reply {
+      const fields = status === 200 ? found.fields : found.notModifiedFields;
+      return { status, fields, body, cacheControl: fresh, remaining: remainingAfter(limit, used) };
     }
   }
 

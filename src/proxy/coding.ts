@@ -84,16 +84,15 @@ export function chooseCoding(
   return best;
 }
 
-const ITEM = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/i;
+const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;
 
-/** Items that are none (RFC 9110, 12.4.2) are left out; a weight above 1 counts as 1. */
+/** Items whose weight is none (RFC 9110, 12.4.2) are left out; one above 1 counts as 1. */
 function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
-  for (const item of header.split(",")) {
-    const parts = ITEM.exec(item);
+  for (const item of header.toLowerCase().split(",")) {
+    const parts = item.includes(";") ? WEIGHTED.exec(item) : [item, item, "1"];
     if (parts === null) continue;
-    const weight = parts[2] === undefined ? 1 : Math.min(1, Number(parts[2]));
-    weights.set((parts[1] as string).toLowerCase(), weight);
+    weights.set((parts[1] as string).trim(), Math.min(1, Number(parts[2])));
   }
   return weights;
 }
