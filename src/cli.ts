@@ -10,7 +10,7 @@ You can set every option in the environment: --max-move as CHIPBOARD_MAX_MOVE.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
-limit, 4 conflict with what is published, 5 store or state unreachable or unfit, 6 damage found.
+limit, 4 conflict with published data, 5 store or state unreachable or unfit, 6 damage found.
 
 Examples:
   $ chipboard demo

@@ -34,10 +34,10 @@ interface PublishOptions extends StoreOptions, PublishingKeyOptions, JsonOption 
 }
 
 const INPUT_HELP = `
-Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. Each holds at most
-${MAX_INPUT_MEGABYTES} MB, unpacked, and at most ${MAX_ROW_CHARACTERS} characters a row (a record of CSV, a line of
-NDJSON, an item of JSON). An address must answer with 200 within 60 seconds, say where its
-body ends (content-length or chunked coding) and may redirect within its own origin only.`;
+Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. An input has at most
+${MAX_INPUT_MEGABYTES} MB, unpacked, and a row (a record of CSV, a line of NDJSON, an item of JSON) at most
+${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
+body ends (content-length or chunked coding), and can redirect only within its own origin.`;
 
 /** `publish`: make a session's snapshot from feeds, and make it the head. */
 export function publishCommand(): Command {
@@ -45,10 +45,10 @@ export function publishCommand(): Command {
     .addOption(
       setting(
         "--catalog <source>",
-        "contracts: a file, - or an http(s) address; without, the last published catalog stands",
+        "contracts: a file, - or an http(s) address (default: the last published catalog)",
       ),
     )
-    .addOption(setting("--quotes <sources...>", "levels for sessions"))
+    .addOption(setting("--quotes <sources...>", "levels of sessions"))
     .addOption(setting("--closes <sources...>", "daily history"))
     .addOption(
       setting(

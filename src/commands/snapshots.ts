@@ -44,7 +44,7 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return desk("show", "show one snapshot in words")
-    .argument("[snapshot]", "which one", "head")
+    .argument("[snapshot]", "the snapshot", "head")
     .addOption(setting("--open", "print only the path of its report"))
     .addHelpText(
       "after",
@@ -70,8 +70,8 @@ function showCommand(): Command {
 
 function diffCommand(): Command {
   return desk("diff", "compare two snapshots")
-    .argument("<before>", "the older one")
-    .argument("<after>", "the newer one")
+    .argument("<before>", "the older snapshot")
+    .argument("<after>", "the newer snapshot")
     .addHelpText(
       "after",
       REFERENCES +
@@ -96,7 +96,7 @@ function diffCommand(): Command {
 
 function verifyCommand(): Command {
   return desk("verify", "check every byte of a snapshot; on damage, list it and exit with 6")
-    .argument("[snapshot]", "which one", "head")
+    .argument("[snapshot]", "the snapshot", "head")
     .addOption(setting("--all", "check every snapshot that the log names"))
     .addOption(verifyKeyOption("also require a signature of one of these public keys"))
     .addHelpText(
@@ -130,9 +130,13 @@ function verifyCommand(): Command {
 
 function rollbackCommand(): Command {
   return desk("rollback", "make an older snapshot the head again")
-    .argument("<snapshot>", "which one")
+    .argument("<snapshot>", "the snapshot")
     .addOption(
-      setting("--reason <text>", "why; the log stores it", lineOfText).makeOptionMandatory(),
+      setting(
+        "--reason <text>",
+        "the reason, which the log stores",
+        lineOfText,
+      ).makeOptionMandatory(),
     )
     .addOption(verifyKeyOption("require a signature of one of these public keys"))
     .addHelpText(
