@@ -4,7 +4,7 @@ import { InputError } from "../errors.ts";
 
 const SHOWN_CHARACTERS = 80;
 const LINE_CHARACTERS = 1_000;
-/** More than anybody reads; the rest is counted, so that no feed can fill the memory. */
+/** Nobody reads more. The rest is counted, so that no feed can fill the memory. */
 const LINES_KEPT = 10_000;
 
 /** Everything wrong with the input, collected so that it is reported in one go. */
@@ -43,7 +43,7 @@ export class Complaints {
     ]);
   }
 
-  /** Whatever the line quotes, it is one line, of bounded length, that no terminal obeys. */
+  /** Keeps the line short, and escapes what would break it or what a terminal would obey. */
   #add(line: string): void {
     this.#count += 1;
     if (this.#lines.length === LINES_KEPT) return;

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { pipeline, type Readable } from "node:stream";
+import { addAbortSignal, pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
 const TIMEOUT_MS = 60_000;
@@ -27,7 +27,7 @@ export async function download(
   };
   let at = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const response = await answerOf(at, options);
+    const response = addAbortSignal(options.signal, await answerOf(at, options));
     const { statusCode = 0 } = response;
     if (statusCode === 200) return bodyOf(response);
     response.destroy();

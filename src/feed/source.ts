@@ -7,9 +7,9 @@ import { download } from "./download.ts";
 /** The formats of input. `ndjson`: an object a line. */
 export type Format = "csv" | "json" | "ndjson";
 
-/** Input, opened once a run. */
+/** One input; a run opens it once. */
 export interface Source {
-  /** For messages; of an address without user, password and query. */
+  /** For messages. An address has no user, password and query in it. */
   readonly name: string;
   /** Null where only the content can tell. */
   readonly format: Format | null;
@@ -24,7 +24,7 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   jsonl: "ndjson",
 };
 
-/** The source that a command-line word names; nothing is opened yet. Throws InputError for another kind of address. */
+/** The source that a command-line word names, not opened yet. Throws InputError for other addresses. */
 export function sourceOf(location: string): Source {
   if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
   if (location === "-") {
@@ -100,7 +100,7 @@ function reasonOf(cause: unknown): string {
     case "EISDIR":
       return "it is a folder";
     case "ABORT_ERR":
-      return "no answer within 60 seconds";
+      return "no whole answer within 60 seconds";
     case "ECONNRESET":
       return "the connection ended before the whole answer was there";
     case "Z_BUF_ERROR":

@@ -37,7 +37,7 @@ export class Row {
     return this.#rows.where(this.position);
   }
 
-  /** Whether nothing has been complained of yet. */
+  /** Whether there is no complaint about it so far. */
   get isFaultless(): boolean {
     return this.#rows.complaints.count === this.#complaintsBefore;
   }
@@ -48,8 +48,8 @@ export class Row {
   }
 
   /**
-   * The value of a cell. What the field does not read is complained of, and undefined in spite of its
-   * type: drop a row that is not faultless.
+   * The value of a cell. If the field cannot read it, that is a complaint, and the value is undefined
+   * in spite of its type: drop rows that are not faultless.
    */
   read<T>(column: string, field: Field<T>): T {
     const text = this.text(column);
@@ -69,7 +69,7 @@ export class Row {
   }
 }
 
-/** What is easily overlooked in a number. */
+/** A hint at the slip in a number that is easily overlooked. */
 const slipIn = (text: string): string =>
   /^\d+,\d+$/.test(text) ? "; no commas, decimals after a point" : "";
 

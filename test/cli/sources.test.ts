@@ -223,6 +223,12 @@ describe("sources", () => {
   });
 });
 
+test("help says how large an input and a row may be", async () => {
+  const { code, stdout } = await publish("--help");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("at most\n256 MB, unpacked")]);
+  expect(stdout).toContain("at most 1000000 characters a row");
+});
+
 describe("files that are not an input", () => {
   const refused = async (quotes: string): Promise<string[]> => {
     const { code, stdout, stderr } = await publish(`--catalog c.csv --quotes ${quotes} --store x`);
