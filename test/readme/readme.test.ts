@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -51,6 +52,16 @@ test("npx runs what is installed and downloads nothing", async () => {
   expect(words.length).toBeGreaterThan(1);
   expect(words.filter((word = "") => !installed.has(word))).toEqual([]);
 });
+
+test.each(["README", "SECURITY", "CONTRIBUTING", "ARCHITECTURE", "deploy/README"])(
+  "every path that %s.md names exists",
+  async (page) => {
+    const text = await readFile(join(ROOT, `${page}.md`), "utf8");
+    const paths = [...text.matchAll(/`((?:src|bin|test|deploy|runtime)\/[\w./-]*)`/g)];
+    const missing = paths.filter(([, path = ""]) => !existsSync(join(ROOT, path)));
+    expect(missing.map(([, path]) => path)).toEqual([]);
+  },
+);
 
 describe("its blocks", () => {
   let printed = "";
