@@ -1,6 +1,5 @@
 /** Callers that keep their connections, as load. */
 import { Agent, request, type IncomingHttpHeaders } from "node:http";
-import { API } from "../../src/proxy/routes.ts";
 
 export interface Told {
   readonly status: number;
@@ -44,16 +43,4 @@ export class Callers {
   close(): void {
     this.#agent.destroy();
   }
-}
-
-/** Calls that a proxy says the account of `key` has used this month, and when the month ends. */
-export async function usageOf(
-  url: string,
-  key: string,
-): Promise<{ used: number; resetsAt: string }> {
-  const headers = { authorization: `Bearer ${key}` };
-  const response = await fetch(`${url}${API}/usage`, { headers });
-  if (response.status !== 200) throw new Error(`/usage answered ${response.status}`);
-  const { used, resets_at: resetsAt } = (await response.json()) as Record<string, unknown>;
-  return { used: Number(used), resetsAt: String(resetsAt) };
 }

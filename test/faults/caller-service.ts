@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
+import { withRegistry } from "../../src/state/open.ts";
 import { createClock } from "../../src/clock.ts";
 import { dateText, dayOf, parseSession, type Session } from "../../src/market/session.ts";
-import { TIERS, type KeyTierName } from "../../src/market/tier.ts";
+import type { KeyTierName } from "../../src/market/tier.ts";
 import { endWithUs } from "../bench/child.ts";
 import { BIN, chipboard, chipboardEnv } from "../bench/program.ts";
 
@@ -73,8 +73,8 @@ export interface Account {
 
 let accounts = 0;
 
-/** A fresh account with a key, of whose calls in the month of NOW `used` are spent. */
-export async function addAccount(state: string, tier: KeyTierName, used = 0): Promise<Account> {
+/** A fresh account with a key. */
+export async function addAccount(state: string, tier: KeyTierName): Promise<Account> {
   accounts += 1;
   const name = `faults-${process.pid}-${Date.now().toString(36)}-${accounts}`;
   const clock = createClock(NOW);
@@ -82,15 +82,6 @@ export async function addAccount(state: string, tier: KeyTierName, used = 0): Pr
     await registry.addAccount(name, tier, null);
     return (await registry.createKey(name, null)).key;
   });
-  if (used > 0) {
-    const gatekeeper = await openGatekeeper(state, clock);
-    const limit = TIERS[tier].callsPerMonth;
-    const spent = Array.from({ length: used }, async () =>
-      gatekeeper.take(`account:${name}`, limit, clock.now()),
-    );
-    await Promise.all(spent);
-    await gatekeeper.close();
-  }
   return { name, tier, key };
 }
 

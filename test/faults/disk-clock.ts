@@ -1,4 +1,4 @@
-/** Clocks that jump by a day, forth and back, between publishes, verifies, prunes and listings. */
+/** Clocks that jump by a day, back and forth, between publishes, prunes, listings and verifies. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,6 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { wholeHead } from "./crash-head.ts";
 import { HEAD, publishHead, publishSession, quotesAt, requireHead } from "./disk-market.ts";
-import { serveByJumpingClock } from "./disk-clock-proxy.ts";
 import { program, requireFailure } from "./disk-program.ts";
 import { FeedRandom } from "./feed-random.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
@@ -31,20 +30,22 @@ const JUMPS_MS = [
 ];
 
 export const jumpingClocks = async (options: FaultOptions): Promise<FaultRow[]> => [
-  await publishByJumpingClock(options),
+  await publishByJumpingClock(options, publishSession),
   await commandsByJumpingClock(options),
-  await serveByJumpingClock(options),
 ];
 
-/** A desk that publishes whatever session its clock says, and prunes by it. */
-async function publishByJumpingClock({ scale, seed, say }: FaultOptions): Promise<FaultRow> {
+/** A desk that publishes the session that its clock is in, and prunes by it. */
+export async function publishByJumpingClock(
+  { scale, seed, say }: Omit<FaultOptions, "folder">,
+  publish: typeof publishSession,
+): Promise<FaultRow> {
   const tally = new Tally("clock jumps by a day, publishing", say);
   const random = new FeedRandom(seed, "clock");
   const clock = { ms: sessionStartMs(HEAD) + 300_000, now: () => clock.ms };
   const store = new MemoryStore(clock);
   await publishHead(store);
   let head = HEAD;
-  for (let step = 0; step < { short: 40, full: 400 }[scale]; step += 1) {
+  for (let step = 0; step < { short: 30, full: 400 }[scale]; step += 1) {
     const jump = random.pick(JUMPS_MS);
     clock.ms += jump;
     const now = sessionAt(clock.ms);
@@ -54,7 +55,7 @@ async function publishByJumpingClock({ scale, seed, say }: FaultOptions): Promis
       if (act < 2) {
         // One session further than the clock is, in half of the cases.
         const session = now + act;
-        const { code, said } = await publishSession(store, session, { nowMs: clock.ms });
+        const { code, said } = await publish(store, session, { nowMs: clock.ms });
         const expected = act === 1 ? 2 : session < head ? 4 : 0;
         assert.equal(code, expected, `${sessionKey(session)} on ${sessionKey(head)}: ${said}`);
         const added = (await readLog(store)).length - before.length;

@@ -105,8 +105,7 @@ async function fillLevels(
   const before = disk.freeBytes;
   await requireNextPublished(store);
   const neededBytes = before - disk.freeBytes;
-  const step =
-    scale === "full" ? STEP_BYTES : Math.ceil(neededBytes / 12 / STEP_BYTES) * STEP_BYTES;
+  const step = scale === "full" ? STEP_BYTES : Math.ceil(neededBytes / 6 / STEP_BYTES) * STEP_BYTES;
   for (let free = 0; free < neededBytes; free += step) {
     await tally.throw(`${free} of ${neededBytes} bytes left`, async () => {
       renew();
@@ -131,7 +130,7 @@ async function readOnlyMounts(
   const tally = new Tally("disk that turned read-only", say);
   const place = join(disk.path, "read-only");
   const store = new FolderStore(place);
-  for (let number = 0; number < { short: 2, full: 10 }[scale]; number += 1) {
+  for (let number = 0; number < { short: 1, full: 10 }[scale]; number += 1) {
     await tally.throw(`number ${number}`, async () => {
       rmSync(place, { recursive: true, force: true });
       cpSync(whole, place, { recursive: true });
@@ -160,7 +159,7 @@ async function fileLimits({ scale, folder, say }: FaultOptions, whole: string): 
     .filter((entry) => entry.isFile())
     .map((entry) => statSync(join(entry.parentPath, entry.name)).size);
   const largestKilobytes = Math.floor((Math.max(...sizes) - 1) / 1_024);
-  const times = { short: 3, full: 24 }[scale];
+  const times = { short: 2, full: 24 }[scale];
   const levels = Array.from({ length: times }, (_, at) =>
     Math.round((at * largestKilobytes) / times),
   );

@@ -1,43 +1,121 @@
 /**
- * The monthly quota under fire: proxies killed while they count, eight processes at the limit (on Redis), and
- * the turn of a month, on a state in a folder and on one in Redis.
+ * `kill -9` of a proxy under load, with the state in a folder and in Redis: every call that was
+ * answered is counted, and no call that was never sent.
  */
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { uniformAt } from "../../src/demo/random.ts";
+import { API, DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { testService } from "../services/services.ts";
-import { publishMarket } from "./caller-service.ts";
-import type { FaultOptions, FaultRow, Faults } from "./fault.ts";
-import { killFaults } from "./quota-kills.ts";
-import { limitFaults } from "./quota-limit.ts";
-import { monthFaults } from "./quota-months.ts";
-import { folderState, redisState, type QuotaState } from "./quota-state.ts";
+import { Callers } from "./caller-load.ts";
+import { addAccount, Proxy, publishMarket } from "./caller-service.ts";
+import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
 const CONTRACTS = 12;
 /** Not used by other tests on the same server. */
 const REDIS_DATABASE = 13;
+const KILLS = { full: 20, short: 2 } as const;
+const LOAD_MS_MIN = 400;
+const LOAD_MS_MAX = 1_200;
+const CONNECTIONS = 16;
 
+/** Throws where there is no Redis. */
 export const quotaFaults: Faults = async (options) => {
   const inFolder = await folderQuotaFaults(options);
   return [...inFolder, ...(await redisQuotaFaults(options))];
 };
 
-export const folderQuotaFaults: Faults = (options) =>
-  faultsOn(folderState(join(options.folder, "state")), options);
+export const folderQuotaFaults: Faults = async (options) => [
+  await killFaults("a folder", join(options.folder, "state"), options),
+];
 
-/** Throws where there is no Redis. */
 export const redisQuotaFaults: Faults = async (options) => {
   const redis = testService("redis");
   if (redis === null) throw new Error("There is no Redis; see test/services/install");
   try {
     const url = new URL(redis.env["CHIPBOARD_TEST_REDIS_URL"] as string);
     url.pathname = `/${REDIS_DATABASE}`;
-    return await faultsOn(redisState(url.href), options);
+    return [await killFaults("Redis", url.href, options)];
   } finally {
     redis.stop();
   }
 };
 
-async function faultsOn(state: QuotaState, options: FaultOptions): Promise<FaultRow[]> {
-  const store = await publishMarket(join(options.folder, state.kind), CONTRACTS, 0);
-  const run = { ...options, state, store };
-  return [await killFaults(run), await limitFaults(run), await monthFaults(run)];
+async function killFaults(
+  kind: string,
+  state: string,
+  { scale, seed, say, folder }: FaultOptions,
+): Promise<FaultRow> {
+  const tally = new Tally(`kill -9 of a proxy that counts in ${kind}`, say);
+  const store = await publishMarket(join(folder, kind), CONTRACTS, 0);
+  const serve = (): Promise<Proxy> =>
+    Proxy.serve(["--store", store, "--state", state, "--poll", "1h"], {
+      log: join(folder, "killed.log"),
+    });
+  let proxy = await serve();
+  try {
+    for (let round = 0; round < KILLS[scale]; round += 1) {
+      const { key } = await addAccount(state, "pro");
+      const loadMs = LOAD_MS_MIN + uniformAt(seed, round) * (LOAD_MS_MAX - LOAD_MS_MIN);
+      const load = await loadUntilKilled(proxy, key, loadMs);
+      proxy = await serve();
+      const used = await usedBy(proxy.url, key);
+      await tally.throw(`round ${round} of seed ${seed}`, () => expectCounted(load, used));
+    }
+  } finally {
+    await proxy.kill();
+  }
+  return tally.row;
+}
+
+/** What callers know of the calls of a proxy that was killed. */
+export interface KilledLoad {
+  readonly sent: number;
+  /** Answered with a 200. */
+  readonly answered: number;
+}
+
+/** Throws if a proxy that kept its promise cannot have counted `used`. */
+export function expectCounted({ sent, answered }: KilledLoad, used: number): void {
+  if (answered === 0) throw new Error("No call was answered before the kill: nothing was tried");
+  if (used < answered) throw new Error(`${used} calls are counted, ${answered} were answered`);
+  if (used > sent) throw new Error(`${used} calls are counted, ${sent} were sent`);
+}
+
+async function loadUntilKilled(proxy: Proxy, key: string, loadMs: number): Promise<KilledLoad> {
+  const callers = new Callers(CONNECTIONS);
+  let sent = 0;
+  let answered = 0;
+  let isKilled = false;
+  const first = Promise.withResolvers<void>();
+  const load = callers.all(async () => {
+    sent += 1;
+    try {
+      const { status } = await callers.get(proxy.url + DATA_ROUTES.board.path, key);
+      if (status === 200) answered += 1;
+      first.resolve();
+      return true;
+    } catch (error) {
+      if (!isKilled) throw error;
+      return false;
+    }
+  });
+  try {
+    // A proxy that just started still compresses its files: time begins with the first answer.
+    await Promise.race([load, first.promise.then(() => delay(loadMs))]);
+    isKilled = true;
+    await proxy.kill();
+    await load;
+  } finally {
+    callers.close();
+  }
+  return { sent, answered };
+}
+
+/** Calls that the proxy says the account of `key` has used this month. */
+async function usedBy(url: string, key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}${API}/usage`, { headers });
+  if (response.status !== 200) throw new Error(`/usage answered ${response.status}`);
+  return ((await response.json()) as { used: number }).used;
 }
