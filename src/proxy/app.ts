@@ -10,6 +10,7 @@ import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
+import type { TierName } from "../market/tier.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, responseOf, type Reply } from "./answer.ts";
 import { basketAnswer } from "./basket.ts";
 import {
@@ -28,7 +29,7 @@ import { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
 import { healthReply, readiness } from "./ops/readiness.ts";
-import { deny, type Denial } from "./problems.ts";
+import { deny, notInSnapshot, type Denial } from "./problems.ts";
 import { BASKET_PARAMETERS, faultsDenial, holdsKey, namesBasket, nameFaults } from "./query.ts";
 import { knownRemaining, quotaExceeded, remaining, remainingAfter, usageReply } from "./quota.ts";
 import { DATA_ROUTES, PAGE_PATHS, requiredTier, USAGE_PATH, type DataRoute } from "./routes.ts";
@@ -173,20 +174,9 @@ export function createApp(options: AppOptions): H3 {
       const overdue = overdueSessions(snapshot.stamp, nowMs);
       return found.answer(overdue, request.headers["accept-encoding"]);
     }
-    if (!path.startsWith(CONTRACT_PREFIX)) {
-      throw new Error(`Snapshot ${snapshot.stamp.text} lacks ${file(tier, id)}`);
-    }
-    const lastAsOf = snapshot.offBoard[tier.name].get(id);
-    if (lastAsOf !== undefined) {
-      const last = lastAsOf === null ? "it never had one" : `its last one is of ${lastAsOf}`;
-      const detail = `Contract "${id}" has no current level; ${last}.`;
-      return deny("not_on_board", detail, { as_of: lastAsOf });
-    }
-    if (snapshot.catalog.has(id)) {
-      const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
-      return deny("key_required", detail);
-    }
-    return deny("unknown_contract", "No contract has this id; /prices lists those there are.");
+    return path.startsWith(CONTRACT_PREFIX)
+      ? noContract(snapshot, tier.name, id)
+      : notInSnapshot(snapshot.stamp.text);
   }
 
   /** Quota, preconditions, and the call counted last, so that nothing but an answer costs one. */
@@ -287,6 +277,21 @@ function contractIdOf(path: string): string {
   } catch {
     return segment;
   }
+}
+
+/** Why there is no file of a contract for the tier. */
+function noContract({ offBoard, catalog }: LoadedSnapshot, tier: TierName, id: string): Denial {
+  const lastAsOf = offBoard[tier].get(id);
+  if (lastAsOf !== undefined) {
+    const last = lastAsOf === null ? "it never had one" : `its last one is of ${lastAsOf}`;
+    const detail = `Contract "${id}" has no current level; ${last}.`;
+    return deny("not_on_board", detail, { as_of: lastAsOf });
+  }
+  if (catalog.has(id)) {
+    const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
+    return deny("key_required", detail);
+  }
+  return deny("unknown_contract", "No contract has this id; /prices lists those there are.");
 }
 
 const REFUSALS = {

@@ -2,7 +2,7 @@
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
 import type { Weighting } from "../render/index-body.ts";
-import type { Denial } from "./problems.ts";
+import { notInSnapshot, type Denial } from "./problems.ts";
 import { tagOf } from "./coding.ts";
 import {
   BASKET_PARAMETERS,
@@ -29,13 +29,14 @@ export function basketAnswer(
   query: Query,
   nowMs: number,
 ): Representation | Denial {
-  const basket = readBasket(query, snapshot.baskets);
+  const { baskets, stamp } = snapshot;
+  if (baskets === null) return notInSnapshot(stamp.text);
+  const basket = readBasket(query, baskets);
   if ("status" in basket) return basket;
-  const overdue = overdueSessions(snapshot.stamp, nowMs);
+  const overdue = overdueSessions(stamp, nowMs);
   const name = `${nameOf(basket)}~${overdue}`;
   const known = snapshot.basketAnswers.get(name);
   if (known !== undefined) return known;
-  const { baskets, stamp } = snapshot;
   const { constituents, weights, weighting } = basket;
   const made = representation({
     stamp,

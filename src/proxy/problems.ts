@@ -98,6 +98,13 @@ export const PROBLEMS = {
     meaning: "A parameter's value cannot be used; errors names the faults, 20 at most.",
     remedy: "Correct every item of errors.",
   },
+  not_in_snapshot: {
+    status: 404,
+    title: "Not in this snapshot",
+    meaning:
+      "The snapshot was published before the service had this address, and has no file for it.",
+    remedy: "Ask again in a later session.",
+  },
   unknown_contract: {
     status: 404,
     title: "Unknown contract",
@@ -185,6 +192,10 @@ export function deny(
   const { status = PROBLEMS[code].status, retryAfterMs, ...extras } = more;
   return { code, status, detail, extras, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
+
+/** What is asked for has no file in the snapshot: an older program published it. */
+export const notInSnapshot = (snapshot: string): Denial =>
+  deny("not_in_snapshot", `Snapshot ${snapshot} has no data for this address.`);
 
 /** RFC 9457, 3. */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";

@@ -88,17 +88,15 @@ const shownText = (text: string): string => {
 
 /** The denial that tells the faults, those of its code first; null where there are none. */
 export function faultsDenial(faults: readonly Fault[]): Denial | null {
-  const code = FAULT_ORDER.find((candidate) => faults.some((item) => item.code === candidate));
-  if (code === undefined) return null;
-  const ordered = [
-    ...faults.filter((item) => item.code === code),
-    ...faults.filter((item) => item.code !== code),
-  ];
-  const told = ordered.slice(0, MAX_FAULTS_TOLD);
-  const errors = told.map(({ parameter, value, detail }) => ({ parameter, value, detail }));
-  const first = told[0] as Fault;
-  const detail = `Parameter ${JSON.stringify(first.parameter)} ${JSON.stringify(first.value)}: ${first.detail}`;
-  return deny(code, `${detail}${moreText(faults.length)}.`, { status: 400, errors });
+  const ordered = FAULT_ORDER.flatMap((code) => faults.filter((item) => item.code === code));
+  const [first] = ordered;
+  if (first === undefined) return null;
+  const errors = ordered
+    .slice(0, MAX_FAULTS_TOLD)
+    .map(({ parameter, value, detail }) => ({ parameter, value, detail }));
+  const where = `Parameter ${JSON.stringify(first.parameter)} ${JSON.stringify(first.value)}`;
+  const detail = `${where}: ${first.detail}${moreText(faults.length)}.`;
+  return deny(first.code, detail, { status: 400, errors });
 }
 
 function moreText(count: number): string {

@@ -22,7 +22,12 @@ const KEY_PROBLEMS: readonly ProblemCode[] = [
   "state_unavailable",
   "unknown_parameter",
 ];
-const DATA_PROBLEMS: readonly ProblemCode[] = [...KEY_PROBLEMS, "no_session", "quota_exceeded"];
+const DATA_PROBLEMS: readonly ProblemCode[] = [
+  ...KEY_PROBLEMS,
+  "no_session",
+  "not_in_snapshot",
+  "quota_exceeded",
+];
 
 const BASKET_QUERY: readonly Json[] = [
   {

@@ -34,7 +34,7 @@ export function readiness(
     session_utc: sessionUtc(head),
     publication: snapshot.publication.number,
     damaged: damagedOf(live),
-    attribution: snapshot.baskets.envelope.attribution,
+    attribution: snapshot.attribution,
     overdue: overdueSessions(snapshot.stamp, nowMs),
     state: gatekeeper.trouble === null ? "ok" : "unavailable",
     store: trouble?.kind ?? "ok",

@@ -45,7 +45,10 @@ export interface LoadedSnapshot {
   readonly offBoard: PerTier<ReadonlyMap<string, string | null>>;
   /** By path in the snapshot's folder. */
   readonly files: ReadonlyMap<string, PreparedFile>;
-  readonly baskets: BasketFile;
+  /** Null where the snapshot has no figures for baskets. */
+  readonly baskets: BasketFile | null;
+  /** Credit line of all its payloads. */
+  readonly attribution: string;
   /** Baskets priced lately, by their name and the sessions overdue. */
   readonly basketAnswers: GenerationCache<Representation>;
   /** Stored size of the files in memory. */
@@ -108,15 +111,18 @@ export async function loadSnapshot(
       }),
     ),
   );
-  const catalogBytes = innerFile(inner, FILES.catalog, stamp);
+  const catalogBytes = inner.get(FILES.catalog);
+  if (catalogBytes === undefined) throw new DamageError(`Snapshot ${stamp.text} has no catalog`);
   const catalog = parseCatalog(catalogBytes, `The catalog of snapshot ${stamp.text}`);
+  const basketBytes = inner.get(FILES.basket("pro"));
   return {
     publication,
     stamp,
     catalog: new Set(catalog.map(({ id }) => id)),
     offBoard: offBoardOf(manifest),
     files,
-    baskets: readBaskets(innerFile(inner, FILES.basket("pro"), stamp)),
+    baskets: basketBytes === undefined ? null : readBaskets(basketBytes),
+    attribution: manifest.attribution,
     basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
@@ -197,12 +203,6 @@ async function openStored(store: ObjectStore, key: string): Promise<ReadableStre
 
 const offBoardOf = ({ tiers }: Manifest): LoadedSnapshot["offBoard"] =>
   perTier((name) => new Map(tiers[name].off_board.map(({ id, as_of }) => [id, as_of])));
-
-function innerFile(inner: ReadonlyMap<string, Buffer>, path: string, stamp: SnapshotStamp): Buffer {
-  const bytes = inner.get(path);
-  if (bytes === undefined) throw new DamageError(`Snapshot ${stamp.text} has no ${path}`);
-  return bytes;
-}
 
 function readBaskets(bytes: Buffer): BasketFile {
   try {
