@@ -144,10 +144,11 @@ describe("what a query may cost", () => {
     await expectCode(proxy, path, { key: proxy.pro }, "unknown_contract", 400);
   });
 
-  test("addresses without data do not read it", async () => {
+  test("addresses without data refuse keys in it, and nothing else", async () => {
     for (const path of ["/", "/guide", "/openapi.json", "/healthz", "/readyz"]) {
-      const { status } = await proxy.get(`${path}?a&a&a&a&a&a&a&a&a&a&a&token=cbk_a`);
+      const { status } = await proxy.get(`${path}?a&a&a&a&a&a&a&a&a&a&a`);
       expect([path, status]).toEqual([path, 200]);
+      await expectCode(proxy, `${path}?a&token=cbk_a`, {}, "key_in_query");
     }
     expect(proxy.logged.join("")).not.toContain("cbk_");
   });
