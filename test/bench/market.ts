@@ -1,8 +1,8 @@
 /**
  * A market of any size, as the files a desk would hand in: a catalog, five years of daily closes,
  * and the quotes of the sessions that follow. Levels are random walks with fixed seeds: the same
- * size always gives the same bytes. Rows are written contract by contract, so that 11,000 contracts
- * (20 million closes, about 700 MB) need no more memory than ten.
+ * size always gives the same bytes. Rows are written contract by contract, so that 1,200 contracts
+ * (2 million closes, about 60 MB) need no more memory than ten.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
