@@ -17,11 +17,11 @@ import { DamageError } from "../errors.ts";
 import { microsOf, MICROS_PER_UNIT } from "../market/decimal.ts";
 import { BASES, dateOf, Series, type Basis, type Level } from "../market/series.ts";
 import {
-  DAY_MS,
   dateText,
   dayOf,
   parseDate,
   SESSIONS_PER_DAY,
+  type Day,
   type Session,
 } from "../market/session.ts";
 import type { LedgerEntry } from "../snapshot/manifest.ts";
@@ -129,8 +129,7 @@ const headerOf = (month: string): string => JSON.stringify({ ledger: 1, month })
 const monthOf = (session: Session): string => dateText(dayOf(session)).slice(0, 7);
 
 /** The first session of a month, 00:00 UTC of its first day. */
-const monthStart = (month: string): Session =>
-  (Date.parse(`${month}-01T00:00:00.000Z`) / DAY_MS) * SESSIONS_PER_DAY;
+const monthStart = (month: string): Session => (parseDate(`${month}-01`) as Day) * SESSIONS_PER_DAY;
 
 /** The first session of the month after. */
 const monthEnd = (month: string): Session =>

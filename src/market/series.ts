@@ -45,7 +45,8 @@ export class Series {
   readonly breaks: readonly Break[];
 
   constructor(levels: readonly Level[]) {
-    this.levels = levels;
+    // An array that grew by pushing has room for half as many again.
+    this.levels = levels.slice();
     this.breaks = levels.flatMap(({ session, breakReason }) =>
       breakReason === undefined ? [] : [{ session, reason: breakReason }],
     );

@@ -51,7 +51,8 @@ export function parseDate(text: string): Day | null {
   const day = new Date(Date.UTC(Number(text.slice(0, 4)), month, date));
   // Date.UTC turns 30 February into a day of March.
   if (day.getUTCMonth() !== month || day.getUTCDate() !== date) return null;
-  return day.getTime() / DAY_MS;
+  // Without `| 0` V8 holds it as a double, in memory of its own: 35 MB for two million levels.
+  return (day.getTime() / DAY_MS) | 0;
 }
 
 /** Reads `2026-11-21T00Z` or `2026-11-21T00:00:00.000Z` (hour 00 or 12); null for anything else. */
