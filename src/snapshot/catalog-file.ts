@@ -4,61 +4,60 @@
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
-import { BOARDS, type Contract } from "../market/contract.ts";
 import { jsonArray } from "../json-array.ts";
+import { BOARDS, type Contract } from "../market/contract.ts";
+
+/** A number in the file, its shortest text in a contract. */
+const decimal = z.codec(z.number(), z.string(), { decode: String, encode: Number });
+
+/**
+ * The fields of an entry in the file's order: name and form of each. One that older snapshots lack
+ * has a default.
+ */
+const FIELDS = {
+  id: ["id", z.string()],
+  ticker: ["ticker", z.string()],
+  name: ["name", z.string()],
+  board: ["board", z.enum(BOARDS)],
+  segment: ["segment", z.string()],
+  unit: ["unit", z.string()],
+  aiExposurePct: ["ai_exposure_pct", decimal],
+  source: ["source", z.string()],
+  sourceUrl: ["source_url", z.string()],
+  capacityGb: ["capacity_gb", decimal.nullable()],
+  maxCarryDays: ["max_carry_days", z.int().nullable()],
+  free: ["free", z.boolean()],
+} satisfies { readonly [F in keyof Contract]: readonly [string, z.ZodType<Contract[F]>] };
+
+const entries = Object.entries(FIELDS) as [keyof Contract, [string, z.ZodType]][];
 
 const fileSchema = z.array(
-  z.object({
-    id: z.string(),
-    ticker: z.string(),
-    name: z.string(),
-    board: z.enum(BOARDS),
-    segment: z.string(),
-    unit: z.string(),
-    ai_exposure_pct: z.number(),
-    source: z.string(),
-    source_url: z.string(),
-    capacity_gb: z.number().nullable(),
-    max_carry_days: z.int().nullable(),
-    free: z.boolean(),
-  }),
+  z.object(Object.fromEntries(entries.map(([, [name, form]]) => [name, form]))),
 );
 
 /** The text of `catalog.json`, in the order given. */
 export const renderCatalog = (catalog: readonly Contract[]): string =>
   `${jsonArray(
-    catalog.map(
-      (item) =>
-        `${JSON.stringify({
-          id: item.id,
-          ticker: item.ticker,
-          name: item.name,
-          board: item.board,
-          segment: item.segment,
-          unit: item.unit,
-        }).slice(0, -1)},"ai_exposure_pct":${item.aiExposurePct},` +
-        `"source":${JSON.stringify(item.source)},"source_url":${JSON.stringify(item.sourceUrl)},` +
-        `"capacity_gb":${item.capacityGb},"max_carry_days":${item.maxCarryDays},"free":${item.free}}`,
-    ),
+    catalog.map((contract) => {
+      const fields = entries.map(([field, [name, form]]) => [
+        name,
+        z.encode(form, contract[field]),
+      ]);
+      return JSON.stringify(Object.fromEntries(fields));
+    }),
   )}\n`;
 
 /** Reads the file. Throws DamageError, naming `where`, where it is none. */
 export function parseCatalog(bytes: Buffer, where: string): Contract[] {
   try {
-    return fileSchema.parse(JSON.parse(bytes.toString("utf8"))).map((item) => ({
-      id: item.id,
-      ticker: item.ticker,
-      name: item.name,
-      board: item.board,
-      segment: item.segment,
-      unit: item.unit,
-      aiExposurePct: String(item.ai_exposure_pct),
-      source: item.source,
-      sourceUrl: item.source_url,
-      capacityGb: item.capacity_gb === null ? null : String(item.capacity_gb),
-      maxCarryDays: item.max_carry_days,
-      free: item.free,
-    }));
+    return fileSchema
+      .parse(JSON.parse(bytes.toString("utf8")))
+      .map(
+        (item) =>
+          Object.fromEntries(
+            entries.map(([field, [name]]) => [field, item[name]]),
+          ) as unknown as Contract,
+      );
   } catch (cause) {
     throw new DamageError(`${where} is not a catalog this version can read`, [], { cause });
   }
