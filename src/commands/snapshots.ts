@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { createClock } from "../clock.ts";
 import { clockFromEnvironment, setting } from "../config.ts";
 import { counted } from "../counted.ts";
 import { DamageError } from "../errors.ts";
@@ -185,13 +184,7 @@ function pruneCommand(): Command {
       const { printPruning } = await import("../inspect/words.ts");
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
-        const pruning = await prune(
-          store,
-          options.keepDays,
-          dryRun,
-          clockFromEnvironment(),
-          createClock(undefined),
-        );
+        const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment());
         await print(options, pruningView(pruning, dryRun), () => printPruning(pruning, dryRun));
       });
     });

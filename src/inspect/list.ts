@@ -2,7 +2,14 @@
 import type { Clock } from "../clock.ts";
 import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { logLength, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
+import {
+  isPublication,
+  logLength,
+  readLogBackwards,
+  type Entry,
+  type Publication,
+  type PruneEntry,
+} from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { isSame } from "./reference.ts";
@@ -28,10 +35,15 @@ interface MissedSessions {
   readonly to: Session;
 }
 
+interface ListedPrune {
+  readonly kind: "prune";
+  readonly prune: PruneEntry;
+}
+
 /** The log, newest first. */
 export interface Listing {
-  /** Publications, and the sessions missed between them. */
-  readonly rows: readonly (ListedPublication | MissedSessions)[];
+  /** Its entries, and the sessions missed between publications. */
+  readonly rows: readonly (ListedPublication | ListedPrune | MissedSessions)[];
   /** Entries of the log that are older than those listed. */
   readonly older: number;
 }
@@ -45,10 +57,11 @@ export async function listPublications(
   const length = await logLength(store);
   const log = await newestOf(store, limit ?? length);
   const shown = log.slice(0, limit ?? length);
-  const manifests = await manifestsOf(store, shown);
-  const published = new Set(log.map(({ session }) => session));
-  const rows: (ListedPublication | MissedSessions)[] = [];
-  const [head] = log;
+  const publications = shown.filter(isPublication);
+  const manifests = await manifestsOf(store, publications);
+  const published = new Set(log.filter(isPublication).map(({ session }) => session));
+  const rows: Listing["rows"][number][] = [];
+  const head = log.find(isPublication);
   if (head !== undefined) {
     const current = sessionAt(clock.now());
     if (head.session < current && !published.has(current)) {
@@ -56,7 +69,13 @@ export async function listPublications(
     }
     rows.push(...missed(head.session, current, published));
   }
-  shown.forEach((publication, at) => {
+  for (const entry of shown) {
+    if (!isPublication(entry)) {
+      rows.push({ kind: "prune", prune: entry });
+      continue;
+    }
+    const publication = entry;
+    const at = publications.indexOf(publication);
     rows.push({
       kind: "publication",
       publication,
@@ -64,9 +83,9 @@ export async function listPublications(
       isHead: publication === head,
       manifest: manifests[at] ?? null,
     });
-    const older = shown[at + 1];
+    const older = publications[at + 1];
     if (older !== undefined) rows.push(...missed(older.session, publication.session, published));
-  });
+  }
   return { rows, older: length - shown.length };
 }
 
@@ -74,12 +93,13 @@ export async function listPublications(
  * The newest `count` entries, newest first, and those before them that may name a session which
  * would be called missed otherwise: no session is published before it begins.
  */
-async function newestOf(store: ObjectStore, count: number): Promise<Publication[]> {
-  const entries: Publication[] = [];
+async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
+  const entries: Entry[] = [];
   let lowest = Number.POSITIVE_INFINITY;
   for await (const entry of readLogBackwards(store)) {
-    if (entries.length < Math.max(1, count)) lowest = Math.min(lowest, entry.session);
-    else if (Date.parse(entry.at) < sessionStartMs(lowest + 1)) break;
+    const isShown = entries.length < count || lowest === Number.POSITIVE_INFINITY;
+    if (!isShown && Date.parse(entry.at) < sessionStartMs(lowest + 1)) break;
+    if (isShown && isPublication(entry)) lowest = Math.min(lowest, entry.session);
     entries.push(entry);
   }
   return entries;

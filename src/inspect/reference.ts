@@ -2,7 +2,7 @@
 import { DamageError, InputError } from "../errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -33,13 +33,18 @@ const REFERENCE_HELP =
  * where there is none, or none any more, DamageError where its manifest is not what was published.
  */
 export async function findSnapshot(store: ObjectStore, reference: string): Promise<FoundSnapshot> {
-  const { name, publication, isHead } = await lookUp(store, reference);
+  const { name, publication, isHead, isTaken } = await lookUp(store, reference);
+  if (isTaken) throw notThere(store, name, true);
   const stored = await readStoredManifest(store, name, publication?.manifest_sha256 ?? null);
   if (stored !== null) return { name, ...stored, publication };
   if (publication !== null) await requirePruned(store, name, isHead);
-  const pruned = publication === null ? "" : "; it was pruned";
-  throw new InputError(`${store.location} does not hold ${snapshotText(name)}${pruned}`);
+  throw notThere(store, name, publication !== null);
 }
+
+const notThere = (store: ObjectStore, name: SnapshotName, wasPruned: boolean): InputError =>
+  new InputError(
+    `${store.location} does not hold ${snapshotText(name)}${wasPruned ? "; it was pruned" : ""}`,
+  );
 
 /**
  * Throws DamageError where a published snapshot without a manifest is not one that was pruned: the
@@ -65,6 +70,8 @@ interface Reference {
   /** The last entry that names it; null where none does. */
   readonly publication: Publication | null;
   readonly isHead: boolean;
+  /** Whether a prune took it. */
+  readonly isTaken: boolean;
 }
 
 /** Reads the log from its end, and no further than the entry that is meant. */
@@ -75,6 +82,7 @@ async function lookUp(store: ObjectStore, reference: string): Promise<Reference>
     throw new InputError(`${JSON.stringify(reference)}: expected ${REFERENCE_HELP}`);
   }
   const read: Publication[] = [];
+  const taken = new Set<string>();
   const isMeant = (entry: Publication): boolean => {
     if (parsed === null) return read.length > Number(back?.[1] ?? 0);
     if (entry.session !== parsed.session) return false;
@@ -83,10 +91,16 @@ async function lookUp(store: ObjectStore, reference: string): Promise<Reference>
       : entry.revision === parsed.revision;
   };
   for await (const entry of readLogBackwards(store)) {
+    if (!isPublication(entry)) {
+      entry.snapshots.forEach((text) => taken.add(text));
+      continue;
+    }
     read.push(entry);
     if (!isMeant(entry)) continue;
     const publication = read.find((other) => isSame(other, entry)) ?? entry;
-    return { name: entry, publication, isHead: isSame(read[0] as Publication, entry) };
+    const name = { session: entry.session, revision: entry.revision };
+    const isHead = isSame(read[0] as Publication, entry);
+    return { name, publication, isHead, isTaken: taken.has(snapshotText(name)) };
   }
   if (parsed === null) {
     throw new InputError(
@@ -96,6 +110,9 @@ async function lookUp(store: ObjectStore, reference: string): Promise<Reference>
     );
   }
   const { session, revision } = parsed;
-  if (revision !== null) return { name: { session, revision }, publication: null, isHead: false };
+  if (revision !== null) {
+    const name = { session, revision };
+    return { name, publication: null, isHead: false, isTaken: taken.has(snapshotText(name)) };
+  }
   throw new InputError(`${store.location} has no publication of ${sessionKey(session)}`);
 }

@@ -1,8 +1,7 @@
 /** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
-import { instantText, type Clock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { ConflictError, DamageError } from "../errors.ts";
-import { condemnedSince, whileWanted } from "../snapshot/marks.ts";
-import { appendPublication, readHead, type Publication } from "../snapshot/publication-log.ts";
+import { appendPublication, readLogEnd, type Publication } from "../snapshot/publication-log.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
@@ -24,7 +23,7 @@ export interface Rollback {
  * Verifies the snapshot that `reference` means, then appends a publication that names it. The next
  * publish goes on from it; proxies follow with their next poll. Throws InputError where there is no
  * such snapshot, DamageError where it is not whole or, with keys, signed by none of them,
- * ConflictError where somebody publishes meanwhile, or a prune is removing it.
+ * ConflictError where a publish, a rollback, or a prune that takes the snapshot comes first.
  */
 export async function rollBack(
   store: ObjectStore,
@@ -33,37 +32,28 @@ export async function rollBack(
   clock: Clock,
   keys: readonly VerifyKey[] | null = null,
 ): Promise<Rollback> {
-  const before = await readHead(store);
+  const { newest, head: before } = await readLogEnd(store);
   const snapshot = await findSnapshot(store, reference);
   if (before === null) throw new DamageError(`${store.location} holds snapshots but no log`);
   if (isSame(before, snapshot.name)) {
     await requireWhole(store, snapshot, keys);
     return { outcome: "unchanged", snapshot, publication: before, before };
   }
-  const publication: Publication = {
-    number: before.number + 1,
-    action: "rollback",
-    session: snapshot.name.session,
-    revision: snapshot.name.revision,
-    reason,
-    at: instantText(clock.now()),
-    manifest_sha256: snapshot.manifestSha256,
-  };
   await store.prove();
-  await whileWanted(store, snapshot.name, async (mark) => {
-    const { snapshots } = await condemnedSince(store, mark);
-    if (snapshots.includes(snapshotText(snapshot.name))) {
-      throw new ConflictError(
-        `${snapshotText(snapshot.name)} is being removed by a prune; the head stays`,
-      );
-    }
-    await requireWhole(store, snapshot, keys);
-    if ((await appendPublication(store, publication)) === "taken") {
-      throw new ConflictError(
-        `Publication ${publication.number} came first: look at the new head and try again`,
-      );
-    }
-  });
+  await requireWhole(store, snapshot, keys);
+  const { name, manifest, manifestSha256 } = snapshot;
+  const publication = await appendPublication(
+    store,
+    { ...name, action: "rollback", reason, manifest_sha256: manifestSha256 },
+    newest,
+    clock.now(),
+    manifest.ledger.map(({ key }) => key),
+  );
+  if (publication === null) {
+    throw new ConflictError(
+      `Another publish, rollback or prune came first: look at ${store.location} and try again`,
+    );
+  }
   return { outcome: "rolled_back", snapshot, publication, before };
 }
 

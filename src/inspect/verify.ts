@@ -6,7 +6,7 @@
 import { DamageError, InputError } from "../errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
-import { readLog, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, readLog, type Publication } from "../snapshot/publication-log.ts";
 import { requireSignature } from "../snapshot/signature.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
@@ -55,9 +55,19 @@ export async function verifySnapshots(
   if (reference === null) {
     const log = await run.attempt(() => readLog(store));
     if (log?.length === 0) await run.attempt(() => refuseEmptyLog(store));
-    const head = log?.at(-1);
+    const head = log?.findLast(isPublication);
     const firsts = new Map<string, Publication>();
     for (const entry of log ?? []) {
+      if (!isPublication(entry)) {
+        entry.snapshots.forEach((text) => run.taken.add(text));
+        continue;
+      }
+      if (run.taken.has(snapshotText(entry))) {
+        run.damages.push(
+          `${store.location}/${publicationKey(entry.number)} names ${snapshotText(entry)}, ` +
+            "which a prune before it took",
+        );
+      }
       const first = firsts.get(snapshotText(entry));
       if (first === undefined) firsts.set(snapshotText(entry), entry);
       else if (first.manifest_sha256 !== entry.manifest_sha256) {
@@ -103,6 +113,8 @@ class VerifyRun implements Verification {
   readonly pruned: SnapshotName[] = [];
   readonly signatures: { snapshot: string; fingerprint: string }[] = [];
   readonly damages: string[] = [];
+  /** Snapshots that a prune took; something may be left of them until the next one. */
+  readonly taken = new Set<string>();
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
@@ -129,6 +141,7 @@ class VerifyRun implements Verification {
   async published(entry: Publication, isHead: boolean): Promise<void> {
     const name = { session: entry.session, revision: entry.revision };
     const before = this.damages.length;
+    if (this.taken.has(snapshotText(name))) return void this.pruned.push(name);
     const stored = await this.attempt(() =>
       readStoredManifest(this.#store, name, entry.manifest_sha256),
     );

@@ -12,8 +12,9 @@ import type { Verification } from "./verify.ts";
 /** `snapshots ls --json`. */
 export const listingView = ({ rows, older }: Listing): object => ({
   older,
-  publications: rows.map((row) =>
-    row.kind !== "publication"
+  publications: rows.map((row) => {
+    if (row.kind === "prune") return { what: row.kind, ...row.prune };
+    return row.kind !== "publication"
       ? { what: row.kind, from: sessionKey(row.from), to: sessionKey(row.to) }
       : {
           what: row.what,
@@ -26,8 +27,8 @@ export const listingView = ({ rows, older }: Listing): object => ({
           at: row.publication.at,
           pruned: row.manifest === null,
           counts: row.manifest?.counts ?? null,
-        },
-  ),
+        };
+  }),
 });
 
 /** `snapshots show --json`. */

@@ -29,6 +29,11 @@ export function printListing({ rows, older }: Listing, location: string): void {
   printTable(
     columns,
     rows.map((row): Cell[] => {
+      if (row.kind === "prune") {
+        const { number, at, snapshots, parts } = row.prune;
+        const took = `${snapshots.length} snapshots, ${parts.length} ledger parts`;
+        return ["", number, took, "prune", at, "", "", "", "", ""];
+      }
       if (row.kind !== "publication") {
         return ["", "", missedText(row), row.kind, "", "", "", "", "", ""];
       }

@@ -5,13 +5,15 @@ import { loadLedger } from "../ledger/months.ts";
 import type { Contract } from "../market/contract.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { readHead, type Publication } from "../snapshot/publication-log.ts";
+import { readLogEnd, type Entry, type Publication } from "../snapshot/publication-log.ts";
 import { readSnapshotFile, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 
 /** `head` is null for an empty store, and then the rest is empty too. */
 export interface Base {
+  /** The log's newest entry: what the run began from. */
+  readonly newest: Entry | null;
   readonly head: { readonly publication: Publication; readonly manifest: Manifest } | null;
   readonly catalog: readonly Contract[] | null;
   readonly corrections: readonly Correction[];
@@ -20,9 +22,9 @@ export interface Base {
 
 /** Throws DamageError where what the head names is missing or not what it was. */
 export async function loadBase(store: ObjectStore): Promise<Base> {
-  const publication = await readHead(store);
+  const { newest, head: publication } = await readLogEnd(store);
   if (publication === null) {
-    return { head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
+    return { newest, head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const [catalog, corrections, ledger] = await Promise.all([
@@ -31,6 +33,7 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
     loadLedger(store, manifest.ledger),
   ]);
   return {
+    newest,
     head: { publication, manifest },
     catalog: parseCatalog(catalog.bytes, catalog.where),
     corrections: parseCorrections(corrections.bytes, corrections.where),

@@ -1,19 +1,14 @@
 /**
- * Writes a plan: claim the folder, objects, manifest, its signature, and last the publication, when
+ * Writes a plan: claim the name, objects, manifest, its signature, and last the publication, when
  * all that the manifest names was read back and found to be there.
  * Until that last step readers see the old head, and a crash leaves at worst a folder that no
  * publication names.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { ConflictError, DamageError } from "../errors.ts";
+import { DamageError } from "../errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
-import { condemnedSince } from "../snapshot/marks.ts";
-import {
-  appendPublication,
-  readPublication,
-  type Publication,
-} from "../snapshot/publication-log.ts";
+import { claimName, releaseName } from "../snapshot/claims.ts";
+import { appendPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
 import { signatureOf } from "../snapshot/signature.ts";
 import type { SigningKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
@@ -30,9 +25,6 @@ import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
 
 const WRITES_AT_ONCE = 16;
-/** How often, and how many times, a publish looks whether a prune is over. */
-const PRUNE_POLL_MS = 250;
-const PRUNE_POLLS_MAX = 240;
 
 /** A plan, and the names it is written under. */
 interface Commit {
@@ -41,29 +33,26 @@ interface Commit {
   readonly manifest: Manifest;
   /** Null: the snapshot is not signed. */
   readonly signingKey: SigningKey | null;
-  /** The entry to append, but for the manifest's digest. */
-  readonly publication: Omit<Publication, "manifest_sha256">;
+  /** The log's newest entry when the run began. */
+  readonly newest: Entry | null;
+  readonly nowMs: number;
 }
 
 /**
- * "committed": the snapshot is the head. "claimed": somebody else has this revision, nothing was
- * written. "superseded": another publication came first; what was written here is removed again.
- */
-type CommitOutcome = "committed" | "claimed" | "superseded";
-
-/**
- * Writes the plan and makes it the head, or finds that somebody was first. Throws DamageError where a
- * key holds other bytes than the plan's, ConflictError where a prune in its way does not end within a
- * minute, UnreachableError where the store cannot be written.
+ * Writes the plan and makes it the head: the entry that does. Null where another run has this
+ * revision, or was first to make a head or to take what this one needs; what was written here is
+ * removed again then. Throws DamageError where a key holds other bytes than the plan's, or loses
+ * them, UnreachableError where the store cannot be written.
  */
 export async function commit(
   store: ObjectStore,
-  { name, plan, manifest, signingKey, publication }: Commit,
+  { name, plan, manifest, signingKey, newest, nowMs }: Commit,
   progress: Progress,
-): Promise<CommitOutcome> {
+): Promise<Publication | null> {
   await store.prove();
-  if ((await claim(store, name, plan)) === "taken") return "claimed";
-  await outlastPrunes(store, name, plan);
+  if ((await claimName(store, name, newest?.number ?? 0)) === "taken") return null;
+  // A run that looked for a free name long ago can claim one that was published since.
+  if ((await createCatalog(store, name, plan)) === "taken") return null;
 
   const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
     ...plan.freshParts.map((part) => ({
@@ -106,17 +95,21 @@ export async function commit(
     const what = `${snapshotText(name)} is not in ${store.location} as it was written`;
     throw new DamageError(`${what}; it is not published`, damages);
   }
-  const entry: Publication = { ...publication, manifest_sha256: sha256 };
-  if ((await appendPublication(store, entry)) === "created") return "committed";
-  // A retried request may have met its own first attempt; only this run can have named this digest.
-  const winner = await readPublication(store, entry.number);
-  if (winner?.manifest_sha256 === sha256) return "committed";
-  await removeOwn(store, name);
-  return "superseded";
+  const parts = manifest.ledger.map(({ key }) => key);
+  const publication = await appendPublication(
+    store,
+    { ...name, action: "publish", reason: manifest.reason, manifest_sha256: sha256 },
+    newest,
+    nowMs,
+    parts,
+  );
+  if (publication === null) await removeOwn(store, name);
+  // What is published stays so; a claim that is left goes with the next prune.
+  await releaseName(store, name).catch(() => {});
+  return publication;
 }
 
-/** The catalog is the first file of a snapshot: who creates it owns the folder. */
-async function claim(
+async function createCatalog(
   store: ObjectStore,
   name: SnapshotName,
   plan: Plan,
@@ -140,30 +133,8 @@ async function createProven(
   throw new DamageError(`${store.location}/${key} is there already and holds other bytes`);
 }
 
-/**
- * A prune that began before the folder was claimed may be removing a part of the ledger that this
- * snapshot will name again. Waits until it is over; prunes that begin later see the claim.
- */
-async function outlastPrunes(store: ObjectStore, name: SnapshotName, plan: Plan): Promise<void> {
-  const claimKey = snapshotFileKey(name, FILES.catalog);
-  for (let poll = 0; ; poll += 1) {
-    const condemned = new Set((await condemnedSince(store, claimKey)).parts);
-    const inDoubt = plan.freshParts.find(({ entry }) => condemned.has(entry.key));
-    if (inDoubt === undefined) return;
-    if (poll === PRUNE_POLLS_MAX) {
-      throw new ConflictError(
-        `A prune is removing ${store.location}/${inDoubt.entry.key}; try again when it is over`,
-      );
-    }
-    await sleep(PRUNE_POLL_MS);
-  }
-}
-
 async function removeOwn(store: ObjectStore, name: SnapshotName): Promise<void> {
   const keys: string[] = [];
   for await (const { key } of store.list(snapshotFolder(name))) keys.push(key);
-  // The claim goes last, so that the number stays taken until the folder is empty.
-  const claimKey = snapshotFileKey(name, FILES.catalog);
-  await Promise.all(keys.filter((key) => key !== claimKey).map((key) => store.delete(key)));
-  await store.delete(claimKey);
+  await Promise.all(keys.map((key) => store.delete(key)));
 }

@@ -22,7 +22,7 @@ import {
   type LedgerEntry,
   type Manifest,
 } from "../snapshot/manifest.ts";
-import { ledgerPartKey, type SnapshotName } from "../store/paths.ts";
+import { ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
 import type { Progress } from "./request.ts";
 
 /** More than a market of 120 has. */
@@ -59,11 +59,13 @@ interface PlanInput {
   readonly ledger: Ledger;
   /** The parts of the parent's ledger: those that did not change are not written again. */
   readonly parentLedger: readonly LedgerEntry[];
+  /** The number of the log's entry that the run began from. */
+  readonly began: number;
 }
 
 /** Renders everything. */
 export async function plan(input: PlanInput, progress: Progress): Promise<Plan> {
-  const { market, head, ledger, parentLedger } = input;
+  const { market, head, ledger, parentLedger, began } = input;
   const views = perTier((name) => tierView(market, TIERS[name], head));
   const toRender = snapshotFiles(input, views);
   const keep = keeper();
@@ -77,15 +79,19 @@ export async function plan(input: PlanInput, progress: Progress): Promise<Plan> 
     });
     progress("Rendering", files.length, toRender.length);
   }
+  // A month that did not change keeps the parent's part, whatever run named it.
+  const known = new Map(
+    parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
+  );
   const parts = monthsOf(ledger).flatMap((month): Planned<LedgerEntry>[] => {
     const bytes = encodeMonth(ledger, month);
     if (bytes === null) return [];
     const sha256 = sha256Hex(bytes);
-    const entry = { key: ledgerPartKey(month, sha256), bytes: bytes.length, sha256 };
+    const ownKey = ledgerPartKey(month, sha256, began);
+    const entry = known.get(`${month} ${sha256}`) ?? { key: ownKey, bytes: bytes.length, sha256 };
     return [{ entry, bytes: keep(bytes, () => encodeMonth(ledger, month) as Buffer) }];
   });
   const entries = parts.map(({ entry }) => entry);
-  const known = new Set(parentLedger.map(({ key }) => key));
   return {
     identity: identityOf(
       files.map(({ entry }) => entry),
@@ -94,7 +100,7 @@ export async function plan(input: PlanInput, progress: Progress): Promise<Plan> 
     views,
     files,
     ledger: entries,
-    freshParts: parts.filter(({ entry }) => !known.has(entry.key)),
+    freshParts: parts.filter(({ entry }) => !parentLedger.includes(entry)),
   };
 }
 
@@ -113,7 +119,7 @@ function keeper(): (bytes: Uint8Array, render: Render) => Render {
 /** What of a manifest does not come from the plan. */
 type ManifestHead = Pick<
   Manifest,
-  "program" | "parent" | "reason" | "attribution" | "options" | "inputs" | "corrected"
+  "format" | "program" | "parent" | "reason" | "attribution" | "options" | "inputs" | "corrected"
 >;
 
 /** The manifest of the snapshot `name`. Its bytes depend on nothing but what it says. */
@@ -132,7 +138,7 @@ export function manifestOf(
     as_of: dateText(dateOf(level)),
   });
   return {
-    format: 1,
+    format: head.format,
     session_utc: sessionUtc(name.session),
     revision: name.revision,
     identity: plan.identity,

@@ -10,7 +10,7 @@ import type { Correction } from "../ledger/corrections.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { sessionUtc } from "../market/session.ts";
 import { recordsOf, type BoardRecord, type Market } from "../market/view.ts";
-import type { Manifest } from "../snapshot/manifest.ts";
+import { FORMAT, type Manifest } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { PROGRAM } from "../version.ts";
@@ -102,6 +102,7 @@ async function attemptPublish(
       program: PROGRAM,
       ledger: amendment.ledger,
       parentLedger: base.head?.manifest.ledger ?? [],
+      began: base.newest?.number ?? 0,
     },
     progress,
   );
@@ -136,6 +137,7 @@ async function attemptPublish(
   );
 
   const manifest = manifestOf(planned, name, amendment.ledger, corrections, {
+    format: FORMAT,
     program: PROGRAM,
     parent: parentOf(base),
     reason: request.revise,
@@ -155,26 +157,14 @@ async function attemptPublish(
     return { outcome: "planned", snapshot: name, publication: null, manifest, board, signing };
   }
 
-  const number = (base.head?.publication.number ?? 0) + 1;
-  const outcome = await commit(
+  const { newest } = base;
+  const publication = await commit(
     store,
-    {
-      name,
-      plan: planned,
-      manifest,
-      signingKey,
-      publication: {
-        number,
-        action: "publish",
-        session,
-        revision: name.revision,
-        reason: request.revise,
-        at: new Date(clock.now()).toISOString(),
-      },
-    },
+    { name, plan: planned, manifest, signingKey, newest, nowMs: clock.now() },
     progress,
   );
-  if (outcome !== "committed") return "again";
+  if (publication === null) return "again";
+  const { number } = publication;
   const signing = signingOf(signingKey, "signed");
   return { outcome: "published", snapshot: name, publication: number, manifest, board, signing };
 }

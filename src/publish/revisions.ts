@@ -1,20 +1,16 @@
 /** Which revisions of a session exist, and whether a rollback took it back. */
 import { sessionAt, type Session } from "../market/session.ts";
-import { condemnedEver } from "../snapshot/marks.ts";
-import { readHead, readLog, type Publication } from "../snapshot/publication-log.ts";
+import { highestClaimed } from "../snapshot/claims.ts";
+import { readHead, readPublications, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parseSnapshotFileKey, parseSnapshotText, sessionFolder } from "../store/paths.ts";
+import { parseSnapshotFileKey, sessionFolder } from "../store/paths.ts";
 
-/** One above every revision that was published, has left anything in the store or is being removed. */
+/** One above every revision that was published, claimed or taken, or has left anything in the store. */
 export async function nextRevision(store: ObjectStore, session: Session): Promise<number> {
   // A pruned snapshot has left nothing but its entries in the log.
   const numbers = (await entriesOf(store, session)).map(({ revision }) => revision);
-  numbers.push(await highestStored(store, session));
-  // Looked at last: a prune's mark stays until the last file of a folder is gone.
-  for (const text of (await condemnedEver(store)).snapshots) {
-    const name = parseSnapshotText(text);
-    if (name?.session === session) numbers.push(name.revision ?? 0);
-  }
+  // A claim goes after the files, or when the log names the snapshot.
+  numbers.push(await highestStored(store, session), await highestClaimed(store, session));
   return Math.max(0, ...numbers) + 1;
 }
 
@@ -29,7 +25,7 @@ export async function withdrawnBy(
   if ((await entriesOf(store, session)).length === 0) return null;
   let published: Publication | null = null;
   let rollback: Publication | null = null;
-  for (const entry of await readLog(store)) {
+  for (const entry of await readPublications(store)) {
     if (entry.session === session) {
       // A rollback within the session withdraws the revision that stood before.
       rollback =
@@ -59,5 +55,5 @@ async function entriesOf(store: ObjectStore, session: Session): Promise<Publicat
   if (head === null) return [];
   const isNew = sessionAt(Date.parse(head.at)) < session;
   if (isNew && (await highestStored(store, session)) === 0) return [];
-  return (await readLog(store)).filter((entry) => entry.session === session);
+  return (await readPublications(store)).filter((entry) => entry.session === session);
 }

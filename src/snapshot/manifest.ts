@@ -8,6 +8,11 @@ import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
 import { sha256Field } from "./stored-fields.ts";
 
+/** The format that this version writes. It reads that and every one before. */
+export const FORMAT = 2;
+
+const formatSchema = z.object({ format: z.number().default(1) });
+
 const sessionUtc = z.iso.datetime({ precision: 3 });
 
 /** A file of the snapshot's own folder. `tier` is null for files that belong to no tier. */
@@ -43,7 +48,8 @@ const tierSummary = z.object({
 });
 
 const manifestSchema = z.object({
-  format: z.literal(1),
+  /** Which rules it was written by; what it holds is said by `files`. */
+  format: z.int().min(1).max(FORMAT).default(1),
   session_utc: sessionUtc,
   revision: z.int().positive(),
   /** SHA-256 over the sorted lines `path SP sha256 LF` of `files` and `ledger`. */
@@ -99,9 +105,15 @@ export const renderManifest = (manifest: Manifest): Buffer =>
 
 /** Reads a manifest's bytes. Throws DamageError, naming `where`, if they are none. */
 export function parseManifest(bytes: Uint8Array, where: string): Manifest {
+  let format: number;
   try {
-    return manifestSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    ({ format } = formatSchema.parse(value));
+    if (format <= FORMAT) return manifestSchema.parse(value);
   } catch (cause) {
     throw new DamageError(`${where} is not a manifest this version can read`, [], { cause });
   }
+  throw new DamageError(
+    `${where} was published by a newer chipboard: its format is ${format}, expected ${FORMAT} or less`,
+  );
 }

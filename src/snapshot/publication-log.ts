@@ -1,18 +1,34 @@
 /**
- * The publication log: numbered entries, created if absent, never changed. The highest number is
- * the head. Publish and rollback each append one; that append is the only step readers can see.
+ * The log: numbered entries, created if absent, never changed. What happens to a store happens by
+ * appending one, and of any number of runs that append the same number exactly one does.
  *
  *   publications/0000000041.json   {"number":41,"action":"publish","session":"2026-11-20T12Z",…}
  *   publications/0000000042.json   {"number":42,"action":"rollback","session":"2026-11-20T00Z",…}
+ *   publications/0000000043.json   {"number":43,"action":"prune","at":"2026-11-21T00:05:00.000Z",
+ *                                   "snapshots":["2026-11-20T12Z/r1"],"parts":["ledger/…-40.ndjson"]}
+ *
+ * The newest publish or rollback is the head; its append is the only step that readers see.
+ *
+ * A prune names what it takes before it removes anything. A publish or a rollback that comes next
+ * finds its number taken and reads the entry: if it names something the run counts on, the run
+ * starts again or is refused, otherwise it appends after it. If the publish comes first, the prune
+ * finds its own number taken and looks again. So of two that meet one always knows of the other,
+ * whatever their clocks say. A prune that crashes after its entry leaves objects that nobody counts
+ * on; the next prune removes them. A name that was taken is never used again (claims.ts,
+ * ledgerPartKey).
  */
 import { z } from "zod";
+import { instantText } from "../clock.ts";
 import { DamageError } from "../errors.ts";
 import { sessionKey } from "../market/session.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
+import { parsePublicationKey, publicationKey, PUBLICATIONS, snapshotText } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
+
+/** What an entry has at most; a larger prune writes several. */
+export const ENTRY_BYTES_MAX = 60_000;
 
 const READS_AT_ONCE = 16;
 
@@ -29,44 +45,81 @@ const publicationSchema = z.object({
 /** "From `at` on, the snapshot `session`/r`revision` is the head." */
 export type Publication = z.infer<typeof publicationSchema>;
 
+const pruneSchema = z.object({
+  number: z.int().positive(),
+  action: z.literal("prune"),
+  at: z.iso.datetime({ precision: 3 }),
+  /** `2026-11-20T12Z/r1` */
+  snapshots: z.array(z.string()),
+  /** Keys of the ledger's parts. */
+  parts: z.array(z.string()),
+});
+
+/** "From `at` on, nobody counts on these." */
+export type PruneEntry = z.infer<typeof pruneSchema>;
+
+/** Any entry of the log. */
+export type Entry = Publication | PruneEntry;
+
+const actionSchema = z.object({ action: z.string() });
+const entrySchema = z.discriminatedUnion("action", [publicationSchema, pruneSchema]);
+const ACTIONS: readonly string[] = ["publish", "rollback", "prune"];
+
+/** Whether the entry made a snapshot the head. */
+export const isPublication = (entry: Entry): entry is Publication => entry.action !== "prune";
+
 /** An entry with the SHA-256 (hex) of its bytes. */
-export interface LogEntry {
-  readonly publication: Publication;
+export interface StoredEntry {
+  readonly entry: Entry;
   readonly sha256: string;
 }
 
 /** The entry with this number, or null where the log does not reach that far. */
-export async function readLogEntry(store: ObjectStore, number: number): Promise<LogEntry | null> {
+export async function readStoredEntry(
+  store: ObjectStore,
+  number: number,
+): Promise<StoredEntry | null> {
   const key = publicationKey(number);
   const bytes = await store.get(key);
   if (bytes === null) return null;
-  try {
-    const publication = publicationSchema.parse(JSON.parse(bytes.toString("utf8")));
-    if (publication.number === number) return { publication, sha256: sha256Hex(bytes) };
-  } catch (cause) {
-    throw new DamageError(`${store.location}/${key} is not a publication`, [], { cause });
-  }
-  throw new DamageError(`${store.location}/${key} carries another number`);
+  const where = `${store.location}/${key}`;
+  const entry = parseEntry(bytes, where);
+  if (entry.number === number) return { entry, sha256: sha256Hex(bytes) };
+  throw new DamageError(`${where} carries another number`);
 }
 
 /** The same without the digest. */
-export const readPublication = async (
-  store: ObjectStore,
-  number: number,
-): Promise<Publication | null> => (await readLogEntry(store, number))?.publication ?? null;
+export const readEntry = async (store: ObjectStore, number: number): Promise<Entry | null> =>
+  (await readStoredEntry(store, number))?.entry ?? null;
+
+function parseEntry(bytes: Buffer, where: string): Entry {
+  let action: string;
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    ({ action } = actionSchema.parse(value));
+    if (ACTIONS.includes(action)) return entrySchema.parse(value);
+  } catch (cause) {
+    throw new DamageError(`${where} is not an entry of the log`, [], { cause });
+  }
+  throw new DamageError(`${where} was published by a newer chipboard: its action is "${action}"`);
+}
 
 /** The whole log, oldest first. Throws DamageError where a number is missing or an entry is damaged. */
-export async function readLog(store: ObjectStore): Promise<Publication[]> {
-  const entries: Publication[] = [];
+export async function readLog(store: ObjectStore): Promise<Entry[]> {
+  const entries: Entry[] = [];
   for await (const entry of readLogBackwards(store)) entries.push(entry);
   return entries.reverse();
 }
+
+/** The entries of it that made a snapshot the head. */
+export const readPublications = async (store: ObjectStore): Promise<Publication[]> =>
+  (await readLog(store)).filter(isPublication);
 
 /**
  * The log, newest entry first, read as far as it is asked for. Throws DamageError where a number is
  * missing, wherever that is, and where an entry that is asked for is damaged.
  */
-export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Publication> {
+export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Entry> {
   let atOnce = 1;
   for (let next = await logLength(store); next > 0;) {
     const numbers = Array.from({ length: Math.min(atOnce, next) }, (_, at) => next - at);
@@ -78,11 +131,25 @@ export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Publ
   }
 }
 
-/** The newest entry, or null for an empty store. Throws DamageError where a number is missing. */
-export async function readHead(store: ObjectStore): Promise<Publication | null> {
-  for await (const entry of readLogBackwards(store)) return entry;
-  return null;
+/** The log's newest entry and the head; both null for an empty store. */
+export interface LogEnd {
+  readonly newest: Entry | null;
+  readonly head: Publication | null;
 }
+
+/** Throws DamageError where a number is missing, or what is read is damaged. */
+export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
+  let newest: Entry | null = null;
+  for await (const entry of readLogBackwards(store)) {
+    newest ??= entry;
+    if (isPublication(entry)) return { newest, head: entry };
+  }
+  return { newest, head: null };
+}
+
+/** The head, or null for an empty store. Throws DamageError as readLogEnd does. */
+export const readHead = async (store: ObjectStore): Promise<Publication | null> =>
+  (await readLogEnd(store)).head;
 
 /** How many entries the log has. Throws DamageError where it has a gap. */
 export async function logLength(store: ObjectStore): Promise<number> {
@@ -106,11 +173,16 @@ export async function listLog(
   return { newest, missing };
 }
 
-/** Appends the entry; "taken" where another publisher was first. */
-export function appendPublication(
-  store: ObjectStore,
-  entry: Publication,
-): Promise<"created" | "taken"> {
+/** Appends the entry; "taken" where another run was first. */
+export const appendEntry = (store: ObjectStore, entry: Entry): Promise<"created" | "taken"> =>
+  store.create(publicationKey(entry.number), renderEntry(entry), JSON_TYPE);
+
+/** The bytes of an entry. */
+export function renderEntry(entry: Entry): Buffer {
+  if (!isPublication(entry)) {
+    const { number, action, at, snapshots, parts } = entry;
+    return Buffer.from(`${JSON.stringify({ number, action, at, snapshots, parts })}\n`);
+  }
   const { number, action, session, revision, reason, at, manifest_sha256 } = entry;
   const text = JSON.stringify({
     number,
@@ -121,12 +193,44 @@ export function appendPublication(
     at,
     manifest_sha256,
   });
-  return store.create(publicationKey(number), Buffer.from(`${text}\n`), JSON_TYPE);
+  return Buffer.from(`${text}\n`);
 }
 
+/**
+ * Appends a publish or a rollback after `newest`, the newest entry that the run has read, or after
+ * prunes that came since and took nothing of it: neither the snapshot nor `parts`, the keys of its
+ * ledger. The entry as it stands in the log, or null where another run was first.
+ */
+export async function appendPublication(
+  store: ObjectStore,
+  wanted: Omit<Publication, "number" | "at">,
+  newest: Entry | null,
+  nowMs: number,
+  parts: readonly string[],
+): Promise<Publication | null> {
+  const needed = new Set([snapshotText(wanted), ...parts]);
+  for (let last = newest; ;) {
+    const publication = { ...wanted, number: numberAfter(last), at: timeAfter(last, nowMs) };
+    if ((await appendEntry(store, publication)) === "created") return publication;
+    const there = await mustRead(store, publication.number);
+    // A retried request may have met its own first attempt.
+    if (renderEntry(there).equals(renderEntry(publication))) return publication;
+    if (isPublication(there)) return null;
+    if ([...there.snapshots, ...there.parts].some((name) => needed.has(name))) return null;
+    last = there;
+  }
+}
+
+/** The number of the entry that comes next. */
+export const numberAfter = (newest: Entry | null): number => (newest?.number ?? 0) + 1;
+
+/** The time of the entry that comes next: the clock's, but never before that of the newest. */
+export const timeAfter = (newest: Entry | null, nowMs: number): string =>
+  instantText(newest === null ? nowMs : Math.max(nowMs, Date.parse(newest.at)));
+
 /** An entry that was listed; it may have gone since. */
-async function mustRead(store: ObjectStore, number: number): Promise<Publication> {
-  const entry = await readPublication(store, number);
+async function mustRead(store: ObjectStore, number: number): Promise<Entry> {
+  const entry = await readEntry(store, number);
   if (entry === null) throw lacks(store, number);
   return entry;
 }

@@ -5,9 +5,9 @@
  *   sessions/2026-11-21T00Z/r1/manifest.json
  *   sessions/2026-11-21T00Z/r1/manifest.sig
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
- *   ledger/2026-11-3f…e9.ndjson
- *
- * and, while a prune or a rollback is under way, its mark below `pruning/` or `rollbacks/`.
+ *   ledger/2026-11-3f…e9-41.ndjson
+ *   claims/2026-11-21T00Z/r2.json            while that snapshot is written (see snapshot/claims.ts)
+ *   taken/2026-11-20T12Z/r3.json             a name that is never used again (see there)
  */
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
 
@@ -17,10 +17,10 @@ export const PUBLICATIONS = "publications/";
 export const SESSIONS = "sessions/";
 /** Below it: the ledger's parts, shared by snapshots. */
 export const LEDGER = "ledger/";
-/** Below it: marks of prunes under way. */
-export const PRUNING = "pruning/";
-/** Below it: marks of rollbacks under way. */
-export const ROLLBACKS = "rollbacks/";
+/** Below it: the claims of publishes under way, or crashed. */
+export const CLAIMS = "claims/";
+/** Below it: names of crashed runs' snapshots that a prune took. */
+export const TAKEN = "taken/";
 
 /** The name of a snapshot: a session and a revision. */
 export interface SnapshotName {
@@ -71,14 +71,33 @@ export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: s
   return { name: { session, revision: Number(parts[2]) }, path: parts[3] as string };
 }
 
-/** The key of a ledger part: its month (`2026-11`) and the SHA-256 (hex) of its bytes. */
-export const ledgerPartKey = (month: string, sha256: string): string =>
-  `${LEDGER}${month}-${sha256}.ndjson`;
+/** The key of a snapshot's claim, or of the name that a prune took. */
+export const claimKey = (prefix: typeof CLAIMS | typeof TAKEN, name: SnapshotName): string =>
+  `${prefix}${snapshotText(name)}.json`;
 
-/** The month and the digest of a ledger part's key; null for any other key. */
-export function parseLedgerPartKey(key: string): { month: string; sha256: string } | null {
-  const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})\.ndjson$/.exec(key);
-  return parts === null ? null : { month: parts[1] as string, sha256: parts[2] as string };
+/** The snapshot that a key of claimKey names; null for any other. */
+export function parseClaimKey(key: string): SnapshotName | null {
+  const parts = /^(?:claims|taken)\/([^/]+\/r[1-9]\d{0,8})\.json$/.exec(key);
+  const parsed = parts === null ? null : parseSnapshotText(parts[1] as string);
+  return parsed === null ? null : { session: parsed.session, revision: parsed.revision ?? 0 };
+}
+
+/**
+ * A ledger part: the month (`2026-11`) it covers, the SHA-256 (hex) of its bytes, and the number of
+ * the log's entry that the run began from which wrote it. So a name is never used again: who writes
+ * the same content later begins from a later entry.
+ */
+export const ledgerPartKey = (month: string, sha256: string, began: number): string =>
+  `${LEDGER}${month}-${sha256}-${began}.ndjson`;
+
+/** What a key of ledgerPartKey says, or one of format 1 (began null); null for any other. */
+export function parseLedgerPartKey(
+  key: string,
+): { month: string; sha256: string; began: number | null } | null {
+  const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})(?:-(\d{1,10}))?\.ndjson$/.exec(key);
+  if (parts === null) return null;
+  const began = parts[3] === undefined ? null : Number(parts[3]);
+  return { month: parts[1] as string, sha256: parts[2] as string, began };
 }
 
 /** Paths inside a snapshot's folder. */

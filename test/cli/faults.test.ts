@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadBase } from "../../src/publish/base.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { readHead, readLog } from "../../src/snapshot/publication-log.ts";
+import { readHead, readPublications } from "../../src/snapshot/publication-log.ts";
 import { readSnapshotFile, readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -155,7 +155,7 @@ describe("publishers at the same time", () => {
       "published",
       ...Array.from({ length: 19 }, () => "unchanged"),
     ]);
-    expect((await readLog(store)).length).toBe(2);
+    expect((await readPublications(store)).length).toBe(2);
     expect(await expectWholeHead(store)).toMatch(/^2026-11-21T00Z\/r\d+$/);
   });
 
@@ -170,7 +170,7 @@ describe("publishers at the same time", () => {
       if (code === 4)
         expect(said[0]).toMatch(/^The input changes 30 published levels; if it is right/);
     }
-    expect((await readLog(store)).length).toBe(1);
+    expect((await readPublications(store)).length).toBe(1);
     await expectWholeHead(store);
   });
 

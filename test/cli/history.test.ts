@@ -1,6 +1,6 @@
 /** Publishing again, later, earlier, with corrections, after a rollback, beside orphans and on damage. */
 import { describe, expect, test } from "vitest";
-import { appendPublication, readHead, readLog } from "../../src/snapshot/publication-log.ts";
+import { appendEntry, readHead, readPublications } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
@@ -34,12 +34,12 @@ async function rollBack(
   revision: number,
   reason: string,
 ): Promise<void> {
-  const log = await readLog(store);
+  const log = await readPublications(store);
   const entry = log.find((item) => item.session === at(session) && item.revision === revision);
   if (entry === undefined) throw new Error(`Not in the log: ${session}/r${revision}`);
   const at_ = "2026-11-21T01:00:00.000Z";
   const made = { ...entry, number: log.length + 1, action: "rollback" as const, reason, at: at_ };
-  expect(await appendPublication(store, made)).toBe("created");
+  expect(await appendEntry(store, made)).toBe("created");
 }
 
 describe("the same session", () => {
@@ -75,7 +75,7 @@ describe("the same session", () => {
       expect(name).toBe(`2026-11-21T00Z/r${(revision += 1)}`);
     }
     expect(
-      (await readLog(store)).map(({ number, action, revision, reason }) => [
+      (await readPublications(store)).map(({ number, action, revision, reason }) => [
         number,
         action,
         revision,

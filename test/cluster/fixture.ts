@@ -6,7 +6,7 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
-import { readLog } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SESSIONS, snapshotFileKey, snapshotFolder } from "../../src/store/paths.ts";
@@ -147,7 +147,7 @@ export async function writeMarket(folder: string): Promise<MarketFiles> {
 export async function verified(
   store: ObjectStore,
 ): Promise<{ publications: number; manifest: Manifest; orphans: string[] }> {
-  const log = await readLog(store);
+  const log = await readPublications(store);
   const named = new Set<string>();
   let manifest: Manifest | undefined;
   for (const entry of log) {

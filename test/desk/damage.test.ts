@@ -97,8 +97,8 @@ describe("the log", () => {
   test.each([
     ["a gap", 2, null, "the log lacks publications/0000000002.json"],
     ["a first entry missing", 1, null, "the log lacks publications/0000000001.json"],
-    ["no JSON", 2, "{", "publications/0000000002.json is not a publication"],
-    ["empty", 3, "", "publications/0000000003.json is not a publication"],
+    ["no JSON", 2, "{", "publications/0000000002.json is not an entry of the log"],
+    ["empty", 3, "", "publications/0000000003.json is not an entry of the log"],
   ])("%s", async (_name, number, text, expected) => {
     const store = await copyOf(whole);
     const key = `publications/000000000${number}.json`;
@@ -166,10 +166,10 @@ describe("the log", () => {
   test("an entry with another number, another action, another manifest", async () => {
     for (const [from, to, expected] of [
       ['"number":2', '"number":7', "carries another number"],
-      ['"publish"', '"pubLish"', "is not a publication"],
-      ['"revision":1', '"revision":0', "is not a publication"],
-      ["2026-11-21T00Z", "2026-11-21T01Z", "is not a publication"],
-      ['"manifest_sha256":"', '"manifest_sha256":"0', "is not a publication"],
+      ['"publish"', '"pubLish"', "was published by a newer chipboard"],
+      ['"revision":1', '"revision":0', "is not an entry of the log"],
+      ["2026-11-21T00Z", "2026-11-21T01Z", "is not an entry of the log"],
+      ['"manifest_sha256":"', '"manifest_sha256":"0', "is not an entry of the log"],
       ["2026-11-21T00Z", "2026-11-20T00Z", "names another manifest than"],
     ] as const) {
       const store = await copyOf(whole);

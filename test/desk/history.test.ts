@@ -7,7 +7,7 @@ import { rollBack } from "../../src/inspect/rollback.ts";
 import { verifySnapshots } from "../../src/inspect/verify.ts";
 import { SESSION_MS, sessionAt, sessionKey } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
-import { readLog } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -90,7 +90,7 @@ test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 40 })(
         continue;
       }
       const ended = await attempt(item, crashing(store, item.crashAt), clock);
-      const log = (await readLog(store)).map(snapshotText);
+      const log = (await readPublications(store)).map(snapshotText);
       // An entry is never changed or lost, and no step appends more than one.
       expect(log.slice(0, model.log.length)).toEqual(model.log);
       const appended = log.slice(model.log.length);

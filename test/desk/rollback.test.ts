@@ -78,7 +78,7 @@ test("an orphan without a manifest, a pruned snapshot and an unknown one: 2", as
   await prune(store, 0, false, { now: () => Date.now() + 7_200_000 });
   for (const [reference, message] of [
     ["2026-11-20T00Z", "memory: does not hold 2026-11-20T00Z/r1; it was pruned"],
-    ["2026-11-21T12Z/r2", "memory: does not hold 2026-11-21T12Z/r2"],
+    ["2026-11-21T12Z/r2", "memory: does not hold 2026-11-21T12Z/r2; it was pruned"],
     ["2026-11-19T00Z", "memory: has no publication of 2026-11-19T00Z"],
   ] as const) {
     await expect(back(store, reference)).rejects.toEqual(

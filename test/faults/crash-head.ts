@@ -1,7 +1,7 @@
 /** Whether a store still holds what was promised to its readers: a log without a gap, a whole head. */
 import { createHash } from "node:crypto";
 import { verifySnapshots } from "../../src/inspect/verify.ts";
-import { readLog, type Publication } from "../../src/snapshot/publication-log.ts";
+import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../../src/store/paths.ts";
@@ -10,7 +10,7 @@ import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../../s
 export async function wholeHead(
   store: ObjectStore,
 ): Promise<{ log: readonly Publication[]; head: string }> {
-  const log = await readLog(store);
+  const log = await readPublications(store);
   const head = log.at(-1);
   if (head === undefined) throw new Error("The log is empty");
   await wholeSnapshot(store, head, head.manifest_sha256);

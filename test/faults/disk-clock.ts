@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { listPublications } from "../../src/inspect/list.ts";
 import { prune } from "../../src/inspect/prune.ts";
 import { sessionAt, sessionKey, sessionStartMs } from "../../src/market/session.ts";
-import { readLog } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { wholeHead } from "./crash-head.ts";
@@ -51,19 +51,19 @@ export async function publishByJumpingClock(
     const now = sessionAt(clock.ms);
     const act = random.below(4);
     await tally.throw(`seed ${seed}, step ${step}, by ${jump / HOUR_MS} h`, async () => {
-      const before = await readLog(store);
+      const before = await readPublications(store);
       if (act < 2) {
         // One session further than the clock is, in half of the cases.
         const session = now + act;
         const { code, said } = await publish(store, session, { nowMs: clock.ms });
         const expected = act === 1 ? 2 : session < head ? 4 : 0;
         assert.equal(code, expected, `${sessionKey(session)} on ${sessionKey(head)}: ${said}`);
-        const added = (await readLog(store)).length - before.length;
+        const added = (await readPublications(store)).length - before.length;
         assert.equal(added, expected === 0 && session > head ? 1 : 0);
         if (expected === 0) head = session;
       } else if (act === 2) {
         await prune(store, random.below(3), false, clock);
-        assert.deepEqual(await readLog(store), before);
+        assert.deepEqual(await readPublications(store), before);
         // What a rollback goes to is kept beside the head.
         await requireStored(store, before.at(-2)?.session ?? head);
       } else {

@@ -1,5 +1,11 @@
 /** What has been promised while publishers, rollbacks and prunes race, checked after every write. */
-import { readLog, type Publication } from "../../src/snapshot/publication-log.ts";
+import {
+  isPublication,
+  readEntry,
+  readLog,
+  readPublications,
+  type Publication,
+} from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import { wholeSnapshot } from "./crash-head.ts";
@@ -22,7 +28,7 @@ export class RaceModel {
 
   /** Takes the store for what was there before. */
   async begin(): Promise<void> {
-    this.#first = (await readLog(this.#store)).length;
+    this.#first = (await readPublications(this.#store)).length;
     await this.#look();
   }
 
@@ -33,6 +39,8 @@ export class RaceModel {
     }
     const number = kind === "create" && result === "created" ? parsePublicationKey(key) : null;
     if (number === null) return;
+    const entry = await readEntry(this.#store, number);
+    if (entry === null || !isPublication(entry)) return;
     this.#makers.set(number, actor);
     await this.#look();
   }
@@ -43,7 +51,7 @@ export class RaceModel {
    * is looked at.
    */
   async end(reports: ReadonlyMap<string, Report | null>): Promise<void> {
-    const log = await readLog(this.#store);
+    const log = await readPublications(this.#store);
     for (const [actor, report] of reports) {
       const made = [...this.#makers].filter(([, maker]) => maker === actor);
       if (report === null) {
@@ -56,7 +64,7 @@ export class RaceModel {
         throw new Error(`${actor} says it made [${String(claimed)}], and made [${numbers}]`);
       }
       if (report.made === null) continue;
-      const entry = log[report.made.number - 1];
+      const entry = log.find(({ number }) => number === report.made?.number);
       if (entry !== undefined && snapshotText(entry) === report.made.snapshot) continue;
       throw new Error(`${actor} says it made ${report.made.snapshot}; the log has another there`);
     }
@@ -66,7 +74,16 @@ export class RaceModel {
       );
     }
     await this.#look();
-    for (const entry of log) await this.#wholeOrGone(entry);
+    const taken = await this.#taken();
+    for (const entry of log) {
+      if (!taken.has(snapshotText(entry))) await this.#wholeOrGone(entry);
+    }
+  }
+
+  /** What prunes named: it may be there in part, until the next one has removed it. */
+  async #taken(): Promise<ReadonlySet<string>> {
+    const log = await readLog(this.#store);
+    return new Set(log.flatMap((entry) => (isPublication(entry) ? [] : entry.snapshots)));
   }
 
   /** A snapshot that was published is whole, or nothing is left of it. */
@@ -78,7 +95,7 @@ export class RaceModel {
 
   /** The log without a gap; the head and the one before it whole. */
   async #look(): Promise<void> {
-    const log = await readLog(this.#store);
+    const log = await readPublications(this.#store);
     const kept = await Promise.all(
       log.slice(-2).map((entry) => wholeSnapshot(this.#store, entry, entry.manifest_sha256)),
     );

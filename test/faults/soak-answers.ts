@@ -6,7 +6,7 @@ import { sessionStartMs, sessionUtc } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import { readPublication, type Publication } from "../../src/snapshot/publication-log.ts";
+import { isPublication, readEntry, type Publication } from "../../src/snapshot/publication-log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -27,6 +27,8 @@ export class AnswerBook {
   readonly #store: ObjectStore;
   /** By number − 1. */
   readonly #known: Known[] = [];
+  /** The number of the last entry of the log that was read. */
+  #read = 0;
   /** The digest of what an ETag stands for. */
   readonly #tags = new Map<string, string>();
   readonly #baskets = new Map<string, string>();
@@ -97,19 +99,25 @@ export class AnswerBook {
   }
 
   #from(since: number): Known[] {
-    return this.#known.slice(Math.max(0, since - 1));
+    return this.#known.filter(({ publication }) => publication.number >= since);
   }
 
   async #readOn(): Promise<void> {
     for (;;) {
-      const number = this.#known.length + 1;
-      const publication = await readPublication(this.#store, number);
+      const number = this.#read + 1;
+      const publication = await readEntry(this.#store, number);
       if (publication === null) return;
+      if (!isPublication(publication)) {
+        this.#read = Math.max(this.#read, number);
+        continue;
+      }
       const { session, revision, manifest_sha256: digest } = publication;
       const manifest = await readManifest(this.#store, { session, revision }, digest);
       const sha256 = new Map(manifest.files.map((file) => [file.path, file.sha256]));
       // Another reader may have come here first.
-      if (this.#known.length < number) this.#known.push({ publication, manifest, sha256 });
+      if (this.#read >= number) continue;
+      this.#read = number;
+      this.#known.push({ publication, manifest, sha256 });
     }
   }
 

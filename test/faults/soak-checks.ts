@@ -1,7 +1,7 @@
 /** What must hold after every publication and every fault of a soak. Each check throws. */
 import { verifySnapshots } from "../../src/inspect/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
-import { readLog, type Publication } from "../../src/snapshot/publication-log.ts";
+import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { isWithinDepth, naiveIndex, naiveTier } from "../property/naive-market.ts";
 import { exactJson } from "../property/published.ts";
@@ -27,7 +27,7 @@ export async function checkLife(life: SoakLife): Promise<void> {
 
 /** The log has no gap, only grew, and is as long as it must be. Returns its head. */
 export async function checkLog(life: SoakLife): Promise<Publication> {
-  const log = await readLog(life.store);
+  const log = await readPublications(life.store);
   same(log.length, life.publications, "Number of publications");
   const kept = JSON.stringify(log.slice(0, life.log.length));
   same(kept, JSON.stringify(life.log), "The log as it was");

@@ -15,7 +15,7 @@
  * is charged with exactly the answers given. In the full form three more days are on S3.
  */
 import { join } from "node:path";
-import { readLog } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { testService } from "../services/services.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 import { checkLife, checkUsage } from "./soak-checks.ts";
@@ -136,7 +136,7 @@ async function begun(life: SoakLife): Promise<void> {
 async function mend(life: SoakLife): Promise<void> {
   await life.load.pause();
   life.load.takeFaults();
-  life.publications = (await readLog(life.store)).length;
+  life.publications = (await readPublications(life.store)).length;
   for (const proxy of life.proxies) {
     if (!proxy.isUp) await proxy.start(life.env());
     proxy.isDisturbed = false;

@@ -5,9 +5,9 @@ import { afterEach, expect, test } from "vitest";
 import { sessionUtc } from "../../src/market/session.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import {
-  appendPublication,
+  appendEntry,
   readHead,
-  readPublication,
+  readEntry,
   type Publication,
 } from "../../src/snapshot/publication-log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
@@ -129,7 +129,7 @@ test("a rollback is a publication like any other: the older snapshot takes over"
   await publishSession(store, clock, SESSION, { usd: 12, revise: "Mistaken" });
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");
   clock.ms += 60_000;
-  const published = (await readPublication(store, 1)) as Publication;
+  const published = (await readEntry(store, 1)) as Publication;
   const at = new Date(clock.ms).toISOString();
   const rollback = {
     ...published,
@@ -138,7 +138,7 @@ test("a rollback is a publication like any other: the older snapshot takes over"
     reason: "It was right",
     at,
   } as const;
-  expect(await appendPublication(store, rollback)).toBe("created");
+  expect(await appendEntry(store, rollback)).toBe("created");
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r1");
   const again = await ask();
   expect(again.body.equals(first.body)).toBe(true);

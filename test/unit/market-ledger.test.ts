@@ -68,7 +68,7 @@ describe("ledger parts", () => {
     ["a price of zero", '{"ledger":1,"month":"2024-01"}\n{"id":"a","at":[0],"usd":[0]}\n'],
     ["nothing", ""],
   ])("with %s are damage", (_what, bytes) => {
-    const key = ledgerPartKey("2024-01", "0".repeat(64));
+    const key = ledgerPartKey("2024-01", "0".repeat(64), 0);
     expect(() => decodeMonth(Buffer.from(bytes), key, new Map())).toThrow(DamageError);
   });
 });
@@ -104,7 +104,7 @@ function restored(ledger: Ledger): Ledger {
   const levels = new Map<string, Level[]>();
   for (const [month, text] of partsOf(ledger)) {
     const sha256 = createHash("sha256").update(text).digest("hex");
-    decodeMonth(Buffer.from(text), ledgerPartKey(month, sha256), levels);
+    decodeMonth(Buffer.from(text), ledgerPartKey(month, sha256, 0), levels);
   }
   return new Map([...levels].map(([id, ofContract]) => [id, new Series(ofContract)]));
 }

@@ -14,12 +14,13 @@ import {
   lacks,
   listLog,
   logLength,
-  readLogEntry,
-  type LogEntry,
+  isPublication,
+  readStoredEntry,
   type Publication,
+  type StoredEntry,
 } from "../../snapshot/publication-log.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { publicationKey } from "../../store/paths.ts";
+import { publicationKey, snapshotText } from "../../store/paths.ts";
 import { overdueSessions } from "./freshness.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { Logger } from "../ops/log.ts";
@@ -50,7 +51,9 @@ export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   #current: LoadedSnapshot | null = null;
   #trouble: Trouble | null = null;
-  #newestSeen: LogEntry | null = null;
+  /** The newest entry known, and the newest one that makes a head. */
+  #newestSeen: StoredEntry | null = null;
+  #head: Publication | null = null;
   #pollsToListing = POLLS_PER_LISTING;
   #failures = 0;
   #retryAt = 0;
@@ -73,7 +76,7 @@ export class LiveSnapshot {
 
   /** The newest publication known, served or not; null where none can be read. */
   get newest(): Publication | null {
-    return this.#newestSeen?.publication ?? null;
+    return this.#head;
   }
 
   /** Snapshots loaded and failed since the start. */
@@ -93,10 +96,15 @@ export class LiveSnapshot {
       this.#pollsToListing = 0;
       this.#report(lacks(store, missing), UNREADABLE);
     }
+    const taken = new Set<string>();
     for (let number = newest; number > 0 && this.#current === null; number -= 1) {
-      const entry = await this.#damageAside(() => readLogEntry(store, number));
-      if (entry === null) continue;
-      this.#newestSeen ??= entry;
+      const stored = await this.#damageAside(() => readStoredEntry(store, number));
+      if (stored === null) continue;
+      this.#newestSeen ??= stored;
+      const { entry } = stored;
+      if (!isPublication(entry)) entry.snapshots.forEach((text) => taken.add(text));
+      if (!isPublication(entry) || taken.has(snapshotText(entry))) continue;
+      this.#head ??= entry;
       const damage = this.#trouble;
       await this.#load(entry);
       this.#trouble ??= damage;
@@ -120,13 +128,13 @@ export class LiveSnapshot {
 
   async #poll(): Promise<void> {
     try {
-      const newest = await this.#newest();
-      if (newest !== null && newest !== this.#newestSeen) {
+      const newest = await this.#follow();
+      if (newest !== null) {
         this.#failures = 0;
-        this.#newestSeen = newest;
+        this.#head = newest;
         await this.#load(newest);
       } else if (this.#failures > 0 && performance.now() >= this.#retryAt) {
-        if (newest !== null) await this.#load(newest);
+        if (this.#head !== null) await this.#load(this.#head);
       } else {
         await this.#requireNoGap();
         if (this.#failures > 0 || this.#trouble === null) return;
@@ -138,26 +146,32 @@ export class LiveSnapshot {
     }
   }
 
-  /** Follows the log from the last entry seen. Throws DamageError where it is not what it was. */
-  async #newest(): Promise<LogEntry | null> {
+  /**
+   * Follows the log from the last entry seen: the newest head that came since, or null. Throws
+   * DamageError where the log is not what it was.
+   */
+  async #follow(): Promise<Publication | null> {
     const { store } = this.#options;
     let newest = this.#newestSeen;
+    let head: Publication | null = null;
     for (;;) {
-      const next = await readLogEntry(store, (newest?.publication.number ?? 0) + 1);
+      const next = await readStoredEntry(store, (newest?.entry.number ?? 0) + 1);
       if (next === null) break;
       newest = next;
+      if (isPublication(next.entry)) head = next.entry;
     }
     if (newest !== null && newest === this.#newestSeen) await this.#requireKept(newest);
-    return newest;
+    this.#newestSeen = newest;
+    return head;
   }
 
   /** A store without the entry that was served from, or with another, is not one without news. */
-  async #requireKept({ publication: { number }, sha256 }: LogEntry): Promise<void> {
+  async #requireKept({ entry: { number }, sha256 }: StoredEntry): Promise<void> {
     const { store } = this.#options;
     const where = `${store.location}/${publicationKey(number)}`;
-    const entry = await readLogEntry(store, number);
-    if (entry === null) throw new DamageError(`${where} is gone`);
-    if (entry.sha256 !== sha256) {
+    const stored = await readStoredEntry(store, number);
+    if (stored === null) throw new DamageError(`${where} is gone`);
+    if (stored.sha256 !== sha256) {
       throw new DamageError(`${where} is not the entry that was read before: is it another store?`);
     }
   }
@@ -173,9 +187,8 @@ export class LiveSnapshot {
     this.#pollsToListing = POLLS_PER_LISTING;
   }
 
-  async #load(entry: LogEntry): Promise<void> {
+  async #load(publication: Publication): Promise<void> {
     const { store, log } = this.#options;
-    const { publication } = entry;
     const startedAt = performance.now();
     try {
       const loaded = await loadSnapshot(store, publication, {
@@ -189,7 +202,7 @@ export class LiveSnapshot {
       if (this.#closed) return;
       this.#current = loaded;
       this.#trouble = null;
-      if (entry === this.#newestSeen) this.#failures = 0;
+      if (publication === this.#head) this.#failures = 0;
       this.#loads.loaded += 1;
       const ms = Math.round(performance.now() - startedAt);
       const { text } = loaded.stamp;
