@@ -213,8 +213,10 @@ export async function appendPublication(
     const publication = { ...wanted, number: numberAfter(last), at: timeAfter(last, nowMs) };
     if ((await appendEntry(store, publication)) === "created") return publication;
     const there = await mustRead(store, publication.number);
-    // A retried request may have met its own first attempt.
-    if (renderEntry(there).equals(renderEntry(publication))) return publication;
+    // A retried request may have met its own first attempt; no other run publishes this manifest.
+    const isOwn =
+      wanted.action === "publish" && renderEntry(there).equals(renderEntry(publication));
+    if (isOwn) return publication;
     if (isPublication(there)) return null;
     if ([...there.snapshots, ...there.parts].some((name) => needed.has(name))) return null;
     last = there;
