@@ -2,7 +2,7 @@
  * An h3 app as a listener for the `request` event of Node's server. srvx has one, too; this one
  * sends prepared answers as they are, which saves a fifth of the work of a request.
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import type { H3 } from "h3";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { PreparedAnswer } from "./answer.ts";
@@ -17,22 +17,7 @@ interface ListenerOptions {
 
 /** The listener; it never throws. */
 export function nodeListener(app: H3, { stalledMs, onFailure }: ListenerOptions): RequestListener {
-  const send = (request: IncomingMessage, response: ServerResponse, answer: Response): void => {
-    if (answer instanceof PreparedAnswer) {
-      response.writeHead(answer.status, answer.fields as string[]);
-      response.end(answer.content, "latin1");
-      // Nearly all answers fit what the system takes at once, and need no watch.
-      if (response.writableLength > 0) request.socket.setTimeout(stalledMs);
-      return;
-    }
-    request.socket.setTimeout(stalledMs);
-    sendNodeResponse(response, answer).catch(onFailure);
-  };
   return (request, response) => {
-    const fail = (error: unknown): void => {
-      onFailure(error);
-      response.destroy();
-    };
     try {
       // Host decides nothing here, and one that is no host would make h3 fail on its URL. What was
       // sent is looked at in rawHeaders.
@@ -40,12 +25,36 @@ export function nodeListener(app: H3, { stalledMs, onFailure }: ListenerOptions)
       request.url = originForm(request.url ?? "");
       const answer = app.fetch(new NodeRequest({ req: request, res: response }));
       if (answer instanceof Promise) {
-        answer.then((made) => send(request, response, made)).catch(fail);
-      } else send(request, response, answer);
+        answer.then(
+          (made) => send(response, made),
+          (error: unknown) => fail(response, error),
+        );
+      } else send(response, answer);
     } catch (error) {
-      fail(error);
+      fail(response, error);
     }
   };
+
+  function send(response: ServerResponse, answer: Response): void {
+    try {
+      if (answer instanceof PreparedAnswer) {
+        response.writeHead(answer.status, answer.fields as string[]);
+        response.end(answer.content, "latin1");
+        // Nearly all answers fit what the system takes at once, and need no watch.
+        if (response.writableLength > 0) response.req.socket.setTimeout(stalledMs);
+      } else {
+        response.req.socket.setTimeout(stalledMs);
+        sendNodeResponse(response, answer).catch(onFailure);
+      }
+    } catch (error) {
+      fail(response, error);
+    }
+  }
+
+  function fail(response: ServerResponse, error: unknown): void {
+    onFailure(error);
+    response.destroy();
+  }
 }
 
 /** A target in absolute form (RFC 9112, 3.2.2) as one in origin form; any other as it is. */

@@ -52,6 +52,7 @@ const FAULT_ORDER: readonly FaultCode[] = [
 
 /** What is wrong with the parameters by their names: only those of `known` are taken, each once. */
 export function nameFaults(query: Query, known: readonly string[]): Fault[] {
+  if (query.length === 0) return [];
   if (query.length > MAX_PARAMETERS) {
     const unknown = query.find(([name]) => !known.includes(name));
     const [name = "", value = ""] = unknown ?? query[0] ?? [];
@@ -88,9 +89,9 @@ const shownText = (text: string): string => {
 
 /** The denial that tells the faults, those of its code first; null where there are none. */
 export function faultsDenial(faults: readonly Fault[]): Denial | null {
+  if (faults.length === 0) return null;
   const ordered = FAULT_ORDER.flatMap((code) => faults.filter((item) => item.code === code));
-  const [first] = ordered;
-  if (first === undefined) return null;
+  const [first] = ordered as [Fault];
   const errors = ordered
     .slice(0, MAX_FAULTS_TOLD)
     .map(({ parameter, value, detail }) => ({ parameter, value, detail }));
