@@ -1,11 +1,30 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** Tests within one process, without a service. */
+const QUICK = ["unit", "property", "golden", "desk", "cli"].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
+/** Needs series of prices beside the repository. */
+const REPLAY = ["test/replay/**/*.test.ts"];
+
+const exclude = configDefaults.exclude;
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["**/node_modules/**"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    projects: [
+      { extends: true, test: { name: "quick", include: QUICK, exclude } },
+      {
+        extends: true,
+        test: {
+          name: "whole",
+          include: ["test/**/*.test.ts"],
+          exclude: [...exclude, ...QUICK, ...REPLAY],
+        },
+      },
+      { extends: true, test: { name: "replay", include: REPLAY, exclude } },
+    ],
   },
 });

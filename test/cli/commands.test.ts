@@ -13,8 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
   inProcess(line === "" ? [] : line.split(" "), {
-    CHIPBOARD_STATE: join(folder, "state"),
-    ...env,
+    env: { CHIPBOARD_STATE: join(folder, "state"), ...env },
   });
 
 const STORE = ["--store", "--s3-endpoint", "--s3-region", "--s3-path-style", "--json"];

@@ -1,9 +1,9 @@
-/** A folder of small inputs, and `publish` as a process in it. */
+/** A folder of small inputs, and commands that run in it. */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { catalogOf, lines, quotesOf } from "./market.ts";
-import { chipboard, type Ran, type RunOptions } from "./run.ts";
+import { chipboard, inProcess, type Ran, type RunOptions } from "./run.ts";
 
 /** What is in c.csv and q.csv. */
 export const CATALOG = catalogOf(["a", "b"]);
@@ -21,9 +21,12 @@ export function inputFolder(): string {
   return folder;
 }
 
-/** Runs `chipboard LINE` in the folder; words are what spaces separate. */
+/** Runs `chipboard LINE` in the folder; spaces separate the words. A process only for its input. */
 export const runIn = (folder: string, line: string, options: RunOptions = {}): Promise<Ran> =>
-  chipboard(line.split(" "), { cwd: folder, ...options });
+  (options.stdin === undefined ? inProcess : chipboard)(line.split(" "), {
+    cwd: folder,
+    ...options,
+  });
 
 /** A JSON file of the folder. */
 // oxlint-disable-next-line typescript/no-explicit-any -- payloads are checked by what is read of them

@@ -1,4 +1,4 @@
-/** `publish` as a process: options and variables, exit codes, output. */
+/** `publish`: options and variables, exit codes, output. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

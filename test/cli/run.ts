@@ -6,7 +6,7 @@ import { vi } from "vitest";
 import { run } from "../../src/cli.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard.ts");
-const AS_NOBODY = join(import.meta.dirname, "setuid.ts");
+const AS_NOBODY = join(import.meta.dirname, "../process/setuid.ts");
 
 /** The start of the tests' clocks: five minutes into their session. */
 export const NOW = "2026-11-21T00:05:00Z";
@@ -58,10 +58,13 @@ export async function chipboard(args: readonly string[], options: RunOptions = {
   return { code, ...output };
 }
 
-/** The same within this process, which is many times faster. For tests that need no process. */
+/**
+ * The same within this process, which is many times faster; one at a time. Settings of the tester's
+ * own (AWS_…, CHIPBOARD_…) are hidden. For tests that need neither standard input nor another user.
+ */
 export async function inProcess(
   args: readonly string[],
-  env: Record<string, string> = {},
+  { env = {}, cwd = process.cwd() }: Pick<RunOptions, "env" | "cwd"> = {},
 ): Promise<Ran> {
   const output = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((name) =>
@@ -70,12 +73,17 @@ export async function inProcess(
       return true;
     }),
   );
+  for (const name of Object.keys(process.env))
+    if (/^(AWS_|CHIPBOARD_)/.test(name)) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries({ CHIPBOARD_NOW: NOW, ...env }))
     vi.stubEnv(name, value);
+  const before = process.cwd();
+  process.chdir(cwd);
   try {
     const code = await run([process.execPath, BIN, ...args]);
     return { code, ...output };
   } finally {
+    process.chdir(before);
     vi.unstubAllEnvs();
     for (const spy of spies) spy.mockRestore();
   }

@@ -48,7 +48,7 @@ export function workshop(): Workshop {
   const say: Workshop["say"] = (line, env = {}) => {
     const words = worded(line);
     const inStore = words[0] === "keys" ? [] : ["--store", path("store")];
-    return inProcess([...words, ...inStore], env);
+    return inProcess([...words, ...inStore], { env });
   };
   const must: Workshop["must"] = async (line) => {
     const { code, stdout, stderr } = await say(line);

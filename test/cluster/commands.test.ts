@@ -1,6 +1,6 @@
 /**
- * What the commands say where S3 or Redis is not there, not willing or not fit: one line with the
- * cause and the setting, the right exit code, nothing changed.
+ * What the commands say if S3 or Redis cannot be reached, refuses or is not fit: one line with the
+ * cause and the setting, the right exit code, and nothing is changed.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -17,16 +17,10 @@ import {
 } from "@aws-sdk/client-s3";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Ran } from "../cli/run.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import { testService } from "../services/services.ts";
-import {
-  chipboard,
-  SESSION,
-  writeMarket,
-  type Ended,
-  type Environment,
-  type MarketFiles,
-} from "./fixture.ts";
+import { chipboard, SESSION, writeMarket, type Environment, type MarketFiles } from "./fixture.ts";
 
 const s3 = testService("s3");
 const redis = testService("redis");
@@ -44,16 +38,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const publish = (store: readonly string[], env: Environment = {}): Promise<Ended> => {
+const publish = (store: readonly string[], env: Environment = {}): Promise<Ran> => {
   const feeds = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
   return chipboard(["publish", ...feeds, ...store], env);
 };
 
-const serve = (store: readonly string[], env: Environment = {}): Promise<Ended> =>
+const serve = (store: readonly string[], env: Environment = {}): Promise<Ran> =>
   chipboard(["serve", ...NO_PORT, "--state", join(folder, `state-${randomUUID()}`), ...store], env);
 
 /** Beside progress one line, the cause and the setting in it; nothing on standard output. */
-function expectRefusal({ code, stdout, stderr }: Ended, expected: number, reason: RegExp): void {
+function expectRefusal({ code, stdout, stderr }: Ran, expected: number, reason: RegExp): void {
   const told = stderr.replaceAll(/^(?:Reading|Rendering) \d+\/\d+\n/gm, "");
   expect({ code, stdout, told }).toEqual({
     code: expected,
@@ -85,40 +79,33 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
     );
     return KeyCount ?? 0;
   };
-  const both = async (
+  const refused = async (
     store: readonly string[],
     settings: Environment,
     code: number,
     reason: RegExp,
-  ): Promise<void> => {
-    const [published, served] = await Promise.all([
-      publish(store, settings),
-      serve(store, settings),
-    ]);
-    expectRefusal(published, code, reason);
-    expectRefusal(served, code, reason);
-  };
+  ): Promise<void> => expectRefusal(await publish(store, settings), code, reason);
 
-  test("a bucket that is not there", () =>
-    both(
-      place(`s3://no-such-${randomUUID()}`),
-      env,
-      5,
-      /--store "s3:\/\/no-such-\S+": cannot list "publications\/": there is no such bucket; check --store$/m,
-    ));
+  test("a bucket that is not there", async () => {
+    const store = place(`s3://no-such-${randomUUID()}`);
+    const reason =
+      /--store "s3:\/\/no-such-\S+": cannot list "publications\/": there is no such bucket; check --store$/m;
+    await refused(store, env, 5, reason);
+    expectRefusal(await serve(store, env), 5, reason);
+  });
 
   test("an unknown access key, and a wrong secret", async () => {
     const prefix = randomUUID();
     const store = place(`s3://${bucket}/${prefix}`);
     const unknown = { ...env, AWS_ACCESS_KEY_ID: "UNKNOWN" };
     const wrong = { ...env, AWS_SECRET_ACCESS_KEY: "wrong" };
-    await both(store, unknown, 5, /does not know the access key; check AWS_ACCESS_KEY_ID$/m);
-    await both(store, wrong, 5, /the secret key is wrong; check AWS_SECRET_ACCESS_KEY$/m);
+    await refused(store, unknown, 5, /does not know the access key; check AWS_ACCESS_KEY_ID$/m);
+    await refused(store, wrong, 5, /the secret key is wrong; check AWS_SECRET_ACCESS_KEY$/m);
     expect(await keysIn(bucket, prefix)).toBe(0);
   });
 
   test("no credentials at all", () =>
-    both(
+    refused(
       place(`s3://${bucket}/p`),
       {},
       5,
@@ -145,9 +132,8 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
       AWS_ACCESS_KEY_ID: env["CHIPBOARD_TEST_S3_READER_ACCESS_KEY_ID"] as string,
       AWS_SECRET_ACCESS_KEY: env["CHIPBOARD_TEST_S3_READER_SECRET_ACCESS_KEY"] as string,
     };
-    const refused = await publish(place(`s3://${readable}`), reader);
     expectRefusal(
-      refused,
+      await publish(place(`s3://${readable}`), reader),
       5,
       /cannot write "[^"]+": access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket$/m,
     );
@@ -155,7 +141,7 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
   });
 
   test("no such host", () =>
-    both(
+    refused(
       place(`s3://${bucket}/p`, "http://s3.nowhere.invalid"),
       env,
       5,
@@ -163,7 +149,12 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
     ));
 
   test("a location or an endpoint that is none", async () => {
-    await both(["--store", "s3://b"], env, 2, /--store "s3:\/\/b": expected s3:\/\/bucket\/prefix/);
+    await refused(
+      ["--store", "s3://b"],
+      env,
+      2,
+      /--store "s3:\/\/b": expected s3:\/\/bucket\/prefix/,
+    );
     const ended = await publish(["--store", "s3://bucket", "--s3-endpoint", "nowhere"], env);
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toContain("--s3-endpoint");
@@ -186,21 +177,17 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
     await once(server, "listening");
     onTestFinished(() => void server.close());
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const refused = await publish(place("s3://bucket/p", address), env);
-    expectRefusal(refused, 5, /the server ignores If-None-Match on this bucket, so publishing is/);
+    const ended = await publish(place("s3://bucket/p", address), env);
+    expectRefusal(ended, 5, /the server ignores If-None-Match on this bucket, so publishing is/);
     expect([...objects.keys()]).toEqual([]);
   });
 });
 
 describe.skipIf(redis === null)("--state redis://…", () => {
   const server = redis?.env["CHIPBOARD_TEST_REDIS_URL"] as string;
-  const store = (): string[] => ["--store", join(folder, "snapshots")];
-  const all = async (state: string, code: number, reason: RegExp): Promise<void> => {
-    const ended = await Promise.all([
-      chipboard(["serve", ...NO_PORT, ...store(), "--state", state]),
-      chipboard(["accounts", "add", "acme", "--tier", "pro", "--state", state]),
-    ]);
-    for (const each of ended) expectRefusal(each, code, reason);
+  const refused = async (state: string, code: number, reason: RegExp): Promise<void> => {
+    const added = await chipboard(["accounts", "add", "acme", "--tier", "pro", "--state", state]);
+    expectRefusal(added, code, reason);
   };
 
   test("a server that wants a password, and one that wants another", async () => {
@@ -209,8 +196,8 @@ describe.skipIf(redis === null)("--state redis://…", () => {
     onTestFinished(() => locked.remove());
     const at = (auth: string): string => `redis://${auth}127.0.0.1:${locked.port}/0`;
     const hint = "; give it as redis:\\/\\/:password@host:port$";
-    await all(at(""), 5, new RegExp(`\\(--state\\) cannot be used: NOAUTH.*${hint}`, "m"));
-    await all(
+    await refused(at(""), 5, new RegExp(`\\(--state\\) cannot be used: NOAUTH.*${hint}`, "m"));
+    await refused(
       at(":shibboleth@"),
       5,
       new RegExp(`^(?!.*shibboleth).*\\(--state\\) cannot be used: WRONGPASS.*${hint}`, "m"),
@@ -226,14 +213,36 @@ describe.skipIf(redis === null)("--state redis://…", () => {
     });
     await client.flushdb();
     await client.set("chipboard:theirs", "1");
-    await all(url, 5, /\(--state\) cannot be used: its keys "chipboard:…" belong to another app/);
+    await refused(
+      url,
+      5,
+      /\(--state\) cannot be used: its keys "chipboard:…" belong to another app/,
+    );
     expect(await client.keys("*")).toEqual(["chipboard:theirs"]);
   });
 
   test("nobody there, no such host, and no address", async () => {
-    await all("redis://127.0.0.1:1/0", 5, /\(--state\) cannot be used: .*ECONNREFUSED/);
-    await all("redis://redis.nowhere.invalid", 5, /\(--state\) cannot be used: .*(ENOTFOUND|EAI_)/);
-    await all("redis://127.0.0.1/zero", 2, /--state "[^"]+": expected redis:\/\//);
+    const nobody = "redis://127.0.0.1:1/0";
+    const reason = /\(--state\) cannot be used: .*ECONNREFUSED/;
+    await refused(nobody, 5, reason);
+    expectRefusal(
+      await chipboard([
+        "serve",
+        ...NO_PORT,
+        "--store",
+        join(folder, "snapshots"),
+        "--state",
+        nobody,
+      ]),
+      5,
+      reason,
+    );
+    await refused(
+      "redis://redis.nowhere.invalid",
+      5,
+      /\(--state\) cannot be used: .*(ENOTFOUND|EAI_)/,
+    );
+    await refused("redis://127.0.0.1/zero", 2, /--state "[^"]+": expected redis:\/\//);
   });
 });
 

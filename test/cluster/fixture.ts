@@ -1,4 +1,4 @@
-/** The program as its users run it, in processes of their own, over a small market in files. */
+/** The program as its users run it, over a small market in files. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -10,6 +10,7 @@ import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SESSIONS, snapshotFileKey, snapshotFolder } from "../../src/store/paths.ts";
+import { chipboard as ownProcess, inProcess, type Ran } from "../cli/run.ts";
 
 export const API = "/api/public/v1";
 /** The sessions of the market, and the instant that the program's clock starts at. */
@@ -20,11 +21,8 @@ export const NOW = "2026-11-21T12:05:00Z";
 const PROGRAM = new URL("../../bin/chipboard.ts", import.meta.url).pathname;
 const CONTRACTS = 12;
 
-/** Nothing of the tester's own settings shall be found. */
-const ENVIRONMENT = {
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(AWS_|CHIPBOARD_)/.test(name)),
-  ),
+/** No credentials but those that a test gives are found. */
+const SETTINGS = {
   AWS_EC2_METADATA_DISABLED: "true",
   AWS_SHARED_CREDENTIALS_FILE: "/nonexistent/aws",
   AWS_CONFIG_FILE: "/nonexistent/aws",
@@ -33,22 +31,9 @@ const ENVIRONMENT = {
 
 export type Environment = Readonly<Record<string, string>>;
 
-export interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs `chipboard` with these arguments to its end. */
-export async function chipboard(args: readonly string[], env: Environment = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
-    env: { ...ENVIRONMENT, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const output = collect(child);
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, stdout: output.stdout(), stderr: output.stderr() };
-}
+/** Runs `chipboard` to its end; in this process and one at a time, but for `serve`. */
+export const chipboard = (args: readonly string[], env: Environment = {}): Promise<Ran> =>
+  (args[0] === "serve" ? ownProcess : inProcess)(args, { env: { ...SETTINGS, ...env } });
 
 export interface Serving {
   readonly child: ChildProcess;
@@ -64,7 +49,7 @@ export interface Serving {
 export async function serve(args: readonly string[], env: Environment = {}): Promise<Serving> {
   const all = ["serve", "--port", "0", "--metrics-port", "off", "--json", ...args];
   const child = spawn(process.execPath, [PROGRAM, ...all], {
-    env: { ...ENVIRONMENT, ...env },
+    env: { PATH: process.env["PATH"] ?? "", ...SETTINGS, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = collect(child);

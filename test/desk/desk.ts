@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished, vi } from "vitest";
-import { run } from "../../src/cli.ts";
+import { onTestFinished } from "vitest";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, quotesOf, type Run } from "../cli/market.ts";
+import { inProcess } from "../cli/run.ts";
 
 /** How a command ended, and what it wrote. */
 export interface Said {
@@ -18,19 +18,10 @@ export interface Said {
 export async function desk(line: string, store: string, now = NOW, env = {}): Promise<Said> {
   const args = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [];
   const words = args[0] === "publish" ? args : ["snapshots", ...args];
-  const said = { out: "", err: "" };
-  const variables = { CHIPBOARD_STORE: store, CHIPBOARD_NOW: now, ...env };
-  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-  const spies = [
-    vi.spyOn(process.stdout, "write").mockImplementation((text) => ((said.out += text), true)),
-    vi.spyOn(process.stderr, "write").mockImplementation((text) => ((said.err += text), true)),
-  ];
-  try {
-    return { code: await run(["node", "chipboard", ...words]), ...said };
-  } finally {
-    spies.forEach((spy) => spy.mockRestore());
-    vi.unstubAllEnvs();
-  }
+  const { code, stdout, stderr } = await inProcess(words, {
+    env: { CHIPBOARD_STORE: store, CHIPBOARD_NOW: now, ...env },
+  });
+  return { code: code as number, out: stdout, err: stderr };
 }
 
 /** The same with `--json`, parsed. */

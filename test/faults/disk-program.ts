@@ -7,7 +7,7 @@ import { endWithUs } from "../bench/child.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard.ts");
 /** The same without root's rights. */
-const AS_NOBODY = join(import.meta.dirname, "../cli/setuid.ts");
+const AS_NOBODY = join(import.meta.dirname, "../process/setuid.ts");
 
 export interface ProgramOptions {
   readonly cwd: string;

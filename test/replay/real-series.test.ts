@@ -12,7 +12,7 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { expectNaive, expectWorkbook } from "../property/against-naive.ts";
 import type { RawContract, RawLevel, RawMarket } from "../property/naive-levels.ts";
 import { catalogCsv, publishRaw } from "../property/published.ts";
-import { chipboard } from "./run.ts";
+import { inProcess } from "../cli/run.ts";
 
 const SERIES = fileURLToPath(new URL("../../../shared/data/series-open.csv", import.meta.url));
 const isThere = existsSync(SERIES);
@@ -118,7 +118,7 @@ describe.runIf(isThere)("real series", () => {
     const text = faulty.map(({ id, date, close }) => `${id},${date},${close}\n`).join("");
     await writeFile(closes, `id,date,close_usd\n${text}`);
     const files = ["--catalog", catalog, "--closes", closes, "--store", store];
-    const { code, stderr } = await chipboard(["publish", ...files, "--session", "2026-11-21T00Z"]);
+    const { code, stderr } = await inProcess(["publish", ...files, "--session", "2026-11-21T00Z"]);
 
     const refused = faulty.filter((row) => !isPriced(row));
     expect(refused.length).toBeGreaterThan(zeros.length + 100);

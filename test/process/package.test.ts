@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PROGRAM } from "../../src/version.ts";
-import { catalogOf, quotesOf } from "./market.ts";
+import { catalogOf, quotesOf } from "../cli/market.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);

@@ -1,13 +1,17 @@
-/** Signals, and the permissions of the files that the program creates. */
+/** What only a process shows: signals, permissions, and publishers at the same time. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { catalogOf, quotesOf } from "./market.ts";
-import { NOW, start } from "./run.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { parseSession } from "../../src/market/session.ts";
+import { readHead } from "../../src/snapshot/publication-log.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { catalogOf, quotesOf } from "../cli/market.ts";
+import { chipboard, NOW, start } from "../cli/run.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard");
 
@@ -34,9 +38,7 @@ describe("files", () => {
   test.each([
     ["0000", "ts", ["-644", "d755"]],
     ["0000", "js", ["-644", "d755"]],
-    ["0022", "ts", ["-644", "d755"]],
     ["0027", "ts", ["-640", "d750"]],
-    ["0077", "ts", ["-600", "d700"]],
   ])("umask %s, chipboard.%s: only the owner writes", async (umask, extension, expected) => {
     const name = `${umask}-${extension}`;
     const script = `umask ${umask}
@@ -70,4 +72,36 @@ test("SIGUSR1 does not open Node's debugger", async () => {
   for (let asked = 0; asked < 20; asked++) await fetch(`${url}/healthz`);
   child.kill("SIGTERM");
   expect([(await ended)[0], stderr]).toEqual([0, expect.not.stringContaining("Debugger")]);
+});
+
+test("a source without read permission: 2", async () => {
+  chmodSync(folder, 0o755);
+  chmodSync(join(folder, "q.csv"), 0o000);
+  onTestFinished(() => chmodSync(join(folder, "q.csv"), 0o644));
+  const args = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "denied"];
+  const { code, stderr } = await chipboard(args, { cwd: folder, unprivileged: true });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining("Cannot read q.csv: permission denied\n"),
+  ]);
+});
+
+test("publishers at the same time, one of them of the next session", async () => {
+  const args = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "x", "--json"];
+  const env = { CHIPBOARD_NOW: "2026-11-21T12:05:00Z" };
+  const ended = await Promise.all(
+    ["2026-11-21T00Z", "2026-11-21T00Z", "2026-11-21T12Z"].map((session) =>
+      chipboard([...args, "--session", session], { cwd: folder, env }),
+    ),
+  );
+  // The later session is always published; the earlier one only if it is first.
+  expect(ended[2]?.code).toBe(0);
+  for (const { code, stdout } of ended.slice(0, 2)) {
+    expect([0, 4]).toContain(code);
+    if (code === 4)
+      expect(JSON.parse(stdout).error.message).toMatch(/is older than the head, 2026-11-21T12Z/);
+  }
+  const store = new FolderStore(join(folder, "x"));
+  expect((await verifySnapshots(store, "head")).damages).toEqual([]);
+  expect((await readHead(store))?.session).toBe(parseSession("2026-11-21T12Z"));
 });
