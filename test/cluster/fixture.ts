@@ -1,6 +1,5 @@
 /** The program as its users run it, over a small market in files. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
