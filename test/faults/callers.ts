@@ -20,7 +20,7 @@ import { addAccount, Proxy, publishMarket } from "./caller-service.ts";
 import { converse, type Heard } from "./caller-socket.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
-const REQUESTS = { full: 200_000, short: 3_000 } as const;
+const REQUESTS = { full: 100_000, short: 2_000 } as const;
 const CONTRACTS = 16;
 const CLOSES_DAYS = 400;
 const STARTER_ACCOUNTS = 8;
@@ -34,7 +34,7 @@ const SHOWN_BYTES = 1_000;
 /**
  * By how much the proxy may be larger after the second half than after the first. Its caches are
  * filled by then; what moves is the garbage not collected yet, at most the 16 MB of young space
- * and about as much of the old. A leak of a kilobyte a request is 100 MB in half a full run.
+ * and about as much of the old. A leak of a kilobyte a request is 50 MB in half a full run.
  */
 const GROWTH_MB_MAX = 48;
 

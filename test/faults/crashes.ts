@@ -22,6 +22,9 @@ import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts
 /** Children are started two at a time: so many cores are to be had everywhere. */
 const RUNS_AT_ONCE = 2;
 
+/** On S3 the long form strikes every so many writes of each kind, and with all kinds every write. */
+const S3_STRIDE = 6;
+
 /** A kind of fault: what strikes, and every how many writes in the short form, by place. */
 export interface Crash {
   readonly fault: string;
@@ -78,7 +81,11 @@ export async function crashesIn(
       const stride = crash.strides[place.name];
       if (stride === undefined) continue;
       say(`${rowName(crash, place)}: ${scenario.name}, ${writes} writes`);
-      const steps = stepsOf(writes, scale === "full" ? 1 : stride, crashes.indexOf(crash));
+      const steps = stepsOf(
+        writes,
+        scale === "short" ? stride : place.name === "S3" ? S3_STRIDE : 1,
+        crashes.indexOf(crash),
+      );
       const queue = steps.values();
       await Promise.all(
         Array.from({ length: RUNS_AT_ONCE }, async () => {

@@ -1,6 +1,6 @@
 /**
- * `npm run faults`: throws every fault as often as SECURITY.md says, and prints what came of it.
- * Exits with 1 where anything was lost. Takes about an hour; the tests throw fewer of each.
+ * `npm run faults`: throws every fault as often as SECURITY.md says, and prints the results. Exits
+ * with 1 if anything was lost. Takes at most half an hour on two cores; the tests throw fewer.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -25,52 +25,52 @@ const FORMATS: readonly Format[] = ["csv", "json", "ndjson"];
 const KINDS: readonly Kind[] = [
   {
     fault: "mutated CSV",
-    count: { short: 700, full: 19_000 },
+    count: { short: 250, full: 8_000 },
     feed: (random) => mutatedFeed("csv", random),
   },
   {
     fault: "mutated JSON",
-    count: { short: 450, full: 13_000 },
+    count: { short: 150, full: 5_000 },
     feed: (random) => mutatedFeed("json", random),
   },
   {
     fault: "mutated NDJSON",
-    count: { short: 450, full: 13_000 },
+    count: { short: 150, full: 5_000 },
     feed: (random) => mutatedFeed("ndjson", random),
   },
   {
     fault: "other encodings",
-    count: { short: 100, full: 1_500 },
+    count: { short: 40, full: 600 },
     feed: (random) => encodedFeed(random.pick(FORMATS), random),
   },
   {
     fault: "formula injection",
-    count: { short: 110, full: 1_500 },
+    count: { short: 40, full: 600 },
     feed: (random) => formulaFeed(random.pick(FORMATS), random),
     verifiedOneIn: 4,
   },
   {
     fault: "Unicode tricks in names",
-    count: { short: 110, full: 1_500 },
+    count: { short: 40, full: 600 },
     feed: (random) => unicodeFeed(random.pick(FORMATS), random),
     verifiedOneIn: 4,
   },
   {
     fault: "huge and deep JSON",
-    count: { short: 70, full: 440 },
+    count: { short: 25, full: 180 },
     feed: (random) => hugeJsonFeed(random.oneIn(4) ? "ndjson" : "json", random),
   },
   {
     fault: "10 MB cells",
-    count: { short: 6, full: 60 },
+    count: { short: 2, full: 20 },
     feed: (random) => longCellFeed(random.pick(FORMATS), random),
   },
 ];
 
-const PROGRAMS = { short: 4, full: 40 } as const;
-const ANSWERS = { short: 300, full: 5_000 } as const;
+const PROGRAMS = { short: 2, full: 40 } as const;
+const ANSWERS = { short: 100, full: 2_000 } as const;
 
-/** 2,000 feeds, or 50,000, some of each kind through the program as its users start it, and answers. */
+/** About 700 feeds, or 20,000; some of each kind through the program in a process; and answers. */
 export const feedFaults = async (options: FaultOptions): Promise<FaultRow[]> => [
   ...(await throwFeeds(options, publish)),
   await throwAtProgram(options, PROGRAMS[options.scale], (random) =>

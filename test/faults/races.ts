@@ -13,8 +13,8 @@ import { crowdOfPublishers, fillPast, mixedCrowd } from "./race-crowds.ts";
 import { RaceOrders } from "./race-orders.ts";
 
 const COUNTS = {
-  short: { orders: 60, folder: 8, S3: 3, crowds: 1 },
-  full: { orders: 2_000, folder: 200, S3: 200, crowds: 10 },
+  short: { orders: 40, folder: 4, S3: 2, crowds: 1 },
+  full: { orders: 2_000, folder: 100, S3: 50, crowds: 5 },
 } as const;
 const PUBLISHERS = 20;
 const TOLD_EVERY = 250;

@@ -10,7 +10,7 @@ import { isPublication, readEntry, type Publication } from "../../src/snapshot/p
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import type { Received } from "./soak-client.ts";
+import type { Received } from "./soak-load.ts";
 import type { Route } from "./soak-routes.ts";
 
 const SESSION_MS = 12 * 3_600_000;
@@ -75,14 +75,6 @@ export class AnswerBook {
     const stored = isJson && overdue > 0 ? withDelay(body, String(delaySessions)) : body;
     const path = route.file(tier);
     same(sha256Hex(stored), sha256.get(path), `SHA-256 of ${path}`);
-  }
-
-  /** Whether one of the publications from number `since` on has the contract off this board. */
-  async isOffBoard(id: string, tier: TierName, since: number): Promise<boolean> {
-    await this.#readOn();
-    return this.#from(since).some(({ manifest }) =>
-      manifest.tiers[tier].off_board.some((item) => item.id === id),
-    );
   }
 
   async #named({ headers }: Received, since: number): Promise<Known> {

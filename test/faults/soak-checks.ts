@@ -6,9 +6,9 @@ import { snapshotText } from "../../src/store/paths.ts";
 import { isWithinDepth, naiveIndex, naiveTier } from "../property/naive-market.ts";
 import { exactJson } from "../property/published.ts";
 import { same } from "./soak-answers.ts";
-import { ACCOUNTS, isAdmitted, type Caller } from "./soak-callers.ts";
 import type { SoakLife } from "./soak-life.ts";
-import { basketRoute, contractRoute, INDEX, PRICES, USAGE, type Route } from "./soak-routes.ts";
+import type { Caller } from "./soak-load.ts";
+import { basketRoute, contractRoute, ROUTES, USAGE, type Route } from "./soak-routes.ts";
 import { within } from "./soak-time.ts";
 
 const SETTLE_MS = 20_000;
@@ -49,7 +49,6 @@ export async function checkProxies(life: SoakLife, head: Publication): Promise<v
         throw new Error(`${error.message}; it says ${said}`);
       });
       proxy.settled = head.number;
-      proxy.mayBeEmpty = false;
     }),
   );
 }
@@ -58,13 +57,13 @@ export async function checkProxies(life: SoakLife, head: Publication): Promise<v
 export async function checkMarket(life: SoakLife, head: Publication): Promise<void> {
   const state = life.states.get(snapshotText(head));
   if (state === undefined) throw new Error(`Nobody published ${snapshotText(head)}`);
-  const { draws, market } = life;
+  const { draws, market, callers } = life;
   const raw = market.raw(state);
   const headUtc = sessionUtc(head.session);
   for (const tier of ["free", "starter", "pro"] as const) {
     const expected = naiveTier(raw, headUtc, tier);
-    const caller = tier === "free" ? life.callers.inspector : draws.pick(admitted(life, tier));
-    const board = await fetched(life, caller, PRICES);
+    const caller = callers.find((one) => one.tier === tier) as Caller;
+    const board = await fetched(life, caller, ROUTES.board);
     sameJson(
       [board["session_utc"], board["memory"], board["semiconductor"]],
       [expected.session_utc, expected.memory, expected.semiconductor],
@@ -91,7 +90,7 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
       name: _name,
       weighting: _weighting,
       ...index
-    } = withoutEnvelope(await fetched(life, caller, INDEX));
+    } = withoutEnvelope(await fetched(life, caller, ROUTES.index));
     sameJson(index, expected.index, `The ${tier} index`);
     if (tier !== "pro") continue;
     const members = expected.index.contributions.map(({ id }) => id as string);
@@ -113,10 +112,7 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
  */
 export async function checkCounts(life: SoakLife): Promise<void> {
   await life.load.pause();
-  const admittedCallers = [life.callers.inspector, ...life.callers.all].filter(isAdmitted);
-  // Of several keys of an account one will do.
-  const callerOf = new Map(admittedCallers.map((caller) => [caller.subject, caller]));
-  for (const [subject, caller] of callerOf) {
+  for (const caller of life.callers) {
     const used = new Set<number>();
     const isCounted = async (): Promise<boolean> => {
       used.clear();
@@ -124,36 +120,21 @@ export async function checkCounts(life: SoakLife): Promise<void> {
         used.add(Number((await fetched(life, caller, USAGE, proxy))["used"]?.toString().slice(1)));
       }
       const [first = -1] = used;
-      const { answered, uncertain } = subject;
+      const { answered, uncertain } = caller;
       return used.size === 1 && answered <= first && first <= answered + uncertain;
     };
-    await within(COUNTED_MS, `the calls of ${subject.name} are counted`, isCounted).catch(
+    await within(COUNTED_MS, `the calls of ${caller.name} are counted`, isCounted).catch(
       (error: Error) => {
-        const { answered, uncertain } = subject;
+        const { answered, uncertain } = caller;
         throw new Error(
           `${error.message}: ${[...used].join()}, expected ${answered} to ${answered + uncertain}`,
         );
       },
     );
-    subject.answered = [...used][0] as number;
-    subject.uncertain = 0;
+    caller.answered = [...used][0] as number;
+    caller.uncertain = 0;
   }
   life.load.resume();
-}
-
-/** `usage` tells what every account was answered this month, lapsed ones included. */
-export async function checkUsage(life: SoakLife): Promise<void> {
-  await life.load.pause();
-  const ran = await life.callers.run(["usage", "--json"]);
-  const usages = JSON.parse(ran.stdout) as { account: string; used: number }[];
-  for (const { account, used } of usages) {
-    const { answered = 0, uncertain = 0 } = life.callers.subjects.get(account) ?? {};
-    if (used >= answered && used <= answered + uncertain) continue;
-    throw new Error(
-      `usage of ${account} is ${used}, expected ${answered} to ${answered + uncertain}`,
-    );
-  }
-  same(usages.length, Object.keys(ACCOUNTS).length, "The number of accounts");
 }
 
 /** Every answer since the last check was one of those promised. */
@@ -162,11 +143,6 @@ export function checkAnswers(life: SoakLife): void {
   if (faults.length === 0) return;
   const shown = faults.slice(0, 5).join("\n");
   throw new Error(`${faults.length} answers were not as promised:\n${shown}`);
-}
-
-/** The callers of a tier who are let in; there always is one. */
-function admitted(life: SoakLife, tier: "starter" | "pro"): Caller[] {
-  return life.callers.admitted(tier);
 }
 
 /** A body, numbers as `#` and their text, from a proxy drawn by lot where none is named. */

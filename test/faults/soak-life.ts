@@ -1,50 +1,43 @@
 /**
- * A publisher's month: a store, a Redis, four proxies under load, three accounts, a market. Each
- * session time is put forward by 12 hours for all of them; what then happens is decided elsewhere.
+ * A publisher's month: a store, a Redis, three proxies under load, a market. Each session puts the
+ * time forward by 12 hours for all of them; soak-faults.ts says what happens then.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  parseSession,
-  sessionKey,
-  sessionStartMs,
-  sessionUtc,
-  type Session,
-} from "../../src/market/session.ts";
+import { createClock } from "../../src/clock.ts";
+import { sessionKey, sessionStartMs, sessionUtc, type Session } from "../../src/market/session.ts";
+import { TIERS, type TierName } from "../../src/market/tier.ts";
 import type { Publication } from "../../src/snapshot/publication-log.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import { withRegistry } from "../../src/state/open.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
 import { chipboardEnv } from "../bench/program.ts";
 import { RedisServer } from "../contract/redis-server.ts";
-import { catalogCsv } from "../property/published.ts";
 import type { RawLevel } from "../property/naive-levels.ts";
+import { catalogCsv } from "../property/published.ts";
 import { AnswerBook } from "./soak-answers.ts";
-import { Callers } from "./soak-callers.ts";
 import { Draws } from "./soak-draws.ts";
-import { Load } from "./soak-load.ts";
+import { Load, type Caller } from "./soak-load.ts";
 import { quotesCsv, SoakMarket, type MarketState } from "./soak-market.ts";
-import type { StorePlace } from "./soak-place.ts";
 import { requireCode, runChipboard, type Ran } from "./soak-program.ts";
 import { SoakProxy } from "./soak-proxy.ts";
-import { LOAD_ROUTES } from "./soak-routes.ts";
 import { SoakTime } from "./soak-time.ts";
 
-const PROXIES = 4;
-const POLL = "200ms";
-export const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+const PROXIES = 3;
+const HOUR_MS = 3_600_000;
+const ACCOUNTS = { small: "starter", large: "pro" } as const;
 
 export class SoakLife {
   readonly draws: Draws;
   readonly time: SoakTime;
   readonly market: SoakMarket;
-  readonly callers: Callers;
+  readonly callers: readonly Caller[];
   readonly proxies: readonly SoakProxy[];
   readonly load: Load;
-  readonly store: ObjectStore;
+  readonly store: FolderStore;
   readonly redis: RedisServer;
   /** What a snapshot, by its name, was made of. */
   readonly states = new Map<string, MarketState>();
-  /** The log as last seen, and how long it must be now. */
+  /** The publications as last seen, and how many there must be now. */
   log: readonly Publication[] = [];
   publications = 0;
   session: Session;
@@ -52,62 +45,61 @@ export class SoakLife {
   quotes: readonly RawLevel[] = [];
   /** How long the last publish took. */
   publishMs = 1_000;
-  readonly #place: StorePlace;
   readonly #folder: string;
+  readonly #place: string;
 
   private constructor(
     folder: string,
-    place: StorePlace,
-    redis: RedisServer,
     seed: number,
     first: Session,
+    redis: RedisServer,
+    keys: Readonly<Record<string, string>>,
   ) {
     this.#folder = folder;
-    this.#place = place;
-    this.store = place.store;
+    this.#place = join(folder, "snapshots");
+    this.store = new FolderStore(this.#place);
     this.redis = redis;
     this.session = first;
     this.draws = new Draws(seed);
     this.time = new SoakTime(sessionStartMs(first) - 3 * HOUR_MS);
     this.market = new SoakMarket(sessionStartMs(first), this.draws);
-    this.callers = new Callers((args) => this.command([...args, ...this.#stateArgs()]));
-    const serving = ["--poll", POLL, "--trust-proxy", "1", "--log-requests", "none"];
-    const args = [...place.args, ...this.#stateArgs(), ...serving, "--log-level", "error"];
+    const caller = (name: string, tier: TierName, key: string | null): Caller => {
+      return { name, tier, key, limit: TIERS[tier].callsPerMonth, answered: 0, uncertain: 0 };
+    };
+    this.callers = [
+      caller("198.51.100.1", "free", null),
+      ...Object.entries(ACCOUNTS).map(([name, tier]) => caller(name, tier, keys[name] as string)),
+    ];
+    const serving = ["--poll", "200ms", "--trust-proxy", "1", "--log-requests", "none"];
+    const args = ["--store", this.#place, "--state", stateAt(redis), ...serving];
     this.proxies = Array.from(
       { length: PROXIES },
-      (_, at) => new SoakProxy(`proxy ${at + 1}`, args),
+      (_, at) => new SoakProxy(`proxy ${at + 1}`, [...args, "--log-level", "error"]),
     );
-    this.load = new Load({
-      proxies: this.proxies,
-      callers: () => this.callers.all,
-      routes: () => LOAD_ROUTES,
-      book: new AnswerBook(place.store),
-      time: this.time,
-      // Of its own: how many requests there are depends on the machine.
-      draws: new Draws(seed ^ 0x5eed),
-    });
+    const { proxies, callers, time } = this;
+    // The load's draws are its own: how many requests there are depends on the machine.
+    const draws = new Draws(seed ^ 0x5eed);
+    const book = new AnswerBook(this.store);
+    // Calls without a key are few: the checks need some until the end of the month.
+    const loading = callers.filter(({ key }) => key !== null);
+    this.load = new Load({ proxies, callers: loading, time, draws, book });
   }
 
   /** Begins three hours before the first session, with accounts and keys. Throws without Redis. */
-  static async begin(
-    folder: string,
-    place: StorePlace,
-    seed: number,
-    first: Session,
-    trialDays: number,
-  ): Promise<SoakLife> {
+  static async begin(folder: string, seed: number, first: Session): Promise<SoakLife> {
     const redis = await RedisServer.start();
     if (redis === null) throw new Error("A soak needs redis-server (see test/services/install)");
     process.once("exit", () => killed(redis));
     mkdirSync(folder, { recursive: true });
-    const life = new SoakLife(folder, place, redis, seed, first);
-    await life.callers.addAccounts(trialDays);
-    const lapsesAtMs = life.time.nowMs() + trialDays * 24 * HOUR_MS;
-    for (const account of ["small", "small", "large", "large", "large"] as const) {
-      await life.callers.createKey(account);
-    }
-    await life.callers.createKey("trial", { atMs: lapsesAtMs, verdict: "trial_lapsed" });
-    return life;
+    const clock = createClock(new Date(sessionStartMs(first) - 4 * HOUR_MS).toISOString());
+    const keys: Record<string, string> = {};
+    await withRegistry(stateAt(redis), clock, "change", async (registry) => {
+      for (const [name, tier] of Object.entries(ACCOUNTS)) {
+        await registry.addAccount(name, tier, null);
+        keys[name] = (await registry.createKey(name, null)).key;
+      }
+    });
+    return new SoakLife(folder, seed, first, redis, keys);
   }
 
   /** Starts the proxies, once there is something to serve. */
@@ -124,25 +116,21 @@ export class SoakLife {
     const stepMs = this.time.stepTo(sessionStartMs(session) + sinceMs);
     this.session = session;
     await Promise.all(this.proxies.filter(({ isUp }) => isUp).map((proxy) => proxy.step(stepMs)));
-    if (this.time.month() !== month) this.callers.startMonth();
-    this.callers.passTo(this.time.nowMs());
+    if (this.time.month() !== month) {
+      for (const caller of this.callers) Object.assign(caller, { answered: 0, uncertain: 0 });
+    }
     await this.load.greet();
     this.load.resume();
   }
 
   /** The environment of a process that starts now. */
   env(): Record<string, string> {
-    return { ...chipboardEnv(this.time.iso()), ...this.#place.env };
-  }
-
-  /** Runs `chipboard` at the soak's time. */
-  command(args: readonly string[], killAfterMs: number | null = null): Promise<Ran> {
-    return runChipboard(args, this.env(), killAfterMs);
+    return chipboardEnv(this.time.iso());
   }
 
   /** Runs `chipboard snapshots …` on the store. */
   desk(...args: readonly string[]): Promise<Ran> {
-    return this.command(["snapshots", ...args, ...this.#place.args]);
+    return runChipboard(["snapshots", ...args, "--store", this.#place], this.env());
   }
 
   /** Draws the session's feed and writes it to a file. */
@@ -165,8 +153,8 @@ export class SoakLife {
     killAfterMs: number | null = null,
   ): Promise<Ran> {
     const session = ["--session", sessionKey(this.session), "--json"];
-    const args = ["publish", ...this.#place.args, "--quotes", quotes, ...session, ...more];
-    return this.command(args, killAfterMs);
+    const args = ["publish", "--store", this.#place, "--quotes", quotes, ...session, ...more];
+    return runChipboard(args, this.env(), killAfterMs);
   }
 
   /** The very first publication: the catalog, a year of closes, and the session's feed. */
@@ -182,38 +170,27 @@ export class SoakLife {
    * A publish has ended well: the log is one entry longer, and its snapshot holds the market after
    * `take`, which gets the snapshot's name.
    */
-  adopt(ran: Ran, take: (snapshot: string) => void): string {
+  adopt(ran: Ran, take: (snapshot: string) => void): void {
     const { snapshot } = JSON.parse(ran.stdout) as { snapshot: string };
     take(snapshot);
     this.states.set(snapshot, this.market.state);
     this.publications += 1;
-    return snapshot;
   }
 
   async close(): Promise<void> {
     await this.load.close();
     for (const proxy of this.proxies) if (proxy.isUp) await proxy.end("SIGTERM");
     await this.redis.remove();
-    await this.store.close();
-  }
-
-  #stateArgs(): string[] {
-    return ["--state", `redis://127.0.0.1:${this.redis.port}/0`];
   }
 }
+
+const stateAt = ({ port }: RedisServer): string => `redis://127.0.0.1:${port}/0`;
 
 /** On the way out; it may have ended by itself. */
 function killed({ pid }: RedisServer): void {
   try {
     if (pid !== undefined) process.kill(pid, "SIGKILL");
   } catch {
-    // It is gone, which is what was wanted.
+    // It is gone, as it should be.
   }
-}
-
-/** The session of a text such as `2026-12-01T00Z`. */
-export function sessionOf(text: string): Session {
-  const session = parseSession(text);
-  if (session === null) throw new Error(`${text} is no session`);
-  return session;
 }

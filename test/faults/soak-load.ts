@@ -1,25 +1,43 @@
-/**
- * The callers of a soak at work: a modest load on all proxies, every answer judged when it comes.
- * What was not as promised is kept until it is asked for.
- */
+/** The callers of a soak: some with keys, some without, who ask all the while and judge each answer. */
+import { Agent, request, type IncomingHttpHeaders } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import type { TierName } from "../../src/market/tier.ts";
 import { same, type AnswerBook } from "./soak-answers.ts";
-import { forgedCaller, type Caller } from "./soak-callers.ts";
-import { BrokenConnection, Client, type Received } from "./soak-client.ts";
 import type { Draws } from "./soak-draws.ts";
-import { codeOf, isKnownBy, judge, standingOf } from "./soak-judge.ts";
 import type { SoakProxy } from "./soak-proxy.ts";
-import type { Route } from "./soak-routes.ts";
+import { ROUTES, type Route } from "./soak-routes.ts";
 import type { SoakTime } from "./soak-time.ts";
 
 const CALLERS_AT_ONCE = 3;
 const PAUSE_MS = 25;
-const CONDITIONAL = 0.15;
+const PATIENCE_MS = 20_000;
 
-/** What the load is made of; asked anew for each request. */
+/** A caller is counted alone: an account with one key, or an address. */
+export interface Caller {
+  readonly name: string;
+  readonly tier: TierName;
+  /** Null: without a key, from the address `name`. */
+  readonly key: string | null;
+  /** Calls a month. */
+  readonly limit: number | null;
+  /** Calls answered with data this month. */
+  answered: number;
+  /** Calls whose connection broke: they may have been counted. */
+  uncertain: number;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** After decoding. */
+  readonly body: Buffer;
+}
+
+/** What the load is made of. */
 export interface LoadParts {
   readonly proxies: readonly SoakProxy[];
-  callers(): readonly Caller[];
-  routes(): readonly Route[];
+  readonly callers: readonly Caller[];
   readonly book: AnswerBook;
   readonly time: SoakTime;
   readonly draws: Draws;
@@ -28,15 +46,12 @@ export interface LoadParts {
 export class Load {
   /** Answers received, whatever they were. */
   answers = 0;
-  /** The state is away: a key that a proxy has not seen may be told so. */
-  isStateAway = false;
   readonly #parts: LoadParts;
-  readonly #client = new Client();
-  readonly #tags = new Map<string, string>();
+  readonly #agent = new Agent({ keepAlive: true });
   #faults: string[] = [];
   #isPaused = true;
   #isOver = false;
-  #underWay = 0;
+  #inFlight = 0;
   readonly #workers: Promise<void>[];
 
   constructor(parts: LoadParts) {
@@ -48,127 +63,99 @@ export class Load {
     this.#isPaused = false;
   }
 
-  /** Resolves when no request is under way any more. */
+  /** Resolves when no request is in flight. */
   async pause(): Promise<void> {
     this.#isPaused = true;
-    while (this.#underWay > 0) await pause(5);
+    while (this.#inFlight > 0) await delay(5);
   }
 
   async close(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#workers);
-    this.#client.close();
+    this.#agent.destroy();
   }
 
-  /** What was not as promised since last asked, and forgets it. */
+  /** What was not as promised since the last call; forgets it. */
   takeFaults(): string[] {
-    const faults = this.#faults;
-    this.#faults = [];
-    return faults;
+    return this.#faults.splice(0);
+  }
+
+  /** Each proxy gets to know each key. */
+  async greet(): Promise<void> {
+    const { proxies, callers } = this.#parts;
+    for (const proxy of proxies) {
+      for (const caller of callers) if (proxy.isUp) await this.#judged(proxy, caller, ROUTES.board);
+    }
   }
 
   /**
-   * One request, its answer judged and counted. Null where the connection broke because the proxy
-   * was being ended. Throws where the answer was not one of those promised.
+   * One request; its answer is judged and counted. Null if the connection broke because the proxy
+   * was ended. Throws if the answer is none of those promised.
    */
-  async ask(
-    proxy: SoakProxy,
-    caller: Caller,
-    route: Route,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Received | null> {
-    const before = standingOf(proxy, caller, this.isStateAway);
+  async ask(proxy: SoakProxy, caller: Caller, route: Route): Promise<Received | null> {
     const since = proxy.settled;
-    const credentials: Record<string, string> =
-      caller.key === null
-        ? { "x-forwarded-for": caller.address }
-        : { authorization: `Bearer ${caller.key}` };
-    let received: Received;
-    try {
-      received = await this.#client.get(proxy.url + route.path, { ...credentials, ...headers });
-    } catch (error) {
-      if (!(error instanceof BrokenConnection)) throw error;
-      if (error.isUncertain) caller.subject.uncertain += 1;
-      if (before.isDisturbed || proxy.isDisturbed) return null;
+    const mayBreak = proxy.isDisturbed;
+    const received = await this.#get(proxy, caller, route).catch((error: unknown) => {
+      caller.uncertain += 1;
+      if (mayBreak || proxy.isDisturbed) return null;
       throw error;
-    }
+    });
+    if (received === null) return null;
     this.answers += 1;
-    const after = standingOf(proxy, caller, this.isStateAway);
-    if (caller.key !== null && isKnownBy(codeOf(received)) && !this.isStateAway) {
-      proxy.seen.add(caller.key);
+    const { status, body } = received;
+    if (status === 200) {
+      if (route.kind !== "usage") caller.answered += 1;
+      same(null, route.refusal(caller.tier), "code");
+      const { book, time } = this.#parts;
+      if (route.kind !== "usage")
+        await book.check(received, route, caller.tier, since, time.nowMs());
+      return received;
     }
-    if (received.status === 200 && route.kind !== "usage") caller.subject.answered += 1;
-    const { book, time } = this.#parts;
-    const etag = headers["if-none-match"];
-    const underWay = this.#underWay;
-    const exchange = { proxy, caller, route, etag, since, before, after, underWay };
-    await judge(exchange, received, book, time.nowMs());
-    return received;
+    const { code } = JSON.parse(body.toString("utf8")) as { code: unknown };
+    const { answered, uncertain, limit } = caller;
+    const isSpent = limit !== null && answered + uncertain + this.#inFlight >= limit;
+    if (code === route.refusal(caller.tier) || (code === "quota_exceeded" && isSpent))
+      return received;
+    throw new Error(`${status}: ${body.toString("utf8")}\n${status === 500 ? proxy.stderr : ""}`);
   }
 
-  /** Every caller to every proxy once, so that each proxy has met each key. */
-  async greet(): Promise<void> {
-    const { proxies, callers, routes } = this.#parts;
-    for (const proxy of proxies) {
-      for (const caller of callers()) {
-        if (proxy.isUp) await this.#judged(proxy, caller, routes()[0] as Route);
-      }
-    }
-  }
-
-  /** While the state is away: known keys go on, an unknown one is told that it cannot be checked. */
-  async askWithoutState(proxy: SoakProxy, route: Route): Promise<void> {
-    for (const caller of this.#parts.callers()) await this.ask(proxy, caller, route);
-    const received = await this.ask(proxy, forgedCaller(), route);
-    same(received === null ? null : codeOf(received), "state_unavailable", "code for a new key");
+  #get(proxy: SoakProxy, { key, name }: Caller, route: Route): Promise<Received> {
+    const who: Record<string, string> =
+      key === null ? { "x-forwarded-for": name } : { authorization: `Bearer ${key}` };
+    const headers = { ...who, "accept-encoding": this.answers % 2 === 0 ? "gzip" : "identity" };
+    return new Promise((resolve, reject) => {
+      const sent = request(proxy.url + route.path, { agent: this.#agent, headers }, (response) => {
+        const pieces: Buffer[] = [];
+        response.on("data", (piece: Buffer) => pieces.push(piece)).on("error", reject);
+        response.on("end", () => {
+          const raw = Buffer.concat(pieces);
+          const isCoded = response.headers["content-encoding"] === "gzip";
+          const body = isCoded ? gunzipSync(raw) : raw;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+        });
+      });
+      sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error("no answer came")));
+      sent.on("error", reject).end();
+    });
   }
 
   async #work(): Promise<void> {
+    const { proxies, callers, draws } = this.#parts;
     while (!this.#isOver) {
-      if (this.#isPaused) {
-        await pause(PAUSE_MS);
-        continue;
-      }
-      const { proxies, callers, routes, draws } = this.#parts;
-      const up = proxies.filter(({ isUp }) => isUp);
+      const up = this.#isPaused ? [] : proxies.filter(({ isUp }) => isUp);
       if (up.length > 0) {
-        const [proxy, caller, route] = [
-          draws.pick(up),
-          draws.pick(callers()),
-          draws.pick(routes()),
-        ];
-        this.#underWay += 1;
-        await this.#judged(proxy, caller, route, this.#headersFor(caller, route));
-        this.#underWay -= 1;
+        this.#inFlight += 1;
+        const route = draws.pick(Object.values(ROUTES));
+        await this.#judged(draws.pick(up), draws.pick(callers), route);
+        this.#inFlight -= 1;
       }
-      await pause(PAUSE_MS);
+      await delay(PAUSE_MS);
     }
   }
 
-  async #judged(
-    proxy: SoakProxy,
-    caller: Caller,
-    route: Route,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<void> {
-    try {
-      const received = await this.ask(proxy, caller, route, headers);
-      const etag = received?.status === 200 ? received.headers.etag : undefined;
-      if (etag !== undefined) this.#tags.set(`${caller.tier} ${route.path}`, etag);
-    } catch (error) {
-      const who = caller.key === null ? caller.address : caller.subject.name;
-      const what = error instanceof Error ? error.message : String(error);
-      this.#faults.push(`${proxy.name}, ${who} (${caller.tier}), ${route.path}: ${what}`);
-    }
-  }
-
-  #headersFor(caller: Caller, route: Route): Record<string, string> {
-    const { draws } = this.#parts;
-    const headers: Record<string, string> = draws.next() < 0.5 ? { "accept-encoding": "gzip" } : {};
-    const tag = this.#tags.get(`${caller.tier} ${route.path}`);
-    const isConditional = draws.next() < CONDITIONAL && tag !== undefined;
-    return isConditional ? { ...headers, "if-none-match": tag } : headers;
+  async #judged(proxy: SoakProxy, caller: Caller, route: Route): Promise<void> {
+    await this.ask(proxy, caller, route).catch((error: unknown) => {
+      this.#faults.push(`${proxy.name}, ${caller.name}, ${route.path}: ${String(error)}`);
+    });
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -22,14 +22,10 @@ export interface Readiness {
 
 export class SoakProxy {
   readonly name: string;
-  /** Keys this process has judged since time was last put forward, while the state answered. */
-  readonly seen = new Set<string>();
   /** The publication it is known to serve, or a later one. */
   settled = 0;
   /** It is being killed, ended or started: connections may break. */
   isDisturbed = false;
-  /** Its only snapshot is one that cannot be loaded. */
-  mayBeEmpty = false;
   readonly #args: readonly string[];
   #child: ChildProcess | null = null;
   #url = "";
@@ -74,7 +70,8 @@ export class SoakProxy {
       return stdout.includes("\n");
     });
     const { url, metrics_url: metricsUrl } = JSON.parse(stdout) as Record<string, string>;
-    this.seen.clear();
+    // Which publication it serves is not known yet.
+    this.settled = 0;
     this.#url = url as string;
     this.#metricsUrl = metricsUrl as string;
     this.#child = child;
@@ -87,7 +84,6 @@ export class SoakProxy {
     const step: ClockStep = { stepMs };
     child.send(step);
     await told;
-    this.seen.clear();
   }
 
   /** Sends a signal that ends it, and resolves with its exit code, or the signal. */
