@@ -4,9 +4,14 @@
 process.on("SIGUSR1", () => undefined);
 // Only the owner writes to what is created here, even where the umask is 0.
 process.umask(process.umask(0o022) | 0o022);
-// A reader that has seen enough (`chipboard … | head`) is no failure.
+let outputFailure: NodeJS.ErrnoException | null = null;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
+  // A reader that has seen enough (`chipboard … | head`) is no failure.
+  if (error.code === "EPIPE" || outputFailure !== null) return;
+  outputFailure = error;
+  process.exitCode = 1;
+  process.stderr.write(`error: standard output cannot be written: ${error.message}\n`);
 });
 const { run } = await import("../src/cli.ts");
-process.exitCode = await run(process.argv);
+const code = await run(process.argv);
+process.exitCode = outputFailure === null ? code : 1;

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
+import { ledgerPartContent } from "../store/paths.ts";
 import { sha256Field } from "./stored-fields.ts";
 
 /** The format that this version writes. It reads that and every one before. */
@@ -52,7 +53,7 @@ const manifestSchema = z.object({
   format: z.int().min(1).max(FORMAT).default(1),
   session_utc: sessionUtc,
   revision: z.int().positive(),
-  /** SHA-256 over the sorted lines `path SP sha256 LF` of `files` and `ledger`. */
+  /** As `identityOf` makes it. */
   identity: sha256Field,
   program: z.object({ name: z.string(), version: z.string() }),
   parent: z
@@ -86,7 +87,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 /**
  * The snapshot's identity: SHA-256 (hex) over the sorted list of (path, sha256) of everything the
- * manifest names, ledger parts included by their key.
+ * manifest names. Ledger parts count by month and content, whatever run named them.
  */
 export function identityOf(
   files: readonly { path: string; sha256: string }[],
@@ -94,7 +95,7 @@ export function identityOf(
 ): string {
   const lines = [
     ...files.map((file) => `${file.path} ${file.sha256}\n`),
-    ...ledger.map((part) => `${part.key} ${part.sha256}\n`),
+    ...ledger.map((part) => `${ledgerPartContent(part.key)} ${part.sha256}\n`),
   ];
   return sha256Hex(lines.sort().join(""));
 }

@@ -100,6 +100,10 @@ export function parseLedgerPartKey(
   return { month: parts[1] as string, sha256: parts[2] as string, began };
 }
 
+/** The key without the run that named it: the same content has the same, as in format 1. */
+export const ledgerPartContent = (key: string): string =>
+  key.replace(/(-[0-9a-f]{64})-\d+(\.ndjson)$/, "$1$2");
+
 /** Paths inside a snapshot's folder. */
 export const FILES = {
   manifest: "manifest.json",

@@ -33,6 +33,20 @@ function modesBelow(name: string): string[] {
   return [...new Set(modes)].toSorted();
 }
 
+describe("standard output that cannot be written", () => {
+  test("is one line on standard error, and exit code 1", async () => {
+    const script = `"$NODE" ${BIN}.ts snapshots ls --store none --json >/dev/full`;
+    const ended = promisify(execFile)("sh", ["-c", script], {
+      cwd: folder,
+      env: { NODE: process.execPath },
+    });
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stderr: "error: standard output cannot be written: ENOSPC: no space left on device, write\n",
+    });
+  });
+});
+
 describe("files", () => {
   // The start of a checkout (ts), and that of an installed package (js).
   test.each([

@@ -179,7 +179,9 @@ describe("the published numbers", () => {
       const quotes = raw.levels.filter((level) => level.session_utc === sessionUtc);
       const last = await publishRaw(store, { ...common, quotes }, sessionUtc);
       expect(last.manifest.files).toEqual(once.manifest.files);
-      expect(last.manifest.ledger).toEqual(once.manifest.ledger);
+      const digestsOf = ({ ledger }: typeof last.manifest): string[] =>
+        ledger.map(({ sha256 }) => sha256);
+      expect(digestsOf(last.manifest)).toEqual(digestsOf(once.manifest));
       expect(last.manifest.identity).toBe(once.manifest.identity);
     },
     TIMEOUT_MS,
