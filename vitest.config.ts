@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** Tests within one process, without a service. */
@@ -14,6 +15,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // One more than there are cores: many tests wait for timers, processes and services.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       { extends: true, test: { name: "quick", include: QUICK, exclude } },
       {

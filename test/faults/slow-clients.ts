@@ -27,17 +27,17 @@ const CONTRACTS = 1_200;
  */
 const SCALES = {
   full: { clients: 1_000, windows: 5, windowMs: 3_000, settleMs: 2_500, headers: 1_800 },
-  short: { clients: 200, windows: 3, windowMs: 1_000, settleMs: 1_000, headers: 300 },
+  short: { clients: 200, windows: 1, windowMs: 1_000, settleMs: 500, headers: 300 },
 } as const;
 /** The short run does not wait for minutes. */
-const SHORT_LIMITS = { headersMs: 5_000, stalledMs: 4_000, keepAliveMs: 6_000 } as const;
+const SHORT_LIMITS = { headersMs: 4_000, stalledMs: 2_000, keepAliveMs: 4_000 } as const;
 const ORDINARY_CONNECTIONS = 16;
 /** Two crowds and the ordinary callers are more connections than a proxy takes by itself. */
 const FULL_ARGS = ["--poll", "1h", "--max-connections", "3000"];
 /** Of the throughput without slow clients. */
 const KEPT_MIN = 0.5;
 /** Beyond the proxy's limits, for its timers and a busy machine. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 6_000;
 /** Where anything was written since a socket's timer was set, Node looks a second time. */
 const STALLED_LOOKS = 2;
 
