@@ -8,6 +8,7 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
 import { AttendedStore } from "../faults/crash-store.ts";
 import {
+  copyOf,
   eventually,
   publishedStore,
   publishSession,
@@ -192,19 +193,37 @@ test("a log with a gap is damage, and no reason to stop at it for who is past it
   expect((await proxy.get("/readyz")).json.store).toBe("ok");
 });
 
-test("a store replaced by another with as many entries is noticed", async () => {
-  const [store, other] = [await publishedStore(), new MemoryStore()];
-  proxy = await startTestProxy({ store });
-  await publishSession(other, proxy.clock, SESSION, { first: true, usd: 12 });
-  const key = "publications/0000000001.json";
-  const [own, others] = [await store.get(key), await other.get(key)];
-  await overwrite(store, key, others as Buffer);
-  await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
-  expect((await proxy.get(`${API}/prices`)).status).toBe(200);
-  expect(proxy.logged.join("")).toContain("is not the entry that was read before");
-  await overwrite(store, key, own as Buffer);
-  await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
-});
+test.each([0, 2])(
+  "a store replaced by another, with %i entries more, is noticed until it is back",
+  async (more) => {
+    const [store, other] = [await publishedStore(), new MemoryStore()];
+    const clock = new TestClock();
+    clock.ms += sessionsMs(more + 1);
+    proxy = await startTestProxy({ store, clock });
+    await publishSession(other, clock, SESSION, { first: true, usd: 12 });
+    for (let ahead = 1; ahead <= more; ahead += 1) {
+      await publishSession(other, clock, SESSION + ahead);
+    }
+    const own = await copyOf(store);
+    const fill = async (from: MemoryStore): Promise<void> => {
+      for await (const { key } of store.list("")) await store.delete(key);
+      // The log comes first, so that its newest entry can be read from the first instant on.
+      for (const prefix of ["publications/", ""]) {
+        for await (const { key } of from.list(prefix)) {
+          await store.create(key, (await from.get(key)) as Buffer, "");
+        }
+      }
+    };
+    await fill(other);
+    const noticed = (): boolean =>
+      proxy.logged.join("").includes("is not the entry that was read before");
+    await eventually(noticed);
+    expect((await proxy.get("/readyz")).json).toMatchObject({ store: "damaged", publication: 1 });
+    expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
+    await fill(own);
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
+  },
+);
 
 test("a store that does not answer: what is loaded is served, and /readyz says so", async () => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-store-"));

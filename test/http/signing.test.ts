@@ -91,8 +91,11 @@ describe("a proxy", () => {
     const shop = await serving();
     await shop.publish(SECOND, "--sign-key @k");
     await becomes(`${SECOND}/r1`);
+    const published = (await shop.store.get(publicationKey(2))) as Buffer;
     await forgeHead(shop.store, (text) => text.replaceAll('"spot_usd":11', '"spot_usd":99'));
     const entry = { ...(await readHead(shop.store)), number: 3, session: SECOND };
+    // An entry that the proxy has read keeps its bytes, or it looks no further.
+    await replace(shop.store, publicationKey(2), published);
     await shop.store.create(publicationKey(3), Buffer.from(JSON.stringify(entry)), "");
     expect(await refusal(3)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
     const { json } = await proxy.get(PRICES, { key: proxy.pro });
@@ -108,8 +111,10 @@ describe("a proxy", () => {
     await shop.must(`snapshots rollback ${FIRST} --reason back`);
     await shop.must(`snapshots rollback ${SECOND} --reason again`);
     expect(await refusal(4)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
+    const rollback = await of(publicationKey(4));
     await pointHeadTo(shop.store, await of(`${old}/manifest.json`));
     const entry = { ...(await readHead(shop.store)), number: 5, session: SECOND };
+    await replace(shop.store, publicationKey(4), rollback);
     await shop.store.create(publicationKey(5), Buffer.from(JSON.stringify(entry)), "");
     expect(await refusal(5)).toContain("is the manifest of 2026-11-20T12:00:00.000Z r1");
   });

@@ -152,7 +152,8 @@ export class LiveSnapshot {
    */
   async #follow(): Promise<Publication | null> {
     const { store } = this.#options;
-    let newest = this.#newestSeen;
+    const known = this.#newestSeen;
+    let newest = known;
     let head: Publication | null = null;
     for (;;) {
       const next = await readStoredEntry(store, (newest?.entry.number ?? 0) + 1);
@@ -160,7 +161,8 @@ export class LiveSnapshot {
       newest = next;
       if (isPublication(next.entry)) head = next.entry;
     }
-    if (newest !== null && newest === this.#newestSeen) await this.#requireKept(newest);
+    // After the reads: what came since stands on this entry, or comes from another store.
+    if (known !== null) await this.#requireKept(known);
     this.#newestSeen = newest;
     return head;
   }
