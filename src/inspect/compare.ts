@@ -1,36 +1,50 @@
 /** `snapshots diff`: what separates two snapshots, as Pro sees them. */
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
+import type { Contract } from "../market/contract.ts";
 import { MAX_LEVEL_USD, parseMicros, type Decimal } from "../market/decimal.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { readBoard, readIndex, recordsOfBoard, type StoredIndex } from "./stored-payloads.ts";
+import {
+  readBoard,
+  readIndex,
+  recordsOfBoard,
+  type StoredIndex,
+  type StoredRecord,
+} from "./stored-payloads.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
-/** From an older snapshot to a newer one. Contracts are named by id. */
+/**
+ * From an older snapshot to a newer one. Contracts are named by id. What cannot be compared, because
+ * either snapshot does not have the file, is null.
+ */
 export interface Comparison {
   /** On the newer board only, in its order. */
-  readonly added: readonly string[];
+  readonly added: readonly string[] | null;
   /** On the older board only. */
-  readonly removed: readonly string[];
+  readonly removed: readonly string[] | null;
   /** By the size of the move, largest first. */
-  readonly repriced: readonly {
-    readonly id: string;
-    readonly old_usd: Decimal;
-    readonly new_usd: Decimal;
-    readonly change_pct: Decimal;
-  }[];
+  readonly repriced:
+    | readonly {
+        readonly id: string;
+        readonly old_usd: Decimal;
+        readonly new_usd: Decimal;
+        readonly change_pct: Decimal;
+      }[]
+    | null;
   /** Fields of the catalog or of the level that changed; the level itself apart. */
-  readonly metadata: readonly {
-    readonly id: string;
-    readonly field: string;
-    readonly old: string | null;
-    readonly new: string | null;
-  }[];
+  readonly metadata:
+    | readonly {
+        readonly id: string;
+        readonly field: string;
+        readonly old: string | null;
+        readonly new: string | null;
+      }[]
+    | null;
   /** Corrections that the newer one lists and the older one does not. */
-  readonly corrected: readonly Correction[];
+  readonly corrected: readonly Correction[] | null;
   /** Composite levels are of two sessions, each against its own base. */
   readonly index: {
     readonly old_level: Decimal | null;
@@ -42,7 +56,7 @@ export interface Comparison {
     readonly price_points: number | null;
     readonly base_points: number | null;
     /** The contracts whose prices did it, largest first. */
-    readonly movers: readonly { readonly id: string; readonly points: number }[];
+    readonly movers: readonly { readonly id: string; readonly points: number }[] | null;
   };
 }
 
@@ -56,32 +70,36 @@ export async function compareSnapshots(
   after: FoundSnapshot,
 ): Promise<Comparison> {
   const [oldSide, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
-  const common = [...newSide.levels.keys()].filter((id) => oldSide.levels.has(id));
-  const repriced = common.flatMap((id) => {
-    const [from, to] = [oldSide.levels.get(id), newSide.levels.get(id)];
-    if (from === undefined || to === undefined || from === to) return [];
-    const change = changePct(micros(to), micros(from));
-    return [{ id, old_usd: from, new_usd: to, change_pct: change }];
-  });
+  const [oldRecords, newRecords] = [oldSide.records, newSide.records];
+  const hasBoards = oldRecords !== null && newRecords !== null;
+  const hasCatalogs = oldSide.catalog !== null && newSide.catalog !== null;
   return {
-    added: [...newSide.levels.keys()].filter((id) => !oldSide.levels.has(id)),
-    removed: [...oldSide.levels.keys()].filter((id) => !newSide.levels.has(id)),
-    repriced: repriced.sort(
-      (a, b) => Math.abs(Number(b.change_pct)) - Math.abs(Number(a.change_pct)),
-    ),
-    metadata: changedMetadata(oldSide.metadata, newSide.metadata),
-    corrected: newCorrections(oldSide.corrections, newSide.corrections),
+    added: hasBoards ? idsWithout(newRecords, oldRecords) : null,
+    removed: hasBoards ? idsWithout(oldRecords, newRecords) : null,
+    repriced: hasBoards ? repriced(oldRecords, newRecords) : null,
+    metadata: hasCatalogs
+      ? changedMetadata(
+          metadataOf(oldSide.catalog, hasBoards ? oldRecords : null),
+          metadataOf(newSide.catalog, hasBoards ? newRecords : null),
+        )
+      : null,
+    corrected:
+      oldSide.corrections !== null && newSide.corrections !== null
+        ? newCorrections(oldSide.corrections, newSide.corrections)
+        : null,
     index: movement(oldSide.index, newSide.index),
   };
 }
 
+type Records = ReadonlyMap<string, StoredRecord>;
 type Metadata = ReadonlyMap<string, ReadonlyMap<string, string | null>>;
 
+/** Null: the snapshot does not have the file. */
 interface Side {
-  readonly levels: ReadonlyMap<string, Decimal>;
-  readonly metadata: Metadata;
-  readonly corrections: readonly Correction[];
-  readonly index: StoredIndex;
+  readonly records: Records | null;
+  readonly catalog: readonly Contract[] | null;
+  readonly corrections: readonly Correction[] | null;
+  readonly index: StoredIndex | null;
 }
 
 async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side> {
@@ -92,15 +110,39 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
     readSnapshotFile(store, name, manifest, FILES.catalog),
     readSnapshotFile(store, name, manifest, FILES.corrections),
   ]);
-  const records = new Map(recordsOfBoard(board).map((record) => [record.id, record]));
+  return {
+    records: board && new Map(recordsOfBoard(board).map((record) => [record.id, record])),
+    catalog: catalog && parseCatalog(catalog.bytes, catalog.where),
+    corrections: corrections && parseCorrections(corrections.bytes, corrections.where),
+    index,
+  };
+}
+
+const idsWithout = (records: Records, others: Records): string[] =>
+  [...records.keys()].filter((id) => !others.has(id));
+
+function repriced(before: Records, after: Records): NonNullable<Comparison["repriced"]> {
+  return [...after]
+    .flatMap(([id, { spot_usd: to }]) => {
+      const from = before.get(id)?.spot_usd;
+      if (from === undefined || from === to) return [];
+      return [{ id, old_usd: from, new_usd: to, change_pct: changePct(micros(to), micros(from)) }];
+    })
+    .sort((a, b) => Math.abs(Number(b.change_pct)) - Math.abs(Number(a.change_pct)));
+}
+
+/** The catalog's fields and, with a board, those of the level. */
+function metadataOf(catalog: readonly Contract[], records: Records | null): Metadata {
   const metadata = new Map<string, Map<string, string | null>>();
-  for (const contract of parseCatalog(catalog.bytes, catalog.where)) {
+  for (const contract of catalog) {
     const fields = new Map<string, string | null>(
       Object.entries(contract).map(([field, value]) => [
         field,
         value === null ? null : String(value),
       ]),
     );
+    metadata.set(contract.id, fields);
+    if (records === null) continue;
     const record = records.get(contract.id);
     if (record !== undefined) {
       // A level may name a source of its own.
@@ -110,18 +152,11 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
     }
     const latest = record?.break ?? null;
     fields.set("break", latest === null ? null : `${latest.session_utc} ${latest.reason}`);
-    metadata.set(contract.id, fields);
   }
-  const levels = new Map([...records].map(([id, { spot_usd }]) => [id, spot_usd]));
-  return {
-    levels,
-    metadata,
-    corrections: parseCorrections(corrections.bytes, corrections.where),
-    index,
-  };
+  return metadata;
 }
 
-function changedMetadata(before: Metadata, after: Metadata): Comparison["metadata"] {
+function changedMetadata(before: Metadata, after: Metadata): NonNullable<Comparison["metadata"]> {
   return [...after].flatMap(([id, fields]) => {
     const old = before.get(id);
     if (old === undefined) return [];
@@ -143,7 +178,16 @@ function newCorrections(
   return after.filter((item) => !known.has(JSON.stringify(item)));
 }
 
-function movement(before: StoredIndex, after: StoredIndex): Comparison["index"] {
+function movement(before: StoredIndex | null, after: StoredIndex | null): Comparison["index"] {
+  if (before === null || after === null) {
+    return {
+      old_level: before?.level ?? null,
+      new_level: after?.level ?? null,
+      price_points: null,
+      base_points: null,
+      movers: null,
+    };
+  }
   const now = new Map(after.contributions.map(({ id, spot_usd }) => [id, Number(spot_usd)]));
   const weight = 100 / before.contributions.length;
   const moves = before.contributions.map(({ id, base_usd, spot_usd }) => {

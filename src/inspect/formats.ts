@@ -1,8 +1,8 @@
 /** Whether JSON, CSV and workbook of a tier hold the same values. */
 import { parse } from "csv-parse/sync";
 import { BOARDS, type Board } from "../market/contract.ts";
-import { TIERS, type TierName } from "../market/tier.ts";
-import { COLUMNS, SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../render/columns.ts";
+import type { TierName } from "../market/tier.ts";
+import { COLUMNS, SHEET_NAMES, type Column } from "../render/columns.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
@@ -10,43 +10,41 @@ import { readBoard, type StoredRecord } from "./stored-payloads.ts";
 import type { FoundSnapshot } from "./reference.ts";
 import { sheetRows } from "./sheets.ts";
 
-/** The differences, one line each: `pro/export.csv row 3 spot_usd: "1", expected "2"`. */
+/**
+ * The differences, one line each: `pro/export.csv row 3 spot_usd: "1", expected "2"`. What the
+ * tier's exports hold is said by their own headers: a column that is not in them is not missed, and
+ * one that this version does not know is not looked at.
+ */
 export async function formatDifferences(
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
   tier: TierName,
 ): Promise<string[]> {
-  const board = await readBoard(store, snapshot, tier);
   const { name, manifest } = snapshot;
+  const board = await readBoard(store, snapshot, tier);
+  if (board === null) return [];
   const differences: string[] = [];
-  if (TIERS[tier].exports.includes("csv")) {
-    const path = FILES.csv(tier);
-    const { bytes } = await readSnapshotFile(store, name, manifest, path);
-    const rows = parse(bytes, { record_delimiter: "\r\n" });
-    const expected = BOARDS.flatMap((key) =>
-      board[key].map((record) =>
-        COLUMNS.map((column: Column) =>
-          csvText(column, valueOf(column, record, key, board.session_utc)),
-        ),
+  const csv = await readSnapshotFile(store, name, manifest, FILES.csv(tier));
+  if (csv !== null) {
+    const records = BOARDS.flatMap((key) => board[key].map((record) => ({ key, record })));
+    const rows = parse(csv.bytes, { record_delimiter: "\r\n" });
+    differences.push(
+      ...rowDifferences(FILES.csv(tier), rows, records, (column, { key, record }) =>
+        csvText(column, valueOf(column, record, key, board.session_utc)),
       ),
     );
-    const header = COLUMNS.map((column) => column.name);
-    differences.push(...rowDifferences(path, [header, ...expected], rows, header));
   }
-  if (TIERS[tier].exports.includes("xlsx")) {
-    const path = FILES.xlsx(tier);
-    const { bytes } = await readSnapshotFile(store, name, manifest, path);
-    const sheets = await sheetRows(bytes);
+  const workbook = await readSnapshotFile(store, name, manifest, FILES.xlsx(tier));
+  if (workbook !== null) {
+    const sheets = await sheetRows(workbook.bytes);
     for (const key of BOARDS) {
-      const title = SHEET_NAMES[key];
-      const header = WORKBOOK_COLUMNS.map((column) => column.name);
-      const expected = board[key].map((record) =>
-        WORKBOOK_COLUMNS.map((column) =>
+      const place = `${FILES.xlsx(tier)} ${SHEET_NAMES[key]}`;
+      const rows = sheets.get(SHEET_NAMES[key]) ?? [];
+      differences.push(
+        ...rowDifferences(place, rows, board[key], (column, record) =>
           sheetText(column, valueOf(column, record, key, board.session_utc)),
         ),
       );
-      const rows = sheets.get(title) ?? [];
-      differences.push(...rowDifferences(`${path} ${title}`, [header, ...expected], rows, header));
     }
   }
   return differences;
@@ -88,21 +86,26 @@ function sheetText(column: Column, value: string | null): string {
   return column.kind === "date" ? `${value}T00:00:00.000Z` : value;
 }
 
-function rowDifferences(
-  path: string,
-  expected: readonly (readonly string[])[],
-  rows: readonly (readonly string[])[],
-  header: readonly string[],
+/** The rows against the records that they are to hold, in each column that the first row names. */
+function rowDifferences<R>(
+  place: string,
+  [header = [], ...rows]: readonly (readonly string[])[],
+  records: readonly R[],
+  textOf: (column: Column, record: R) => string,
 ): string[] {
-  if (rows.length !== expected.length) {
-    return [`${path} has ${rows.length} rows, expected ${expected.length}`];
+  const columns = header.map((title) => COLUMNS.find(({ name }) => name === title));
+  if (!header.includes("contract_id")) return [`${place} has no column contract_id`];
+  if (rows.length !== records.length) {
+    return [`${place} has ${rows.length + 1} rows, expected ${records.length + 1}`];
   }
-  return expected.flatMap((cells, row) =>
-    cells.flatMap((cell, at) => {
+  return records.flatMap((record, row) =>
+    columns.flatMap((column, at) => {
+      if (column === undefined) return [];
       const found = rows[row]?.[at] ?? "";
-      if (found === cell) return [];
-      const place = `${path} row ${row + 1} ${header[at]}`;
-      return [`${place}: ${JSON.stringify(found)}, expected ${JSON.stringify(cell)}`];
+      const expected = textOf(column, record);
+      if (found === expected) return [];
+      const cell = `${place} row ${row + 2} ${column.name}`;
+      return [`${cell}: ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`];
     }),
   );
 }

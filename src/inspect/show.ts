@@ -12,7 +12,10 @@ import { findSnapshot } from "./reference.ts";
 
 const MOVES_SHOWN = 10;
 
-/** A snapshot in a few facts. Numbers of the board and the index are digits. */
+/**
+ * A snapshot in a few facts. Numbers of the board and the index are digits; what comes from a file
+ * that the snapshot does not have is null.
+ */
 export interface Description {
   /** `2026-11-21T00Z/r1`. */
   readonly snapshot: string;
@@ -26,10 +29,14 @@ export interface Description {
     readonly reason: string | null;
     readonly at: string;
   } | null;
-  readonly index: { level: string | null; chg_24h_pct: string | null; chg_30d_pct: string | null };
+  readonly index: {
+    level: string | null;
+    chg_24h_pct: string | null;
+    chg_30d_pct: string | null;
+  } | null;
   /** Within 24 hours, largest first; at most MOVES_SHOWN. */
-  readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[];
-  readonly breaks: readonly { id: string; session_utc: string; reason: string }[];
+  readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[] | null;
+  readonly breaks: readonly { id: string; session_utc: string; reason: string }[] | null;
   /** Whether there is a signature; whether it is right and by whom only `verify` can tell. */
   readonly signed: boolean;
   readonly manifest: Omit<Manifest, "files" | "ledger">;
@@ -49,7 +56,7 @@ export async function describeSnapshot(
     readIndex(store, found),
     readSignature(store, found.name),
   ]);
-  const records = recordsOfBoard(board);
+  const records = board && recordsOfBoard(board);
   const { files: _files, ledger: _ledger, ...manifest } = found.manifest;
   const { publication } = found;
   return {
@@ -65,13 +72,19 @@ export async function describeSnapshot(
             reason: publication.reason,
             at: publication.at,
           },
-    index: { level: index.level, chg_24h_pct: index.chg_24h_pct, chg_30d_pct: index.chg_30d_pct },
-    largest_moves: byLargestChange(records, (record) => record.chg_24h_pct)
-      .slice(0, MOVES_SHOWN)
-      .map(({ item: { id, spot_usd }, change }) => ({ id, spot_usd, chg_24h_pct: change })),
-    breaks: records.flatMap(({ id, break: latest }) =>
-      latest === null ? [] : [{ id, ...latest }],
-    ),
+    index: index && {
+      level: index.level,
+      chg_24h_pct: index.chg_24h_pct,
+      chg_30d_pct: index.chg_30d_pct,
+    },
+    largest_moves:
+      records &&
+      byLargestChange(records, (record) => record.chg_24h_pct)
+        .slice(0, MOVES_SHOWN)
+        .map(({ item: { id, spot_usd }, change }) => ({ id, spot_usd, chg_24h_pct: change })),
+    breaks:
+      records &&
+      records.flatMap(({ id, break: latest }) => (latest === null ? [] : [{ id, ...latest }])),
     signed: signature !== null,
     manifest,
   };

@@ -39,18 +39,21 @@ const indexSchema = z.object({
 /** The composite index of a snapshot, its numbers as digits. */
 export type StoredIndex = z.infer<typeof indexSchema>;
 
-/** The tier's board. Throws DamageError where it is missing, damaged or unreadable. */
+/**
+ * The tier's board, or null where the snapshot has none. Throws DamageError where it is lost,
+ * damaged or unreadable.
+ */
 export const readBoard = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
   tier: TierName,
-): Promise<StoredBoard> => readPayload(store, snapshot, FILES.board(tier), boardSchema);
+): Promise<StoredBoard | null> => readPayload(store, snapshot, FILES.board(tier), boardSchema);
 
-/** The composite index as pro sees it. Throws DamageError as readBoard does. */
+/** The composite index as Pro sees it, or null; throws DamageError as readBoard does. */
 export const readIndex = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
-): Promise<StoredIndex> => readPayload(store, snapshot, FILES.index("pro"), indexSchema);
+): Promise<StoredIndex | null> => readPayload(store, snapshot, FILES.index("pro"), indexSchema);
 
 /** All records, memory first. */
 export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRecord[] => [
@@ -63,8 +66,10 @@ async function readPayload<T>(
   { name, manifest }: Pick<FoundSnapshot, "name" | "manifest">,
   path: string,
   schema: z.ZodType<T>,
-): Promise<T> {
-  const { bytes, where } = await readSnapshotFile(store, name, manifest, path);
+): Promise<T | null> {
+  const file = await readSnapshotFile(store, name, manifest, path);
+  if (file === null) return null;
+  const { bytes, where } = file;
   try {
     return schema.parse(JSON.parse(bytes.toString("utf8"), digitsKept));
   } catch (cause) {

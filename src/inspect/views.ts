@@ -34,16 +34,18 @@ export const listingView = ({ rows, older }: Listing): object => ({
 /** `snapshots show --json`. */
 export const descriptionView = (description: Description): object => ({
   ...description,
-  index: {
+  index: description.index && {
     level: number(description.index.level),
     chg_24h_pct: number(description.index.chg_24h_pct),
     chg_30d_pct: number(description.index.chg_30d_pct),
   },
-  largest_moves: description.largest_moves.map(({ id, spot_usd, chg_24h_pct }) => ({
-    id,
-    spot_usd: number(spot_usd),
-    chg_24h_pct: number(chg_24h_pct),
-  })),
+  largest_moves:
+    description.largest_moves &&
+    description.largest_moves.map(({ id, spot_usd, chg_24h_pct }) => ({
+      id,
+      spot_usd: number(spot_usd),
+      chg_24h_pct: number(chg_24h_pct),
+    })),
 });
 
 /** `snapshots diff --json`. */
@@ -55,20 +57,24 @@ export const comparisonView = (
   before: snapshotText(before),
   after: snapshotText(after),
   ...found,
-  repriced: found.repriced.map(({ id, old_usd, new_usd, change_pct }) => ({
-    id,
-    old_usd: number(old_usd),
-    new_usd: number(new_usd),
-    change_pct: number(change_pct),
-  })),
-  corrected: found.corrected.map((item) => ({
-    contract: item.contract,
-    session_utc: sessionUtc(item.session),
-    old_usd: number(item.oldUsd),
-    new_usd: number(item.newUsd),
-    reason: item.reason,
-    corrected_in: item.correctedIn,
-  })),
+  repriced:
+    found.repriced &&
+    found.repriced.map(({ id, old_usd, new_usd, change_pct }) => ({
+      id,
+      old_usd: number(old_usd),
+      new_usd: number(new_usd),
+      change_pct: number(change_pct),
+    })),
+  corrected:
+    found.corrected &&
+    found.corrected.map((item) => ({
+      contract: item.contract,
+      session_utc: sessionUtc(item.session),
+      old_usd: number(item.oldUsd),
+      new_usd: number(item.newUsd),
+      reason: item.reason,
+      corrected_in: item.correctedIn,
+    })),
   index: {
     ...found.index,
     old_level: number(found.index.old_level),

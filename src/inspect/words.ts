@@ -10,6 +10,8 @@ import type { Description } from "./show.ts";
 import type { Verification } from "./verify.ts";
 
 const ROWS_SHOWN = 20;
+/** What a finding is called that a file would be needed for which the snapshot does not have. */
+const NOT_THERE = "not in the snapshot";
 
 /** `snapshots ls`: a table, a row for each publication and for each run of missed sessions. */
 export function printListing({ rows, older }: Listing, location: string): void {
@@ -75,9 +77,11 @@ export function printDescription(description: Description): void {
     ],
     [
       "Index",
-      index.level === null
-        ? "none: no contract has a level a year before the session"
-        : `${index.level} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`,
+      index === null
+        ? NOT_THERE
+        : index.level === null
+          ? "none: no contract has a level a year before the session"
+          : `${index.level} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`,
     ],
     [
       "Parent",
@@ -96,7 +100,7 @@ export function printDescription(description: Description): void {
   section(
     "Largest moves in 24 hours",
     ["contract", "level", "percent"],
-    description.largest_moves.map((item) => [item.id, item.spot_usd, item.chg_24h_pct]),
+    description.largest_moves?.map((item) => [item.id, item.spot_usd, item.chg_24h_pct]),
   );
   section(
     "Carried",
@@ -116,7 +120,7 @@ export function printDescription(description: Description): void {
   section(
     "Breaks",
     ["contract", "from", "reason"],
-    description.breaks.map((item) => [item.id, item.session_utc, item.reason]),
+    description.breaks?.map((item) => [item.id, item.session_utc, item.reason]),
   );
 }
 
@@ -134,12 +138,12 @@ export function printComparison(
   section(
     "Repriced",
     ["contract", "old", "new", "percent"],
-    found.repriced.map((item) => [item.id, item.old_usd, item.new_usd, item.change_pct]),
+    found.repriced?.map((item) => [item.id, item.old_usd, item.new_usd, item.change_pct]),
   );
   section(
     "Corrected",
     ["contract", "session", "old", "new", "in", "reason"],
-    found.corrected.map((item) => [
+    found.corrected?.map((item) => [
       item.contract,
       sessionKey(item.session),
       item.oldUsd,
@@ -151,12 +155,12 @@ export function printComparison(
   section(
     "Metadata changed",
     ["contract", "field", "old", "new"],
-    found.metadata.map((item) => [item.id, item.field, item.old, item.new]),
+    found.metadata?.map((item) => [item.id, item.field, item.old, item.new]),
   );
   section(
     "Moved the index most",
     ["contract", "points"],
-    index.movers.map((item) => [item.id, item.points]),
+    index.movers?.map((item) => [item.id, item.points]),
   );
   if (index.price_points !== null && index.base_points !== null && index.base_points !== 0) {
     printLine(
@@ -213,7 +217,7 @@ const shortSession = (instant: string): string => {
 function section(
   title: string,
   columns: readonly string[],
-  rows: readonly (readonly Cell[])[],
+  rows: readonly (readonly Cell[])[] = [[NOT_THERE]],
 ): void {
   if (rows.length === 0) return;
   printLine(`\n${title}`);
@@ -221,7 +225,8 @@ function section(
   if (rows.length > ROWS_SHOWN) printLine(`and ${rows.length - ROWS_SHOWN} more; --json shows all`);
 }
 
-function listed(items: readonly string[]): string {
+function listed(items: readonly string[] | null): string {
+  if (items === null) return NOT_THERE;
   if (items.length === 0) return "none";
   const more = items.length - ROWS_SHOWN;
   return items.slice(0, ROWS_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");

@@ -10,7 +10,7 @@ import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import type { Clock } from "../clock.ts";
-import type { TierName } from "../market/tier.ts";
+import type { Tier } from "../market/tier.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, responseOf, type Reply } from "./answer.ts";
 import { basketAnswer } from "./basket.ts";
 import {
@@ -175,7 +175,7 @@ export function createApp(options: AppOptions): H3 {
       return found.answer(overdue, request.headers["accept-encoding"]);
     }
     return path.startsWith(CONTRACT_PREFIX)
-      ? noContract(snapshot, tier.name, id)
+      ? noContract(snapshot, tier, id)
       : notInSnapshot(snapshot.stamp.text);
   }
 
@@ -280,18 +280,22 @@ function contractIdOf(path: string): string {
 }
 
 /** Why there is no file of a contract for the tier. */
-function noContract({ offBoard, catalog }: LoadedSnapshot, tier: TierName, id: string): Denial {
-  const lastAsOf = offBoard[tier].get(id);
+function noContract({ offBoard, catalog, stamp }: LoadedSnapshot, tier: Tier, id: string): Denial {
+  const lastAsOf = offBoard[tier.name].get(id);
   if (lastAsOf !== undefined) {
     const last = lastAsOf === null ? "it never had one" : `its last one is of ${lastAsOf}`;
     const detail = `Contract "${id}" has no current level; ${last}.`;
     return deny("not_on_board", detail, { as_of: lastAsOf });
   }
-  if (catalog.has(id)) {
+  const isFree = catalog?.get(id);
+  if (catalog !== null && isFree === undefined) {
+    return deny("unknown_contract", "No contract has this id; /prices lists those there are.");
+  }
+  if (tier.coverage === "free-slice" && isFree === false) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
     return deny("key_required", detail);
   }
-  return deny("unknown_contract", "No contract has this id; /prices lists those there are.");
+  return notInSnapshot(stamp.text);
 }
 
 const REFUSALS = {

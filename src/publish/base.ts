@@ -35,8 +35,8 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
   return {
     newest,
     head: { publication, manifest },
-    catalog: parseCatalog(catalog.bytes, catalog.where),
-    corrections: parseCorrections(corrections.bytes, corrections.where),
+    catalog: catalog && parseCatalog(catalog.bytes, catalog.where),
+    corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
     ledger,
   };
 }

@@ -78,7 +78,8 @@ const manifestSchema = z.object({
       new_usd: z.string().nullable(),
     }),
   ),
-  tiers: z.object(perTier(() => tierSummary)),
+  /** A tier that is missing has no data in this snapshot. */
+  tiers: z.object(perTier(() => tierSummary.optional())).default({}),
   files: z.array(fileEntry),
   ledger: z.array(ledgerEntry),
 });

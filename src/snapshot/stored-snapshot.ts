@@ -60,18 +60,20 @@ export async function readVerified(
   return bytes;
 }
 
-/** A file of the snapshot, proven, with its place for messages. */
+/** A file of the snapshot, proven, with its place for messages; null where its manifest names none. */
 export async function readSnapshotFile(
   store: ObjectStore,
   name: SnapshotName,
   manifest: Manifest,
   path: string,
-): Promise<{ bytes: Buffer; where: string }> {
+): Promise<{ bytes: Buffer; where: string } | null> {
   const key = snapshotFileKey(name, path);
   const entry = manifest.files.find((file) => file.path === path);
-  const where = `${store.location}/${key}`;
-  if (entry === undefined) throw new DamageError(`${where} is not named by its manifest`);
-  return { bytes: await readVerified(store, key, entry.sha256), where };
+  if (entry === undefined) return null;
+  return {
+    bytes: await readVerified(store, key, entry.sha256),
+    where: `${store.location}/${key}`,
+  };
 }
 
 /** An object as a manifest names it. */

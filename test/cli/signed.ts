@@ -8,6 +8,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, quotesOf } from "./market.ts";
 import { inProcess, type Ran } from "./run.ts";
@@ -100,7 +101,7 @@ export async function opensslVerifies(shop: Workshop, publicKey: string): Promis
 }
 
 /** Replaces the bytes of an object, which no store does. */
-export async function replace(store: FolderStore, key: string, bytes: Uint8Array): Promise<void> {
+export async function replace(store: ObjectStore, key: string, bytes: Uint8Array): Promise<void> {
   await store.delete(key);
   await store.create(key, bytes, "application/octet-stream");
 }
@@ -130,7 +131,7 @@ export async function forgeHead(
 }
 
 /** Replaces the head's manifest, and makes the log agree with it. */
-export async function pointHeadTo(store: FolderStore, manifest: Uint8Array): Promise<void> {
+export async function pointHeadTo(store: ObjectStore, manifest: Uint8Array): Promise<void> {
   const head = await readHead(store);
   if (head === null) throw new Error("The store is empty");
   await replace(store, `${snapshotFolder(head)}manifest.json`, manifest);

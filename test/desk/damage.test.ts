@@ -203,7 +203,7 @@ describe("formats that do not say the same", () => {
     ["pro/export.csv", "a,A,", "a,Z,", 'pro/export.csv row 2 ticker: "Z", expected "A"'],
     ["pro/export.csv", ",12.5,", ",12.6,", 'row 2 spot_usd: "12.6", expected "12.5"'],
     ["starter/export.csv", ",25,", ",,", "starter/export.csv row"],
-    ["pro/export.csv", "contract_id", "id", 'row 1 contract_id: "id", expected "contract_id"'],
+    ["pro/export.csv", "contract_id", "id", "pro/export.csv has no column contract_id"],
     ["pro/board.json", '"spot_usd":12.5', '"spot_usd":12.50', "pro/export.csv row 2 spot_usd"],
     ["pro/board.json", '"ticker":"B"', '"ticker":"Q"', 'pro/export.xlsx Memory row 3 ticker: "B"'],
     ["pro/board.json", '"as_of":"2026-11-20"', '"as_of":"2026-11-19"', "export.xlsx Semiconductor"],

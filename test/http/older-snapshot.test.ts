@@ -1,54 +1,133 @@
-/** A snapshot of a program that wrote fewer files: what is missing is a 404, everything else is served. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { parseManifest, renderManifest } from "../../src/snapshot/manifest.ts";
-import { FILES, publicationKey, snapshotFileKey } from "../../src/store/paths.ts";
+/** Snapshots that hold less than this version writes, or more than it reads, behind a proxy. */
+import { afterEach, expect, test } from "vitest";
+import { appendEntry } from "../../src/snapshot/publication-log.ts";
 import type { MemoryStore } from "../../src/store/memory-store.ts";
-import { publishedStore, SESSION, startTestProxy, type TestProxy } from "./fixture.ts";
+import { changeHead, withoutFiles, withoutTier } from "../cli/older-head.ts";
+import { copyOf, eventually, KEYED_IDS, publishedStore, publishSession } from "./fixture.ts";
+import { SESSION, sessionsMs, snapshotOf, startTestProxy, TestClock } from "./fixture.ts";
+import type { TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
 
 const API = "/api/public/v1";
-const LACKING = [FILES.csv("pro"), FILES.index("pro"), FILES.basket("pro")];
+const FIRST = "2026-11-21T00Z/r1";
 
 let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startTestProxy({ store: await storeLacking(LACKING) });
-});
-afterAll(() => proxy.close());
+afterEach(() => proxy.close());
 
-test("addresses without a file are not_in_snapshot, which costs nothing", async () => {
-  for (const path of ["/export.csv", "/index", "/index?ids=dram-0"]) {
-    await expectCode(proxy, API + path, { key: proxy.pro }, "not_in_snapshot");
-  }
-  await expectCode(proxy, `${API}/export.csv?x=1`, { key: proxy.pro }, "unknown_parameter");
-  const usage = await proxy.get(`${API}/usage`, { key: proxy.pro });
-  expect(usage.json.used).toBe(0);
-});
-
-test("the rest is served, and /readyz is ready", async () => {
-  for (const path of ["/prices", "/prices/dram-0", "/export.xlsx"]) {
-    expect((await proxy.get(API + path, { key: proxy.pro })).status).toBe(200);
-  }
-  expect((await proxy.get(`${API}/index`, { key: proxy.starter })).status).toBe(200);
-  expect((await proxy.get("/readyz")).json).toMatchObject({ status: "ready", store: "ok" });
-});
-
-/** A published store whose manifest names no file of `paths`. */
-async function storeLacking(paths: readonly string[]): Promise<MemoryStore> {
+async function serve(change: (store: MemoryStore) => Promise<void>): Promise<void> {
   const store = await publishedStore();
-  const key = snapshotFileKey({ session: SESSION, revision: 1 }, FILES.manifest);
-  const manifest = parseManifest((await store.get(key)) as Buffer, key);
-  const files = manifest.files.filter(({ path }) => !paths.includes(path));
-  const bytes = renderManifest({ ...manifest, files });
-  await overwrite(store, key, bytes);
-  const entryKey = publicationKey(1);
-  const entry = JSON.parse(String(await store.get(entryKey)));
-  const changed = { ...entry, manifest_sha256: sha256Hex(bytes) };
-  await overwrite(store, entryKey, Buffer.from(`${JSON.stringify(changed)}\n`));
+  await change(store);
+  proxy = await startTestProxy({ store });
+  expect((await proxy.get("/readyz")).json).toMatchObject({ status: "ready", store: "ok" });
+}
+
+const notThere = async (key: string | undefined, ...paths: string[]): Promise<void> => {
+  for (const path of paths) {
+    await expectCode(proxy, API + path, key === undefined ? {} : { key }, "not_in_snapshot");
+  }
+};
+
+const served = async (key: string | undefined, ...paths: string[]): Promise<void> => {
+  for (const path of paths) {
+    const { status } = await proxy.get(API + path, key === undefined ? {} : { key });
+    expect([path, status]).toEqual([path, 200]);
+  }
+};
+
+test("addresses without a file are not_in_snapshot, which costs nothing; the rest is served", async () => {
+  await serve((store) => withoutFiles(store, /^pro\/(export\.csv|index\.json|basket\.json)$/));
+  await notThere(proxy.pro, "/export.csv", "/index", "/index?ids=dram-0");
+  await expectCode(proxy, `${API}/export.csv?x=1`, { key: proxy.pro }, "unknown_parameter");
+  expect((await proxy.get(`${API}/usage`, { key: proxy.pro })).json.used).toBe(0);
+  await served(proxy.pro, "/prices", "/prices/dram-0", "/export.xlsx");
+  await served(proxy.starter, "/index");
+});
+
+test("a tier without its index", async () => {
+  await serve((store) => withoutFiles(store, /^starter\/index\.json$/));
+  await notThere(proxy.starter, "/index");
+  await served(proxy.starter, "/prices", "/export.csv");
+  await served(proxy.pro, "/index");
+});
+
+test("contracts without a file are not_in_snapshot, ids outside the catalog unknown as ever", async () => {
+  await serve((store) => withoutFiles(store, /^(pro|free)\/contracts\/(dram-0|nand-0)\.json$/));
+  await notThere(proxy.pro, "/prices/dram-0", "/prices/nand-0");
+  await notThere(undefined, "/prices/dram-0");
+  await expectCode(proxy, `${API}/prices/${KEYED_IDS[0]}`, {}, "key_required");
+  await expectCode(proxy, `${API}/prices/none`, { key: proxy.pro }, "unknown_contract");
+  await served(proxy.starter, "/prices/dram-0", "/prices/nand-0");
+});
+
+test("a snapshot without a catalog", async () => {
+  await serve((store) => withoutFiles(store, /^catalog\.json$/));
+  await served(proxy.pro, "/prices", "/prices/dram-0");
+  await notThere(proxy.pro, "/prices/none");
+});
+
+test.each(["free", "starter", "pro"] as const)(
+  "no tier %s: the others are served",
+  async (tier) => {
+    await serve((store) => withoutTier(store, tier));
+    const keys = { free: undefined, starter: proxy.starter, pro: proxy.pro };
+    for (const [name, key] of Object.entries(keys)) {
+      const paths = ["/prices", "/prices/dram-0"];
+      if (name !== "free") paths.push("/index", "/export.csv");
+      if (name === "pro") paths.push("/index?ids=dram-0");
+      await (name === tier ? notThere(key, ...paths) : served(key, ...paths));
+    }
+  },
+);
+
+/** A proxy on FIRST; what `change` makes of the session after it arrives while it serves. */
+async function arriving(change: (store: MemoryStore) => Promise<void>): Promise<MemoryStore> {
+  const clock = new TestClock();
+  clock.ms += sessionsMs(2);
+  const store = await publishedStore();
+  const source = await copyOf(store);
+  proxy = await startTestProxy({ store, clock });
+  expect(await snapshotOf(proxy)).toBe(FIRST);
+  await publishSession(source, clock, SESSION + 1);
+  await change(source);
+  for (const prefix of ["sessions/", "ledger/", "publications/"]) {
+    for await (const { key } of source.list(prefix)) {
+      await store.create(key, (await source.get(key)) as Buffer, "");
+    }
+  }
   return store;
 }
 
-async function overwrite(store: MemoryStore, key: string, bytes: Buffer): Promise<void> {
-  await store.delete(key);
-  await store.create(key, bytes, "");
+async function keepsServing(reason: string): Promise<void> {
+  await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
+  expect(await snapshotOf(proxy)).toBe(FIRST);
+  expect((await proxy.get("/readyz")).json.status).toBe("ready");
+  expect(proxy.logged.join("")).toContain(reason);
 }
+
+test("a head of a newer format: the proxy keeps what it serves, and says why", async () => {
+  await arriving((source) => changeHead(source, () => ({ format: 3, tiers: "elsewhere" })));
+  await keepsServing("was published by a newer chipboard: its format is 3, expected 2 or less");
+});
+
+test("an entry with an unknown action: the proxy keeps what it serves, and says why", async () => {
+  const store = await publishedStore();
+  proxy = await startTestProxy({ store });
+  await store.create("publications/0000000002.json", Buffer.from('{"action":"archive"}\n'), "");
+  await keepsServing('was published by a newer chipboard: its action is \\"archive\\"');
+});
+
+test("a prune entry: the proxy stays on its head, and follows what comes after", async () => {
+  const store = await publishedStore();
+  proxy = await startTestProxy({ store });
+  const at = new Date(proxy.clock.ms).toISOString();
+  const snapshots = ["2026-11-20T00Z/r1"];
+  const entry = { number: 2, action: "prune" as const, at, snapshots, parts: [] };
+  expect(await appendEntry(store, entry)).toBe("created");
+  // The publication after it is found only through it.
+  await publishSession(store, proxy.clock, SESSION, { usd: 12, revise: "Late report" });
+  await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");
+  expect((await proxy.get("/readyz")).json).toMatchObject({ store: "ok", publication: 3 });
+  const switched = proxy.logged.filter((line) => line.includes("snapshot switched"));
+  expect(switched.map((line) => JSON.parse(line).publication)).toEqual([1, 3]);
+  expect(proxy.logged.filter((line) => line.includes('"level":50'))).toEqual([]);
+});

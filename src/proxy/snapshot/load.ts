@@ -24,7 +24,7 @@ import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { damaged, verified } from "./stream.ts";
 import type { Coder } from "../coding.ts";
 import { PreparedFile } from "./file.ts";
-import type { OpenBody, Representation, SnapshotStamp } from "./representation.ts";
+import type { OpenBody, Representation, SnapshotStamp, TierPosition } from "./representation.ts";
 
 /** Reads from the store at once; enough to hide the latency of S3. */
 const READS_AT_ONCE = 16;
@@ -39,8 +39,11 @@ const HELD_COST = 3;
 export interface LoadedSnapshot {
   readonly publication: Publication;
   readonly stamp: SnapshotStamp;
-  /** Ids of the head's whole catalog. */
-  readonly catalog: ReadonlySet<string>;
+  /**
+   * Every contract of the snapshot's catalog by id, and whether it is in the free slice. Null where
+   * the snapshot has no catalog.
+   */
+  readonly catalog: ReadonlyMap<string, boolean> | null;
   /** Contracts in the tier's slice without a current level, by id; the date of their last one. */
   readonly offBoard: PerTier<ReadonlyMap<string, string | null>>;
   /** By path in the snapshot's folder. */
@@ -97,7 +100,10 @@ export async function loadSnapshot(
         const key = snapshotFileKey(publication, entry.path);
         if (INNER.has(entry.path)) {
           inner.set(entry.path, await readVerified(store, key, entry.sha256));
-        } else if (entry.tier === null) {
+          return;
+        }
+        const position = entry.tier === null ? null : positionOf(manifest, entry.tier);
+        if (entry.tier === null || position === null) {
           await verifyStreamed(store, key, entry);
         } else {
           const source = held.has(entry.path)
@@ -105,20 +111,18 @@ export async function loadSnapshot(
             : await streamedSource(store, key, entry, options.onStreamFailure);
           files.set(
             entry.path,
-            preparedFile(entry, entry.tier, manifest, stamp, source, options.coder),
+            preparedFile(entry, entry.tier, position, stamp, source, options.coder),
           );
         }
       }),
     ),
   );
   const catalogBytes = inner.get(FILES.catalog);
-  if (catalogBytes === undefined) throw new DamageError(`Snapshot ${stamp.text} has no catalog`);
-  const catalog = parseCatalog(catalogBytes, `The catalog of snapshot ${stamp.text}`);
   const basketBytes = inner.get(FILES.basket("pro"));
   return {
     publication,
     stamp,
-    catalog: new Set(catalog.map(({ id }) => id)),
+    catalog: catalogBytes === undefined ? null : readCatalog(catalogBytes, stamp),
     offBoard: offBoardOf(manifest),
     files,
     baskets: basketBytes === undefined ? null : readBaskets(basketBytes),
@@ -145,24 +149,30 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   return held;
 }
 
+/** Null for a tier without data. */
+function positionOf({ tiers }: Manifest, tier: TierName): TierPosition | null {
+  const summary = tiers[tier];
+  if (summary === undefined) return null;
+  return {
+    session: parseSession(summary.session_utc) as Session,
+    delayedSessions: summary.delayed_sessions,
+  };
+}
+
 function preparedFile(
   entry: FileEntry,
   tier: TierName,
-  manifest: Manifest,
+  position: TierPosition,
   stamp: SnapshotStamp,
   source: Buffer | OpenBody,
   coder: Coder,
 ): PreparedFile {
-  const { session_utc, delayed_sessions } = manifest.tiers[tier];
   const extension = /\.(csv|xlsx)$/.exec(entry.path)?.[1] as "csv" | "xlsx" | undefined;
   const description = {
     stamp,
     path: entry.path,
     tier,
-    position: {
-      session: parseSession(session_utc) as Session,
-      delayedSessions: delayed_sessions,
-    },
+    position,
     sizeBytes: entry.bytes,
     mediaType: entry.media_type,
     exportAs: extension ?? null,
@@ -202,7 +212,10 @@ async function openStored(store: ObjectStore, key: string): Promise<ReadableStre
 }
 
 const offBoardOf = ({ tiers }: Manifest): LoadedSnapshot["offBoard"] =>
-  perTier((name) => new Map(tiers[name].off_board.map(({ id, as_of }) => [id, as_of])));
+  perTier((name) => new Map(tiers[name]?.off_board.map(({ id, as_of }) => [id, as_of])));
+
+const readCatalog = (bytes: Buffer, { text }: SnapshotStamp): ReadonlyMap<string, boolean> =>
+  new Map(parseCatalog(bytes, `The catalog of snapshot ${text}`).map(({ id, free }) => [id, free]));
 
 function readBaskets(bytes: Buffer): BasketFile {
   try {

@@ -1,0 +1,163 @@
+/** Heads that lack files, tiers or columns, or that a newer version published, in every command. */
+import { describe, expect, test } from "vitest";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
+import { changeHead, withoutFiles, withoutTier } from "../cli/older-head.ts";
+import { replace } from "../cli/signed.ts";
+import { CATALOG, desk, deskJson } from "./desk.ts";
+import { publishedFolders } from "./published-folder.ts";
+
+const published = publishedFolders();
+const NEXT = {
+  session: "2026-11-22T00Z",
+  quotes: quotesOf({ a: 12, b: 11, c: 12, d: 3 }),
+  minCoverageMicros: 0,
+};
+
+describe("a head that lacks", () => {
+  test("Pro's board and index: show and diff have null for what they would say", async () => {
+    const folder = published();
+    await withoutFiles(new FolderStore(folder), /^pro\/(board|index)\.json$/);
+    expect(await deskJson("show", folder)).toMatchObject({
+      snapshot: "2026-11-21T12Z/r1",
+      index: null,
+      largest_moves: null,
+      breaks: null,
+    });
+    const { code, out } = await desk("show", folder);
+    expect(code).toBe(0);
+    expect(out).toMatch(/\nIndex +not in the snapshot\n/);
+    expect(out).toMatch(/\nLargest moves in 24 hours\n.*\nnot in the snapshot\b/);
+    const old = await deskJson("show head~1", folder);
+    expect(await deskJson("diff head~1 head", folder)).toMatchObject({
+      added: null,
+      removed: null,
+      repriced: null,
+      metadata: [],
+      corrected: [],
+      index: {
+        old_level: old.index.level,
+        new_level: null,
+        price_points: null,
+        base_points: null,
+        movers: null,
+      },
+    });
+    const compared = await desk("diff head~1 head", folder);
+    expect(compared.code).toBe(0);
+    expect(compared.out).toMatch(/\nAdded not in the snapshot\nRemoved not in the snapshot\n/);
+    expect(compared.out).toMatch(/\nRepriced\n.*\nnot in the snapshot\b/);
+    expect((await desk("diff head head~1", folder)).code).toBe(0);
+  });
+
+  test("catalog and corrections: null in diff, and the next publish brings a catalog", async () => {
+    const folder = published();
+    await withoutFiles(new FolderStore(folder), /^(catalog|corrections)\.json$/);
+    const found = await deskJson("diff head~1 head", folder);
+    expect([found.metadata, found.corrected, found.added]).toEqual([null, null, []]);
+    expect((await desk("show", folder)).code).toBe(0);
+    const { code, said } = await tryPublish(new FolderStore(folder), NEXT);
+    expect([code, said.join("\n")]).toEqual([2, expect.stringContaining("give --catalog")]);
+    await mustPublish(new FolderStore(folder), { ...NEXT, catalog: CATALOG });
+    expect((await desk("verify --all", folder)).code).toBe(0);
+  });
+
+  test.each(["free", "starter", "pro"])(
+    "the tier %s: verified, shown, rolled back from and to, published upon",
+    async (tier) => {
+      const folder = published();
+      const store = new FolderStore(folder);
+      await withoutTier(store, tier);
+      for (const line of [
+        "verify --all",
+        "show",
+        "show --json",
+        "diff head~1 head",
+        "ls",
+        "rollback head~1 --reason back",
+        "rollback 2026-11-21T12Z --reason again",
+      ]) {
+        const { code, err } = await desk(line, folder);
+        expect([line, code, err]).toEqual([line, 0, ""]);
+      }
+      await mustPublish(store, NEXT);
+      expect((await desk("verify --all", folder)).code).toBe(0);
+    },
+  );
+
+  test("a column: its exports are compared by the columns that they have", async () => {
+    const folder = published();
+    const store = new FolderStore(folder);
+    const narrow = (change: (line: string) => string) =>
+      changeExport(store, (text) => text.split("\r\n").map(change).join("\r\n"));
+    // The session is the first column, and no field in it holds a comma.
+    await narrow((line) => line.slice(line.indexOf(",") + 1));
+    expect((await desk("verify --all", folder)).err).toBe("");
+    await narrow((line) => line.replace(/^a,/, "z,"));
+    const { code, err } = await desk("verify head", folder);
+    expect(code).toBe(6);
+    expect(err).toContain('pro/export.csv row 2 contract_id: "z", expected "a"');
+  });
+});
+
+test("another version's snapshot is compared like one of this version", async () => {
+  const folder = published();
+  const store = new FolderStore(folder);
+  await changeHead(store, ({ program }) => ({ program: { ...program, version: "0.0.9" } }));
+  expect((await desk("verify head", folder)).code).toBe(0);
+  await changeExport(store, (text) => text.replace(",12.5,", ",13.5,"));
+  const { code, err } = await desk("verify head", folder);
+  expect(code).toBe(6);
+  expect(err).toContain('spot_usd: "13.5", expected "12.5"');
+});
+
+const COMMANDS = ["show head", "verify head", "rollback head --reason again", "verify --all"];
+
+test("a head of format 3: 6, and who published it", async () => {
+  const folder = published();
+  const store = new FolderStore(folder);
+  await changeHead(store, () => ({ format: 3, tiers: "elsewhere" }));
+  for (const line of [...COMMANDS, "diff head~1 head"]) {
+    const { code, err } = await desk(line, folder);
+    expect([line, code]).toEqual([line, 6]);
+    expect(err).toContain(
+      "was published by a newer chipboard: its format is 3, expected 2 or less",
+    );
+  }
+  expect(await tryPublish(store, NEXT)).toMatchObject({
+    code: 6,
+    said: [expect.stringContaining("was published by a newer chipboard: its format is 3")],
+  });
+});
+
+test("an entry with an unknown action: 6, and who wrote it", async () => {
+  const folder = published();
+  const store = new FolderStore(folder);
+  const entry = '{"number":4,"action":"archive"}\n';
+  await store.create("publications/0000000004.json", Buffer.from(entry), "");
+  for (const line of [...COMMANDS, "prune --keep-days 0", "ls"]) {
+    const { code, err } = await desk(line, folder);
+    expect([line, code]).toEqual([line, 6]);
+    expect(err).toContain('was published by a newer chipboard: its action is "archive"');
+  }
+  expect(await tryPublish(store, NEXT)).toMatchObject({
+    code: 6,
+    said: [expect.stringContaining("was published by a newer chipboard: its action is")],
+  });
+});
+
+/** Pro's CSV, with manifest and log made to agree with it. */
+async function changeExport(store: FolderStore, change: (text: string) => string): Promise<void> {
+  const path = "pro/export.csv";
+  const key = `sessions/2026-11-21T12Z/r1/${path}`;
+  const text = String(await store.get(key));
+  const bytes = Buffer.from(change(text));
+  expect(String(bytes)).not.toBe(text);
+  await replace(store, key, bytes);
+  await changeHead(store, ({ files }) => ({
+    files: files.map((file) =>
+      file.path === path ? { ...file, bytes: bytes.length, sha256: sha256Hex(bytes) } : file,
+    ),
+  }));
+}
