@@ -169,7 +169,7 @@ function pruneCommand(): Command {
     .addOption(
       setting(
         "--keep-days <days>",
-        "keep the snapshots of this many days; the head, the publication before it and everything younger than an hour always stay",
+        "keep the snapshots of this many days, counted back from the newest publication (from the clock if that is earlier); the head, the publication before it and what was published in the last hour always stay",
         count,
       ).makeOptionMandatory(),
     )
