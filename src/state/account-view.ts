@@ -3,7 +3,7 @@ import { instantText } from "../clock.ts";
 import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./accounts.ts";
 import type { AccountUsage, NewKey } from "./registry.ts";
 
-/** The state of a key: the first that applies, in this order. */
+/** The status of a key. If several apply, the first in this order counts. */
 type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
 
 function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
@@ -13,7 +13,7 @@ function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
   return key.expires_at === null ? "active" : "rotating";
 }
 
-/** An account. `lapses_at` of a trial is its first instant without service. */
+/** An account. From the instant `lapses_at` of its trial on, its calls are refused. */
 export function accountView(account: AccountRecord, nowMs: number) {
   const { name, tier, trial, suspended, created_at } = account;
   const lapsesAtMs = trialLapsesAtMs(account);
@@ -29,12 +29,12 @@ export function accountView(account: AccountRecord, nowMs: number) {
   };
 }
 
-/** Without the hash: what is listed needs no more than the KEYID. */
+/** A key without its hash: a list needs only the KEYID. */
 export function keyView({ sha256: _hash, ...key }: KeyRecord, nowMs: number) {
   return { ...key, status: keyStatus({ ...key, sha256: _hash }, nowMs) };
 }
 
-/** A new key, whole. */
+/** A new key, with the whole text of the key. */
 export const newKeyView = ({ key, record }: NewKey) => ({
   key,
   key_id: record.key_id,

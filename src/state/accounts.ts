@@ -5,9 +5,9 @@
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
  *   key-ids:<KEYID>      {"sha256":"…"}
  *
- * A key is found by its SHA-256 in one look-up, its account in a second, however many there are. The
- * functions that look something up throw DamageError where an item is not a record, and what the
- * driver throws.
+ * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
+ * that look something up throw DamageError if an item is not a record; they pass on what the driver
+ * throws.
  */
 import type { Storage } from "unstorage";
 import { z } from "zod";
@@ -21,7 +21,7 @@ const ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The form of an account's item. Instants are ISO 8601 with milliseconds. */
+/** An account's item. Instants are ISO 8601 with milliseconds. */
 const accountRecord = z.object({
   name: z.string(),
   tier: z.enum(KEY_TIER_NAMES),
@@ -35,7 +35,7 @@ const accountRecord = z.object({
 /** An account as stored. */
 export type AccountRecord = z.infer<typeof accountRecord>;
 
-/** The form of a key's item. */
+/** A key's item. */
 const keyRecord = z.object({
   key_id: z.string(),
   sha256,
@@ -44,28 +44,28 @@ const keyRecord = z.object({
   created_at: instant,
   suspended: z.boolean(),
   revoked_at: instant.nullable(),
-  /** The end of a rotation's overlap, and the KEYID that took over; null while not rotated. */
+  /** The end of a rotation's overlap, and the KEYID of the new key. Null if the key was not rotated. */
   expires_at: instant.nullable(),
   replaced_by: z.string().nullable(),
 });
-/** A key as stored: all but the key itself. */
+/** A key as stored. The text of the key is not stored. */
 export type KeyRecord = z.infer<typeof keyRecord>;
 
-/** The form of a KEYID's item: which key it belongs to. */
+/** A KEYID's item: the key that it belongs to. */
 const keyIdRecord = z.object({ sha256 });
 
-/** The item that an account of this name has. */
+/** The name of an account's item. */
 export const accountItem = (name: string): string => `accounts:${name}`;
-/** The item that the key with this SHA-256 (hex) has. */
+/** The name of the item of the key with this SHA-256 (hex). */
 export const keyItem = (hash: string): string => `keys:${hash}`;
-/** The item by which a KEYID leads to its key. */
+/** The name of a KEYID's item. */
 export const keyIdItem = (keyId: string): string => `key-ids:${keyId}`;
 
-/** When the account's trial lapses (epoch milliseconds); infinity without one. */
+/** When the account's trial lapses (epoch milliseconds); infinity without a trial. */
 export const trialLapsesAtMs = ({ trial }: AccountRecord): number =>
   trial === null ? Infinity : Date.parse(trial.started_at) + trial.days * DAY_MS;
 
-/** From when on the key is void (epoch milliseconds); infinity for a key that stands. */
+/** The first instant at which the key is void (epoch milliseconds); infinity if no end is set. */
 export function voidAtMs(key: KeyRecord): number {
   if (key.revoked_at !== null) return -Infinity;
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
@@ -74,7 +74,7 @@ export function voidAtMs(key: KeyRecord): number {
 /** Whether an account can have this name. */
 const isAccountName = (text: string): boolean => ACCOUNT_NAME.test(text);
 
-/** Throws InputError where no account can have this name. */
+/** Throws InputError if no account can have this name. */
 export function requireAccountName(text: string): void {
   if (isAccountName(text)) return;
   throw new InputError(
@@ -84,7 +84,7 @@ export function requireAccountName(text: string): void {
 
 /** The account of this name, or null. */
 export const findAccount = (storage: Storage, name: string): Promise<AccountRecord | null> =>
-  // A text that cannot be a name is not asked for: the state gives ":" and "/" a meaning.
+  // The state never sees a text that cannot be a name: it gives ":" and "/" a meaning.
   isAccountName(name) ? find(storage, accountRecord, accountItem(name)) : Promise.resolve(null);
 
 /** The key with this SHA-256 (hex), or null. */
@@ -117,7 +117,7 @@ export async function allKeys(storage: Storage): Promise<KeyRecord[]> {
 const find = async <T>(storage: Storage, schema: z.ZodType<T>, item: string): Promise<T | null> =>
   recordOf(schema, item, await storage.getItem(item));
 
-/** Without those that are gone meanwhile. */
+/** The records of these items. It skips items that were deleted in the meantime. */
 async function readAll<T>(
   storage: Storage,
   schema: z.ZodType<T>,
@@ -135,7 +135,7 @@ async function readAll<T>(
   return records;
 }
 
-/** A stored value by its schema, null where there is none. */
+/** Checks a stored value against its schema. Null if there is no value. */
 function recordOf<T>(schema: z.ZodType<T>, item: string, value: unknown): T | null {
   if (value === null || value === undefined) return null;
   const result = schema.safeParse(value);

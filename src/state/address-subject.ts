@@ -1,6 +1,6 @@
 /**
- * Client addresses are counted under a keyed hash and never stored. The month is part of what is
- * hashed, so that counts of two months cannot be joined.
+ * The state counts client addresses under a keyed hash and never stores them. The hash includes the
+ * month, so that nobody can join the counts of two months.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Subject } from "./gatekeeper.ts";
@@ -11,7 +11,7 @@ const SUBJECT_BYTES = 16;
 /** A secret for a new state, in hex. */
 export const createAddressSecret = (): string => randomBytes(32).toString("hex");
 
-/** The subject of a normalised address at `atMs`: HMAC-SHA-256 (RFC 2104), 128 bits of it. */
+/** The subject of a normalised address at `atMs`: the first 128 bits of an HMAC-SHA-256 (RFC 2104). */
 export function addressSubject(secret: string, address: string, atMs: number): Subject {
   const digest = createHmac("sha256", secret)
     .update(`${monthOf(atMs)} ${address}`)

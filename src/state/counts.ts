@@ -1,11 +1,11 @@
 /**
- * Counts the calls of one process in a state that others count in, too. The calls of one turn of the
- * event loop are one batch, and while a batch is on its way, the next one gathers. A caller waits
+ * Counts the calls of one process in a state that other processes share. The calls of one turn of the
+ * event loop are one batch. While the state decides on a batch, the next one gathers. A caller waits
  * until its call is in the state.
  *
- * While the state does not answer, calls are granted from what is known here, and added to the state
- * on its return. A count is never lowered within its month: every batch says what the counts are
- * known to be, so that a state that lost something is put right.
+ * While the state does not answer, this process grants calls from the counts that it knows, and adds
+ * them when the state is back. A count never decreases within its month: every batch contains the
+ * counts that this process knows, and the state takes the larger number.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
@@ -20,24 +20,24 @@ const REMEMBERED_COUNTS = 200_000;
 const UNWRITTEN_COUNTS = 500_000;
 const REQUESTS_PER_BATCH = 1_000;
 
-/** A count as far as it is known here. */
+/** What this process knows of a count. */
 interface Count extends CountName {
   readonly id: string;
-  /** The most that the state has said. */
+  /** The largest number that the state has returned. */
   known: number;
-  /** Calls granted here and not yet in the state. */
+  /** Calls that were granted from memory and are not yet in the state. */
   unwritten: number;
   keptMs: number;
 }
 
-/** Calls of one count under one limit, decided together. */
+/** Calls of one count under one limit. The state decides on them together. */
 interface Item {
   readonly count: Count;
   readonly limit: number | null;
   readonly takers: ((result: TakeResult) => void)[];
-  /** Callers who only want to know the count. */
+  /** Callers that only read the count. */
   readonly readers: ((used: number) => void)[];
-  /** Whether the callers were answered from memory, because the reply did not come. */
+  /** Whether the callers got an answer from memory, because the state sent no reply. */
   isAnswered: boolean;
 }
 
@@ -47,16 +47,16 @@ interface Batch {
   readonly requests: readonly CountRequest[];
 }
 
-/** Promises of `take` and `used` never reject: where the state fails they are answered from memory. */
+/** `take` and `used` never reject: if the state fails, they answer from memory. */
 export class Counts {
   readonly #driver: StateDriver;
   readonly #clock: Clock;
   readonly #state: Reachability;
   readonly #counts = new GenerationCache<Count>(REMEMBERED_COUNTS);
-  /** Counts to be written although nobody waits: calls to add, or a state that may hold less. */
+  /** Counts to write although nobody waits: they have calls to add, or the state may hold less. */
   readonly #unwritten = new Map<string, Count>();
   readonly #waiting = new Map<string, Item>();
-  /** The batch that has no reply yet. Nothing else is sent before it has. */
+  /** The batch that has no reply yet. The next one is sent after the reply. */
   #batch: Batch | null = null;
   #batchNumber = 0;
   #sending: Promise<void> | null = null;
@@ -72,7 +72,7 @@ export class Counts {
     return this.#batch !== null || this.#unwritten.size > 0 || this.#waiting.size > 0;
   }
 
-  /** As Gatekeeper has it. */
+  /** See Gatekeeper. */
   take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult> {
     const count = this.#count(subject, atMs);
     if (this.#state.trouble !== null) return this.#takeHere(count, limit);
@@ -82,7 +82,7 @@ export class Counts {
     });
   }
 
-  /** As Gatekeeper has it. */
+  /** See Gatekeeper. */
   used(subject: Subject, atMs: number): MaybePromise<number> {
     const count = this.#count(subject, atMs);
     if (this.#state.trouble !== null) return usedOf(count);
@@ -91,33 +91,33 @@ export class Counts {
     });
   }
 
-  /** As Gatekeeper has it. */
+  /** See Gatekeeper. */
   known(subject: Subject, atMs: number): number | null {
     const count = this.#counts.get(idOf(subject, monthOf(atMs)));
     return count === undefined ? null : usedOf(count);
   }
 
-  /** Sends one batch: what waits for a reply, or is unwritten. Rejects where the state fails. */
+  /** Sends one batch: the one without a reply, or else a new one. Rejects if the state fails. */
   async sendOne(): Promise<void> {
     await this.#sending;
     if (this.hasUnwritten) await this.#sendBatch();
   }
 
-  /** Sends all there is. Where the state fails, that is noted and the rest is kept. */
+  /** Sends all batches. If the state fails, this reports the failure and keeps the rest. */
   flush(): Promise<void> {
     this.#sending ??= this.#send();
     return this.#sending;
   }
 
-  /** Answers from memory all who wait. To be called when the state turns out not to answer. */
+  /** Answers all waiting callers from memory. Call it when the state does not answer. */
   answerHere(): void {
     for (const item of this.#waiting.values()) this.#answerHere(item);
     this.#waiting.clear();
-    // These may have been counted. Their reply will tell, and the difference is written then.
+    // The state may have counted these. Its reply tells, and the difference is written then.
     for (const item of this.#batch?.items ?? []) this.#answerHere(item);
   }
 
-  /** Has all counts of this month written that are known here: the state may have lost some. */
+  /** Marks all known counts of this month to be written again, because the state may have lost some. */
   rewrite(): void {
     const month = monthOf(this.#clock.now());
     for (const count of this.#counts.values()) {
@@ -133,7 +133,7 @@ export class Counts {
     } catch (error) {
       this.#state.failed(error);
     } finally {
-      // In the same step as the last look at what waits, so that nobody is left waiting.
+      // In the same step as the last check of `hasUnwritten`: a call that comes later starts a new run.
       this.#sending = null;
     }
   }
@@ -162,7 +162,7 @@ export class Counts {
     const items = [...this.#waiting.values().take(REQUESTS_PER_BATCH)];
     for (const item of items) this.#waiting.delete(itemIdOf(item.count, item.limit));
     const unwritten = [...this.#unwritten.values().take(REQUESTS_PER_BATCH)];
-    // First: what was granted already is counted before what is asked for.
+    // First: calls that were granted already are counted before new ones.
     items.unshift(...unwritten.map((count) => itemOf(count, null)));
     for (const { id } of unwritten) this.#unwritten.delete(id);
     const added = new Set<Count>();
@@ -182,7 +182,7 @@ export class Counts {
     count.known = Math.max(count.known, used);
     count.unwritten -= added;
     if (item.isAnswered) {
-      // Those that the state granted as well are in its count now.
+      // The calls that the state granted, too, are in its count now.
       count.unwritten = Math.max(0, count.unwritten - granted);
     } else {
       const before = used - granted;
@@ -219,7 +219,7 @@ export class Counts {
       count = { id, subject, month, known: 0, unwritten: 0, keptMs: 0 };
       this.#counts.set(id, count);
     }
-    // By the instant of the call, not by the clock: one that jumps must not shorten it.
+    // Relative to the instant of the call, so that a clock that jumps does not shorten it.
     count.keptMs = forgetAtMs(subject, month) - atMs;
     return count;
   }

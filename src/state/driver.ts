@@ -1,16 +1,16 @@
-/** What a driver of the state does for the parts above it. SQLite and Redis keep the same promises. */
+/** The interface of the state's drivers. SQLite and Redis keep the same promises. */
 import type { Storage } from "unstorage";
 import type { Subject } from "./gatekeeper.ts";
 
 /**
- * What a state is opened for. "read": by a command that sees an empty state where there is none;
- * "change": by a command that creates what is missing; "serve": by a proxy.
+ * The use of an open state. "read": a command reads, and a missing state reads as an empty one;
+ * "change": a command writes, and a missing state is created; "serve": a proxy uses it.
  */
 export type StatePurpose = "read" | "change" | "serve";
 
-/** What a change of the registry writes, item by item, and what it hands back. */
+/** The items that a change of the registry writes, and the result that it returns. */
 export interface Change<T> {
-  /** By item (accounts.ts). */
+  /** The new values by the item's name (see accounts.ts). */
   readonly writes: ReadonlyMap<string, object>;
   readonly result: T;
 }
@@ -22,62 +22,62 @@ export interface CountName {
   readonly month: string;
 }
 
-/** What one count is asked for in a batch. */
+/** The request for one count in a batch. */
 export interface CountRequest extends CountName {
-  /** What the count is known to have reached: where the state holds less, it lost something. */
+  /** The largest number this process knows. If the state holds less, it has lost something. */
   readonly known: number;
-  /** Calls that were granted while the state did not answer; added whatever the limit. */
+  /** Calls that were granted while the state did not answer. They are added even above the limit. */
   readonly added: number;
-  /** Calls that callers wait for, and the limit they are granted under (null: no limit). */
+  /** Calls that callers wait for, and the limit for them (null: no limit). */
   readonly wanted: number;
   readonly limit: number | null;
-  /** How long the count is to be kept from now on. */
+  /** How long to keep the count from now on. */
   readonly keptMs: number;
 }
 
-/** What became of a CountRequest: calls granted of those wanted, and the count after them. */
+/** The reply to a CountRequest: how many of the wanted calls are granted, and the count after them. */
 export interface CountReply {
   readonly granted: number;
   readonly used: number;
 }
 
 /**
- * An open state. Methods reject with what the driver throws where the state does not answer;
+ * An open state. If the state does not answer, methods reject with the database's own error;
  * `explain` makes a message of it.
  */
 export interface StateDriver {
-  /** The registry's items, to read also outside of a change. Only `change` writes them. */
+  /** The registry's items. Anybody may read them; only `change` writes them. */
   readonly storage: Storage;
 
   /**
-   * Runs `plan` and writes what it returns as one change: what the plan read is what it changes,
-   * whoever else is changing things, and readers see all of it or nothing. `plan` may run more
-   * than once. Throws what `plan` throws (nothing is written then).
+   * Runs `plan` and writes what it returns as one atomic change: no other change comes between the
+   * plan's reads and the write, and readers see all of the change or nothing. `plan` may run more
+   * than once. If `plan` throws, this throws the same and writes nothing.
    */
   change<T>(plan: () => Promise<Change<T>>): Promise<T>;
 
-  /** Calls counted, in the order of `names`; 0 where there is no count. */
+  /** The counts of `names`, in the same order; 0 if there is no count. */
   used(names: readonly CountName[]): Promise<number[]>;
 
   /**
-   * Counts a batch in one atomic step, and replies in its order. What is replied is in the state,
-   * whatever happens to this process. Batches of one process have rising numbers; a batch that is
-   * sent again, because its reply was lost, is counted once.
+   * Counts a batch in one atomic step, and replies in the same order. Every count it returns is in the
+   * state, even if this process is killed. The numbers of a process's batches rise; a batch that is
+   * sent again because its reply was lost is counted once.
    */
   count(number: number, batch: readonly CountRequest[]): Promise<CountReply[]>;
 
-  /** Whether accounts or keys may have changed since the last look. Rejects while the state is unfit. */
+  /** Whether accounts or keys may have changed since the last look. Rejects if the state is unusable. */
   look(): Promise<boolean>;
 
-  /** Forgets some of the counts that are past keeping. Returns whether there may be more. */
+  /** Deletes some of the counts that are too old. Returns whether there may be more. */
   forget(nowMs: number): Promise<boolean>;
 
-  /** The secret under which addresses are hashed: the state's own, or `proposed` where it has none. */
+  /** The secret for hashing addresses: the state's own, or `proposed` if it has none yet. */
   addressSecret(proposed: string): Promise<string>;
 
-  /** What the driver threw as an UnreachableError in one line; other errors as they are. */
+  /** Turns the database's error into an UnreachableError of one line. Returns other errors as they are. */
   explain(error: unknown): unknown;
 
-  /** Waits for the changes under way, and lets go of the state. */
+  /** Waits for running changes, then closes the state. */
   close(): Promise<void>;
 }

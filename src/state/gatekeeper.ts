@@ -1,47 +1,47 @@
 /**
- * What the proxy asks of the state: who holds this key, and may this caller have one more call.
- * Answers are values; only the commands see exceptions. Where an answer is known without waiting
- * it is returned directly, not as a promise.
+ * The proxy's two questions to the state: who holds this key, and may this caller make one more
+ * call? Answers are values; only the commands see exceptions. An answer that is known without
+ * waiting is returned directly, not as a promise.
  */
 import type { KeyTierName } from "../market/tier.ts";
 
-/** Whose key it is. */
+/** The account that a key belongs to. */
 export interface KeyHolder {
   readonly account: string;
   readonly tier: KeyTierName;
-  /** Whom the key's calls are counted for. */
+  /** The subject that the key's calls are counted for. */
   readonly subject: Subject;
 }
 
-/** What a presented key is worth. The closed list of outcomes; the proxy maps each to HTTP once. */
+/** The verdict on a key. This list is complete; the proxy maps each code to HTTP in one place. */
 export type KeyVerdict =
   | ({ readonly ok: true } & KeyHolder)
   | ({ readonly ok: false; readonly code: "key_suspended" | "trial_lapsed" } & KeyHolder)
   | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
 
 /**
- * Whom a call is counted for: an account (all its keys together), or a client address, known only
- * by a keyed hash.
+ * A caller whose calls are counted: an account (all its keys together), or the keyed hash of a client
+ * address.
  */
 export type Subject = `account:${string}` | `address:${string}`;
 
-/** What became of one more call. */
+/** The answer to one more call. */
 export interface TakeResult {
-  /** Whether the call was granted (and counted). */
+  /** Whether the call is granted. Exactly the granted calls are counted. */
   readonly granted: boolean;
-  /** Calls counted for the subject in the month, this one included if it was granted. */
+  /** The subject's calls in the month, with this one if it is granted. */
   readonly used: number;
 }
 
 /** A value that is there, or one that must be waited for. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** The view of the state that a serving proxy holds. */
+/** The state as a serving proxy sees it. */
 export interface Gatekeeper {
-  /** Judges a key as it was presented (any text). Never throws. */
+  /** The verdict on a key as it was sent (any text). Never throws. */
   authenticate(key: string): MaybePromise<KeyVerdict>;
 
-  /** The same by what this process remembers of the key, without asking; null where that is nothing. */
+  /** The same from this process's memory, without asking the state; null if it does not know the key. */
   knownVerdict(key: string): KeyVerdict | null;
 
   /** The subject for a normalised client address (IPv4, or an IPv6 /64). */
@@ -49,20 +49,21 @@ export interface Gatekeeper {
 
   /**
    * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
-   * no limit). Exactly `limit` succeed, however many processes ask at once. What is granted is in
-   * the state; while the state does not answer it is in memory, and written on its return.
+   * no limit). Exactly `limit` calls succeed, however many processes ask at once. A granted call is
+   * in the state; while the state does not answer, it is in memory and is written when the state is
+   * back.
    */
   take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult>;
 
   /** Calls counted so far in the month of `atMs`. */
   used(subject: Subject, atMs: number): MaybePromise<number>;
 
-  /** The same as far as this process knows it without asking the state; null: not at all. */
+  /** The same from this process's memory, without asking the state; null if it does not know it. */
   known(subject: Subject, atMs: number): number | null;
 
-  /** Why the state does not answer at the moment (for the log, /readyz and metrics); null: it does. */
+  /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
   readonly trouble: string | null;
 
-  /** Writes what is not written yet, and lets go of the state. Throws UnreachableError where it cannot. */
+  /** Writes the unwritten counts and closes the state. Throws UnreachableError if it cannot write them. */
   close(): Promise<void>;
 }

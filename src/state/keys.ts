@@ -1,19 +1,17 @@
 /**
- * API keys: `cbk_`, 43 base62 characters (256 random bits), 6 base62 characters (CRC-32 of what
- * precedes). The check makes a mistyped or guessed key recognisable without asking the state. The
- * state holds a key's SHA-256 and its first 12 characters, the KEYID; never the key.
+ * API keys: `cbk_`, 43 base62 characters (256 random bits), 6 base62 characters (CRC-32 of the
+ * rest). The check reveals a mistyped key without asking the state. The state holds a key's SHA-256
+ * and its first 12 characters, the KEYID; never the key.
  */
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { InputError } from "../errors.ts";
 
-/** What every key starts with. */
+/** The start of every key. */
 export const KEY_PREFIX = "cbk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
-/** The length of every key. */
 const KEY_CHARACTERS = KEY_PREFIX.length + SECRET_CHARACTERS + CHECK_CHARACTERS;
-/** The length of a KEYID. */
 const KEY_ID_CHARACTERS = 12;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`);
@@ -26,7 +24,7 @@ export function createKey(secret: Uint8Array = randomBytes(32)): string {
   return body + checkOf(body);
 }
 
-/** Whether a text of any length has the form of a key and its check is right. */
+/** Whether a text of any length has the form of a key and a correct check. */
 export function looksLikeKey(text: string): boolean {
   if (text.length !== KEY_CHARACTERS || !KEY.test(text)) return false;
   const body = text.slice(0, -CHECK_CHARACTERS);
@@ -36,10 +34,10 @@ export function looksLikeKey(text: string): boolean {
 /** The part of a key that may be shown. */
 export const keyIdOf = (key: string): string => key.slice(0, KEY_ID_CHARACTERS);
 
-/** Whether a text has the form of a KEYID. Nothing in it proves that there is such a key. */
+/** Whether a text has the form of a KEYID. There may be no such key. */
 export const isKeyId = (text: string): boolean => KEY_ID.test(text);
 
-/** Throws InputError for a text that is no KEYID. What is longer may be a key, and is not repeated. */
+/** Throws InputError if the text is not a KEYID. A longer text may be a key, so no message repeats it. */
 export function requireKeyId(text: string): void {
   if (isKeyId(text)) return;
   const expected = `expected a KEYID, the first ${KEY_ID_CHARACTERS} characters of a key (see keys ls)`;
@@ -50,11 +48,11 @@ export function requireKeyId(text: string): void {
   );
 }
 
-/** A name as a message may hold it; a key given in a name's place is not repeated. */
+/** A name in quotes, for messages. If it is a key by mistake, only its KEYID is shown. */
 export const quoted = (text: string): string =>
   looksLikeKey(text) ? `"${keyIdOf(text)}…"` : JSON.stringify(text);
 
-/** SHA-256 (FIPS 180-4) of a key in lower-case hex, the form it is stored and found by. */
+/** SHA-256 (FIPS 180-4) of a key in lower-case hex. The state stores and finds the key by it. */
 export const keySha256 = (key: string): string => hash("sha256", key);
 
 /** Base 62 in a fixed width, most significant digit first; digits 0-9, A-Z, a-z. */

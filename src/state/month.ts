@@ -1,8 +1,8 @@
-/** Calendar months UTC, in which calls are counted: `2026-11`; what is left of one, and how long it is kept. */
+/** Calls are counted by calendar month UTC (`2026-11`). When a month ends, and how long it is kept. */
 import { DAY_MS, HOUR_MS } from "../clock.ts";
 import type { Subject } from "./gatekeeper.ts";
 
-/** How long counts outlive their month. Addresses go with it; the hour is for clocks that differ. */
+/** How long counts outlive their month. Counts of addresses get an hour, for clocks that differ. */
 const ADDRESS_RETENTION_MS = HOUR_MS;
 const ACCOUNT_RETENTION_MS = 400 * DAY_MS;
 
@@ -21,19 +21,19 @@ export function monthOf(atMs: number): string {
 export const monthEndMs = (month: string): number =>
   Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
 
-/** Calls left of a tier's limit after `used`; null: no limit. */
+/** The calls left of a tier's limit after `used` calls; null: no limit. */
 export const callsLeft = (limit: number | null, used: number): number | null =>
   limit === null ? null : Math.max(0, limit - used);
 
-/** The instant at which the count of `subject` in `month` may be forgotten. */
+/** The instant from which the count of `subject` in `month` may be deleted. */
 export const forgetAtMs = (subject: Subject, month: string): number =>
   monthEndMs(month) +
   (subject.startsWith("address:") ? ADDRESS_RETENTION_MS : ACCOUNT_RETENTION_MS);
 
 /**
- * The first months to keep at `nowMs`, for addresses and for accounts. `counted` is the newest
- * month before the clock's own in which calls were counted. The clock is believed only where its
- * month follows that one: a clock that is far ahead makes nothing older than it was.
+ * The oldest months to keep at `nowMs`, for addresses and for accounts. `counted` is the newest
+ * month before the clock's month in which calls were counted. If the clock is more than a month
+ * ahead of it, this uses the end of `counted` instead: a wrong clock must not delete current counts.
  */
 export function keptMonths(
   nowMs: number,

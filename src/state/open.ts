@@ -8,9 +8,9 @@ import { Registry } from "./registry.ts";
 import { createGatekeeper, type OnTrouble } from "./state-gatekeeper.ts";
 
 /**
- * Runs `work` on the registry of `location` (a folder, or redis://…) and lets go of it. A folder
- * without a state is created for "change", and seen as empty for "read". Throws what `work` throws,
- * InputError for a location that is neither, UnreachableError where the state does not answer.
+ * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. If a folder
+ * holds no state, "change" creates one and "read" reads an empty one. Throws what `work` throws,
+ * InputError for any other location, UnreachableError if the state does not answer.
  */
 export async function withRegistry<T>(
   location: string,
@@ -28,7 +28,7 @@ export async function withRegistry<T>(
   }
 }
 
-/** The registry of `location`, to be closed by the caller; errors as of `withRegistry`. */
+/** The registry of `location`. The caller closes it. Throws as `withRegistry` does. */
 export async function openRegistry(
   location: string,
   clock: Clock,
@@ -38,8 +38,8 @@ export async function openRegistry(
 }
 
 /**
- * The state of `location` for a `serve`, beside any number of others; a folder is created where it
- * is absent. Throws InputError, or UnreachableError where the state does not answer or is unfit.
+ * The state of `location` for one of any number of proxies. Creates a folder that is missing. Throws
+ * InputError, or UnreachableError if the state does not answer or cannot be used.
  */
 export async function openGatekeeper(
   location: string,

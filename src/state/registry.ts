@@ -1,8 +1,8 @@
 /**
- * Accounts and their keys, for the commands. Every change reads and writes as one step (see
- * driver.ts), so that commands at the same time cannot exceed an account's keys or lose each other's
- * work. Unknown names are InputErrors (2), an account that exists already a ConflictError (4), what
- * the tier does not allow a RefusedError (3).
+ * Accounts and their keys, for the commands. Every change reads and writes in one atomic step (see
+ * driver.ts), so that parallel commands cannot exceed an account's number of keys or lose each
+ * other's changes. An unknown name is an InputError (2), an account that exists already a
+ * ConflictError (4), and a change that the tier does not allow a RefusedError (3).
  */
 import { instantText, type Clock } from "../clock.ts";
 import { ConflictError, InputError, RefusedError } from "../errors.ts";
@@ -25,14 +25,14 @@ import type { Change, StateDriver } from "./driver.ts";
 import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
 import { callsLeft, monthEndMs, monthOf } from "./month.ts";
 
-/** A key just made: the only moment at which it is known whole. */
+/** A new key. Its whole text is never available again. */
 export interface NewKey {
-  /** Whole; the record has only its hash. */
+  /** The whole text; the record has only its hash. */
   readonly key: string;
   readonly record: KeyRecord;
 }
 
-/** What to change of an account; what is absent stays. A tier without trial days ends a trial. */
+/** A change of an account. Missing fields stay as they are. A tier without trial days ends a trial. */
 interface AccountChange {
   readonly tier?: KeyTierName | undefined;
   /** A trial that begins now. */
@@ -54,8 +54,8 @@ export interface AccountUsage {
 }
 
 /**
- * The registry over a state of either driver. Besides what each method says, all throw
- * UnreachableError where the state does not answer, and DamageError where a record is damaged.
+ * The registry over a state of either driver. All methods throw UnreachableError if the state does
+ * not answer, and DamageError if a record is damaged.
  */
 export class Registry {
   readonly #state: StateDriver;
@@ -66,7 +66,7 @@ export class Registry {
     this.#clock = clock;
   }
 
-  /** Adds an account; `trialDays` null: no trial. ConflictError where the name is taken. */
+  /** Adds an account; `trialDays` null: no trial. Throws ConflictError if the name is taken. */
   async addAccount(
     name: string,
     tier: KeyTierName,
@@ -88,7 +88,7 @@ export class Registry {
     return allAccounts(this.#state.storage);
   }
 
-  /** The account of this name. InputError where there is none. */
+  /** The account of this name. Throws InputError if there is none. */
   async account(name: string): Promise<AccountRecord> {
     const account = await findAccount(this.#state.storage, name);
     if (account === null) throw new InputError(`Account ${quoted(name)}: there is no such account`);
@@ -96,8 +96,8 @@ export class Registry {
   }
 
   /**
-   * Changes an account. A smaller tier is refused while the account holds more keys than it allows;
-   * calls counted stay counted.
+   * Changes an account. Throws RefusedError if the account holds more keys than the new tier allows.
+   * The month's calls stay counted.
    */
   async setAccount(name: string, wanted: AccountChange): Promise<AccountRecord> {
     return this.#state.change(async () => {
@@ -119,7 +119,7 @@ export class Registry {
     });
   }
 
-  /** A new key for the account. RefusedError where it holds as many as its tier allows. */
+  /** Makes a key for the account. Throws RefusedError if its tier allows no more keys. */
   async createKey(accountName: string, label: string | null): Promise<NewKey> {
     return this.#state.change(async () => {
       const account = await this.account(accountName);
@@ -135,14 +135,14 @@ export class Registry {
     });
   }
 
-  /** The keys of one account, oldest first; without a name those of all accounts, by account. */
+  /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
   async keys(accountName?: string): Promise<KeyRecord[]> {
     const { storage } = this.#state;
     if (accountName === undefined) return allKeys(storage);
     return keysOf(storage, await this.account(accountName));
   }
 
-  /** Suspends or resumes a key; the same again changes nothing. InputError for a void key. */
+  /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
   async suspendKey(keyId: string, suspended: boolean): Promise<KeyRecord> {
     return this.#state.change(async () => {
       const key = this.#standing(await this.#findKey(keyId));
@@ -150,7 +150,7 @@ export class Registry {
     });
   }
 
-  /** Revokes a key for good, at once; the same again changes nothing. */
+  /** Revokes a key at once and for good; a second time changes nothing. */
   async revokeKey(keyId: string): Promise<KeyRecord> {
     return this.#state.change(async () => {
       const key = await this.#findKey(keyId);
@@ -159,8 +159,8 @@ export class Registry {
   }
 
   /**
-   * Makes a key that takes this one's place, and lets this one go on for `overlapMs` more (0: not
-   * at all). InputError for a key that is void, suspended or rotated already.
+   * Makes a key that replaces this one. The old key stays valid for `overlapMs` (0: not at all).
+   * Throws InputError for a key that is void, suspended or rotated already.
    */
   async rotateKey(
     keyId: string,
@@ -189,7 +189,7 @@ export class Registry {
     });
   }
 
-  /** What accounts have used of the current month: the one named, or all, by name. */
+  /** The calls of the named account in the current month; without a name, of all accounts, by name. */
   async usage(accountName?: string): Promise<AccountUsage[]> {
     const accounts =
       accountName === undefined ? await this.accounts() : [await this.account(accountName)];
@@ -204,7 +204,7 @@ export class Registry {
     });
   }
 
-  /** Lets go of the state. */
+  /** Closes the state. */
   async close(): Promise<void> {
     await this.#state.close();
   }
@@ -216,13 +216,13 @@ export class Registry {
     return key;
   }
 
-  /** How many keys count towards what the tier allows: none revoked or in a rotation's overlap. */
+  /** How many keys count towards the tier's number: all but those that are revoked or rotated. */
   async #held(account: AccountRecord): Promise<number> {
     const keys = await keysOf(this.#state.storage, account);
     return keys.filter((key) => key.revoked_at === null && key.expires_at === null).length;
   }
 
-  /** A key whose KEYID no other key has, so that a KEYID always names one key. */
+  /** Makes a key with a KEYID that no other key has, so that a KEYID always names one key. */
   async #newKey(account: string, label: string | null): Promise<NewKey> {
     for (;;) {
       const key = createKey();

@@ -1,4 +1,4 @@
-/** The gatekeeper over a driver: looks after the state, and says why it does not answer. */
+/** The gatekeeper over a driver. It checks the state twice a second and reports why it does not answer. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
 import { reasonOf, UnreachableError } from "../errors.ts";
@@ -10,14 +10,14 @@ import { Verdicts, type Reachability } from "./verdicts.ts";
 
 const LOOK_MS = 500;
 const FORGET_MS = 60_000;
-/** How long `close` tries to write what is counted while the state does not answer. */
+/** How long `close` tries to write the unwritten counts. */
 const CLOSE_PATIENCE_MS = 3_000;
 const CLOSE_RETRY_MS = 100;
 
-/** Is told why the state does not answer, once for each reason; null: it answers again. */
+/** Receives the reason why the state does not answer, once for each reason; null: it answers again. */
 export type OnTrouble = (trouble: string | null) => void;
 
-/** A gatekeeper over a state that was opened to serve. Closes it where it fails. */
+/** Makes a gatekeeper over a state that was opened to serve. If that fails, it closes the state. */
 export async function createGatekeeper(
   driver: StateDriver,
   clock: Clock,
@@ -86,7 +86,7 @@ class StateGatekeeper implements Gatekeeper, Reachability {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const deadline = performance.now() + CLOSE_PATIENCE_MS;
-    // A file that was replaced is let go of by the first look, and opened by the second.
+    // If the file was replaced, the first look closes the old one and the second opens the new one.
     await this.#look();
     while (this.#counts.hasUnwritten && performance.now() < deadline) {
       await this.#look();
@@ -125,7 +125,7 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     }
   }
 
-  /** The state that is back may be another one, or have lost something. */
+  /** Makes up for an outage: the state that is back may be another one, or may have lost counts. */
   async #recover(): Promise<void> {
     this.#addressSecret = await this.#driver.addressSecret(this.#addressSecret);
     this.#counts.rewrite();

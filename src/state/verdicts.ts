@@ -1,11 +1,11 @@
 /**
- * The verdicts a serving proxy remembers, so that a key costs the state one look-up, not one a
- * request. Remembered is what the registry holds; the verdict is made at the instant of the request,
- * so that trials and overlaps end on time.
+ * The verdicts that a proxy remembers: it looks up a key once, not for each request. It remembers the
+ * registry's records and decides at the instant of the request, so that trials and overlaps end on
+ * time.
  *
- * A change of the registry makes everything remembered stale (`invalidate`), to be looked up again.
- * While the state does not answer, keys that were presented within the hour before go on with what
- * was last known; all others are `state_unavailable`.
+ * After a change of the registry (`invalidate`) it looks up every key again. While the state does not
+ * answer, keys that were used within the last hour keep their last verdict; all others are
+ * `state_unavailable`.
  */
 import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../clock.ts";
@@ -24,31 +24,31 @@ import type { KeyHolder, KeyVerdict, MaybePromise } from "./gatekeeper.ts";
 import { keySha256, looksLikeKey } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
-/** Unknown keys have a place of their own, so that guesses cannot push out the good ones. */
+/** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = HOUR_MS;
 
 interface Remembered {
   readonly holding: Holding;
   readonly epoch: number;
-  /** When the key was last presented while the state answered. */
+  /** When the key was last used while the state answered. */
   seenAtMs: number;
 }
 
-/** How the state is doing, as those who ask it need to know and to say. */
+/** Whether the state answers. Those that use the state read it and report failures to it. */
 export interface Reachability {
-  /** Why the state does not answer; null: it does. */
+  /** Why the state does not answer; null if it answers. */
   readonly trouble: string | null;
-  /** The state failed with `error`. */
+  /** Reports that the state failed with `error`. */
   failed(error: unknown): void;
 }
 
-/** What one process remembers of keys; it asks the state for what it does not. */
+/** What one process remembers of keys. It asks the state for the others. */
 export class Verdicts {
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #state: Reachability;
-  /** By the key itself, in memory only: hashing it would cost a request more than all else here. */
+  /** By the key itself, in memory only: to hash it would take longer than all other steps here. */
   readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
   readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
   readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
@@ -60,7 +60,7 @@ export class Verdicts {
     this.#state = state;
   }
 
-  /** Judges a key as presented; waits only where the state must be asked. Never throws. */
+  /** The verdict on a key as it was sent. Waits only if it must ask the state. Never throws. */
   authenticate(key: string): MaybePromise<KeyVerdict> {
     const nowMs = this.#clock.now();
     const known = this.#known.get(key);
@@ -74,7 +74,7 @@ export class Verdicts {
     return this.#unknown.get(key) === this.#epoch ? INVALID_KEY : this.#lookUpOnce(key);
   }
 
-  /** Judges a key by what is remembered, be it of before the latest change; null: nothing is. */
+  /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
     const known = this.#known.get(key);
     if (known !== undefined) return judge(known.holding, this.#clock.now());
@@ -82,7 +82,7 @@ export class Verdicts {
     return isInvalid ? INVALID_KEY : null;
   }
 
-  /** Accounts or keys may have changed. */
+  /** Call it when accounts or keys may have changed. */
   invalidate(): void {
     this.#epoch += 1;
     this.#lookUps.clear();
@@ -99,7 +99,7 @@ export class Verdicts {
   }
 
   async #lookUp(key: string): Promise<KeyVerdict> {
-    // A change that arrives while the state is being asked makes the answer stale, too.
+    // If a change arrives while the state is being asked, the answer is stale, too.
     const epoch = this.#epoch;
     try {
       const holding = await this.#holding(keySha256(key));
@@ -112,7 +112,7 @@ export class Verdicts {
       this.#known.set(key, { holding, epoch, seenAtMs: nowMs });
       return judge(holding, nowMs);
     } catch (error) {
-      // One damaged record is no reason to distrust the whole state.
+      // One damaged record does not mean that the state does not answer.
       if (!(error instanceof DamageError)) this.#state.failed(error);
       return this.#lastKnown(key, this.#clock.now());
     }
@@ -133,20 +133,20 @@ export class Verdicts {
   }
 }
 
-/** What a stored key is worth, prepared so that judging it costs nothing. */
+/** A stored key with its possible verdicts, made once so that a request makes no objects. */
 interface Holding {
-  /** From this instant on the key is void: revoked, or rotated out. */
+  /** From this instant on the key is void, because it is revoked or rotated out. */
   readonly voidAtMs: number;
   readonly isSuspended: boolean;
-  /** When the trial lapses; infinity without one. */
+  /** When the trial lapses; infinity without a trial. */
   readonly lapsesAtMs: number;
-  /** The three verdicts that are possible before it is void, made once. */
+  /** The three verdicts that are possible before the key is void. */
   readonly valid: KeyVerdict;
   readonly suspended: KeyVerdict;
   readonly lapsed: KeyVerdict;
 }
 
-/** What the key is worth, as long as neither it nor its account changes. */
+/** The holding that is correct until the key or its account changes. */
 function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
   const { name, tier } = account;
   const holder: KeyHolder = { account: name, tier, subject: `account:${name}` };
@@ -162,10 +162,10 @@ function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
 
 /** Verdicts that name no account. */
 const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
-/** The state cannot be asked, and nothing is known of the key. */
+/** The state does not answer, and this process does not know the key. */
 const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 
-/** The verdict on a key at an instant, in the order in which refusals come. */
+/** The verdict on a key at an instant. If several refusals apply, the first in this order counts. */
 function judge(holding: Holding, nowMs: number): KeyVerdict {
   if (nowMs >= holding.voidAtMs) return INVALID_KEY;
   if (holding.isSuspended) return holding.suspended;

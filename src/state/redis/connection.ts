@@ -1,16 +1,16 @@
 /**
  * A connection to the Redis that holds the state. Everything is under the prefix `chipboard:`:
  *
- *   chipboard:format                       1; marks the prefix as ours. "emptied": a proxy found
- *                                          that Redis had lost everything
+ *   chipboard:format                       1; marks the prefix as ours. "emptied": Redis lost
+ *                                          everything while a proxy used it
  *   chipboard:version                      counts the changes of the registry
  *   chipboard:accounts:… keys:… key-ids:…  the registry, by unstorage's redis driver
  *   chipboard:calls:<month>:<subject>      calls counted; expire by themselves
- *   chipboard:writers:<id>                 the last batch of counts a process has written
+ *   chipboard:writers:<id>                 the last batch of counts that a process wrote
  *   chipboard:address-secret               the secret for addresses
  *
- * Commands fail at once while there is no connection, and after a second without a reply; nothing
- * is queued. The connection comes back by itself.
+ * Commands fail at once without a connection, and after a second without a reply; they never queue.
+ * The client reconnects by itself.
  */
 import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
@@ -19,7 +19,7 @@ import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../er
 import { redactedUrl } from "../../redact.ts";
 import type { StatePurpose } from "../driver.ts";
 
-/** Every key of Redis that is asked for by name; unstorage makes those of the registry. */
+/** The keys of Redis that this room names. unstorage names those of the registry. */
 export const REDIS_KEYS = {
   format: "chipboard:format",
   version: "chipboard:version",
@@ -28,32 +28,32 @@ export const REDIS_KEYS = {
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
 
-/** What `chipboard:format` holds. Another number is a later version's, and is not touched. */
+/** The value of `chipboard:format`. A state with another number belongs to a later version. */
 export const REDIS_FORMAT = "1";
 const EMPTIED = "emptied";
 const PREFIX = "chipboard";
-/** The keys that are written beside the format: where they are without it, Redis lost the rest. */
+/** The keys that are written beside the format. If they exist without it, Redis lost the rest. */
 const OUR_KEY =
   /^chipboard:(?:version|address-secret|(?:accounts|keys|key-ids|calls|writers):[^]+)$/;
 const CONNECT_TIMEOUT_MS = 5_000;
 const REPLY_TIMEOUT_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
 
-/** A connection that has proven the prefix to be ours. */
+/** A connection to a Redis whose prefix is ours. */
 export interface RedisConnection {
   /** For messages; without a password. */
   readonly location: string;
   readonly client: Redis;
   /** The items of the registry, over the same connection. */
   readonly storage: Storage;
-  /** Why there is no connection, as far as that is known. */
+  /** The last error of the connection. */
   readonly lastError: () => unknown;
 }
 
 /**
- * Connects, and makes sure that the prefix is ours; "change" marks it where it is unused. Throws
- * InputError for a text that is no such address, UnreachableError where Redis does not answer or
- * is unfit.
+ * Connects, and checks that the prefix is ours. All but "read" mark an unused prefix. Throws
+ * InputError for a text that is not such an address, UnreachableError if Redis does not answer or
+ * cannot be used.
  */
 export async function connectRedis(url: string, purpose: StatePurpose): Promise<RedisConnection> {
   const location = redactedUrl(url);
@@ -64,7 +64,7 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: REPLY_TIMEOUT_MS,
-    // The check would need INFO; a Redis that is still loading says so in every reply.
+    // The check needs INFO. A Redis that is still loading says so in every reply anyway.
     enableReadyCheck: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -85,13 +85,13 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   }
 }
 
-/** A failure of Redis in one line; failures that have their message already stay as they are. */
+/** Makes a one-line message of a failure of Redis. Returns a ChipboardError as it is. */
 export function redisFailure(
   { location, lastError }: Pick<RedisConnection, "location" | "lastError">,
   cause: unknown,
 ): ChipboardError {
   if (cause instanceof ChipboardError) return cause;
-  // Why a connection failed comes in an event; a command only says that there is no connection.
+  // An event says why a connection failed; a command only says that there is no connection.
   const isVague = cause instanceof Error && /^(Connection is|Stream isn't)/.test(cause.message);
   const reason = firstReason(isVague ? (lastError() ?? "there is no connection") : cause);
   const hint = /NOAUTH|WRONGPASS/.test(reason) ? "; give it as redis://:password@host:port" : "";
@@ -100,7 +100,7 @@ export function redisFailure(
 }
 
 function firstReason(cause: unknown): string {
-  // Node tells of several addresses tried at once in an error without a message.
+  // If Node tried several addresses, its error has no message, but a list of errors.
   const isOfSeveral = cause instanceof AggregateError && cause.errors.length > 0;
   return reasonOf(isOfSeveral ? cause.errors[0] : cause).split("\n")[0] as string;
 }
@@ -115,8 +115,8 @@ function requireRedisUrl(url: string, location: string): void {
 }
 
 /**
- * For a proxy that looks at the state it serves from: `format` must still be ours. Where it is gone,
- * all is gone; a mark is left, so that commands can say so, too.
+ * Throws unless `format` is still ours. A proxy calls it whenever it looks at its state. If the format
+ * is gone, Redis has lost everything; this leaves a mark, so that commands report it, too.
  */
 export async function requireSameState(
   { client, location }: RedisConnection,
@@ -134,7 +134,7 @@ async function requireOurPrefix(
   let format = await client.get(REDIS_KEYS.format);
   if (format === null) {
     const key = await anyKey(client);
-    // Somebody may have begun to use the prefix, and rightly, while it was looked through.
+    // Another chipboard may have marked the prefix during the scan.
     format = await client.get(REDIS_KEYS.format);
     if (format === null && key !== null) {
       if (OUR_KEY.test(key)) throw emptied(location);
@@ -162,7 +162,7 @@ const emptied = (location: string): UnreachableError =>
       `Restore it from a backup, or delete the key "${REDIS_KEYS.format}" to begin with an empty state`,
   );
 
-/** Some key below the prefix, or null. */
+/** Any key below the prefix, or null. */
 async function anyKey(client: Redis): Promise<string | null> {
   let cursor = "0";
   do {

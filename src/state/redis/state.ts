@@ -1,6 +1,6 @@
 /**
- * The state in Redis, for commands and for any number of serving processes on any machines. A batch
- * of counts is one script. Where the keys are is said in connection.ts.
+ * The state in Redis, for commands and for any number of proxies on any machines. A batch of counts
+ * is one script. connection.ts lists the keys.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -31,14 +31,14 @@ const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
 const NO_LIMIT = -1;
 
 /**
- * KEYS: the format, the writer, then a count for each request. ARGV: the format expected, the
- * batch's number, the writer's time to live, then for each request what the count is known to be,
- * calls to add, calls wanted, the limit (-1: none), and the count's time to live. Returns granted
- * and used for each.
+ * KEYS: the format, the writer, then a count for each request. ARGV: the expected format, the
+ * batch's number, the writer's time to live, then for each request the known count, calls to add,
+ * calls wanted, the limit (-1: none), and the count's time to live. Returns granted and used for
+ * each.
  *
- * A reply may be lost after its batch was counted: so Redis keeps each writer's last number and
- * reply, and answers a batch that is sent again from there. Where the format is gone, the state is,
- * too: nothing is counted then, and nothing returned.
+ * A reply can be lost after its batch was counted. Redis therefore keeps each writer's last number
+ * and reply, and answers a batch that is sent again from there. If the format is gone, the state is
+ * gone, too: the script then counts nothing and returns an empty list.
  */
 const SCRIPT = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
@@ -71,7 +71,7 @@ declare module "ioredis" {
   }
 }
 
-/** Connects to the state at `url`. Throws InputError for a bad address, or UnreachableError. */
+/** Connects to the state at `url`. Throws InputError for a bad address, and UnreachableError. */
 export async function openRedis(url: string, purpose: StatePurpose): Promise<StateDriver> {
   return new RedisState(await connectRedis(url, purpose));
 }
@@ -81,7 +81,7 @@ class RedisState implements StateDriver {
   readonly #connection: RedisConnection;
   readonly #client: Redis;
   readonly #writer = REDIS_KEYS.writer(randomUUID());
-  /** Changes of this connection, one after the other: a watched key belongs to the connection. */
+  /** Runs this connection's changes one after the other, because WATCH belongs to the connection. */
   readonly #changes = new Limiter(1);
   #version: string | null | undefined;
 
@@ -92,7 +92,7 @@ class RedisState implements StateDriver {
     this.#client.defineCommand("chipboardCount", { lua: SCRIPT });
   }
 
-  /** Optimistic: every change moves the version, and one that was planned on an older one is lost. */
+  /** Optimistic: every change increments the version. A change planned on an older version runs again. */
   change<T>(plan: () => Promise<Change<T>>): Promise<T> {
     return this.#changes.run(async () => {
       try {
@@ -118,7 +118,7 @@ class RedisState implements StateDriver {
 
   async count(number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
     const keys = batch.map(({ month, subject }) => REDIS_KEYS.calls(month, subject));
-    // Time to live is relative: the clock here may be a rehearsal's, and Redis has only the real one.
+    // Relative, because CHIPBOARD_NOW may set the clock here, and Redis uses the real one.
     const values = batch.flatMap(({ known, added, wanted, limit, keptMs }) => [
       known,
       added,
@@ -157,14 +157,14 @@ class RedisState implements StateDriver {
       this.#version = version;
       return isChanged;
     } catch (error) {
-      // A connection may be half dead, and give no reply for minutes; a new one is not.
+      // A broken connection may give no reply for minutes. A new one helps.
       const isSilent = error instanceof Error && error.message === "Command timed out";
       if (isSilent && this.#client.status === "ready") this.#client.disconnect(true);
       throw error;
     }
   }
 
-  /** Counts expire by themselves. */
+  /** Does nothing: counts expire by themselves. */
   async forget(): Promise<boolean> {
     return false;
   }
@@ -182,7 +182,7 @@ class RedisState implements StateDriver {
     return this.#changes.run(async () => this.#client.disconnect());
   }
 
-  /** Writes through unstorage inside MULTI and EXEC. False where the version moved meanwhile. */
+  /** Writes through unstorage between MULTI and EXEC. False if the version has changed meanwhile. */
   async #write(writes: ReadonlyMap<string, object>): Promise<boolean> {
     await this.#client.multi({ pipeline: false });
     await this.storage.setItems([...writes].map(([key, value]) => ({ key, value })));
@@ -191,7 +191,7 @@ class RedisState implements StateDriver {
   }
 }
 
-/** ioredis marks its errors by name or code, and has no class of its own for all of them. */
+/** ioredis has no class for all of its errors; they differ by name, code or message. */
 function isOfRedis(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof ChipboardError) return false;
   return (

@@ -16,7 +16,7 @@ import { errorCode, reasonOf, UnreachableError } from "../../errors.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 1;
-/** SQLite waits this long for a lock by itself, which stalls the process; longer waits are ours. */
+/** SQLite waits this long for a lock and blocks the process. `whenNotBusy` waits longer without that. */
 const BUSY_TIMEOUT_MS = 5;
 const RETRY_MAX_MS = 5;
 const PATIENCE_MS = 5_000;
@@ -32,14 +32,14 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
-/** The file that holds the state of `folder`. */
+/** The path of the state's file in `folder`. */
 export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
 
-/** Creates the file, readable by its owner only, where it is absent; its folder too. */
+/** Creates a missing file, readable by its owner only, and a missing folder. */
 function createPrivateFile(folder: string, path: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
-    // Never opened when it exists: closing it here would drop SQLite's locks of this process.
+    // "wx" never opens an existing file: to close one here would drop SQLite's locks of this process.
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
@@ -48,8 +48,8 @@ function createPrivateFile(folder: string, path: string): void {
 }
 
 /**
- * Opens the state of `folder`, and creates it where there is none. Throws UnreachableError where
- * that is impossible, or where the file is something else.
+ * Opens the state of `folder`, and creates it if there is none. Throws UnreachableError if it cannot,
+ * or if the file is not a state.
  */
 export async function createStateFile(folder: string): Promise<DatabaseSync> {
   const path = stateFilePath(folder);
@@ -70,7 +70,7 @@ export async function createStateFile(folder: string): Promise<DatabaseSync> {
   }
 }
 
-/** Opens the state of `folder` as it is; never creates anything. Throws what SQLite throws. */
+/** Opens the existing state of `folder`; never creates one. Throws what SQLite throws. */
 export function reopenStateFile(folder: string): DatabaseSync {
   const database = openExisting(stateFilePath(folder));
   try {
@@ -82,7 +82,7 @@ export function reopenStateFile(folder: string): DatabaseSync {
   }
 }
 
-/** A state that holds nothing and is not on disk, for readers of a folder without one. */
+/** An empty state in memory, for readers of a folder without a state. */
 export function emptyState(): DatabaseSync {
   const database = new DatabaseSync(":memory:");
   database.exec(SCHEMA);
@@ -90,8 +90,8 @@ export function emptyState(): DatabaseSync {
 }
 
 /**
- * Runs a step that another process's lock may hold up. It is tried again for up to five seconds, by
- * a timer, so that this process goes on with other work meanwhile.
+ * Runs a step that may meet another process's lock. It tries again by a timer, for up to five
+ * seconds, so that this process does other work meanwhile.
  */
 export async function whenNotBusy<T>(step: () => T): Promise<T> {
   const deadline = performance.now() + PATIENCE_MS;
@@ -109,7 +109,7 @@ export async function whenNotBusy<T>(step: () => T): Promise<T> {
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
 
-/** The failure of an SQLite state in one line. */
+/** Makes a one-line message of a failure of SQLite. */
 export function unfit(folder: string, cause: unknown): UnreachableError {
   if (cause instanceof UnreachableError) return cause;
   const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reasonOf(cause)}`;

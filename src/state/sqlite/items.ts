@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { createStorage, defineDriver, type Storage } from "unstorage";
 import { whenNotBusy } from "./file.ts";
 
-/** A storage over the database that `prepare` makes statements for; it may throw where there is none. */
+/** A storage over the database of `prepare`, which throws while no database is open. */
 export const itemStorage = (prepare: (sql: string) => StatementSync): Storage =>
   createStorage({ driver: itemsDriver(prepare) });
 
@@ -33,7 +33,7 @@ const itemsDriver = defineDriver((prepare: (sql: string) => StatementSync) => {
   };
 });
 
-/** Prepares each statement once for each database that `current` gives; `current` may throw. */
+/** Prepares each statement once for each database that `current` returns. `current` may throw. */
 export function statementsOf(current: () => DatabaseSync): (sql: string) => StatementSync {
   const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
   return (sql) => {

@@ -1,9 +1,8 @@
 /**
- * The state of a folder in one SQLite file, for commands and for any number of serving processes.
- * A batch of counts is one transaction: once it is committed, `kill -9` takes nothing back.
+ * The state of a folder in one SQLite file, for commands and for any number of proxies on one machine.
+ * A batch of counts is one transaction: after its commit, `kill -9` loses none of it.
  *
- * A connection survives its file: where the file is gone, replaced or damaged, the connection is
- * dropped, and `look` opens the file again when it can.
+ * If the file is missing, replaced or damaged, this closes it, and `look` opens it again when it can.
  */
 import { existsSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -33,8 +32,8 @@ import { itemStorage, statementsOf } from "./items.ts";
 const FORGOTTEN_AT_ONCE = 5_000;
 
 /**
- * Opens the state of `folder`. Where there is none, it is created, or seen as empty for "read".
- * Throws UnreachableError.
+ * Opens the state of `folder`. If there is none, it creates one; for "read" it opens an empty one in
+ * memory. Throws UnreachableError.
  */
 export async function openSqlite(folder: string, purpose: StatePurpose): Promise<StateDriver> {
   const isAbsent = purpose === "read" && !existsSync(stateFilePath(folder));
@@ -49,7 +48,7 @@ class SqliteState implements StateDriver {
   readonly #purpose: StatePurpose;
   #database: DatabaseSync | null = null;
   readonly #prepare: (sql: string) => StatementSync;
-  /** Changes of this connection, one after the other. */
+  /** Runs this connection's changes one after the other. */
   readonly #changes = new Limiter(1);
   #fileId: string | null = null;
   #version: unknown;
@@ -61,7 +60,7 @@ class SqliteState implements StateDriver {
     this.storage = itemStorage(this.#prepare);
   }
 
-  /** Takes over an open database. A count outlives the process, a change a power failure, too. */
+  /** Uses an open database. Counts survive a kill of the process; changes also survive a power failure. */
   adopt(database: DatabaseSync): void {
     database.exec(`PRAGMA synchronous = ${this.#purpose === "serve" ? "NORMAL" : "FULL"}`);
     this.#database = database;
@@ -90,7 +89,7 @@ class SqliteState implements StateDriver {
     return whenNotBusy(() => names.map((name) => this.#used(name)));
   }
 
-  /** The number of the batch is not needed: a batch that failed here was not counted. */
+  /** Ignores the batch's number: SQLite has not counted a batch that failed. */
   async count(_number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
     try {
       return await whenNotBusy(() => this.#countAll(batch));
@@ -105,7 +104,7 @@ class SqliteState implements StateDriver {
       if (!existsSync(stateFilePath(this.#folder))) throw new Error("chipboard.sqlite is gone");
       const isAnother = this.#database === null;
       if (isAnother) this.adopt(reopenStateFile(this.#folder));
-      // An open file that was deleted or replaced goes on working, unseen by everybody else.
+      // An open file that was deleted or replaced still works, but no other process sees it.
       const fileId = fileIdOf(this.#folder);
       this.#fileId = isAnother ? fileId : (this.#fileId ?? fileId);
       if (fileId !== this.#fileId) throw new Error("chipboard.sqlite was replaced");
@@ -148,7 +147,7 @@ class SqliteState implements StateDriver {
     return this.#changes.run(async () => this.#drop());
   }
 
-  /** The database. Throws where it is not open at the moment. */
+  /** The open database. Throws if none is open. */
   #opened(): DatabaseSync {
     if (this.#database === null) throw new Error("chipboard.sqlite is not open");
     return this.#database;
@@ -176,7 +175,7 @@ class SqliteState implements StateDriver {
     }
   }
 
-  /** Counts what is wanted, and takes back what is over the limit. */
+  /** Adds all wanted calls, then subtracts those above the limit. */
   #countOne(request: CountRequest): CountReply {
     const { month, subject, known, added, wanted, limit } = request;
     if (added + wanted === 0) {
@@ -199,21 +198,22 @@ class SqliteState implements StateDriver {
     return { granted: wanted - excess, used: used - excess };
   }
 
-  /** Lets go of the file, whatever state it is in. */
+  /** Closes the file, even a damaged one. */
   #drop(): void {
     const database = this.#database;
     this.#database = null;
     try {
       database?.close();
     } catch {
-      // What cannot be closed cannot be used either; nothing is lost that was committed.
+      // A database that cannot be closed cannot be used either. What was committed is safe.
     }
   }
 }
 
 /**
- * Which file it is; an emptied one is another. So is one whose log or shared memory was deleted:
- * SQLite goes on with those it has open, and shuts everybody else out or writes across them.
+ * Identifies the file. It changes if the file is replaced or emptied, or if its `-wal` or `-shm` is
+ * deleted: SQLite keeps the deleted ones open, and locks out other processes or overwrites their
+ * data.
  */
 function fileIdOf(folder: string): string {
   const path = stateFilePath(folder);
