@@ -30,7 +30,7 @@ const basket = fc.array(fc.tuple(constituent, weight), { minLength: 1, maxLength
 /** As the naive calculation marks numbers. */
 const marked = (decimal: string | null): string => `#${decimal}`;
 
-test.prop([basket], { numRuns: 3_000 })("every figure is the exact one, rounded once", (items) => {
+test.prop([basket], { numRuns: 2_000 })("every figure is the exact one, rounded once", (items) => {
   const whole = (value: number | bigint): ReturnType<typeof fractionOf> => fractionOf(`${value}`);
   const weights = items.map(([, value]) => whole(value));
   const total = weights.reduce(plus, ZERO);

@@ -34,7 +34,7 @@ const scaled = (weight: string): bigint => {
 const TIMEOUT_MS = 180_000;
 
 describe("the published numbers", () => {
-  test.prop([rawCases, fc.boolean()], { numRuns: 150 })(
+  test.prop([rawCases, fc.boolean()], { numRuns: 100 })(
     "are those of the naive calculation, in every field of every tier",
     async ({ raw, sessionUtc }, withCloses) => {
       const store = new MemoryStore();
@@ -47,7 +47,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases], { numRuns: 30 })(
+  test.prop([rawCases], { numRuns: 20 })(
     "are the same in the workbook",
     async (item) => {
       const { raw, sessionUtc } = item;
@@ -61,7 +61,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases, order, weightTexts, fc.boolean()], { numRuns: 80 })(
+  test.prop([rawCases, order, weightTexts, fc.boolean()], { numRuns: 50 })(
     "of any basket are those of the naive calculation",
     async ({ raw, sessionUtc }, picked, weights, areEqual) => {
       const store = new MemoryStore();
@@ -109,7 +109,7 @@ describe("the published numbers", () => {
   );
 
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
-    numRuns: 60,
+    numRuns: 40,
   })(
     "are those of the corrected rows after a revision",
     async ({ raw, sessionUtc }, chosen) => {
@@ -163,7 +163,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases], { numRuns: 8 })(
+  test.prop([rawCases], { numRuns: 6 })(
     "are the same published in one call and session by session",
     async ({ raw, sessionUtc }) => {
       const common = { contracts: raw.contracts, closes: [], maxCarryDays: raw.max_carry_days };
