@@ -79,6 +79,13 @@ test.each(["free", "starter", "pro"] as const)(
   },
 );
 
+test("a manifest without a summary of any tier: none has data, and the proxy is ready", async () => {
+  await serve((store) => changeHead(store, () => ({ tiers: undefined })));
+  await notThere(undefined, "/prices", "/prices/dram-0");
+  await notThere(proxy.starter, "/prices", "/index", "/export.csv");
+  await notThere(proxy.pro, "/prices", "/prices/dram-0", "/index?ids=dram-0", "/export.xlsx");
+});
+
 /** A proxy on FIRST; what `change` makes of the session after it arrives while it serves. */
 async function arriving(change: (store: MemoryStore) => Promise<void>): Promise<MemoryStore> {
   const clock = new TestClock();

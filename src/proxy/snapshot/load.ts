@@ -125,7 +125,10 @@ export async function loadSnapshot(
     catalog: catalogBytes === undefined ? null : readCatalog(catalogBytes, stamp),
     offBoard: offBoardOf(manifest),
     files,
-    baskets: basketBytes === undefined ? null : readBaskets(basketBytes),
+    baskets:
+      basketBytes === undefined || manifest.tiers.pro === undefined
+        ? null
+        : readBaskets(basketBytes),
     attribution: manifest.attribution,
     basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
