@@ -1,6 +1,6 @@
 /**
- * Lays the levels a run was given over the ledger. A revision patches: fields that a row does not
- * name stay as they were, levels that no row names stay altogether.
+ * Applies a run's rows to the ledger. A row patches a level: the fields that it does not name stay, and
+ * so do all levels that no row names.
  */
 import type { Complaints } from "../feed/complaints.ts";
 import { whereOf, type GivenLevel, type GivenLevels } from "../feed/given-levels.ts";
@@ -9,39 +9,39 @@ import { dateText, sessionKey, type Session } from "../market/session.ts";
 import { onePerSession } from "./given-rows.ts";
 import { NOTES, type Ledger } from "./ledger.ts";
 
-/** What is amended: the ledger as the head has it, and what was published. */
+/** The head's ledger, and what was published before. */
 interface AmendmentBase {
   readonly ledger: Ledger;
   /** The newest published session; null for an empty store. */
   readonly head: Session | null;
-  /** Whether corrections already say that this level was taken back. */
+  /** Whether an earlier correction withdrew this level. */
   wasWithdrawn(contract: string, session: Session): boolean;
 }
 
-/** A published level that a row changes, takes back (`now` null) or adds late (`old` null). */
+/** A published level that a row changes, withdraws (`now` null) or adds late (`old` null). */
 interface Restatement {
   readonly contract: string;
   readonly session: Session;
   readonly old: Level | null;
   readonly now: Level | null;
-  /** The row that asks for it. */
+  /** The place of the row. */
   readonly where: string;
 }
 
-/** A ledger with a run's levels laid over it, and how it differs from the one before. */
+/** A ledger with a run's rows applied, and how it differs from the one before. */
 export interface Amendment {
   readonly ledger: Ledger;
   /** Sorted by contract and session. */
   readonly restatements: readonly Restatement[];
-  /** The contracts whose series are not those of the ledger before. */
+  /** The contracts whose series changed. */
   readonly touched: readonly string[];
 }
 
 /**
- * Lays the given levels over the ledger, which stays as it is.
+ * Applies the rows to a copy of the ledger.
  *
- * Rows that contradict each other or the ledger are added to `complaints`; the result counts only
- * when there are none.
+ * Adds a complaint for each row that contradicts another row or the ledger. With complaints the
+ * result must not be used.
  */
 export function amend(base: AmendmentBase, given: GivenLevels, complaints: Complaints): Amendment {
   const ledger = new Map(base.ledger);
@@ -59,7 +59,7 @@ export function amend(base: AmendmentBase, given: GivenLevels, complaints: Compl
   return { ledger, restatements, touched };
 }
 
-/** One contract's old levels and given ones in the order of their sessions. */
+/** Merges one contract's old levels and its rows in the order of their sessions. */
 function merge(
   id: string,
   before: readonly Level[],
@@ -70,7 +70,7 @@ function merge(
   const levels: Level[] = [];
   const restatements: Restatement[] = [];
   let isChanged = false;
-  /** The row that gave the last of the levels; null where it was there before. */
+  /** The row of the last level; null for an old level. */
   let lastRow: GivenLevel | null = null;
   const keep = (level: Level, row: GivenLevel | null): void => {
     const previous = levels.at(-1);
@@ -108,13 +108,13 @@ function merge(
   return { levels, isChanged, restatements };
 }
 
-/** Of a published session after the contract's first level; before it, levels are backfill. */
+/** Whether a new level is of a published session. Before the contract's first level it is backfill. */
 function isLate(session: Session, before: readonly Level[], { head }: AmendmentBase): boolean {
   const [first] = before;
   return head !== null && session <= head && first !== undefined && session > first.session;
 }
 
-/** Dates never decrease. The row that is complained of is the one that gave one of the two levels. */
+/** Complains that a date decreases, and names the row of one of the two levels. */
 function complainOfOrder(
   previous: Level,
   previousRow: GivenLevel | null,
@@ -131,7 +131,7 @@ function complainOfOrder(
   }
 }
 
-/** The level after the row, which is one itself where there was none before. */
+/** The level with the row applied. Without an old level, the row is the level. */
 function patched(old: Level | null, row: GivenLevel): Level | null {
   if (row.usd === null) return null;
   const level = row as Level;

@@ -1,4 +1,4 @@
-/** What was changed in published levels, cumulative: `corrections.json` of every snapshot. */
+/** The changes of published levels, all of them so far: `corrections.json` of every snapshot. */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
@@ -6,14 +6,14 @@ import type { Decimal } from "../market/decimal.ts";
 import { jsonArray } from "../json-array.ts";
 import { sessionField } from "../snapshot/stored-fields.ts";
 
-/** A level that was restated: added late (`oldUsd` null), changed, or taken back (`newUsd` null). */
+/** A published level that was added late (`oldUsd` null), changed, or withdrawn (`newUsd` null). */
 export interface Correction {
   readonly contract: string;
   readonly session: Session;
   readonly oldUsd: Decimal | null;
   readonly newUsd: Decimal | null;
   readonly reason: string;
-  /** The snapshot that brought it, `2026-11-21T00Z/r2`. */
+  /** The first snapshot with the correction, `2026-11-21T00Z/r2`. */
   readonly correctedIn: string;
 }
 
@@ -28,7 +28,7 @@ const fileSchema = z.array(
   }),
 );
 
-/** One correction as JSON text, without the contract: as contract payloads list them. */
+/** The fields of a correction as JSON text, without the contract, as contract payloads list them. */
 export const correctionFields = (item: Correction): string =>
   `"session_utc":"${sessionUtc(item.session)}","old_usd":${item.oldUsd},"new_usd":${item.newUsd},` +
   `"reason":${JSON.stringify(item.reason)},"corrected_in":${JSON.stringify(item.correctedIn)}`;
@@ -41,7 +41,7 @@ export const renderCorrections = (corrections: readonly Correction[]): string =>
     ),
   )}\n`;
 
-/** Reads the file. Throws DamageError, naming `where`, where it is none. */
+/** Reads the file. Throws DamageError, which names `where`, if the file is not a list of corrections. */
 export function parseCorrections(bytes: Buffer, where: string): Correction[] {
   try {
     return fileSchema.parse(JSON.parse(bytes.toString("utf8"))).map((item) => ({
@@ -53,6 +53,6 @@ export function parseCorrections(bytes: Buffer, where: string): Correction[] {
       correctedIn: item.corrected_in,
     }));
   } catch (cause) {
-    throw new DamageError(`${where} is no list of corrections`, [], { cause });
+    throw new DamageError(`${where} is not a list of corrections`, [], { cause });
   }
 }

@@ -5,9 +5,9 @@ import { dateText, sessionKey } from "../market/session.ts";
 import { NOTES } from "./ledger.ts";
 
 /**
- * What these rows name for one contract, one entry a session, ascending. Rows for the same session
- * that name different values are complained of; otherwise what they name is put together, at the
- * place of the first.
+ * Combines one contract's rows into one for each session, ascending. Rows for the same session
+ * contribute their fields to one row with the place of the first. If two rows give different values
+ * for a field, it adds a complaint.
  */
 export function onePerSession(
   id: string,
@@ -45,10 +45,10 @@ function combined(
   return { ...second, ...first };
 }
 
-/** The input's names for what a row may name. */
+/** The input's column for each optional field. */
 const COLUMNS = { basis: "basis", asOf: "as_of", ...NOTES } as const;
 
-/** `asOf` is the one number among them. */
+/** The only number is `asOf`. */
 const textOf = (value: string | number): string =>
   typeof value === "number" ? dateText(value) : value;
 

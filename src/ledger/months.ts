@@ -1,16 +1,16 @@
 /**
- * The ledger as it is stored: one part a calendar month, named by month and content, so that every
- * month which did not change is shared by all later snapshots. How the levels are cut into parts
- * depends on nothing but the levels: the same ledger gives the same parts, however it came about.
+ * The ledger as it is stored: one part for each calendar month, named by month and content, so that
+ * later snapshots share every month that did not change. The same ledger always gives the same parts,
+ * however it came about.
  *
- * A part is NDJSON. After a header line, one line a contract, sorted by id:
+ * A part is NDJSON. After a header line it has one line for each contract, sorted by id:
  *
  *   {"ledger":1,"month":"2026-11"}
  *   {"id":"ddr5-16gb-spot","at":[0,1,2],"usd":[12.5,12.6,12.6],"basis":"rra","as_of":{"2":"2026-11-01"}}
  *
- * `at` counts sessions from the first of the month; `basis` has a letter a level (reported,
- * assessed, estimated) and is left out where all are reported; `as_of` names, by position, those
- * that are not the session's date; `notes` likewise a level's own source, address and break.
+ * `at` counts sessions from the first of the month. `basis` has one letter for each level (reported,
+ * assessed, estimated) and is left out if all are reported. `as_of` has, by position, the dates that
+ * are not the session's; `notes` has, by position, a level's own source, address and break.
  */
 import { z } from "zod";
 import { DamageError } from "../errors.ts";
@@ -31,7 +31,7 @@ import { parseLedgerPartKey } from "../store/paths.ts";
 import { NOTES, type Ledger } from "./ledger.ts";
 
 const PARTS_AT_ONCE = 16;
-/** Of a month. */
+/** The most days of a month. */
 const DAYS_MAX = 31;
 
 const BASIS_LETTERS = BASES.map((basis) => basis.charAt(0)).join("");
@@ -42,7 +42,7 @@ const noteSchema = z.object({
   break: z.string().optional(),
 });
 
-/** An array of numbers, checked in one go: a schema's own loop takes ten times as long. */
+/** An array of numbers, checked by one function: zod's own loop takes ten times as long. */
 const numbers = (isFit: (item: unknown) => boolean) =>
   z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isFit));
 
@@ -70,7 +70,7 @@ export function monthsOf(ledger: Ledger): string[] {
   return months;
 }
 
-/** The part of one month; null where the ledger has no level of it. */
+/** The part of one month; null if the ledger has no level in it. */
 export function encodeMonth(ledger: Ledger, month: string): Buffer | null {
   const [from, to] = [monthStart(month), monthEnd(month)];
   const lines = [...ledger.keys()].sort().flatMap((id) => {
@@ -81,8 +81,8 @@ export function encodeMonth(ledger: Ledger, month: string): Buffer | null {
 }
 
 /**
- * The ledger that a manifest names. Throws DamageError where a part is missing, is no part, or its
- * bytes are not those the manifest proves.
+ * The ledger that a manifest names. Throws DamageError if a part is missing, is not a ledger part, or
+ * does not have the manifest's digest.
  */
 export async function loadLedger(
   store: ObjectStore,
@@ -101,14 +101,14 @@ export async function loadLedger(
 }
 
 /**
- * Adds the levels of a part to those of its contracts. Parts must come in the order of their months.
- * Throws DamageError, naming `key`, where the bytes are no part.
+ * Adds the levels of a part to those of its contracts. Call it in the order of the months. Throws
+ * DamageError, which names `key`, if the bytes are not a ledger part.
  */
 export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Level[]>): void {
   const month = parseLedgerPartKey(key)?.month;
   const [header, ...lines] = bytes.toString("utf8").split("\n");
   if (month === undefined || header !== headerOf(month) || lines.pop() !== "") {
-    throw new DamageError(`${key} is not a ledger part this version can read`);
+    throw new DamageError(`${key} is not a ledger part that this version can read`);
   }
   const first = monthStart(month);
   for (const text of lines) {
@@ -116,7 +116,9 @@ export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Leve
     try {
       line = lineSchema.parse(JSON.parse(text));
     } catch (cause) {
-      throw new DamageError(`${key} holds a line that is no contract's levels`, [], { cause });
+      throw new DamageError(`${key} has a line that does not hold the levels of a contract`, [], {
+        cause,
+      });
     }
     const ofContract = levels.get(line.id) ?? [];
     levels.set(line.id, ofContract);

@@ -1,4 +1,4 @@
-/** Reads a run's input, all of it, before anything is looked up or written. */
+/** Reads a run's whole input before the run looks at the store. */
 import { createHash } from "node:crypto";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
@@ -11,16 +11,16 @@ import { sha256Hex } from "../snapshot/digest.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 
-/** What a run was given, as it was read. */
+/** The input of a run. */
 export interface Inputs {
-  /** Null: none was given. `ids` includes those of faulty rows. */
+  /** Null without `--catalog`. `ids` includes the ids of faulty rows. */
   readonly catalog: { contracts: readonly Contract[]; ids: ReadonlySet<string> } | null;
   readonly given: GivenLevels;
-  /** What is wrong so far; more may come when the input meets the ledger. */
+  /** The errors so far. The comparison with the ledger may add more. */
   readonly complaints: Complaints;
 }
 
-/** Reads every source, in turn. Nothing is thrown for what is wrong with them: `complaints` has it. */
+/** Reads every source, in turn. It adds their errors to `complaints` and does not throw them. */
 export async function readInputs(request: PublishRequest, progress: Progress): Promise<Inputs> {
   const complaints = new Complaints();
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
@@ -42,9 +42,9 @@ export async function readInputs(request: PublishRequest, progress: Progress): P
 }
 
 /**
- * What was read, for the manifest: each digest over the parsed values in the order of contract and
- * session, so that neither the format nor the order of the rows matters. Call it on input without
- * complaints.
+ * The manifest's description of the input. Each digest covers the parsed values in the order of
+ * contract and session, so that neither the format nor the order of the rows matters. Call it only
+ * without complaints.
  */
 export function describeInputs(inputs: Inputs): Manifest["inputs"] {
   const described: Manifest["inputs"] = [];
@@ -61,8 +61,8 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
 }
 
 /**
- * The digest is over, for each contract, a line of JSON with its id, the number of its levels and what
- * they name besides a price, and then their sessions and their prices as little-endian numbers.
+ * The digest covers, for each contract, a line of JSON with its id, the number of its levels and their
+ * optional fields, then their sessions and their prices as little-endian numbers.
  */
 function describeLevels(
   { byContract }: GivenLevels,

@@ -1,4 +1,4 @@
-/** What a snapshot will hold, to the byte, before anything is written. */
+/** Renders all of a snapshot's bytes before anything is written. */
 import type { Correction } from "../ledger/corrections.ts";
 import { countLevels, type Ledger } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
@@ -25,29 +25,29 @@ import {
 import { ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
 import type { Progress } from "./request.ts";
 
-/** More than a market of 120 has. */
+/** More than the files of 120 contracts take. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Something to write: an entry for the manifest, and its bytes when they are asked for. */
+/** An object to write: its entry in the manifest, and a function that returns its bytes. */
 export interface Planned<Entry> {
   readonly entry: Entry;
   bytes(): Uint8Array | Promise<Uint8Array>;
 }
 
-/** A snapshot that could be written. */
+/** A snapshot that is not written yet. */
 export interface Plan {
-  /** `identityOf` all that it holds: the same identity, the same snapshot. */
+  /** `identityOf` all files and parts. Snapshots with the same identity hold the same. */
   readonly identity: string;
   readonly views: PerTier<TierView>;
-  /** In the order they are rendered in. */
+  /** In the order in which they are rendered. */
   readonly files: readonly Planned<FileEntry>[];
   /** Every part of the ledger, by month. */
   readonly ledger: readonly LedgerEntry[];
-  /** Those of them that the parent does not have. */
+  /** The parts that the parent does not have. */
   readonly freshParts: readonly Planned<LedgerEntry>[];
 }
 
-/** What a snapshot is made of. */
+/** The content of a snapshot. */
 interface PlanInput {
   readonly market: Market;
   /** The snapshot's session. */
@@ -57,13 +57,13 @@ interface PlanInput {
   readonly gates: { readonly maxMoveMicros: Micros; readonly minCoverageMicros: Micros };
   readonly program: Manifest["program"];
   readonly ledger: Ledger;
-  /** The parts of the parent's ledger: those that did not change are not written again. */
+  /** The parts of the parent's ledger. A part that did not change is not written again. */
   readonly parentLedger: readonly LedgerEntry[];
-  /** The number of the log's entry that the run began from. */
+  /** The number of the log's newest entry when the run began. */
   readonly began: number;
 }
 
-/** Renders everything. */
+/** Renders all files and ledger parts. */
 export async function plan(input: PlanInput, progress: Progress): Promise<Plan> {
   const { market, head, ledger, parentLedger, began } = input;
   const views = perTier((name) => tierView(market, TIERS[name], head));
@@ -79,7 +79,7 @@ export async function plan(input: PlanInput, progress: Progress): Promise<Plan> 
     });
     progress("Rendering", files.length, toRender.length);
   }
-  // A month that did not change keeps the parent's part, whatever run named it.
+  // A month that did not change keeps the parent's part and its name.
   const known = new Map(
     parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
   );
@@ -106,7 +106,7 @@ export async function plan(input: PlanInput, progress: Progress): Promise<Plan> 
 
 type Render = Planned<unknown>["bytes"];
 
-/** Keeps rendered bytes while they fit; the others are rendered again when they are asked for. */
+/** Keeps rendered bytes in memory up to KEPT_BYTES_MAX. Other files are rendered again to be written. */
 function keeper(): (bytes: Uint8Array, render: Render) => Render {
   let roomBytes = KEPT_BYTES_MAX;
   return (bytes, render) => {
@@ -116,13 +116,13 @@ function keeper(): (bytes: Uint8Array, render: Render) => Render {
   };
 }
 
-/** What of a manifest does not come from the plan. */
+/** The fields of a manifest that the plan does not contain. */
 type ManifestHead = Pick<
   Manifest,
   "format" | "program" | "parent" | "reason" | "attribution" | "options" | "inputs" | "corrected"
 >;
 
-/** The manifest of the snapshot `name`. Its bytes depend on nothing but what it says. */
+/** The manifest of the snapshot `name`. The same arguments give the same bytes. */
 export function manifestOf(
   plan: Plan,
   name: SnapshotName,

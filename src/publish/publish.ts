@@ -1,6 +1,6 @@
 /**
- * Publishes a session: read the input, lay it over the head's ledger, plan the snapshot, pass the
- * rules and gates, commit. Where another publisher commits first, it starts again from the new head.
+ * Publishes a session: reads the input, applies it to the head's ledger, plans the snapshot, checks
+ * the rules and gates, commits. If another publisher commits first, it starts again from the new head.
  */
 import type { Clock } from "../clock.ts";
 import { ConflictError, InputError } from "../errors.ts";
@@ -24,30 +24,30 @@ import type { Progress, PublishRequest } from "./request.ts";
 import { requireSignedHead, signHead, signingOf, type Signing } from "./signing.ts";
 
 const ATTEMPTS_MAX = 50;
-/** Of a first snapshot that names none. */
+/** The attribution of a first snapshot without `--attribution`. */
 const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
 
-/** What a run came to. */
+/** The result of a run. */
 export interface PublishResult {
-  /** "planned": a dry run that would have published. "unchanged": the head holds it already. */
+  /** "planned": a dry run that would publish. "unchanged": the head already holds the same. */
   readonly outcome: "published" | "planned" | "unchanged";
-  /** The one published or planned; of the head where nothing was. */
+  /** The published or planned snapshot; the head if it is unchanged. */
   readonly snapshot: SnapshotName;
-  /** The publication's number; of the head where nothing was published; null for a dry run. */
+  /** The publication's number; the head's if it is unchanged; null if the outcome is "planned". */
   readonly publication: number | null;
   readonly manifest: Manifest;
-  /** What is, or would be, on the Pro board. */
+  /** The records of the Pro board. */
   readonly board: readonly BoardRecord[];
-  /** Null where the run had no key to sign with. */
+  /** Null without a signing key. */
   readonly signing: Signing | null;
 }
 
 /**
- * Publishes what the request names, or finds that the head holds it already.
+ * Publishes a session, unless the head already holds the same.
  *
- * Throws InputError for faults of the input or the request, RefusedError where a gate holds it back,
- * ConflictError where what is published contradicts it, DamageError where the head cannot be built
- * on, UnreachableError where the store fails.
+ * Throws InputError for errors in the input or the request, RefusedError if a gate refuses it,
+ * ConflictError if it contradicts published data, DamageError if the head is damaged,
+ * UnreachableError if the store fails.
  */
 export async function publish(
   request: PublishRequest,
@@ -96,8 +96,8 @@ async function attemptPublish(
       head: session,
       attribution,
       corrections,
-      // The usual limits, not the run's: the same content stays the same snapshot whatever the gates
-      // were told, so a repeated run finds nothing to do. The manifest names the run's own.
+      // The usual limits, not the run's: the run's limits do not change the files, so that a repeated
+      // run with other limits finds nothing to do. The manifest has the run's limits.
       gates: USUAL_LIMITS,
       program: PROGRAM,
       ledger: amendment.ledger,
@@ -169,7 +169,7 @@ async function attemptPublish(
   return { outcome: "published", snapshot: name, publication: number, manifest, board, signing };
 }
 
-/** The catalog that counts, and the ledger with the input laid over it. Raises all complaints. */
+/** The given or published catalog, and the ledger with the input applied. Raises all complaints. */
 function layOver(
   base: Base,
   inputs: Inputs,
@@ -182,7 +182,7 @@ function layOver(
     throw new InputError(`${store.location} holds no catalog yet: give --catalog`);
   }
   const known = inputs.catalog?.ids ?? new Set(catalog.map(({ id }) => id));
-  // Without a single readable row every quote would be called unknown: noise, not news.
+  // If no row of the catalog is readable, complaints about unknown ids only hide its own errors.
   if (known.size > 0) given.requireKnown((id) => known.has(id), complaints);
   const withdrawn = new Map<string, boolean>();
   for (const { contract, session, newUsd } of base.corrections) {

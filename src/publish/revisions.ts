@@ -1,22 +1,22 @@
-/** Which revisions of a session exist, and whether a rollback took it back. */
+/** Which revisions of a session exist, and whether a rollback withdrew the session. */
 import { sessionAt, type Session } from "../market/session.ts";
 import { highestClaimed } from "../snapshot/claims.ts";
 import { readHead, readPublications, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parseSnapshotFileKey, sessionFolder } from "../store/paths.ts";
 
-/** One above every revision that was published, claimed or taken, or has left anything in the store. */
+/** One above every revision that is in the log, is claimed or taken, or has files in the store. */
 export async function nextRevision(store: ObjectStore, session: Session): Promise<number> {
-  // A pruned snapshot has left nothing but its entries in the log.
+  // Of a pruned snapshot only its entries in the log remain.
   const numbers = (await entriesOf(store, session)).map(({ revision }) => revision);
-  // A claim goes after the files, or when the log names the snapshot.
+  // A claim is removed after the files, or when the log names the snapshot.
   numbers.push(await highestStored(store, session), await highestClaimed(store, session));
   return Math.max(0, ...numbers) + 1;
 }
 
 /**
- * The rollback that withdrew the session: the first one after its last publication that went back
- * to another snapshot. Null where the session was never published or still stands.
+ * The rollback that withdrew the session: the first one after its last publication that named another
+ * snapshot. Null if the session was never published or is not withdrawn.
  */
 export async function withdrawnBy(
   store: ObjectStore,
@@ -27,7 +27,7 @@ export async function withdrawnBy(
   let rollback: Publication | null = null;
   for (const entry of await readPublications(store)) {
     if (entry.session === session) {
-      // A rollback within the session withdraws the revision that stood before.
+      // A rollback to another revision of the session withdraws the later revision.
       rollback =
         entry.action === "rollback" && published?.revision !== entry.revision ? entry : null;
       published = entry;
@@ -47,8 +47,8 @@ async function highestStored(store: ObjectStore, session: Session): Promise<numb
 }
 
 /**
- * The log's entries that name the session. None is published before it has begun: the log need not
- * be read where the last entry was made before that and the session's folder is empty.
+ * The log's entries that name the session. No session is published before it begins. So this does
+ * not read the log if the newest entry is older than the session and the session's folder is empty.
  */
 async function entriesOf(store: ObjectStore, session: Session): Promise<Publication[]> {
   const head = await readHead(store);

@@ -1,6 +1,6 @@
 /**
- * Signatures of a publish: the head's that it goes on from, the new snapshot's, and the head's that
- * it leaves as it is.
+ * The signatures of a publish: it checks the head's, signs the new snapshot, or adds a signature to an
+ * unchanged head.
  */
 import { ConflictError, DamageError } from "../errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -12,20 +12,20 @@ import { SIGNATURE_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../store/paths.ts";
 
-/** What a run did about the signature of the head it leaves; "planned": a dry run that would. */
+/** How the head is signed after a run. "planned": a dry run that would sign it. */
 export interface Signing {
   readonly outcome: "signed" | "added" | "present" | "planned";
-  /** Of the public key. */
+  /** The public key's fingerprint. */
   readonly fingerprint: string;
 }
 
-/** The signing of a snapshot that is published, or would be. */
+/** The signing of a published or planned snapshot. */
 export const signingOf = (key: SigningKey | null, outcome: "signed" | "planned"): Signing | null =>
   key === null ? null : { outcome, fingerprint: key.verifyKey.fingerprint };
 
 /**
- * Throws DamageError unless one of the keys, if there are any, has signed the head: what it holds
- * goes into the next snapshot, whose signature vouches for all of it.
+ * Throws DamageError if there are keys and none of them has signed the head. The next snapshot takes
+ * over the head's data, and its signature vouches for all of it.
  */
 export async function requireSignedHead(
   store: ObjectStore,
@@ -38,10 +38,11 @@ export async function requireSignedHead(
 }
 
 /**
- * Signs a head that holds what the run would publish, so that a job that begins to sign leaves no
- * unsigned head behind; "present" where its signature is there. Whoever can write to the store shall
- * not choose what is signed: the stored manifest must be, to the byte, what `remade` makes of the
- * run's own content. Throws DamageError where it is not, ConflictError where another key has signed.
+ * Adds a signature to a head that holds what the run would publish; "present" if the key has signed it
+ * already. A job that starts to sign thus has a signed head at once. People who can write to the store
+ * must not choose what is signed: the stored manifest must equal, byte for byte, the one that `remade`
+ * makes from the run's own content. Throws DamageError if it does not, ConflictError if another key
+ * has signed.
  */
 export async function signHead(
   store: ObjectStore,

@@ -1,4 +1,4 @@
-/** What a publish says when it is done: a few lines for people, Markdown, one object for machines. */
+/** The result of a publish as a few lines for people, as Markdown, and as JSON for programs. */
 import { byLargestChange } from "../market/change.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
@@ -79,7 +79,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** The object that `--json` prints. Its names are promised to scripts. */
+/** The object that `--json` prints. Scripts rely on its names. */
 export const resultView = (result: PublishResult, location: string): object => ({
   outcome: result.outcome,
   session_utc: result.manifest.session_utc,
@@ -148,5 +148,5 @@ const tableOf = (columns: readonly string[], rows: readonly (readonly MarkdownCe
 const keyOf = (sessionUtcText: string): string =>
   sessionKey(parseSession(sessionUtcText) as Session);
 
-/** Text of a person, so that no character of it is taken for markup. */
+/** Escapes a person's text, so that Markdown takes no character of it for markup. */
 const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");

@@ -1,6 +1,6 @@
 /**
- * `pro/basket.json`: all that a custom basket of this session needs, so that the proxy can price
- * one without the ledger. Written by the publisher, read by the proxy, in this one place.
+ * `pro/basket.json`: the data for custom baskets of this session, so that the proxy prices one without
+ * the ledger. The publisher writes the file and the proxy reads it, both through this module.
  */
 import { z } from "zod";
 import { EXCLUSION_REASONS, type ExclusionReason } from "../market/change.ts";
@@ -42,14 +42,14 @@ const basketFileSchema = z.object({
 /** A contract's levels, or why it cannot be in a basket. */
 type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
 
-/** The file as it was read. */
+/** The file's content, prepared for pricing. */
 export interface BasketFile {
   readonly envelope: Envelope;
   /** Every contract on the board, by id. */
   readonly contracts: ReadonlyMap<string, BasketEntry>;
-  /** Of each constituent, made when the file is read. */
+  /** The fixed text of each constituent, made when the file is read. */
   readonly texts: ReadonlyMap<string, ConstituentText>;
-  /** The heads of bodies, by weighting and sessions overdue; kept as they are made. */
+  /** The heads of bodies, by weighting and sessions overdue, kept after their first use. */
   readonly heads: Map<string, string>;
 }
 
@@ -69,7 +69,7 @@ export function renderBasketFile(envelope: Envelope, members: readonly Membershi
   return `${envelopeHead(envelope)},"contracts":${jsonArray(contracts)}}\n`;
 }
 
-/** Reads the file. Throws (ZodError, SyntaxError) where it is none. */
+/** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
 export function parseBasketFile(bytes: Uint8Array): BasketFile {
   const file = basketFileSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
   const contracts = new Map(file.contracts.map(entryOf));
@@ -106,7 +106,7 @@ function entryOf(
 
 /**
  * The body for a custom basket. `weights[i]`, a positive integer in any common scale, belongs to
- * `constituents[i]`. `overdueSessions` is added to the delay the file was rendered with.
+ * `constituents[i]`. `overdueSessions` is added to the file's delay.
  */
 export function basketBody(
   file: BasketFile,

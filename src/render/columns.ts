@@ -1,7 +1,7 @@
 /**
- * The one table of columns. It drives the fields of a JSON record, the CSV, the sheets of the
- * workbook with their formats, the `About` sheet and the OpenAPI description: a column that is added
- * here is in all of them.
+ * The one table of columns. The fields of a JSON record, the CSV, the sheets of the workbook with their
+ * formats, the `About` sheet and the OpenAPI description are made from it: a column that you add here
+ * appears in all of them.
  *
  * Values are canonical text: decimals without exponent or trailing zeros, dates `YYYY-MM-DD`,
  * instants ISO 8601 with milliseconds, null for "there is none".
@@ -12,18 +12,18 @@ import { dateOf } from "../market/series.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
 
-/** How a value is written: as a number, an address, a date; `instant` is ISO 8601 in UTC. */
+/** The kind of a column's values. `instant` is ISO 8601 in UTC. */
 type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
 
 /** A column of CSV and workbook, and a field of a JSON record. */
 export interface Column {
   /** The header in CSV and workbook. */
   readonly name: string;
-  /** The name of the field in a JSON record, where it differs. */
+  /** The name of the field in a JSON record, if it differs. */
   readonly field?: string;
   /**
-   * The field that it comes after in a JSON record, where that is not the last one of the columns
-   * before. Null: records have no such field.
+   * The field before it in a JSON record, if that is not the column before. Null: records do not have
+   * this field.
    */
   readonly follows?: string | null;
   readonly kind: ColumnKind;
@@ -33,16 +33,16 @@ export interface Column {
   readonly shownDecimals?: number;
   /** Unit and meaning, for people. */
   readonly meaning: string;
-  /** Left out of the workbook: its sheets are one session and one board each. */
+  /** Whether the workbook leaves it out: each of its sheets has one session and one board. */
   readonly onlyCsv?: true;
-  /** Canonical text; of a decimal column a number's. */
+  /** The canonical text; for a decimal column, the text of a number. */
   readonly value: (record: BoardRecord) => string | null;
 }
 
 /** The name of the column's field in a JSON record. */
 export const fieldOf = ({ field, name }: Column): string => field ?? name;
 
-/** In the order of the CSV. `source` is last: clients in the field expect it there. */
+/** In the order of the CSV. `source` is last, because existing clients expect it there. */
 export const COLUMNS: readonly Column[] = [
   {
     name: "session_utc",
@@ -192,7 +192,7 @@ export const COLUMNS: readonly Column[] = [
   },
 ];
 
-/** The fields of a JSON record, in its order. `break` is an object and stands after them. */
+/** The fields of a JSON record, in its order. `break`, an object, follows them. */
 export const RECORD_COLUMNS: readonly Column[] = COLUMNS.reduce<Column[]>((fields, column) => {
   const { follows = fields.at(-1) && fieldOf(fields.at(-1) as Column) } = column;
   if (follows === null) return fields;

@@ -1,18 +1,18 @@
 /**
- * What every payload starts with. The order and the spacing are part of the format: the proxy
- * raises `delayed_sessions` in stored bytes without reading the rest (see raiseDelay).
+ * The start of every payload. The order and the spacing are part of the format: the proxy raises
+ * `delayed_sessions` in stored bytes without reading the rest (see raiseDelay).
  */
 import { sessionUtc, type Session } from "../market/session.ts";
 
-/** What a payload says of itself. */
+/** The fields at the start of a payload. */
 export interface Envelope {
-  /** The tier's, not the head's. */
+  /** The tier's session, not the head's. */
   readonly session: Session;
-  /** Sessions behind the clock: the tier's delay when rendered, and overdue ones on top. */
+  /** How many sessions the data is behind: the tier's delay plus the sessions overdue. */
   readonly delayedSessions: number;
-  /** What the data may be used for. */
+  /** The permitted use of the data. */
   readonly license: string;
-  /** Credit line to display with it. */
+  /** The credit line to show with the data. */
   readonly attribution: string;
 }
 
@@ -29,8 +29,8 @@ const HEAD = /^\{"session_utc":"[^"]{24}","delayed_sessions":(\d{1,9}),/;
 const HEAD_MAX_BYTES = 96;
 
 /**
- * The same payload with `delayed_sessions` raised by `sessions`. Throws where the bytes do not
- * start as a payload does.
+ * The same payload with `delayed_sessions` raised by `sessions`. Throws if the bytes do not start like
+ * a payload.
  */
 export function raiseDelay(payload: Buffer, sessions: number): Buffer {
   const head = HEAD.exec(payload.toString("latin1", 0, HEAD_MAX_BYTES));

@@ -1,4 +1,4 @@
-/** All files of a snapshot but its manifest: which there are, and how each is made. */
+/** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections, type Correction } from "../ledger/corrections.ts";
 import { equalWeighted, type Constituent } from "../market/composite.ts";
 import type { Session } from "../market/session.ts";
@@ -16,28 +16,28 @@ import { renderReport } from "./report/page.ts";
 import type { ReportGates } from "./report/gates.ts";
 import { renderWorkbook } from "./workbook/workbook.ts";
 
-/** A file of a snapshot before it is made. */
+/** A file of a snapshot that is not rendered yet. */
 export interface PlannedFile {
-  /** In the snapshot's folder. */
+  /** The path in the snapshot's folder. */
   readonly path: string;
   readonly mediaType: string;
-  /** Null: of no tier. */
+  /** The tier that the file is for; null: no tier. */
   readonly tier: TierName | null;
   render(): Uint8Array | Promise<Uint8Array>;
 }
 
-/** What a snapshot is rendered from. */
+/** The input of the renderer. */
 export interface RenderInput {
   readonly market: Market;
   /** The snapshot's session. */
   readonly head: Session;
   /** Credit line of every payload. */
   readonly attribution: string;
-  /** All there are, in the order they came. */
+  /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
-  /** The limits that the report measures against. */
+  /** The limits that the report compares with. */
   readonly gates: ReportGates;
-  /** What the report says that it was made by. */
+  /** The name and version of the program, for the report. */
   readonly program: { readonly name: string; readonly version: string };
 }
 

@@ -6,14 +6,14 @@ import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import { jsonArray } from "../json-array.ts";
 
-/** What a body can be of. */
+/** The composite index, or a basket. */
 export const INDEX_NAMES = ["composite", "basket"] as const;
-/** How its constituents are weighted: each the same, or as the caller asked. */
+/** The weights of the constituents: all equal, or the caller's. */
 export const WEIGHTINGS = ["equal", "custom"] as const;
 /** One of WEIGHTINGS. */
 export type Weighting = (typeof WEIGHTINGS)[number];
 
-/** Which index a body is of. */
+/** The index that a body describes. */
 interface IndexKind {
   readonly name: (typeof INDEX_NAMES)[number];
   readonly weighting: Weighting;
@@ -27,7 +27,7 @@ export interface ConstituentText {
   readonly levels: string;
 }
 
-/** Made once for a constituent: every basket with it has the same. */
+/** Makes the parts of a constituent, which are the same in every basket. */
 export const constituentText = (
   item: Pick<Contribution, "id" | "ticker" | "segment" | "base" | "now">,
 ): ConstituentText => ({
@@ -37,7 +37,7 @@ export const constituentText = (
   levels: `"base_usd":${formatMicros(item.base)},"spot_usd":${formatMicros(item.now)}`,
 });
 
-/** What comes before the figures. */
+/** The part of the body before the figures. */
 export function indexHead(envelope: Envelope, { name, weighting }: IndexKind): string {
   const base = {
     date: dateText(dayOf(sessionYearBefore(envelope.session))),
@@ -50,8 +50,8 @@ export function indexHead(envelope: Envelope, { name, weighting }: IndexKind): s
 }
 
 /**
- * The whole body, from its `indexHead` on. Decimals are written as they are, digit by digit: a
- * detour through floating point could change them.
+ * The whole body after its `indexHead`. Decimals are copied digit by digit, because floating point
+ * could change them.
  */
 export function indexBody(
   head: string,

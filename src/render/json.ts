@@ -1,4 +1,4 @@
-/** Boards and contracts as JSON text. Decimals are written as they are, digit by digit. */
+/** Boards and contracts as JSON text. Decimals are copied digit by digit. */
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
 import { formatMicros } from "../market/decimal.ts";
 import type { Break } from "../market/series.ts";
@@ -9,7 +9,7 @@ import { fieldOf, RECORD_COLUMNS } from "./columns.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import { jsonArray } from "../json-array.ts";
 
-/** A board's file. `nextSession` is the one after the head's, in every tier. */
+/** A board's file. In every tier, `nextSession` is the session after the head's. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {
   const { memory, semiconductor } = view.boards;
   const records = (board: readonly BoardRecord[]): string =>
@@ -23,8 +23,7 @@ export function boardBody(envelope: Envelope, view: TierView, nextSession: Sessi
 }
 
 /**
- * A contract's file. `corrections` are those of this contract; what lies outside the tier's view is
- * left out.
+ * A contract's file. `corrections` are this contract's. It leaves out those that the tier does not see.
  */
 export function contractBody(
   envelope: Envelope,

@@ -1,6 +1,6 @@
 /**
- * The JSON that callers get, as zod schemas: the OpenAPI document is generated from them, and tests
- * check every answer against that document. Fields of records come from the one table of columns.
+ * The JSON answers as zod schemas. The OpenAPI document is generated from them, and tests check every
+ * answer against that document. The fields of records come from the table of columns.
  */
 import { z } from "zod";
 import { EXCLUSION_REASONS } from "../market/change.ts";
@@ -131,7 +131,7 @@ export const readiness = z.object({
     .describe("Whether the newest publication could be loaded; if not, the one before is served."),
 });
 
-/** A problem document (RFC 9457). The codes are listed in src/proxy/problem.ts. */
+/** A problem document (RFC 9457). src/proxy/problems.ts lists the codes. */
 export const problem = (codes: readonly [string, ...string[]]) =>
   z.object({
     type: z.string().describe("The problem's entry on the documentation page."),

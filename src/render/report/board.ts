@@ -14,8 +14,8 @@ const SPARK_HEIGHT = 40;
 const SPARK_MARGIN = 4;
 
 /**
- * A plain table in board order; the page's script makes it sort and filter. `data-value` of a cell
- * holds the number as published, and a cell without one has no value.
+ * A table in board order, which the page's script can sort and filter. A cell's `data-value` is the
+ * published number; a cell without a number has none.
  */
 export function boardSection(records: readonly BoardRecord[], session: Session): string {
   const segments = [...new Set(records.map(({ contract }) => contract.segment))];
@@ -74,7 +74,7 @@ function row(record: BoardRecord, session: Session): string {
 const changeCell = (change: Decimal | null): string =>
   `<td class="n"${change === null ? "" : ` data-value="${change}"`}>${changeHtml(change)}</td>`;
 
-/** The closes of the last 90 days over time, as a picture without words: the columns hold them. */
+/** The closes of the last 90 days as a picture without text: the columns have the numbers. */
 function sparkline({ series }: BoardRecord, session: Session): string {
   const to = dayOf(session);
   const points = series.closes(session, to - SPARK_DAYS);
@@ -97,8 +97,8 @@ function sparkline({ series }: BoardRecord, session: Session): string {
 }
 
 /**
- * Collects straight lines as path data of whole, relative steps (SVG 2, chapter 9): little more
- * than half the text of absolute ones, and sparklines are most of the page.
+ * Collects straight lines as SVG path data in whole, relative steps (SVG 2, chapter 9). That takes
+ * little more than half the text of absolute ones, and sparklines are most of the page.
  */
 class RelativePath {
   text = "";
@@ -113,7 +113,7 @@ class RelativePath {
     this.#step(" ", x, y);
   }
 
-  /** A run of one point is closed at once, and shows as a dot. */
+  /** Ends a line. A line of one point becomes a dot. */
   closePath(): void {
     this.text += "z";
   }
@@ -127,7 +127,7 @@ class RelativePath {
   }
 }
 
-/** The closes, cut before each break's. */
+/** The closes, split before each break. */
 function comparableRuns(points: readonly Close[], breakDates: readonly number[]): Close[][] {
   const runs: Close[][] = [[]];
   let previous: Close | undefined;

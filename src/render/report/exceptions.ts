@@ -1,4 +1,4 @@
-/** What is not as usual: levels that stand in, contracts that left, breaks, and corrections. */
+/** The exceptions: carried levels, contracts off the board, breaks, and corrections. */
 import { counted } from "../../counted.ts";
 import type { Correction } from "../../ledger/corrections.ts";
 import { carryLimitSessions, type Contract } from "../../market/contract.ts";
@@ -21,7 +21,7 @@ import {
   type Heading,
 } from "./html.ts";
 
-/** Longer lists are cut, and say so: the page stays small after a correction of years. */
+/** A longer list is cut and says so, so that the page stays small after a correction of years. */
 const LISTED_MAX = 300;
 
 const PAST_LEVEL: readonly Heading[] = [
@@ -33,7 +33,7 @@ const PAST_LEVEL: readonly Heading[] = [
   { label: "Limit", numeric: true },
 ];
 
-/** The carried levels, the one that drops first at the top. */
+/** The carried levels, first the one that drops next. */
 export function carriedSection(market: Market, view: TierView): string {
   const rows = carriedLevels(market, recordsOf(view), view.session).map(
     ({ record: { contract, level } }) => pastLevelRow(market, view, contract, level),
@@ -41,7 +41,7 @@ export function carriedSection(market: Market, view: TierView): string {
   return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
 }
 
-/** The contracts over their carry limit, and those without a level so far. */
+/** The contracts over their carry limit, and those that never had a level. */
 export function droppedSection(market: Market, view: TierView): string {
   const rows = droppedOf(view).map(({ contract, level }) =>
     pastLevelRow(market, view, contract, level),
@@ -55,7 +55,7 @@ export function droppedSection(market: Market, view: TierView): string {
   return listSection("dropped", "Dropped", PAST_LEVEL, rows, { all: FILES.manifest, note });
 }
 
-/** A level that stood or stands in: age and limit in days. */
+/** A row for a carried or dropped level, with its age and limit in days. */
 const pastLevelRow = (
   market: Market,
   view: TierView,
@@ -94,9 +94,9 @@ export function breaksSection(market: Market, view: TierView): string {
 }
 
 /**
- * All corrections, newest first, those of this session marked. A correction names the snapshot that
- * brought it. The mark goes by the session, not the revision: a publish that is repeated must make
- * the same page though its revision would be another.
+ * All corrections, newest first, with a mark at those of this session. Each names the first snapshot
+ * with it. The mark depends on the session, not on the revision: a repeated publish must make the same
+ * page, though its revision would be another.
  */
 export function correctionsSection(corrections: readonly Correction[], session: Session): string {
   const own = `${sessionKey(session)}/`;
@@ -128,7 +128,7 @@ export function correctionsSection(corrections: readonly Correction[], session: 
   });
 }
 
-/** `all` says where the whole list is, should it be too long for the page. */
+/** `all` tells the reader where the whole list is, if it is too long for the page. */
 function listSection(
   id: string,
   title: string,

@@ -1,4 +1,4 @@
-/** By how much the gates were passed: the session's own levels measured against the limits. */
+/** How far the session's levels are from the limits of the gates. */
 import { changePct, isComparableMove } from "../../market/change.ts";
 import { carryLimitSessions, type Contract } from "../../market/contract.ts";
 import {
@@ -14,7 +14,7 @@ import type { BoardRecord, Market } from "../../market/view.ts";
 const PERCENT_DECIMALS = 2;
 const MICROS = BigInt(MICROS_PER_UNIT);
 
-/** The limits that the report measures against. */
+/** The limits that the report compares with. */
 export interface ReportGates {
   /** Percent, in millionths. */
   readonly maxMoveMicros: Micros;
@@ -28,15 +28,15 @@ export interface Move {
   readonly now: Micros;
   /** (now / before − 1) × 100. */
   readonly pct: Decimal;
-  /** Whether it is no more than the limit, exactly. */
+  /** Whether the exact move is at most the limit. */
   readonly within: boolean;
   /** Percentage points left to the limit. */
   readonly marginPct: Decimal;
 }
 
 /**
- * The largest move among the session's levels against their predecessors, by the gate's own rule
- * (isComparableMove). Null where no level has one. Of equal moves the first in board order.
+ * The largest move of the session's levels from the levels before, by the gate's own rule
+ * (isComparableMove). Null if there is none. Of equal moves, the first in board order.
  */
 export function largestMove(
   market: Market,
@@ -76,19 +76,19 @@ function predecessor(market: Market, record: BoardRecord): Micros | null {
   return isComparableMove(series, previous, level, limit) ? previous.usd : null;
 }
 
-/** Contracts with a level for the session, and all of the catalog. */
+/** How many contracts have a level for the session, and how many the catalog has. */
 export interface Coverage {
   readonly given: number;
   readonly contracts: number;
   /** given / contracts × 100. */
   readonly pct: Decimal;
-  /** Whether it is no less than the limit, exactly. */
+  /** Whether the exact coverage is at least the limit. */
   readonly within: boolean;
   /** Percentage points above the limit. */
   readonly marginPct: Decimal;
 }
 
-/** How much of the catalog has a level for the session. An empty catalog is covered whole. */
+/** The part of the catalog with a level for the session; 100 percent of an empty catalog. */
 export function coverage(given: number, contracts: number, gates: ReportGates): Coverage {
   const all = BigInt(Math.max(contracts, 1));
   const have = BigInt(contracts === 0 ? 1 : given) * 100n;
@@ -102,14 +102,14 @@ export function coverage(given: number, contracts: number, gates: ReportGates): 
   };
 }
 
-/** A level that stands in for a missing one: its age and how old it may become, in sessions. */
+/** A carried level with its age and its limit, in sessions. */
 interface Carried {
   readonly record: BoardRecord;
   readonly ageSessions: number;
   readonly limitSessions: number;
 }
 
-/** The carried levels, the one that drops first at the front; of equals, in board order. */
+/** The carried levels, first the one that drops next; equal ones in board order. */
 export const carriedLevels = (
   market: Market,
   records: readonly BoardRecord[],

@@ -1,4 +1,4 @@
-/** The few forms that the report is written in: escaped text, tables, numbers as people read them. */
+/** The HTML of the report's parts: escaped text, tables, numbers in a form for people. */
 import { formatMicros, type Decimal, type Micros } from "../../market/decimal.ts";
 import {
   SESSIONS_PER_DAY,
@@ -23,16 +23,16 @@ export const escaped = (text: string): string =>
     .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\u{FFFD}")
     .replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 
-/** Text of foreign origin: escaped, and kept from turning the text around it (HTML, `bdi`). */
+/** Text from the feeds: escaped, and unable to change the direction of the text around it (`bdi`). */
 export const foreign = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
 
 /** A contract's identifier. */
 export const idHtml = (id: string): string => `<code>${escaped(id)}</code>`;
 
-/** A level as published, with at least two decimals so that a column of them lines up. */
+/** A level as published, with at least two decimals, so that a column lines up. */
 export const usdText = (usd: Micros): string => padded(formatMicros(usd), 2);
 
-/** Pads a decimal with zeros to at least `decimals` places; the value stays. */
+/** Appends zeros to a decimal until it has at least `decimals` places. */
 export function padded(decimal: Decimal, decimals: number): string {
   const [whole = "", fraction = ""] = decimal.split(".");
   return `${whole}.${fraction.padEnd(decimals, "0")}`;
@@ -44,14 +44,14 @@ export function signedText(change: Decimal): string {
   return change === "0" ? "0.00" : `+${padded(change, 2)}`;
 }
 
-/** What stands where there is no value. */
+/** The text for a missing value. */
 const NO_VALUE = '<span class="none">n/a</span>';
 
 /** A change in percent, coloured by its direction. */
 export const changeHtml = (change: Decimal | null): string =>
   change === null ? NO_VALUE : `<span class="${direction(change)}">${signedText(change)}</span>`;
 
-/** Which way a change goes. */
+/** The direction of a change. */
 export function direction(change: Decimal): "up" | "down" | "flat" {
   if (change === "0") return "flat";
   return change.startsWith("-") ? "down" : "up";
@@ -73,7 +73,7 @@ export interface Heading {
   readonly label: string;
   /** Whether the cells are aligned to the right. */
   readonly numeric?: true;
-  /** Left out where the screen is narrow. */
+  /** Whether a narrow screen leaves it out. */
   readonly wideOnly?: true;
 }
 
@@ -100,7 +100,7 @@ export function table(
   );
 }
 
-/** A box that scrolls sideways by itself, by keyboard too, so that the page never has to. */
+/** A box that scrolls sideways, by keyboard too, so that the page itself does not. */
 export const scrolling = (name: string, content: string): string =>
   `<div class="scroll" role="region" aria-label="${escaped(name)}" tabindex="0">\n${content}\n</div>`;
 

@@ -1,4 +1,4 @@
-/** The composite over the year: today's constituents, weights and base, traced back day by day. */
+/** The composite over the year: today's constituents, weights and base, priced for each day. */
 import { counted } from "../../counted.ts";
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
@@ -21,18 +21,18 @@ import {
 import { memberships, recordsOf, type Market, type TierView } from "../../market/view.ts";
 import { padded, section, sessionHtml } from "./html.ts";
 
-/** The composite of a view, and what its course is traced from. */
+/** The composite of a view, and its level on each day of the year. */
 interface TracedIndex {
   readonly session: Session;
   readonly result: Composite;
   readonly constituents: readonly Constituent[];
-  /** How many contracts on the board are no constituents. */
+  /** How many contracts on the board are not constituents. */
   readonly excluded: number;
-  /** The level at each day's instant from the base to the session, in floating point: for drawing. */
+  /** The level on each day from the base to the session, in floating point, only to draw it. */
   readonly trace: readonly number[];
 }
 
-/** Prices the composite of a view and traces its course, a level a day. */
+/** Prices the composite of a view, for its session and for each day of the year before. */
 export function traceIndex(market: Market, view: TierView): TracedIndex {
   const members = memberships(market, view).flatMap((member) =>
     "constituent" in member ? [member] : [],
@@ -56,7 +56,7 @@ export function traceIndex(market: Market, view: TierView): TracedIndex {
   };
 }
 
-/** The course as a chart, and its lowest, highest and present level. */
+/** The chart of the year, with its lowest, highest and present level. */
 export function indexSection(market: Market, index: TracedIndex): string {
   const { constituents, session, result } = index;
   if (result.level === null) {
@@ -80,7 +80,7 @@ export function indexSection(market: Market, index: TracedIndex): string {
   );
 }
 
-/** The level at an earlier instant, exactly; to two decimals at least, as the head numbers show it. */
+/** The exact level at an earlier instant, with at least two decimals, like the numbers at the top. */
 function levelAt(market: Market, constituents: readonly Constituent[], instant: Session): string {
   const then = constituents.map((item) => {
     const level = market.seriesOf(item.id)?.at(instant);
@@ -93,9 +93,9 @@ function levelAt(market: Market, constituents: readonly Constituent[], instant: 
 const HEIGHT = 260;
 const PLOT_TOP = 10;
 const PLOT_BOTTOM = 230;
-/** Room for the levels beside the plot. */
+/** The space for the levels beside the plot. */
 const LEVELS_WIDTH = 44;
-/** The curve is drawn this wide and stretched to the page; strokes and text are not. */
+/** The width of the curve, which the page stretches. It does not stretch strokes and text. */
 const PLOT_WIDTH = 1000;
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
@@ -142,7 +142,10 @@ function anchorAt(percent: number): "start" | "middle" | "end" {
   return percent > 92 ? "end" : "middle";
 }
 
-/** The first days of the months after `from`, with names; January carries the year, and so does the first, but not right before it. */
+/**
+ * The first days of the months after `from`, with names. January has the year in its name. So has the
+ * first month, unless January follows it.
+ */
 function monthStarts(from: Day, to: Day): { day: Day; text: string }[] {
   const starts: { day: Day; text: string }[] = [];
   for (let day = from; day <= to; day += 1) {

@@ -1,4 +1,4 @@
-/** What moved: a line a segment, and the contracts that moved most. */
+/** The moves: one row for each segment, and the contracts with the largest changes. */
 import { counted } from "../../counted.ts";
 import { group } from "d3-array";
 import { ratio, roundRatio, type Decimal } from "../../market/decimal.ts";
@@ -53,7 +53,7 @@ export function segmentsSection(records: readonly BoardRecord[]): string {
   );
 }
 
-/** The contracts with the largest changes over 24 hours and over 30 days, either way. */
+/** The contracts with the largest changes, up or down, over 24 hours and over 30 days. */
 export const movesSection = (records: readonly BoardRecord[]): string =>
   section(
     "moves",
@@ -85,7 +85,7 @@ function movesOver(
   return `<div>${title}\n${table(`${counted(moves.length, "move")} over ${horizon}`, headings, rows)}</div>`;
 }
 
-/** The median of changes of two decimals, exactly; of an even number the mean of the middle two. */
+/** The exact median of changes with two decimals. Of an even number, it is the mean of the middle two. */
 function medianHtml(changes: readonly (Decimal | null)[]): string {
   const sorted = changes
     .flatMap((change) => (change === null ? [] : [hundredths(change)]))
@@ -96,5 +96,5 @@ function medianHtml(changes: readonly (Decimal | null)[]): string {
   return changeHtml(roundRatio(ratio(BigInt(lower) + BigInt(upper), 200n), CHANGE_DECIMALS));
 }
 
-/** Changes have two decimals, so a hundred of them are a whole number, far below 2⁵³. */
+/** A change times 100. It has two decimals, so this is a whole number, far below 2⁵³. */
 const hundredths = (change: Decimal): number => Math.round(Number(change) * 100);

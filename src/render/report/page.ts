@@ -1,7 +1,7 @@
 /**
- * `report.html`: a session on one page, for the person who has to say whether it is good. One file
- * without an outside host: charts are SVG, the style sheet and the script are inline, and the page's
- * content security policy allows these two by digest and nothing else.
+ * `report.html`: a session on one page, for the person who checks it. It is one file and loads nothing
+ * from elsewhere: charts are SVG, the style sheet and the script are inline, and the page's content
+ * security policy allows only these two, by digest.
  *
  * Numbers come from `market`, as in every other file of the snapshot; floating point only draws.
  */
@@ -21,23 +21,23 @@ import { REPORT_SCRIPT } from "./script.ts";
 import { REPORT_STYLE } from "./style.ts";
 import { figures, gatesSection, sinceSection } from "./summary.ts";
 
-/** What the report is made of. */
+/** The content of the report. */
 export interface ReportInput {
   readonly market: Market;
   /** The snapshot's session. */
   readonly head: Session;
   readonly attribution: string;
-  /** All there are, in the order they came. */
+  /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
   readonly gates: ReportGates;
-  /** What the page says that it was made by. */
+  /** The name and version of the program, for the foot of the page. */
   readonly program: { readonly name: string; readonly version: string };
 }
 
 /**
- * The page, whole. The same input gives the same text, at any time and in any time zone; it knows
- * neither the snapshot's revision nor its parent, so that a repeated publish, and a replay session
- * by session, make it again.
+ * The whole page. The same input gives the same text, at any time and in any time zone. The page does
+ * not contain the snapshot's revision or its parent, so that a repeated publish and a replay session
+ * by session give the same bytes.
  */
 export function renderReport(input: ReportInput): string {
   const { market, head, attribution, corrections, gates, program } = input;

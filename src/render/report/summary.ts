@@ -1,4 +1,4 @@
-/** The first screen of the report: is the session good, and what is different from the one before. */
+/** The top of the report: the gates, and the differences from the session before. */
 import { counted } from "../../counted.ts";
 import type { Composite } from "../../market/composite.ts";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
@@ -32,7 +32,7 @@ import {
   usdText,
 } from "./html.ts";
 
-/** The head numbers; the same counts as the manifest's. */
+/** The numbers at the top. They are the manifest's counts. */
 export function figures(view: TierView, index: Composite): string {
   const counts = countsOf(view);
   const shown: readonly [string, number][] = [
@@ -51,7 +51,7 @@ ${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).j
 </dl>`;
 }
 
-/** Each gate with what was measured, the limit, and what is left to it. */
+/** Each gate with the measured value, the limit, and the difference. */
 export function gatesSection(market: Market, view: TierView, gates: ReportGates): string {
   const covered = coverage(countsOf(view).given, market.catalog.length, gates);
   const rows = [
@@ -116,7 +116,7 @@ function carryRow(market: Market, view: TierView): string[] {
   ];
 }
 
-/** Against the session 12 hours earlier, as today's ledger and catalog have it. */
+/** The differences from the session 12 hours earlier, by today's ledger and catalog. */
 export function sinceSection(market: Market, view: TierView): string {
   const before = tierView(market, TIERS.pro, view.session - 1);
   const earlier = new Map(recordsOf(before).map((record) => [record.contract.id, record]));

@@ -1,4 +1,4 @@
-/** The sheet `About`: what the workbook is, under which terms, and what its columns mean. */
+/** The sheet `About`: the workbook's content, its terms, and the meaning of its columns. */
 import type { Workbook } from "exceljs";
 import { sessionUtc } from "../../market/session.ts";
 import type { basisOf, TierView } from "../../market/view.ts";
@@ -16,7 +16,7 @@ const BASIS_MEANINGS: { readonly [B in ReturnType<typeof basisOf>]: string } = {
 const LABEL_WIDTH = 32;
 const TEXT_WIDTH = 100;
 
-/** Adds the sheet behind those that are there. */
+/** Adds the sheet after the others. */
 export function addAboutSheet(workbook: Workbook, view: TierView, attribution: string): void {
   const sheet = workbook.addWorksheet("About");
   sheet.columns = [

@@ -1,6 +1,6 @@
 /**
- * The fonts of the workbook. A cell's font replaces the default one as a whole, so each names all
- * of it: Excel has its own idea of a font without a size.
+ * The fonts of the workbook. A cell's font replaces the whole default font, so each font here names
+ * every property: Excel chooses its own size for a font without one.
  */
 /** The default font, as exceljs has it. */
 export const FONT = { name: "Calibri", size: 11, family: 2, scheme: "minor" } as const;

@@ -1,6 +1,6 @@
 /**
- * A tier's boards as an Excel workbook (Office Open XML, ECMA-376): a sheet a board, and `About`.
- * Plain features only, so that Excel and LibreOffice open it without a repair.
+ * A tier's boards as an Excel workbook (Office Open XML, ECMA-376): one sheet for each board, and
+ * `About`. It uses plain features only, so that Excel and LibreOffice open it without a repair.
  *
  * The same view gives the same bytes at any time and in any time zone: the times inside are the
  * session's, the dates of the archive's entries are fixed, and cells hold UTC serial numbers.
@@ -15,7 +15,7 @@ import { addAboutSheet } from "./about.ts";
 import { FONT, HEADER_FONT } from "./font.ts";
 import { cellText, linkTarget, shownWidth } from "./text.ts";
 
-/** Excel's limit on links in one sheet; addresses beyond it stay plain text. */
+/** Excel's limit on links in one sheet. Further addresses stay plain text. */
 const MAX_LINKS_PER_SHEET = 65_530;
 
 const LINK_FONT = { ...FONT, underline: true, color: { argb: "FF0563C1" } } as const;
@@ -24,7 +24,7 @@ const LINK_FONT = { ...FONT, underline: true, color: { argb: "FF0563C1" } } as c
 const WIDTH_MARGIN = 3;
 const MAX_TEXT_WIDTH = 50;
 
-/** The file's bytes. exceljs is loaded on the first call, so nothing else pays for it. */
+/** The file's bytes. The first call loads exceljs, so that other commands start without it. */
 export async function renderWorkbook(
   view: TierView,
   about: { readonly attribution: string },
@@ -44,7 +44,7 @@ function emptyWorkbook(session: Session): Workbook {
   workbook.modified = time;
   workbook.creator = "chipboard";
   workbook.lastModifiedBy = "chipboard";
-  // The sheets' views refer to the workbook's first one: without it Excel has to invent it.
+  // The sheets' views refer to the workbook's first view, so there must be one.
   workbook.views = [
     {
       x: 0,
@@ -60,12 +60,12 @@ function emptyWorkbook(session: Session): Workbook {
 }
 
 /**
- * exceljs without its entry point, which loads its CSV and streaming parts too and takes three
- * times as long.
+ * Loads exceljs without its entry point, which also loads CSV and streaming and takes three times as
+ * long.
  *
- * An archive's entries carry the time they were added, and exceljs offers no way to set it. Its
- * jszip has a default for it, which holds for the whole process: hence a constant (the earliest
- * date of the format), and hence here and nowhere else.
+ * The entries of the archive hold the time of their making, and exceljs offers no way to set it. The
+ * default of its jszip is valid for the whole process. So this sets it to a constant, the earliest
+ * date of the format.
  */
 function loadWorkbookClass(): new () => Workbook {
   const requireOfExceljs = createRequire(createRequire(import.meta.url).resolve("exceljs"));
@@ -86,7 +86,7 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
     style: { numFmt: numberFormat(column) },
   }));
   sheet.getRow(1).font = HEADER_FONT;
-  // Of the header alone where there are no rows: a filter of no cells would not be valid.
+  // Without rows the filter covers only the header: a filter without cells is not valid.
   sheet.autoFilter = {
     from: { row: 1, column: 1 },
     to: { row: rows.length + 1, column: WORKBOOK_COLUMNS.length },
@@ -97,7 +97,7 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
     const sheetRow = sheet.getRow(rowAt + 2);
     for (const [at, column] of WORKBOOK_COLUMNS.entries()) {
       const value = row[at] ?? null;
-      // A cell that is not there reads as empty; one that is there and empty costs its bytes.
+      // A missing cell reads as empty and takes no bytes.
       if (value === null) continue;
       const cell = sheetRow.getCell(at + 1);
       if (column.kind !== "url") {
@@ -114,7 +114,7 @@ function cellValue({ kind }: Column, value: string): number | Date | string {
   return kind === "date" || kind === "instant" ? new Date(value) : cellText(value);
 }
 
-/** Writes an address, as a link where one is allowed and possible; whether it became one. */
+/** Writes an address, as a link if that is allowed and possible. Returns whether it is a link. */
 function setAddress(cell: Cell, url: string, mayLink: boolean): boolean {
   const target = mayLink ? linkTarget(url) : null;
   const text = cellText(url);
@@ -137,7 +137,7 @@ function numberFormat({ kind, shownDecimals = 0 }: Column): string {
     : `#,##0.00${"#".repeat(shownDecimals - 2)}`;
 }
 
-/** Numbers and dates get all the room they need (Excel shows `####` otherwise); text is bounded. */
+/** Numbers and dates get their whole width (else Excel shows `####`); text gets a limited one. */
 function columnWidth(column: Column, values: readonly (string | null)[]): number {
   const format = numberFormat(column);
   let width = column.name.length;
@@ -152,7 +152,7 @@ function columnWidth(column: Column, values: readonly (string | null)[]): number
   return (isBounded ? Math.min(width, MAX_TEXT_WIDTH) : width) + WIDTH_MARGIN;
 }
 
-/** Room for the two decimals that are always shown, and for the commas between thousands. */
+/** The width with the two decimals that are always shown, and the commas between thousands. */
 function numberWidth(decimal: string): number {
   const [whole = "", fraction = ""] = decimal.split(".");
   return whole.length + Math.floor(whole.length / 3) + 1 + Math.max(2, fraction.length);
