@@ -68,6 +68,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .version(PROGRAM.version, "--version")
     .showHelpAfterError("(add --help for usage)")
     .addHelpText("after", HELP)
+    .configureOutput({ outputError: (text, write) => write(plainLines(text)) })
     .exitOverride();
   const named = argv.slice(2).find((word) => COMMANDS.some(({ name }) => name === word));
   let json = argv.includes("--json");

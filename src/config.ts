@@ -2,13 +2,13 @@
  * Options and the environment. `setting` makes every option of every command and gives it its
  * `CHIPBOARD_…` variable. Nothing else reads the environment.
  */
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { InputError } from "./errors.ts";
 import { createClock, type Clock } from "./clock.ts";
 
 /**
  * An option such as `--max-move <percent>`, which `CHIPBOARD_MAX_MOVE` sets, too. `parse` turns its
- * text into the value (`commands/option-values.ts`).
+ * text into the value (`commands/option-values.ts`); what it does not take is an InputError.
  */
 export function setting(
   flags: string,
@@ -20,7 +20,16 @@ export function setting(
   const value = process.env[variable];
   const isNone = value !== undefined && option.isBoolean() ? !isSwitchedOn(variable) : value === "";
   if (!isNone) option.env(variable);
-  return parse === undefined ? option : option.argParser(parse);
+  if (parse === undefined) return option;
+  return option.argParser((text: string) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      const name = text === value ? variable : option.long;
+      throw new InputError(`${name} ${JSON.stringify(text)}: ${error.message}`);
+    }
+  });
 }
 
 /**

@@ -1,12 +1,12 @@
 /**
- * Parsers for the texts of options. A parser returns the value, or throws an error that commander
- * reports as a usage error with the option and the text. These are plain functions because every
+ * Parsers for the texts of options. A parser returns the value, or throws an error whose message is
+ * what was expected; `setting` adds the option and the text. These are plain functions because every
  * start of the program loads them, even for `--help`.
  */
 import { InvalidArgumentError } from "commander";
 import { DAY_MS, HOUR_MS } from "../clock.ts";
 
-/** Turns an option's text into its value. Throws InvalidArgumentError, which commander reports. */
+/** Turns an option's text into its value. Throws InvalidArgumentError (see `setting`). */
 export type OptionParser<T> = (text: string) => T;
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;

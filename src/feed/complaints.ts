@@ -9,7 +9,7 @@ const LINES_KEPT = 10_000;
 
 /** Everything wrong with the input, collected so that it is reported in one go. */
 export class Complaints {
-  readonly #lines: string[] = [];
+  readonly #findings: { readonly where: string; readonly line: string }[] = [];
   #count = 0;
 
   /** How many there are: compare it with an earlier count to see whether a row was faultless. */
@@ -18,37 +18,49 @@ export class Complaints {
   }
 
   /** `quotes.csv:17 spot_usd "-3": expected a number above 0`. */
-  cell(where: string, column: string, value: string, expected: string): void {
-    this.#add(`${where} ${column} ${quoted(value)}: expected ${expected}`);
+  cell(where: string, column: string, value: string | null, expected: string): void {
+    const shown = value === null ? "null" : quoted(value);
+    this.#add(where, `${where} ${column} ${shown}: expected ${expected}`);
   }
 
   /** A finding about a whole row or file: `quotes.csv:9: 3 fields, expected 4`. */
   at(where: string, finding: string): void {
-    this.#add(`${where}: ${finding}`);
+    this.#add(where, `${where}: ${finding}`);
   }
 
   /** A source that cannot be read; `failure` says which and why. */
   unreadable(failure: InputError): void {
-    this.#add(failure.message);
+    this.#add(failure.message, failure.message);
   }
 
-  /** Throws InputError with the complaints, in the order they were found, if there is any. */
+  /** Throws InputError with the complaints, those of a file by its lines, if there is any. */
   raise(): void {
     if (this.#count === 0) return;
     const errors = counted(this.#count, "error");
-    const more = this.#count - this.#lines.length;
+    const more = this.#count - this.#findings.length;
     throw new InputError(`${errors} in the input; nothing was written`, [
-      ...this.#lines,
+      ...inOrder(this.#findings),
       ...(more === 0 ? [] : [`and ${more} more`]),
     ]);
   }
 
   /** Keeps the line short, and escapes what would break it or what a terminal would obey. */
-  #add(line: string): void {
+  #add(where: string, line: string): void {
     this.#count += 1;
-    if (this.#lines.length === LINES_KEPT) return;
-    this.#lines.push(cut(escaped(line), LINE_CHARACTERS));
+    if (this.#findings.length === LINES_KEPT) return;
+    this.#findings.push({ where, line: cut(escaped(line), LINE_CHARACTERS) });
   }
+}
+
+/** The lines, file by file as these were first complained of, and by the rows in a file. */
+function inOrder(findings: readonly { readonly where: string; readonly line: string }[]): string[] {
+  const files = new Map<string, number>();
+  const placed = findings.map(({ where, line }) => {
+    const [, file = where, row = 0] = /^(.*)[:[](\d+)\]?$/s.exec(where) ?? [];
+    if (!files.has(file)) files.set(file, files.size);
+    return { file: files.get(file) as number, row: Number(row), line };
+  });
+  return placed.sort((a, b) => a.file - b.file || a.row - b.row).map(({ line }) => line);
 }
 
 /** The value as it was found, cut where it is long, control characters escaped. */

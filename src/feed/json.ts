@@ -171,9 +171,8 @@ const reasonOf = ({ message }: SyntaxError): string =>
     ? "an unexpected character"
     : message.replace(/ \(line .*$/, "");
 
-/** The text of a cell; null for arrays and objects, which are none. */
+/** The text of a cell that is not null; null for arrays and objects, which are none. */
 export function cellText(value: unknown): string | null {
-  if (value === null) return "";
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   return value instanceof NumberText ? plainDigits(value.digits) : null;

@@ -28,19 +28,19 @@ export async function readQuotes(
   await readTable(source, QUOTES, complaints, (where) => {
     const origin: Origin = { kind: "quotes", where };
     return (row) => {
+      const withdrawn = row.text("basis") === "withdrawn";
+      const requireNone = (name: string): void => {
+        if (row.text(name) !== "") row.refuse(name, "nothing beside basis withdrawn");
+      };
+      if (withdrawn) requireNone("spot_usd");
+      const usd = withdrawn ? null : row.read("spot_usd", levelField);
       const session = row.optional("session_utc", sessionField) ?? published;
       const basis = row.optional("basis", basisField);
-      const withdrawn = basis === "withdrawn";
-      if (withdrawn) {
-        for (const name of ["spot_usd", "break"]) {
-          if (row.text(name) !== "") row.refuse(name, "nothing beside basis withdrawn");
-        }
-      }
-      const usd = withdrawn ? null : row.read("spot_usd", levelField);
       const asOf = row.optional("as_of", dateField);
       const sourceName = row.optional("source", textField);
       const sourceUrl = row.optional("source_url", urlField);
       const breakReason = row.optional("break", textField);
+      if (withdrawn) requireNone("break");
       if (!row.isFaultless) return;
       if (session > published) {
         row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
@@ -50,7 +50,7 @@ export async function readQuotes(
         given.add(row.text("id"), {
           session,
           usd,
-          ...(basis === null || withdrawn ? {} : { basis }),
+          ...(basis === null || basis === "withdrawn" ? {} : { basis }),
           ...(asOf === null ? {} : { asOf }),
           ...(sourceName === null ? {} : { source: sourceName }),
           ...(sourceUrl === null ? {} : { sourceUrl }),

@@ -1,4 +1,5 @@
 /** Tables out of CSV, JSON or NDJSON: whatever the format, a row is read by the names of its columns. */
+import { counted } from "../counted.ts";
 import { InputError } from "../errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import { readCsv } from "./csv.ts";
@@ -16,16 +17,16 @@ export interface TableShape {
 /** How messages name a row: `quotes.csv:17`, `quotes.json[2]`. */
 export type Where = (position: number) => string;
 
-/** A row of text cells, `""` for what is empty, null or not there. */
+/** A row of text cells. What is null or not there reads as `""`, and messages show it as `null`. */
 export class Row {
   /** Of the row in its source: a line (CSV, NDJSON; from 1), or an index (JSON; from 0). */
   readonly position: number;
   readonly #rows: Rows;
   /** In the order of the table's columns. */
-  readonly #cells: readonly string[];
+  readonly #cells: readonly (string | null)[];
   readonly #complaintsBefore: number;
 
-  constructor(rows: Rows, cells: readonly string[], position: number) {
+  constructor(rows: Rows, cells: readonly (string | null)[], position: number) {
     this.position = position;
     this.#rows = rows;
     this.#cells = cells;
@@ -44,7 +45,7 @@ export class Row {
 
   /** The cell as it stands. */
   text(column: string): string {
-    return this.#cells[this.#rows.shape.columns.indexOf(column)] ?? "";
+    return this.#cell(column) ?? "";
   }
 
   /**
@@ -65,13 +66,21 @@ export class Row {
 
   /** Complains of a cell. */
   refuse(column: string, expected: string): void {
-    this.#rows.complaints.cell(this.where, column, this.text(column), expected);
+    this.#rows.complaints.cell(this.where, column, this.#cell(column), expected);
+  }
+
+  #cell(column: string): string | null {
+    return this.#cells[this.#rows.shape.columns.indexOf(column)] ?? null;
   }
 }
 
 /** A hint at the slip in a number that is easily overlooked. */
-const slipIn = (text: string): string =>
-  /^\d+,\d+$/.test(text) ? "; no commas, decimals after a point" : "";
+function slipIn(text: string): string {
+  if (/^\d+,\d+$/.test(text)) return "; no commas, decimals after a point";
+  if (/^[\d.]+e[+-]?\d+$/i.test(text)) return "; plain digits, no exponent";
+  if (/\s/.test(text) && /^[\d.]+$/.test(text.replace(/\s/g, ""))) return "; no spaces";
+  return "";
+}
 
 /**
  * Reads all rows of a source. `begin` is called once, before the first row. What does not have the
@@ -142,7 +151,10 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
       const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
       take(new Row(rows, cells, line));
     } else {
-      complaints.at(where(line), `${record.length} fields, expected ${width} as in the header`);
+      complaints.at(
+        where(line),
+        `${counted(record.length, "field")}, expected ${width} as in the header`,
+      );
     }
     return true;
   };
@@ -192,10 +204,12 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
     if (!Object.hasOwn(fields, name)) found(`the field ${quoted(name)} is missing`);
   }
   const cells = shape.columns.map((name) => {
-    const cell = Object.hasOwn(fields, name) ? cellText(fields[name]) : "";
+    const value = Object.hasOwn(fields, name) ? fields[name] : null;
+    if (value === null) return null;
+    const cell = cellText(value);
     if (cell !== null) return cell;
-    complaints.cell(where(position), name, JSON.stringify(fields[name]), "text or a number");
-    return "";
+    complaints.cell(where(position), name, JSON.stringify(value), "text or a number");
+    return null;
   });
   if (complaints.count === before) take(new Row(rows, cells, position));
 }

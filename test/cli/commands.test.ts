@@ -86,6 +86,21 @@ test.each([
   expect(stderr).toContain(expected);
 });
 
+test("the value of an option that is refused is named, without its control characters", async () => {
+  const revise = await inProcess(["publish", "--revise", "why\u001b[2J\u009b\u202e"]);
+  expect([revise.code, revise.stderr]).toEqual([
+    2,
+    'error: --revise "why\\u001b[2J\\u009b\\u202e": expected text of 1 to 1000 characters on one line\n',
+  ]);
+  const unknown = await inProcess(["publish", "--x\u001b[2J"]);
+  expect(unknown.stderr).toContain("unknown option '--x\\u001b[2J'\n");
+  const variable = await run("publish", { CHIPBOARD_MAX_MOVE: "much" });
+  expect([variable.code, variable.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: CHIPBOARD_MAX_MOVE "much": expected a percentage /),
+  ]);
+});
+
 test("accounts, keys and usage from beginning to end", async () => {
   const json = async (line: string, expected = 0, env = {}) => {
     const { code, stdout } = await run(`${line} --json`, env);

@@ -18,7 +18,7 @@ describe("levels", () => {
 
   test.each(
     (
-      "0 -0 0.000000 -1 0.0000001 1.1234567 1000000000.000001 1000000001 1e3 NaN Infinity -Infinity " +
+      "0 -0 0.000000 -1 0.0000001 1.1234567 1000000000.000001 1000000001 NaN Infinity -Infinity " +
       "0x10 1_000 $5 5% 1.2.3 . 5. .5 +5 １２"
     ).split(" "),
   )("%s is refused", async (text) => {
@@ -35,13 +35,43 @@ describe("levels", () => {
     expect(complaint).toMatch(/^quotes\.csv:2 spot_usd ".*": expected a number above 0/);
   });
 
-  test.each(["8,5978", "1,000"])("the message for %j names the comma", async (text) => {
-    const [, complaint] = await complaints({ ...SPARSE, quotes: quotesOf({ a: `"${text}"` }) });
-    expect(complaint).toMatch(/with at most 6 decimals; no commas, decimals after a point$/);
+  test.each([
+    ["8,5978", "no commas, decimals after a point"],
+    ["1,000", "no commas, decimals after a point"],
+    ["1e3", "plain digits, no exponent"],
+    ["1.5E-5", "plain digits, no exponent"],
+    [" 5", "no spaces"],
+    ["1 000", "no spaces"],
+  ])("the message for %j names the slip", async (text, slip) => {
+    expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: `"${text}"` }) })).toEqual([
+      "1 error in the input; nothing was written",
+      `quotes.csv:2 spot_usd "${text}": expected a number above 0, at most 1000000000, with at most 6 decimals; ${slip}`,
+    ]);
+  });
+
+  test("the findings of a file come by line, then by column", async () => {
+    const quotes = lines(
+      "session_utc,id,basis,spot_usd",
+      ",ghost,,1",
+      "yesterday,a,guessed,0",
+      ",b,,2",
+      ",b,,3",
+      ",a,,-1",
+    );
+    const told = await complaints({ ...SPARSE, quotes });
+    expect(told.slice(1).map((line) => /^\S+ \S+/.exec(line)?.[0])).toEqual([
+      "quotes.csv:2 id",
+      "quotes.csv:3 spot_usd",
+      "quotes.csv:3 session_utc",
+      "quotes.csv:3 basis",
+      "quotes.csv:5 level",
+      "quotes.csv:6 spot_usd",
+    ]);
   });
 
   test.each([
-    ["null", ""],
+    ["null", null],
+    ['""', ""],
     ["true", "true"],
     ["-0", "-0"],
     ["1e-7", "0.0000001"],
@@ -50,8 +80,8 @@ describe("levels", () => {
   ])("the JSON value %s is refused", async (json, shown) => {
     const quotes = `[{"id":"b","spot_usd":1},{"id":"a","spot_usd":${json}}]`;
     const [, complaint = ""] = await complaints({ ...SPARSE, quotes });
-    const value = /^quotes\.json\[1\] spot_usd (".*"): expected /.exec(complaint)?.[1] ?? "null";
-    expect(JSON.parse(value)).toBe(shown);
+    const value = /^quotes\.json\[1\] spot_usd (".*"|null): expected /.exec(complaint)?.[1];
+    expect(JSON.parse(value ?? "")).toBe(shown);
   });
 
   test.each([
