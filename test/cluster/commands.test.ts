@@ -1,6 +1,6 @@
 /**
- * What the commands say if S3 or Redis cannot be reached, refuses or is not fit: one line with the
- * cause and the setting, the right exit code, and nothing is changed.
+ * The commands' errors if S3 or Redis cannot be reached, refuses or cannot be used: one line with the
+ * cause and the setting, the right exit code, and no change.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -46,7 +46,7 @@ const publish = (store: readonly string[], env: Environment = {}): Promise<Ran> 
 const serve = (store: readonly string[], env: Environment = {}): Promise<Ran> =>
   chipboard(["serve", ...NO_PORT, "--state", join(folder, `state-${randomUUID()}`), ...store], env);
 
-/** Beside progress one line, the cause and the setting in it; nothing on standard output. */
+/** Expects, besides progress, one line with the cause and the setting, and no standard output. */
 function expectRefusal({ code, stdout, stderr }: Ran, expected: number, reason: RegExp): void {
   const told = stderr.replaceAll(/^(?:Reading|Rendering) \d+\/\d+\n/gm, "");
   expect({ code, stdout, told }).toEqual({
@@ -86,7 +86,7 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
     reason: RegExp,
   ): Promise<void> => expectRefusal(await publish(store, settings), code, reason);
 
-  test("a bucket that is not there", async () => {
+  test("a missing bucket", async () => {
     const store = place(`s3://no-such-${randomUUID()}`);
     const reason =
       /--store "s3:\/\/no-such-\S+": cannot list "publications\/": there is no such bucket; check --store$/m;
@@ -112,7 +112,7 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
       /no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY$/m,
     ));
 
-  test("a bucket that may be read and not written", async () => {
+  test("a bucket with read access only", async () => {
     const readable = `readable-${randomUUID()}`;
     const Policy = JSON.stringify({
       Version: "2012-10-17",
@@ -148,7 +148,7 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
       /the name of "http:\/\/s3\.nowhere\.invalid" cannot be resolved \(\w+\); check --s3-endpoint$/m,
     ));
 
-  test("a location or an endpoint that is none", async () => {
+  test("a malformed location or endpoint", async () => {
     await refused(
       ["--store", "s3://b"],
       env,
@@ -190,7 +190,7 @@ describe.skipIf(redis === null)("--state redis://…", () => {
     expectRefusal(added, code, reason);
   };
 
-  test("a server that wants a password, and one that wants another", async () => {
+  test("a server that needs a password, and a wrong password", async () => {
     const locked = await RedisServer.start("--requirepass", "open-sesame");
     if (locked === null) throw new Error("The other tests' redis-server is gone");
     onTestFinished(() => locked.remove());
@@ -221,7 +221,7 @@ describe.skipIf(redis === null)("--state redis://…", () => {
     expect(await client.keys("*")).toEqual(["chipboard:theirs"]);
   });
 
-  test("nobody there, no such host, and no address", async () => {
+  test("no server, an unknown host, and a malformed address", async () => {
     const nobody = "redis://127.0.0.1:1/0";
     const reason = /\(--state\) cannot be used: .*ECONNREFUSED/;
     await refused(nobody, 5, reason);

@@ -20,7 +20,7 @@ export const NOW = "2026-11-21T12:05:00Z";
 const PROGRAM = new URL("../../bin/chipboard.ts", import.meta.url).pathname;
 const CONTRACTS = 12;
 
-/** No credentials but those that a test gives are found. */
+/** The environment without any credentials except those that a test gives. */
 const SETTINGS = {
   AWS_EC2_METADATA_DISABLED: "true",
   AWS_SHARED_CREDENTIALS_FILE: "/nonexistent/aws",
@@ -30,7 +30,7 @@ const SETTINGS = {
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** Runs `chipboard` to its end; in this process and one at a time, but for `serve`. */
+/** Runs `chipboard` to its end, in this process and one at a time. Use it for all but `serve`. */
 export const chipboard = (args: readonly string[], env: Environment = {}): Promise<Ran> =>
   (args[0] === "serve" ? ownProcess : inProcess)(args, { env: { ...SETTINGS, ...env } });
 
@@ -71,7 +71,7 @@ export async function serve(args: readonly string[], env: Environment = {}): Pro
   };
 }
 
-/** Ends what a failed test may have left. */
+/** Ends the processes that a failed test left. */
 export async function killed(servings: Serving[]): Promise<void> {
   for (const { child, ended } of servings.splice(0)) {
     child.kill("SIGKILL");
@@ -125,7 +125,7 @@ export async function writeMarket(folder: string): Promise<MarketFiles> {
 }
 
 /**
- * Proves that the log has no gap and that all it names is there, byte for byte. Returns the
+ * Proves that the log has no gap and that every object it names exists, byte for byte. Returns the
  * manifest of the head; `orphans` are keys below sessions/ that no published manifest names.
  */
 export async function verified(
@@ -150,13 +150,13 @@ export async function verified(
   return { publications: log.length, manifest: manifest as Manifest, orphans };
 }
 
-/** What a caller is told. */
+/** A caller's answer. */
 export interface Told {
   readonly status: number;
   readonly remaining: number;
 }
 
-/** Callers that keep their connections, as load. Rejects where a connection breaks. */
+/** Load from callers that keep their connections. Rejects if a connection breaks. */
 export class Callers {
   readonly #agent: Agent;
 

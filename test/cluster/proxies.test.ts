@@ -1,4 +1,4 @@
-/** Several proxies that share an S3 bucket and a Redis, and what they do while these are away. */
+/** Several proxies that share an S3 bucket and a Redis, also while both are stopped. */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ import {
 } from "./fixture.ts";
 
 const LIMIT = 25_000;
-/** How long Redis and S3 are away. */
+/** How long Redis and S3 are stopped. */
 const OUTAGE_MS = 1_000 * Number(process.env["CHIPBOARD_TEST_OUTAGE_SECONDS"] ?? 3);
 
 const s3 = testService("s3");
@@ -97,7 +97,7 @@ describe.skipIf(redis === null)("four proxies on one Redis", () => {
     await Promise.all(Array.from({ length: 100 }, (_, at) => caller(at)));
     callers.close();
     expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1_000, 429: calls - 1_000 });
-    // Each was granted a call of its own, whichever proxy it asked.
+    // The counts of all answers differ, whichever proxy answered.
     const granted = answers.filter(({ status }) => status === 200);
     expect(new Set(granted.map(({ remaining }) => remaining)).size).toBe(1_000);
     expect(await Promise.all(proxies.map((proxy) => proxy.end()))).toEqual([0, 0, 0, 0]);
@@ -105,7 +105,7 @@ describe.skipIf(redis === null)("four proxies on one Redis", () => {
   });
 });
 
-describe.skipIf(s3 === null || redis === null)("Redis and S3 away under load", () => {
+describe.skipIf(s3 === null || redis === null)("Redis and S3 stopped under load", () => {
   test(
     "known keys lose no request, and every call is counted once",
     async () => {
@@ -164,7 +164,7 @@ describe.skipIf(s3 === null || redis === null)("Redis and S3 away under load", (
         }
       });
       try {
-        // Every proxy has met every key.
+        // Every proxy has seen every key.
         await until(() => statuses.length > 40);
         await server.stop();
         await until(allAre("ready unavailable ok"));

@@ -1,4 +1,4 @@
-/** Many publishers at once, and a server that dies under one of them. */
+/** Many publishers at once, and an S3 server that is killed during a publish. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -60,7 +60,7 @@ describe.skipIf(service === null)("on S3", () => {
     await raceIn(() => openStore(location, { endpoint, pathStyle: true }));
   });
 
-  test("a server killed in mid-publish leaves the old head; the next run succeeds", async () => {
+  test("if the server is killed during a publish, the old head stays, and the next run succeeds", async () => {
     const own = testService("s3", true);
     if (own === null) throw new Error("The programs of the other tests' server are gone");
     onTestFinished(() => own.stop());
@@ -126,7 +126,7 @@ async function feedForAll(): Promise<{ url: string; close(): void }> {
   return { url: `http://127.0.0.1:${port}/quotes.csv`, close: () => server.close() };
 }
 
-/** One publisher published, those with the same levels had nothing to do, the others were told. */
+/** One publisher published, those with the same levels had nothing to do, the others got a conflict. */
 async function expectOne(store: ObjectStore, answers: unknown[][]): Promise<void> {
   expect(tally(answers.map(([outcome]) => outcome))).toEqual({
     published: 1,

@@ -1,6 +1,6 @@
 /**
- * A process of its own that counts calls of "acme" in the state it is given. It takes calls with so
- * many callers at once until one is refused, and says each call that was granted as soon as it was.
+ * A process that counts calls of "acme" in the state it is given. It takes calls with so many callers
+ * at once until one is refused, and prints each granted call immediately.
  */
 import { openGatekeeper } from "../../src/state/open.ts";
 
@@ -18,6 +18,6 @@ process.once("message", async () => {
   });
   await Promise.all(calling);
   await gatekeeper.close();
-  // After all that was said before it.
+  // After all earlier output.
   process.send?.("end", () => process.disconnect());
 });

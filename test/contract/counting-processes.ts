@@ -1,4 +1,4 @@
-/** Processes that count in one state at once. */
+/** Parallel processes that count in one state. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ const CHILD = join(import.meta.dirname, "counting-child.ts");
 
 export class CountingProcess {
   readonly #child: ChildProcess;
-  /** The count that each granted call was told. */
+  /** The count in the answer to each granted call. */
   readonly told: number[] = [];
   readonly #ended: Promise<unknown>;
 

@@ -8,7 +8,7 @@ export class Forwarder {
   readonly #targetPort: number;
   readonly #sockets = new Set<Socket>();
   #server: Server;
-  /** Bytes to the client are dropped, and the connection cut, on the next reply. */
+  /** Whether the next reply is dropped and its connection cut. */
   #losesReply = false;
 
   private constructor(server: Server, host: string, targetPort: number) {
@@ -38,7 +38,7 @@ export class Forwarder {
     await once(this.#server, "listening");
   }
 
-  /** Cuts the connection in place of the next reply: what was asked is done, and nobody hears. */
+  /** Cuts the connection instead of the next reply: the server does its work, and the client gets no reply. */
   loseNextReply(): void {
     this.#losesReply = true;
   }

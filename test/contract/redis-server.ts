@@ -23,7 +23,7 @@ export class RedisServer {
     this.#options = options;
   }
 
-  /** Starts a server; null where there is no redis-server on this machine. */
+  /** Starts a server; null if this machine has no redis-server. */
   static async start(...options: string[]): Promise<RedisServer | null> {
     const folder = await mkdtemp(join(tmpdir(), "chipboard-redis-"));
     const server = new RedisServer(await freePort(), folder, options);
@@ -41,7 +41,7 @@ export class RedisServer {
     return this.#process?.pid;
   }
 
-  /** Starts the server again, with the data it had. */
+  /** Starts the server again with its old data. */
   async resume(): Promise<void> {
     const fixed = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder];
     const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
@@ -52,7 +52,7 @@ export class RedisServer {
     this.#process = child;
     const probe = new Redis(this.port, "127.0.0.1", { retryStrategy: () => 20 });
     probe.on("error", () => undefined);
-    // Any reply will do: one that asks for a password is a sign of life, too.
+    // Any reply shows that it runs, even one that asks for a password.
     while (probe.status !== "ready" && probe.status !== "connect") await delay(10);
     probe.disconnect();
   }

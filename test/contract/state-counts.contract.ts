@@ -1,4 +1,4 @@
-/** What every driver of the state promises of counted calls: exact, lasting, and of one month. */
+/** The promises of every state driver about counts: exact, durable, and by month. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
@@ -53,7 +53,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       },
     );
 
-    test("kill -9 in the middle: nothing that was granted is missing", async () => {
+    test("kill -9 under load: the count has every granted call", async () => {
       await use.registry.addAccount("acme", "pro", null);
       const callers = 20;
       let before = 0;
@@ -74,7 +74,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       }
     });
 
-    test("a count is never lowered within its month, whatever the state loses", async () => {
+    test("a count never decreases within its month, whatever the state loses", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();
       for (let call = 0; call < 5; call++) await gatekeeper.take("account:acme", 8, START);
@@ -90,7 +90,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(await use.usedBy("acme")).toBe(8);
     });
 
-    test("why the state does not answer is said once, and that it answers again", async () => {
+    test("the gatekeeper reports once why the state does not answer, and once that it answers again", async () => {
       const said: (string | null)[] = [];
       const gatekeeper = await openGatekeeper(use.state.location, use.clock, (trouble) =>
         said.push(trouble),
@@ -109,7 +109,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(said).toContain(reason);
     });
 
-    test("what this process knows of counts and keys is told at once, and nothing else is", async () => {
+    test("`known` and `knownVerdict` return what this process knows, without asking the state", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const { key } = await use.registry.createKey("acme", null);
       const gatekeeper = await use.serve();
@@ -124,7 +124,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(gatekeeper.knownVerdict(key)).toMatchObject({ ok: true, account: "acme" });
     });
 
-    test("counts outlive the gatekeeper, and a tier change", async () => {
+    test("counts survive the gatekeeper and a change of tier", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();
       for (let call = 0; call < 5; call++) await gatekeeper.take("account:acme", 25_000, START);
@@ -169,7 +169,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
         ]);
         use.clock.nowMs = end;
         expect(await gatekeeper.take("account:acme", 2, end)).toEqual({ granted: true, used: 1 });
-        // A call that arrived before the turn and is counted after it belongs to the old month.
+        // A call that arrives before the month ends and is counted after it belongs to the old month.
         expect(await gatekeeper.take("account:acme", 3, end - 1)).toEqual({
           granted: true,
           used: 3,
@@ -181,7 +181,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       },
     );
 
-    test("addresses are known by a hash of the state and the month", async () => {
+    test("the state holds a hash of an address, which depends on the state and the month", async () => {
       const gatekeeper = await use.serve();
       const subject = gatekeeper.addressSubject("203.0.113.7", START);
       expect(subject).toMatch(/^address:[A-Za-z0-9_-]{22}$/);
@@ -192,7 +192,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect((await use.serve()).addressSubject("203.0.113.7", START)).toBe(subject);
     });
 
-    test("without the state known keys go on, counts are kept, and written once", async () => {
+    test("while the state does not answer, known keys work, and their calls are written once afterwards", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const [key, unseen] = [await use.newKey("acme"), await use.newKey("acme")];
       const gatekeeper = await use.serve();

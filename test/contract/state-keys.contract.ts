@@ -1,4 +1,4 @@
-/** What every driver of the state promises of keys and accounts. */
+/** The promises of every state driver about keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { keyIdOf } from "../../src/state/keys.ts";
 import { openRegistry } from "../../src/state/open.ts";
@@ -15,7 +15,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
     });
     afterEach(() => use.close());
 
-    test("a key is worth what its account is worth; others are worth nothing", async () => {
+    test("a key gets its account's tier; any other text is an invalid key", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const key = await use.newKey("acme");
       const gatekeeper = await use.serve();
@@ -53,7 +53,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.expectSoon(gatekeeper, key, "invalid_key");
     });
 
-    test("a key looked up before it was made is found once it is", async () => {
+    test("a key that was looked up before it existed is found when it exists", async () => {
       await use.registry.addAccount("acme", "pro", null);
       const gatekeeper = await use.serve();
       const other = await openRegistry(use.state.location, use.clock, "change");
@@ -64,7 +64,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       expect(JSON.stringify(await use.registry.keys())).not.toContain(made.key);
     });
 
-    test("a trial lapses N times 24 hours after it began, and a tier ends it", async () => {
+    test("a trial lapses N times 24 hours after its start, and a new tier ends it", async () => {
       await use.registry.addAccount("acme", "starter", 14);
       const key = await use.newKey("acme");
       const gatekeeper = await use.serve();
@@ -77,7 +77,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       expect((await use.registry.account("acme")).trial).toBeNull();
     });
 
-    test("a rotated key goes on to the end of the overlap", async () => {
+    test("a rotated key is valid until the end of the overlap", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const old = await use.newKey("acme");
       const gatekeeper = await use.serve();
@@ -96,7 +96,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.expectSoon(gatekeeper, next.key, "ok");
     });
 
-    test("an account holds the keys its tier allows, whoever creates them at once", async () => {
+    test("parallel commands create no more keys than the tier allows", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const other = await openRegistry(use.state.location, use.clock, "change");
       const attempts = await Promise.allSettled(
@@ -119,7 +119,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await expect(use.registry.createKey("acme", null)).rejects.toThrow(/holds 2 keys/);
     });
 
-    test("what does not exist, exists already or does not fit is refused", async () => {
+    test("unknown names, existing names and values that are not allowed are refused", async () => {
       await use.registry.addAccount("acme", "pro", null);
       await expect(use.registry.addAccount("acme", "pro", null)).rejects.toThrow(ConflictError);
       for (const bad of ["", "Acme", "a b", "a:b", "../x", "a".repeat(64), "-a"]) {

@@ -93,7 +93,7 @@ function redisTests(baseUrl: string): void {
       );
     });
 
-    test("a change by one is seen by all", async () => {
+    test("all gatekeepers see a change", async () => {
       const both = [await serve(direct), await serve(direct)];
       const registry = await openRegistry(direct, clock, "change");
       await registry.addAccount("acme", "pro", null);
@@ -132,7 +132,7 @@ function redisTests(baseUrl: string): void {
       await forwarder.stop();
     });
 
-    test("counts expire, and nothing else does but the writers", async () => {
+    test("only counts and writers expire", async () => {
       const gatekeeper = await serve(direct);
       await gatekeeper.take("account:acme", null, now);
       await gatekeeper.take(gatekeeper.addressSubject("203.0.113.7", now), 1_000, now);
@@ -166,7 +166,7 @@ function redisTests(baseUrl: string): void {
       }
       const client = new Redis(direct);
       expect(await client.keys("chipboard:*")).toEqual(["chipboard:format"]);
-      // As the message says it: the operator begins with an empty state.
+      // The operator does what the message says, and begins with an empty state.
       await client.del("chipboard:format");
       await withRegistry(direct, clock, "change", (registry) =>
         registry.addAccount("acme", "pro", null),
@@ -181,7 +181,7 @@ function redisTests(baseUrl: string): void {
       client.disconnect();
     });
 
-    test("that is another application's is refused, and left alone", async () => {
+    test("of another application is refused and not changed", async () => {
       const client = new Redis(direct);
       await client.set("chipboard:theirs", "1");
       await expect(serve(direct)).rejects.toThrow(/another application/);
@@ -192,7 +192,7 @@ function redisTests(baseUrl: string): void {
       client.disconnect();
     });
 
-    test("that is not there, or no address, is refused in one line without the password", async () => {
+    test("that does not answer, or a bad address, is refused in one line without the password", async () => {
       const { forwarder, location } = await forwarded();
       await forwarder.stop();
       const gone = new URL(location);
@@ -209,7 +209,7 @@ function redisTests(baseUrl: string): void {
   });
 
   describe("a Redis of our own", () => {
-    test("that wants a password says so", async (context) => {
+    test("with a password and an address without one: the error says so", async (context) => {
       const server = await RedisServer.start("--requirepass", "open-sesame");
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());
@@ -223,7 +223,7 @@ function redisTests(baseUrl: string): void {
       await (await openGatekeeper(at(":open-sesame@"), clock)).close();
     });
 
-    test("stopped and started under load loses no call and counts each once", async (context) => {
+    test("that stops and starts under load loses no call and counts each once", async (context) => {
       const server = await RedisServer.start();
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());
@@ -261,7 +261,7 @@ function redisTests(baseUrl: string): void {
       expect(usage?.used).toBe(granted);
     });
 
-    test("that hangs is left after a second, and taken up again", async (context) => {
+    test("that hangs counts as down after a second, and is used again when it answers", async (context) => {
       const server = await RedisServer.start();
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());

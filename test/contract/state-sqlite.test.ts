@@ -71,7 +71,7 @@ describe("an SQLite state", () => {
     expect(bytes).not.toContain(key.slice(12));
   });
 
-  test("of version 0.1.0 opens as it is", async () => {
+  test("of version 0.1.0 opens unchanged", async () => {
     await mkdir(location, { mode: 0o700 });
     await writeFile(join(location, "serve.lock"), "");
     const file = new DatabaseSync(join(location, "chipboard.sqlite"));
@@ -100,13 +100,13 @@ describe("an SQLite state", () => {
     await gatekeeper.close();
   });
 
-  test("is empty where there is none, and reading makes none", async () => {
+  test("reads as empty if it is missing, and a read does not create it", async () => {
     const accounts = await withRegistry(location, clock, "read", (registry) => registry.accounts());
     expect(accounts).toEqual([]);
     await expect(stat(location)).rejects.toThrow("ENOENT");
   });
 
-  test("that is something else is refused in one line", async () => {
+  test("file that is not a state is refused in one line", async () => {
     const file = join(location, "chipboard.sqlite");
     await withRegistry(location, clock, "change", async () => undefined);
     await writeFile(file, "no database, and long enough to be read as one".repeat(100));
@@ -122,7 +122,7 @@ describe("an SQLite state", () => {
     await expect(openGatekeeper("postgres://u:secret@h/db", clock)).rejects.not.toThrow("secret");
   });
 
-  test("counts in memory while the file is damaged, and in the file that replaces it", async () => {
+  test("with a damaged file: counts in memory, then writes them to the file that replaces it", async () => {
     const file = join(location, "chipboard.sqlite");
     const gatekeeper = await openGatekeeper(location, clock);
     await gatekeeper.take("account:acme", 10, clock.now());
@@ -147,7 +147,7 @@ describe("an SQLite state", () => {
     await after.close();
   });
 
-  test("replaced by an older copy under a running gatekeeper gets the counts it lacks", async () => {
+  test("that an older copy replaces gets its missing counts from a running gatekeeper", async () => {
     const file = join(location, "chipboard.sqlite");
     await withRegistry(location, clock, "change", (registry) =>
       registry.addAccount("acme", "pro", null),
@@ -166,7 +166,7 @@ describe("an SQLite state", () => {
     expect(await usage()).toBe(3);
   });
 
-  test("that another process is writing to makes calls wait, not this process", async () => {
+  test("that another process locks makes calls wait and does not block this process", async () => {
     const gatekeeper = await openGatekeeper(location, clock);
     const other = new DatabaseSync(join(location, "chipboard.sqlite"));
     other.exec("BEGIN IMMEDIATE");
@@ -194,7 +194,7 @@ describe("an SQLite state", () => {
     return rows.map(({ month, subject }) => `${String(month)} ${String(subject).split(":")[0]}`);
   };
 
-  test("forgets addresses with their month, and keeps accounts", async () => {
+  test("deletes counts of addresses after their month, and keeps those of accounts", async () => {
     let nowMs = Date.parse("2026-11-30T23:59:59.999Z");
     const moving = { now: () => nowMs };
     const gatekeeper = await openGatekeeper(location, moving);
@@ -207,7 +207,7 @@ describe("an SQLite state", () => {
     await next.close();
   });
 
-  test("forgets nothing of this month by a clock that is far ahead", async () => {
+  test("deletes no count of this month if a clock is far ahead", async () => {
     const november = clock.now();
     for (const at of ["2026-11-21", "2029-05-01", "2029-05-02", "2026-11-22", "2026-12-01"]) {
       const nowMs = Date.parse(`${at}T09:30:00.000Z`);
@@ -215,7 +215,7 @@ describe("an SQLite state", () => {
       const address = gatekeeper.addressSubject("203.0.113.7", nowMs);
       await gatekeeper.take(address, 1_000, nowMs);
       await gatekeeper.take("account:acme", null, nowMs);
-      // Longer than it takes to look at the file once.
+      // Longer than one look at the file takes.
       await delay(1_100);
       if (at < "2026-12" || at > "2027") {
         expect(await gatekeeper.used("account:acme", november)).toBeGreaterThan(0);

@@ -17,7 +17,7 @@ export interface StateUnderTest {
   remove(): Promise<void>;
 }
 
-/** When every test begins. */
+/** The clock's instant at the start of every test. */
 export const START = Date.parse("2026-11-21T09:30:00.000Z");
 export const HOUR_MS = 3_600_000;
 export const WITHIN_FIVE_SECONDS = { timeout: 5_000, interval: 20 };
@@ -25,7 +25,7 @@ export const WITHIN_FIVE_SECONDS = { timeout: 5_000, interval: 20 };
 /** "ok", or the code of the refusal. */
 export const codeOf = (verdict: KeyVerdict): string => (verdict.ok ? "ok" : verdict.code);
 
-/** What a test does with the state, and closes with it. */
+/** The state's registry and gatekeepers, which the test's end closes. */
 export class StateInUse {
   readonly state: StateUnderTest;
   readonly clock: { nowMs: number; now(): number };

@@ -1,4 +1,4 @@
-/** What every driver of the state promises; run on SQLite and on Redis. */
+/** The promises of every state driver; the tests run on SQLite and on Redis. */
 import { stateCountsContract } from "./state-counts.contract.ts";
 import { stateKeysContract } from "./state-keys.contract.ts";
 import type { StateUnderTest } from "./state-under-test.ts";

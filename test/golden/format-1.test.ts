@@ -50,7 +50,7 @@ async function publishNext(on: MemoryStore): Promise<void> {
   );
 }
 
-test("is whole, by its own columns and with its signature", async () => {
+test("is whole, with its own columns and its signature", async () => {
   const frozen = await store();
   const keys = parseVerifyKeys(readFileSync(join(FROZEN, "signing.pem.pub"), "utf8"), "key");
   const all = await verifySnapshots(frozen, null);
@@ -59,7 +59,7 @@ test("is whole, by its own columns and with its signature", async () => {
   expect([head.damages, head.signatures.length]).toEqual([[], 1]);
 });
 
-test("is served, every file of it as it lies there", async () => {
+test("is served, every file with its stored bytes", async () => {
   const proxy = await startTestProxy({ store: await store(), clock: NOW });
   onTestFinished(() => proxy.close());
   const folder = join(FROZEN, "store/sessions", HEAD);
@@ -87,7 +87,7 @@ test("is listed, shown and compared", async () => {
   expect((await compareSnapshots(frozen, before, after)).repriced?.length).toBeGreaterThan(0);
 });
 
-test("is rolled back in, published upon, and pruned", async () => {
+test("can be rolled back, published on, and pruned", async () => {
   const frozen = await store();
   await rollBack(frozen, "2026-11-20T00Z/r2", "check", NOW);
   await publishNext(frozen);

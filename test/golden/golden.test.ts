@@ -13,7 +13,7 @@ const expectedFiles = (): string[] =>
     .map((entry) => relative(EXPECTED, join(entry.parentPath, entry.name)).replaceAll("\\", "/"))
     .toSorted();
 
-test("the same files with the same bytes (node test/golden/regenerate.ts makes them anew)", async () => {
+test("the same files with the same bytes (node test/golden/regenerate.ts writes new ones)", async () => {
   const store = new MemoryStore();
   await publishGolden(store);
   const keys: string[] = [];

@@ -1,4 +1,4 @@
-/** Holds every file of a snapshot that carries numbers against the naive calculation. */
+/** Compares every file of a snapshot that has numbers with the naive calculation. */
 import { expect } from "vitest";
 import type { PublishResult } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -15,7 +15,7 @@ import { ATTRIBUTION, PublishedFiles } from "./published.ts";
 
 const TIERS = { free: "#1", starter: "#1", pro: "#0" } as const;
 
-/** Every JSON file of all tiers but the basket, exact to the digit and to the order of fields. */
+/** Compares every JSON file of all tiers except the basket, to the digit and the order of fields. */
 export async function expectNaive(
   store: ObjectStore,
   result: PublishResult,
@@ -81,7 +81,7 @@ export interface CorrectionRow {
   readonly corrected_in: string;
 }
 
-/** The workbook's sheets hold what the records do. */
+/** Compares the workbook's sheets with the records. */
 export async function expectWorkbook(
   store: ObjectStore,
   result: PublishResult,
@@ -103,7 +103,7 @@ export async function expectWorkbook(
   }
 }
 
-/** Contributions sum to level − 100, and those of 24 hours to the change, but for the rounding. */
+/** Contributions sum to level − 100, and those of 24 hours to the change, except for rounding. */
 export function expectSumsUp(index: NaiveIndex): void {
   if (index.level === null || index.chg_24h_pct === null) return;
   const n = BigInt(index.contributions.length);
@@ -140,7 +140,7 @@ const seenBy = (
 
 const TEXT = ["ticker", "name", "segment", "unit", "break_reason", "source_url", "source"];
 
-/** A record under the columns' names, null where there is nothing. */
+/** A record under the columns' names; a missing value is null. */
 function row(record: NaiveRecord): Record<string, string | null> {
   const { id, break: broken, basis, as_of, source, source_url, ...fields } = record;
   const { capacity_gb, usd_per_gb, ...first } = fields as Record<string, string | null>;

@@ -1,10 +1,10 @@
-/** Baskets in doubles where that is certain, against fractions: nothing but ties may differ, and does not. */
+/** Compares every figure of a basket with fractions of big integers, also at ties. */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { composite, type Constituent } from "../../src/market/composite.ts";
 import { fractionOf, HUNDRED, minus, over, plus, rounded, times, ZERO } from "./naive-fraction.ts";
 
-/** Round numbers make ties, long ones make long fractions. */
+/** Round numbers make ties; long numbers make long fractions. */
 const micros = fc.oneof(
   fc.integer({ min: 1, max: 60 }).map((units) => units * 1_000_000),
   fc.integer({ min: 1, max: 9_999 }).map((cents) => cents * 10_000),
@@ -27,10 +27,10 @@ const weight = fc.oneof(
 );
 const basket = fc.array(fc.tuple(constituent, weight), { minLength: 1, maxLength: 12 });
 
-/** As the naive calculation marks numbers. */
+/** The naive calculation's form of a number. */
 const marked = (decimal: string | null): string => `#${decimal}`;
 
-test.prop([basket], { numRuns: 2_000 })("every figure is the exact one, rounded once", (items) => {
+test.prop([basket], { numRuns: 2_000 })("every figure is exact and rounded once", (items) => {
   const whole = (value: number | bigint): ReturnType<typeof fractionOf> => fractionOf(`${value}`);
   const weights = items.map(([, value]) => whole(value));
   const total = weights.reduce(plus, ZERO);

@@ -1,6 +1,6 @@
 /**
- * Lines without quotation marks are read by a short path: the same rows, complaints and lines as with
- * them, however the text is cut into chunks.
+ * A short path reads lines without quotation marks. It must give the same rows, complaints and line
+ * numbers as the path for quoted lines, however the text is cut into chunks.
  */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
@@ -53,7 +53,7 @@ const file = fc.record({
   cuts: fc.array(fc.nat(), { maxLength: 6 }),
 });
 
-test.prop([file], { numRuns: 2_000 })("both paths read the same", async (given) => {
+test.prop([file], { numRuns: 2_000 })("both paths read the same rows", async (given) => {
   const written = (write: (text: string) => string): string => {
     const lines = given.records.map(([cells, end]) => cells.map(write).join(",") + end);
     const text = `${given.header}\n${lines.join("")}`;

@@ -10,7 +10,7 @@ export const ZERO: Fraction = { over: 0n, under: 1n };
 export const ONE: Fraction = { over: 1n, under: 1n };
 export const HUNDRED: Fraction = { over: 100n, under: 1n };
 
-/** Of a plain decimal's text. */
+/** The fraction of a plain decimal's text. */
 export function fractionOf(text: string): Fraction {
   const [whole = "", decimals = ""] = text.split(".");
   return { over: BigInt(whole + decimals), under: 10n ** BigInt(decimals.length) };
@@ -36,7 +36,7 @@ function reduced(top: bigint, bottom: bigint): Fraction {
 export const percentChange = (now: Fraction, then: Fraction): string =>
   rounded(times(HUNDRED, minus(over(now, then), ONE)), 2);
 
-/** Half away from zero; `#` and the shortest text of the result. */
+/** Rounds half away from zero. Returns `#` and the shortest text of the result. */
 export function rounded({ over: top, under }: Fraction, decimals: number): string {
   const scaled = (top < 0n ? -top : top) * 10n ** BigInt(decimals);
   let units = scaled / under;

@@ -1,4 +1,4 @@
-/** The raw rows of a market, and which level of a contract is in force when: plain loops. */
+/** The raw rows of a market, and the level of a contract in force at an instant, by plain loops. */
 import { fractionOf, type Fraction } from "./naive-fraction.ts";
 
 /** A row of the catalog. */
@@ -17,7 +17,7 @@ export interface RawContract {
   readonly free: boolean;
 }
 
-/** A level as it was given; `session_utc` is an instant, `as_of` a date. */
+/** A level of the input; `session_utc` is an instant, `as_of` a date. */
 export interface RawLevel {
   readonly id: string;
   readonly session_utc: string;
@@ -49,7 +49,7 @@ export interface Level {
 /** A contract on the board, with the level in force. */
 export interface Entry {
   readonly contract: RawContract;
-  /** Those at or before the session, oldest first. */
+  /** The levels at or before the session, oldest first. */
   readonly levels: Level[];
   readonly level: Level;
   /** How old a level may be, in milliseconds. */
@@ -94,7 +94,7 @@ export const breaksOf = (levels: readonly Level[]): { session_utc: string; reaso
     row.break === null ? [] : [{ session_utc: iso(at), reason: row.break }],
   );
 
-/** The same day and hour so many calendar years earlier; of 29 February, 28 where there is none. */
+/** The same day and hour so many calendar years earlier; 29 February becomes the 28th if it must. */
 export function yearsBefore(at: number, years: number): number {
   const date = new Date(at);
   const month = date.getUTCMonth();

@@ -1,7 +1,7 @@
 /**
- * A second calculation of every published number, from the raw rows of the input: the plainest
- * loops over texts and dates, fractions of big integers, nothing of the program's own. The program
- * is checked against it; where they differ, one of them is wrong.
+ * A second calculation of every published number from the raw rows of the input: plain loops over
+ * texts and dates, and fractions of big integers, without any code of the program. The tests compare
+ * the program with it. If they differ, one of them is wrong.
  *
  * Numbers come out as their exact text behind a `#`, so that `#1.50` and `#1.5` are not equal.
  */
@@ -51,7 +51,7 @@ export interface NaiveIndex {
   readonly excluded: readonly { readonly id: string; readonly reason: string }[];
 }
 
-/** What a tier holds of one session. */
+/** The data of a tier for one session. */
 export interface NaiveTier {
   readonly session_utc: string;
   readonly memory: readonly NaiveRecord[];
@@ -168,12 +168,12 @@ export const naiveCarried = (raw: RawMarket, sessionUtc: string): string[] =>
     .filter(({ level }) => level.at !== Date.parse(sessionUtc))
     .map(({ contract }) => contract.id);
 
-/** The same day and hour so many calendar years earlier; of 29 February, 28 where there is none. */
+/** The same day and hour so many calendar years earlier; 29 February becomes the 28th if it must. */
 export function naiveYearsBefore(instantUtc: string, years: number): string {
   return iso(yearsBefore(Date.parse(instantUtc), years));
 }
 
-/** Whether a tier that shows this session goes back to this date. */
+/** Whether the history of a tier at this session has this date. */
 export function isWithinDepth(date: string, sessionUtc: string, tier: RawTier): boolean {
   if (tier === "free") return false;
   const today = Date.parse(sessionUtc.slice(0, 10));

@@ -1,6 +1,6 @@
 /**
- * The published numbers against a second, naive calculation from the same raw rows: see
- * naive-market.ts, which shares no line with the program.
+ * Compares the published numbers with a second, naive calculation from the same raw rows: see
+ * naive-market.ts, which shares no code with the program.
  */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
@@ -30,12 +30,12 @@ const scaled = (weight: string): bigint => {
   return BigInt(whole + decimals.padEnd(9, "0"));
 };
 
-/** They take seconds; a machine busy with other things may take its time. */
+/** These tests take seconds, and longer on a busy machine. */
 const TIMEOUT_MS = 180_000;
 
 describe("the published numbers", () => {
   test.prop([rawCases, fc.boolean()], { numRuns: 100 })(
-    "are those of the naive calculation, in every field of every tier",
+    "equal the naive calculation in every field of every tier",
     async ({ raw, sessionUtc }, withCloses) => {
       const store = new MemoryStore();
       const input = splitInput(raw, sessionUtc, withCloses);
@@ -62,7 +62,7 @@ describe("the published numbers", () => {
   );
 
   test.prop([rawCases, order, weightTexts, fc.boolean()], { numRuns: 50 })(
-    "of any basket are those of the naive calculation",
+    "of any basket equal the naive calculation",
     async ({ raw, sessionUtc }, picked, weights, areEqual) => {
       const store = new MemoryStore();
       const input = splitInput(raw, sessionUtc, false);
@@ -111,7 +111,7 @@ describe("the published numbers", () => {
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
     numRuns: 40,
   })(
-    "are those of the corrected rows after a revision",
+    "after a revision equal those of the corrected rows",
     async ({ raw, sessionUtc }, chosen) => {
       const store = new MemoryStore();
       const maxCarryDays = raw.max_carry_days;
@@ -164,7 +164,7 @@ describe("the published numbers", () => {
   );
 
   test.prop([rawCases], { numRuns: 6 })(
-    "are the same published in one call and session by session",
+    "are the same after one publish and after a publish for each session",
     async ({ raw, sessionUtc }) => {
       const common = { contracts: raw.contracts, closes: [], maxCarryDays: raw.max_carry_days };
       const input = { ...common, quotes: raw.levels };

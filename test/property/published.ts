@@ -1,4 +1,4 @@
-/** Publishes raw rows by the real `publish`, and reads what it rendered, numbers as their text. */
+/** Publishes raw rows with the real `publish`, and reads the files, with numbers as text. */
 import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import exceljs, { type CellValue } from "exceljs";
@@ -51,7 +51,7 @@ export function publishRaw(
   );
 }
 
-/** Whether a row says no more than a close can. */
+/** Whether a close can express the row. */
 export const isClose = (level: RawLevel): boolean =>
   level.session_utc === `${level.as_of}T12:00:00.000Z` &&
   level.basis === "reported" &&
@@ -85,12 +85,12 @@ export class PublishedFiles {
     return exactJson((await this.bytes(path)).toString("utf8"));
   }
 
-  /** Read as most programs do: any line break ends a record, unless it is quoted. */
+  /** Reads as most programs do: any line break outside quotation marks ends a record. */
   async csv(path: string): Promise<Record<string, string>[]> {
     return parse(await this.bytes(path), { columns: true, record_delimiter: ["\r\n", "\n", "\r"] });
   }
 
-  /** A sheet's rows, by the names of its header; cells that are empty are null. */
+  /** A sheet's rows, by the names of its header; an empty cell is null. */
   async sheet(path: string, name: string): Promise<Record<string, CellValue>[]> {
     const workbook = new exceljs.Workbook();
     const bytes = await this.bytes(path);
@@ -108,7 +108,7 @@ export class PublishedFiles {
   }
 }
 
-/** JSON with every number as `#` and the text it was written with. */
+/** JSON with every number as `#` and its text in the file. */
 export function exactJson(text: string): Record<string, unknown> {
   const exact = (_key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === "number" ? `#${context?.source}` : value;

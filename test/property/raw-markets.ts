@@ -1,4 +1,4 @@
-/** Small markets around the instants where the rules change: ends of months, limits of carrying. */
+/** Small markets around the instants at which the rules change: ends of months, carry limits. */
 import { fc } from "@fast-check/vitest";
 import { naiveYearsBefore } from "./naive-market.ts";
 import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
@@ -26,7 +26,7 @@ const HEADS = [
   "2104-02-29T00:00:00.000Z",
 ] as const;
 
-/** Sessions where something is decided, for a head and a limit in days. */
+/** The sessions at which a rule changes, for a head and a carry limit in days. */
 function decisive(headUtc: string, limitDays: number): number[] {
   const head = indexOf(headUtc);
   const places: number[] = [];
@@ -66,7 +66,7 @@ const listing = fc.record({
   capacity_gb: fc.constantFrom(null, "2", "0.001", "1000000", "0.333333", "3"),
   max_carry_days: fc.constantFrom(null, null, 0, 1, 30, 45, 366, 2_000),
   marked: fc.boolean(),
-  /** Which of the decisive sessions have a level, by fractions of their number. */
+  /** The decisive sessions with a level, as fractions of their number. */
   picks: fc.array(fc.nat(1_000_000), { maxLength: 16 }),
   others: fc.array(fc.nat(4_000), { maxLength: 6 }),
   steady: fc.boolean(),
@@ -115,7 +115,7 @@ const contractOf = (item: Listing, at: number): RawContract => ({
   free: item.marked,
 });
 
-/** All of fewer than ten; else the ten marked, or the first ten, as catalogs have it. */
+/** All if there are fewer than ten; else the ten marked ones, or the first ten. */
 function withFreeTen(
   contracts: readonly RawContract[],
   listings: readonly Listing[],

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const fileOf = (name: string): string => join(folder, `${name}.html`);
 
-/** Opens a report, hands it over, and expects that it neither complained nor asked for anything. */
+/** Opens a report and runs a test on it. Expects no errors on the console and no requests. */
 async function opened(
   name: Name,
   options: BrowserContextOptions,
@@ -67,7 +67,7 @@ async function opened(
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
 
-/** Every text whose contrast with what is behind it is below WCAG 2.2's 4.5 (1.4.3). */
+/** Every text whose contrast with its background is below WCAG 2.2's 4.5 (1.4.3). */
 const FAINT_TEXTS = `(() => {
   const rgba = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length === 3 ? [...n, 1] : n; };
   const luminance = (c) => {

@@ -4,7 +4,7 @@ import { marketOf } from "../unit/market-fixture.ts";
 import { at, HEAD, reportOf, textOf } from "./markets.ts";
 
 describe("gates", () => {
-  test("the largest move is named with both levels, and what is left of the limit", () => {
+  test("the report names the largest move with both levels and its distance from the limit", () => {
     const text = textOf(
       reportOf(
         marketOf([
@@ -55,7 +55,7 @@ describe("gates", () => {
     );
   });
 
-  test("exactly the limit passes; a level let through is called so", () => {
+  test("a move of exactly the limit passes; a larger accepted move is marked", () => {
     const moved = (now: number): string =>
       textOf(
         reportOf(
@@ -75,7 +75,7 @@ describe("gates", () => {
     expect(moved(4_000_000)).toContain("|\u{2212}50.00 points|");
   });
 
-  test("the carried level that drops first is shown, by its own limit", () => {
+  test("the report shows the carried level that drops next, by its own limit", () => {
     const text = textOf(
       reportOf(
         marketOf([
@@ -90,7 +90,7 @@ describe("gates", () => {
   });
 });
 
-test("against the session before: changed, given again, carried, listed, gone", () => {
+test("differences from the session before: changed, given again, carried, listed, gone", () => {
   const text = textOf(
     reportOf(
       marketOf([
@@ -133,7 +133,7 @@ test("against the session before: changed, given again, carried, listed, gone", 
   expect(text).toContain("Gone from the board|1|contract-6|");
 });
 
-test("carried, dropped, without a level, breaks: each with what one has to know", () => {
+test("carried and dropped levels, contracts without a level, and breaks have their details", () => {
   const report = reportOf(
     marketOf([
       { levels: [{ session: HEAD - 3, usd: 1_500_000 }] },
@@ -158,7 +158,7 @@ test("carried, dropped, without a level, breaks: each with what one has to know"
   expect(report).not.toContain("To come");
 });
 
-test("the course of the index starts at its base and ends at its level", () => {
+test("the curve of the index starts at its base and ends at its level", () => {
   const listed = (then: number, now: number) => ({
     levels: [
       { session: at("2025-11-21T00Z"), usd: then },
@@ -173,7 +173,7 @@ test("the course of the index starts at its base and ends at its level", () => {
   expect(text).toContain("Lowest 100.00 on 2025-11-21, highest 400.00 on 2026-05-21, now 175.00.");
 });
 
-test("medians of a segment are exact, and leave out what has no change", () => {
+test("medians of a segment are exact, and leave out contracts without a change", () => {
   const moved = (now: number) => ({
     levels: [
       { session: HEAD - 2, usd: 10_000 },

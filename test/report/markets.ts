@@ -6,7 +6,7 @@ import { HEAD, listing, marketOf, VARIED, type Listing } from "../unit/market-fi
 
 export { HEAD };
 
-/** Names as hostile as text can be: markup, quotes, an entity, an override of direction, no space. */
+/** Hostile names: markup, quotes, an entity, an override of direction, no space. */
 export const HOSTILE_NAMES = [
   "</script><script>globalThis.broken = true</script>",
   `"><img src=x onerror="globalThis.broken = true">`,
@@ -65,7 +65,7 @@ export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): st
 
 export const at = (key: string): Session => parseSession(key) as Session;
 
-/** The text of a section, tags taken out: cells are parted by `|`. */
+/** The text of a section without tags; `|` separates the cells. */
 export function textOf(report: string, id: string): string {
   const start = report.indexOf(`<section id="${id}"`);
   if (start < 0) throw new Error(`The report has no section ${id}`);

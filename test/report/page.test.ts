@@ -1,4 +1,4 @@
-/** The report as a page: the same bytes everywhere, whole by itself, and never too long. */
+/** The report as a page: the same bytes everywhere, in one file, and never too long. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -43,13 +43,13 @@ test("120 contracts take less than 200 kB, 1,000 grow in proportion", () => {
 describe("one self-contained file", () => {
   const report = reportOf(VARIED_MARKET);
 
-  test("nothing in it is loaded from elsewhere", () => {
+  test("it loads nothing from elsewhere", () => {
     expect(report).not.toMatch(/(?:src|srcset|action|poster)=/);
     expect(report.match(/<link [^>]*>/g)).toEqual(['<link rel="icon" href="data:,">']);
     expect(report).not.toMatch(/url\(|@import|https?:/);
   });
 
-  test("the policy allows the inline script and style sheet by their digests, and nothing else", () => {
+  test("the policy allows only the inline script and style sheet, by their digests", () => {
     const policy = /Content-Security-Policy" content="([^"]*)"/.exec(report)?.[1] ?? "";
     const digestOf = (tag: string): string => {
       const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(report)?.[1] ?? "";
@@ -67,7 +67,7 @@ describe("one self-contained file", () => {
   });
 });
 
-describe("text of foreign origin", () => {
+describe("text from the feeds", () => {
   const name = HOSTILE_NAMES[0] as string;
   const correction: Correction = {
     contract: "contract-0",
@@ -121,7 +121,7 @@ describe("corrections", () => {
     expect(text).toContain("2 corrections came with this session.");
   });
 
-  test("a correction of years does not bury the page", () => {
+  test("a correction of years does not make the page too long", () => {
     const corrections = Array.from({ length: 20_000 }, (_, number) =>
       correction(number, "2026-11-21T00Z/r2"),
     );
@@ -133,7 +133,7 @@ describe("corrections", () => {
   });
 });
 
-test("a market without a past, and one without levels, make a whole page", () => {
+test("a market without history, and one without levels, get a whole page", () => {
   expect(textOf(reportOf(PLAIN_MARKET), "index")).toContain("No contract on the board");
   const empty = reportOf(marketOf([{ levels: [] }]));
   expect(textOf(empty, "board")).toContain("Contract|Name|Segment|");

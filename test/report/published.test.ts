@@ -1,4 +1,4 @@
-/** The report as a file of the snapshot: equal to the files beside it, and made again by a replay. */
+/** The report as a file of the snapshot: its numbers are those of the other files, and a replay gives the same page. */
 import { describe, expect, test } from "vitest";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -52,7 +52,7 @@ async function published(): Promise<MemoryStore> {
   return store;
 }
 
-test("the numbers are those of the board, the index and the manifest", async () => {
+test("its numbers equal those of the board, the index and the manifest", async () => {
   const store = await published();
   const report = await headReport(store);
   const board = await headJson(store, "pro/board.json");
@@ -65,7 +65,7 @@ test("the numbers are those of the board, the index and the manifest", async () 
       const text = (at: number): string => (cells[at] ?? "").replace(/<[^>]*>/g, "");
       const value = (at: number): number | null => {
         const given = /data-value="([^"]*)"/.exec(cells[at] ?? "")?.[1];
-        // What people see is the same number.
+        // The number that people see is the same.
         const seen = text(at).replace("\u{2212}", "-");
         if (given === undefined) expect(seen).toBe("n/a");
         else expect(Number(seen)).toBe(Number(given));
