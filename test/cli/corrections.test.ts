@@ -140,9 +140,9 @@ describe("corrections", () => {
     expect([code, said.slice(1)]).toEqual([
       2,
       [
+        "quotes.csv:2: a has no level for 2026-11-20T00Z that could be withdrawn",
         'quotes.csv:3 spot_usd "5": expected nothing beside basis withdrawn',
         'quotes.csv:4 break "New unit": expected nothing beside basis withdrawn',
-        "quotes.csv:2: a has no level for 2026-11-20T00Z that could be withdrawn",
       ],
     ]);
   });
