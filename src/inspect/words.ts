@@ -1,4 +1,5 @@
 /** What the desk's findings look like on a terminal; views.ts has them as JSON. */
+import { counted } from "../counted.ts";
 import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { plainText, printLine, printTable, type Cell } from "../terminal.ts";
@@ -33,7 +34,7 @@ export function printListing({ rows, older }: Listing, location: string): void {
     rows.map((row): Cell[] => {
       if (row.kind === "prune") {
         const { number, at, snapshots, parts } = row.prune;
-        const took = `${snapshots.length} snapshots, ${parts.length} ledger parts`;
+        const took = `${counted(snapshots.length, "snapshot")}, ${counted(parts.length, "ledger part")}`;
         return ["", number, took, "prune", at, "", "", "", "", ""];
       }
       if (row.kind !== "publication") {
@@ -195,12 +196,15 @@ export function printRollback({ outcome, snapshot, publication, before }: Rollba
 /** `snapshots prune`. */
 export function printPruning(pruning: Pruning, dryRun: boolean): void {
   const { snapshots, ledgerParts, objects, bytes, kept } = pruning;
-  const what = `${snapshots.length} snapshots and ${ledgerParts.length} ledger parts, ${objects} objects of ${bytes} bytes`;
-  printLine(
-    dryRun
-      ? `Would remove ${what}; ${kept} snapshots stay`
-      : `Removed ${what}; ${kept} snapshots stay`,
-  );
+  const unpublished = snapshots.filter(({ orphan }) => orphan).length;
+  const what = [
+    counted(snapshots.length - unpublished, "snapshot"),
+    ...(unpublished === 0 ? [] : [counted(unpublished, "unpublished folder")]),
+    counted(ledgerParts.length, "ledger part"),
+    `in all ${counted(objects, "object")} of ${counted(bytes, "byte")}`,
+  ].join(", ");
+  const stay = kept === 1 ? "1 snapshot stays" : `${kept} snapshots stay`;
+  printLine(`${dryRun ? "Would remove" : "Removed"} ${what}; ${stay}`);
   section(
     dryRun ? "Would be removed" : "Removed",
     ["snapshot", ""],

@@ -104,7 +104,7 @@ test("orphans without a claim, as 0.1.0 left them, go when the last two heads ar
   expect(await prune(frozen, 9999, false, far)).toMatchObject({ snapshots: [], ledgerParts: [] });
   const dry = await desk("prune --keep-days 9999 --dry-run", folder);
   expect(dry.out).toMatch(
-    /^Would remove 1 snapshots and 1 ledger parts, 3 objects of 3 bytes; 3 snapshots stay\n\nWould be removed\nsnapshot\n2026-11-22T00Z\/r1 +no publication names it\n$/,
+    /^Would remove 0 snapshots, 1 unpublished folder, 1 ledger part, in all 3 objects of 3 bytes; 3 snapshots stay\n\nWould be removed\nsnapshot\n2026-11-22T00Z\/r1 +no publication names it\n$/,
   );
   expect(await prune(store, 9999, false, far)).toMatchObject({
     snapshots: [{ name: "2026-11-22T00Z/r1", orphan: true }],
