@@ -70,6 +70,8 @@ export function chooseCoding(
   forms: ReadonlyMap<Coding, unknown>,
 ): Coding {
   if (acceptEncoding === undefined || acceptEncoding === "" || forms.size === 0) return "identity";
+  // Most programs name one coding and nothing else: nothing is to be weighed then.
+  if (acceptEncoding === "gzip" && forms.has("gzip")) return "gzip";
   const weights = parseWeights(acceptEncoding);
   const rest = weights.get("*");
   let best: Coding = "identity";

@@ -27,6 +27,8 @@ interface Count extends CountName {
   known: number;
   /** Calls that were granted from memory and are not yet in the state. */
   unwritten: number;
+  /** When it may be forgotten (epoch milliseconds, by the clock of its calls). */
+  readonly forgetAtMs: number;
   keptMs: number;
 }
 
@@ -216,11 +218,12 @@ export class Counts {
     const id = idOf(subject, month);
     let count = this.#counts.get(id) ?? this.#unwritten.get(id);
     if (count === undefined) {
-      count = { id, subject, month, known: 0, unwritten: 0, keptMs: 0 };
+      const none = { known: 0, unwritten: 0, keptMs: 0 };
+      count = { id, subject, month, ...none, forgetAtMs: forgetAtMs(subject, month) };
       this.#counts.set(id, count);
     }
     // Relative to the instant of the call, so that a clock that jumps does not shorten it.
-    count.keptMs = forgetAtMs(subject, month) - atMs;
+    count.keptMs = count.forgetAtMs - atMs;
     return count;
   }
 

@@ -61,9 +61,9 @@ async function runBenches(chosen: Options): Promise<void> {
     figures = { ...figures, ...section.figures };
     targets.push(...section.targets);
   }
-  console.log("## Targets\n");
+  console.log("## Targets\n\n| target | measured | met |\n| --- | --- | --- |");
   for (const { text, met, figure } of targets) {
-    console.log(`- ${met ? "met" : "NOT MET"}: ${text} (${figure})`);
+    console.log(`| ${text} | ${figure} | ${met ? "yes" : "NO"} |`);
   }
   if (chosen.json !== null) writeFileSync(chosen.json, `${JSON.stringify(figures, null, 2)}\n`);
 }

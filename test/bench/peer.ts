@@ -6,6 +6,11 @@ import { startServer, type Server } from "./server.ts";
 
 const HERE = import.meta.dirname;
 
+const BUN_ARCH = process.arch === "arm64" ? "aarch64" : process.arch;
+
+/** Bun's program. Its package brings it as a package for each platform, and needs no install script. */
+export const BUN = join(HERE, `node_modules/@oven/bun-${process.platform}-${BUN_ARCH}/bin/bun`);
+
 /** Programs under peers/. */
 export type PeerName = "bare" | "fastify" | "express";
 
@@ -21,7 +26,7 @@ export const startPeer = (name: PeerName, folder: string): Promise<Server> =>
 
 /** Installs the packages, exactly as locked, where they are missing. Throws where that fails. */
 export function installPeers(say: (text: string) => void): void {
-  if (existsSync(join(HERE, "node_modules", "fastify"))) return;
+  if (existsSync(join(HERE, "node_modules", "fastify")) && existsSync(BUN)) return;
   say("installing the servers to compare with (npm ci --prefix test/bench)");
   const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--prefix", HERE], {
     stdio: ["ignore", "ignore", "inherit"],

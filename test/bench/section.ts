@@ -23,6 +23,8 @@ export interface Figures {
     readonly chipboard: number;
     readonly fastify: number;
     readonly express: number;
+    /** The same program on Bun. */
+    readonly bun: number;
     readonly nginx_lua: number | null;
   } | null;
   /** 304 answers, as a ratio to the bare server's. */

@@ -35,6 +35,8 @@ export interface ServerCommand {
   readonly log: string;
   /** Where it listens, for a program that does not print `listening on URL`. */
   readonly url?: string;
+  /** For a program that cannot end in order. */
+  readonly isKilled?: boolean;
 }
 
 /** Starts a server and waits until it listens. Throws, with the end of its log, if it does not. */
@@ -51,6 +53,11 @@ export async function startServer(start: ServerCommand): Promise<Server> {
   let said = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (said += text));
   const stop = async (): Promise<void> => {
+    if (start.isKilled === true) {
+      child.kill("SIGKILL");
+      await ended;
+      return;
+    }
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
     const [code] = await ended;
     if (code !== 0) throw new Error(`${name} ended with ${String(code)}: ${logEnd(log)}`);

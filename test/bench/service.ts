@@ -55,6 +55,15 @@ export const fieldsOf = (key: string): Fields => ({
 
 const FREE_PORTS = ["--port", "0", "--metrics-port", "0"];
 
+/** How a proxy is started where it is not as usual. */
+interface ProxyStart {
+  /** Of `serve`. */
+  readonly options?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The program that runs it instead of this Node. */
+  readonly bun?: string;
+}
+
 /**
  * Starts `serve` with its defaults, on free ports, and waits until it has prepared all it serves:
  * what is measured is how it goes on, not how it begins.
@@ -62,14 +71,16 @@ const FREE_PORTS = ["--port", "0", "--metrics-port", "0"];
 export async function startProxy(
   { store, state }: Pick<Service, "store" | "state">,
   log: string,
-  options: readonly string[] = [],
+  { options = [], env = {}, bun }: ProxyStart = {},
 ): Promise<Server> {
   const proxy = await startServer({
     name: "chipboard",
-    command: process.execPath,
+    command: bun ?? process.execPath,
     args: [BIN, "serve", "--store", store, "--state", state, ...FREE_PORTS, ...options],
-    env: chipboardEnv(NOW),
+    env: { ...chipboardEnv(NOW), ...env },
     log,
+    // Bun's HTTP server is no net.Server: what closes Node's in order throws there.
+    isKilled: bun !== undefined,
   });
   await settled(proxy.pid);
   return proxy;

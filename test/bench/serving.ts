@@ -4,9 +4,10 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { rawGet, requireSame } from "./answer.ts";
+import { gunzipSync } from "node:zlib";
+import { rawGet, requireSame, type Answer } from "./answer.ts";
 import { missingNginx, startNginx } from "./nginx.ts";
-import { installPeers, startPeer } from "./peer.ts";
+import { BUN, installPeers, startPeer } from "./peer.ts";
 import { Race, raceColumns, type Runner } from "./race.ts";
 import { writeRecipe } from "./recipe.ts";
 import { atLeast, type BenchOptions, type Section } from "./section.ts";
@@ -21,6 +22,7 @@ import {
 } from "./service.ts";
 
 const LOGGING = "chipboard --log-requests all";
+const ON_BUN = "chipboard on Bun";
 
 export async function benchServing(options: BenchOptions): Promise<Section> {
   const { folder, say } = options;
@@ -36,20 +38,24 @@ export async function benchServing(options: BenchOptions): Promise<Section> {
   const runners: Runner[] = [];
   const enter = async (name: string, server: Server, key = service.key): Promise<void> => {
     const load = { url: `${server.url}${BOARD_PATH}`, fields: fieldsOf(key) };
-    requireSame(name, await rawGet(load.url, load.fields), reference);
-    runners.push({
-      name,
-      server,
-      load,
-      answerBytes: (await rawGet(load.url, load.fields)).sizeBytes,
-    });
+    const answer = await rawGet(load.url, load.fields);
+    if (name === ON_BUN) requireSameBoard(answer, reference);
+    else requireSame(name, answer, reference);
+    const { sizeBytes } = await rawGet(load.url, load.fields);
+    runners.push({ name, server, load, answerBytes: sizeBytes });
   };
   await enter("bare", await servers.add(startPeer("bare", recipe)));
   await enter("chipboard", proxy);
   const state = join(folder, "logging-state");
   const logging = { ...service, state, key: await createProKey(state) };
-  const loggingProxy = startProxy(logging, join(folder, "all.log"), ["--log-requests", "all"]);
+  const loggingProxy = startProxy(logging, join(folder, "all.log"), {
+    options: ["--log-requests", "all"],
+  });
   await enter(LOGGING, await servers.add(loggingProxy), logging.key);
+  const bunState = join(folder, "bun-state");
+  const onBun = { ...service, state: bunState, key: await createProKey(bunState) };
+  const bunProxy = startProxy(onBun, join(folder, "bun.log"), { bun: BUN });
+  await enter(ON_BUN, await servers.add(bunProxy), onBun.key);
   await enter("fastify", await servers.add(startPeer("fastify", recipe)));
   await enter("express", await servers.add(startPeer("express", recipe)));
   const missing = missingNginx();
@@ -62,6 +68,12 @@ export async function benchServing(options: BenchOptions): Promise<Section> {
   return sectionOf(race, missing, reference.sizeBytes);
 }
 
+/** Bun compresses by a zlib of its own, to other bytes of another length. */
+function requireSameBoard(answer: Answer, reference: Answer): void {
+  if (gunzipSync(answer.body).equals(gunzipSync(reference.body))) return;
+  throw new Error(`${ON_BUN} sends another board`);
+}
+
 function sectionOf(race: Race, missingNginxParts: string | null, sizeBytes: number): Section {
   const toBare = (name: string): number => race.ratio(name, "bare");
   const chipboard = toBare("chipboard");
@@ -69,6 +81,7 @@ function sectionOf(race: Race, missingNginxParts: string | null, sizeBytes: numb
   const notes = [
     `${sizeBytes} bytes an answer, the header included; 64 connections; log lines go to a file. By default only problems are logged. ` +
       "Every call was counted, and no other.",
+    "On Bun the same program runs on Bun's own node:http, not on Bun.serve.",
   ];
   if (missingNginxParts !== null) notes.push(`nginx is left out: there is no ${missingNginxParts}`);
   return {
@@ -87,6 +100,7 @@ function sectionOf(race: Race, missingNginxParts: string | null, sizeBytes: numb
         chipboard,
         fastify: toBare("fastify"),
         express: toBare("express"),
+        bun: toBare(ON_BUN),
         nginx_lua: nginx,
       },
     },
