@@ -12,6 +12,6 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exitCode = 1;
   process.stderr.write(`error: standard output cannot be written: ${error.message}\n`);
 });
-const { run } = await import("../src/cli.ts");
+const { run } = await import("../src/main.ts");
 const code = await run(process.argv);
 process.exitCode = outputFailure === null ? code : 1;

@@ -1,7 +1,7 @@
 import { Argument, Command, type Option } from "commander";
 import type { accountView } from "../state/account-view.ts";
-import { clockFromEnvironment, setting } from "../config.ts";
-import { InputError } from "../errors.ts";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
 import { wholeNumber } from "./option-values.ts";
@@ -66,7 +66,7 @@ export function accountsCommand(): Command {
 async function add(name: string, options: AddOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { accountView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const account = await withRegistry(options.state, clock, "change", (registry) =>
     registry.addAccount(name, options.tier, options.trialDays ?? null),
@@ -79,8 +79,8 @@ async function add(name: string, options: AddOptions): Promise<void> {
 async function list(options: StateOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { accountView } = await import("../state/account-view.ts");
-  const { redactedUrl } = await import("../redact.ts");
-  const { printJson, printLine, printTable } = await import("../terminal.ts");
+  const { redactedUrl } = await import("../lib/text.ts");
+  const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const accounts = await withRegistry(options.state, clock, "read", (registry) =>
     registry.accounts(),
@@ -103,7 +103,7 @@ async function list(options: StateOptions): Promise<void> {
 async function show(name: string, options: StateOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { accountView, keyView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const { printKeys } = await import("./keys.ts");
   const clock = clockFromEnvironment();
   const { account, keys } = await withRegistry(options.state, clock, "read", async (registry) => ({
@@ -132,7 +132,7 @@ async function change(name: string, options: SetOptions): Promise<void> {
   }
   const { withRegistry } = await import("../state/open.ts");
   const { accountView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const suspended = suspend ? true : resume ? false : undefined;
   const account = await withRegistry(options.state, clock, "change", (registry) =>

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { clockFromEnvironment } from "../config.ts";
+import { clockFromEnvironment } from "../lib/config.ts";
 import { examples } from "./every-command.ts";
 import { serve } from "./serve.ts";
 import { withServeOptions, type ServeOptions } from "./serve-options.ts";
@@ -19,7 +19,7 @@ async function demo(options: ServeOptions): Promise<void> {
   const { publishDemo } = await import("../demo/publish-demo.ts");
   const { demoKeys } = await import("../demo/demo-keys.ts");
   const { welcome } = await import("../demo/welcome.ts");
-  const { progressTo } = await import("../terminal.ts");
+  const { progressTo } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const store = await storeFromOptions(options);
   const progress = progressTo(process.stderr);

@@ -1,6 +1,6 @@
 /** The parts of every command: `--json`, and examples in its help. */
 import type { Option } from "commander";
-import { setting } from "../config.ts";
+import { setting } from "../lib/config.ts";
 
 /** The value of `--json`. */
 export interface JsonOption {

@@ -2,8 +2,8 @@ import { Command } from "commander";
 import type { keyView } from "../state/account-view.ts";
 import type { KeyRecord } from "../state/accounts.ts";
 import type { Registry } from "../state/registry.ts";
-import { DAY_MS } from "../clock.ts";
-import { clockFromEnvironment, setting } from "../config.ts";
+import { DAY_MS } from "../lib/clock.ts";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { examples } from "./every-command.ts";
 import { durationMs, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
@@ -88,7 +88,7 @@ export function keysCommand(): Command {
 
 /** Prints keys as a table. */
 export async function printKeys(keys: readonly ReturnType<typeof keyView>[]): Promise<void> {
-  const { printLine, printTable } = await import("../terminal.ts");
+  const { printLine, printTable } = await import("../lib/terminal.ts");
   if (keys.length === 0) return printLine("No keys.");
   printTable(
     ["keyid", "account", "label", "status", "created", "until", "replaced by"],
@@ -107,7 +107,7 @@ export async function printKeys(keys: readonly ReturnType<typeof keyView>[]): Pr
 async function create(account: string, options: CreateOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { newKeyView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const made = await withRegistry(options.state, clockFromEnvironment(), "change", (registry) =>
     registry.createKey(account, options.label ?? null),
   );
@@ -119,7 +119,7 @@ async function create(account: string, options: CreateOptions): Promise<void> {
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { keyView } = await import("../state/account-view.ts");
-  const { printJson } = await import("../terminal.ts");
+  const { printJson } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const keys = await withRegistry(options.state, clock, "read", (registry) =>
     registry.keys(account),
@@ -137,7 +137,7 @@ async function changeKey(
 ): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { keyView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const key = await withRegistry(options.state, clock, "change", (registry) =>
     work(registry, keyId),
@@ -149,7 +149,7 @@ async function changeKey(
 async function rotate(keyId: string, options: RotateOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { newKeyView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const made = await withRegistry(options.state, clockFromEnvironment(), "change", (registry) =>
     registry.rotateKey(keyId, options.overlap),
   );

@@ -1,5 +1,5 @@
 /** Errors of commands about the files that options name. */
-import { InputError, reasonOf } from "../errors.ts";
+import { InputError, reasonOf } from "../lib/errors.ts";
 
 /**
  * The result of `read`. If `read` fails, throws an InputError that begins with `where`

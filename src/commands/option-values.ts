@@ -4,7 +4,7 @@
  * start of the program loads them, even for `--help`.
  */
 import { InvalidArgumentError } from "commander";
-import { DAY_MS, HOUR_MS } from "../clock.ts";
+import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
 
 /** Turns an option's text into its value. Throws InvalidArgumentError (see `setting`). */
 export type OptionParser<T> = (text: string) => T;

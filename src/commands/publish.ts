@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { clockFromEnvironment, setting } from "../config.ts";
-import { InputError } from "../errors.ts";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
 import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../feed/text.ts";
 import { MAX_CARRY_DAYS } from "../market/contract.ts";
@@ -112,7 +112,7 @@ async function publishFromOptions(options: PublishOptions): Promise<void> {
   const { sourceOf } = await import("../feed/source.ts");
   const { publish } = await import("../publish/publish.ts");
   const { resultView, summaryLines, summaryMarkdown } = await import("../publish/summary.ts");
-  const { printJson, printLine, progressTo } = await import("../terminal.ts");
+  const { printJson, printLine, progressTo } = await import("../lib/terminal.ts");
   const words = [options.catalog, ...(options.quotes ?? []), ...(options.closes ?? [])];
   if (words.filter((word) => word === "-").length > 1) {
     throw new InputError("Standard input (-) is named twice, but can be read only once");

@@ -1,7 +1,7 @@
 /** The options of `serve`, and how their values are read. */
 import type { Command } from "commander";
-import { HOUR_MS } from "../clock.ts";
-import { setting } from "../config.ts";
+import { HOUR_MS } from "../lib/clock.ts";
+import { setting } from "../lib/config.ts";
 import {
   LOG_LEVELS,
   REQUEST_LOGS,

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
-import { clockFromEnvironment } from "../config.ts";
-import { InputError } from "../errors.ts";
+import { clockFromEnvironment } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
 import type { ProxyOptions } from "../proxy/serve.ts";
 import { examples } from "./every-command.ts";
 import { readable } from "./option-files.ts";
@@ -42,7 +42,7 @@ export async function serve(
   const { openGatekeeper } = await import("../state/open.ts");
   const { startProxy } = await import("../proxy/serve.ts");
   const { createLogger } = await import("../proxy/ops/log.ts");
-  const { printLine } = await import("../terminal.ts");
+  const { printLine } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const ended = nextSignal();
   const tls = await readTls(options);

@@ -1,8 +1,8 @@
 /** The options for signing keys, and the files that they name. */
 import { open, readFile, type FileHandle } from "node:fs/promises";
 import type { Option } from "commander";
-import { setting } from "../config.ts";
-import { InputError } from "../errors.ts";
+import { setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
 import {
   parseSigningKey,
   parseVerifyKeys,

@@ -1,7 +1,7 @@
 import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
-import { setting } from "../config.ts";
-import { ConflictError, errorCode } from "../errors.ts";
+import { setting } from "../lib/config.ts";
+import { ConflictError, errorCode } from "../lib/errors.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 
@@ -25,7 +25,7 @@ export function signingCommand(): Command {
 
 async function makeKeys({ out, json }: SigningOptions): Promise<void> {
   const { newKeyPair } = await import("../snapshot/signing-key.ts");
-  const { printJson, printLine } = await import("../terminal.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
   const { privatePem, publicPem, fingerprint } = newKeyPair();
   const publicPath = `${out}.pub`;
   await createFile(out, privatePem, 0o600);

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { clockFromEnvironment, setting } from "../config.ts";
-import { counted } from "../counted.ts";
-import { DamageError } from "../errors.ts";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { counted } from "../lib/text.ts";
+import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
@@ -30,9 +30,9 @@ function listCommand(): Command {
     .addOption(setting("--all", "list all"))
     .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
     .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
-      const { listPublications } = await import("../inspect/list.ts");
-      const { listingView } = await import("../inspect/views.ts");
-      const { printListing } = await import("../inspect/words.ts");
+      const { listPublications } = await import("../desk/list.ts");
+      const { listingView } = await import("../desk/views.ts");
+      const { printListing } = await import("../desk/words.ts");
       await withStore(options, async (store) => {
         const limit = options.all ? null : options.limit;
         const listing = await listPublications(store, clockFromEnvironment(), limit);
@@ -55,10 +55,10 @@ function showCommand(): Command {
         ),
     )
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
-      const { describeSnapshot, reportPath } = await import("../inspect/show.ts");
-      const { descriptionView } = await import("../inspect/views.ts");
-      const { printDescription } = await import("../inspect/words.ts");
-      const { printLine } = await import("../terminal.ts");
+      const { describeSnapshot, reportPath } = await import("../desk/show.ts");
+      const { descriptionView } = await import("../desk/views.ts");
+      const { printDescription } = await import("../desk/words.ts");
+      const { printLine } = await import("../lib/terminal.ts");
       await withStore(options, async (store) => {
         if (options.open) return printLine(await reportPath(store, reference));
         const description = await describeSnapshot(store, reference);
@@ -80,10 +80,10 @@ function diffCommand(): Command {
         ),
     )
     .action(async (before: string, after: string, options: SnapshotOptions) => {
-      const { compareSnapshots } = await import("../inspect/compare.ts");
-      const { findSnapshot } = await import("../inspect/reference.ts");
-      const { comparisonView } = await import("../inspect/views.ts");
-      const { printComparison } = await import("../inspect/words.ts");
+      const { compareSnapshots } = await import("../desk/compare.ts");
+      const { findSnapshot } = await import("../desk/reference.ts");
+      const { comparisonView } = await import("../desk/views.ts");
+      const { printComparison } = await import("../desk/words.ts");
       await withStore(options, async (store) => {
         const [old, now] = [await findSnapshot(store, before), await findSnapshot(store, after)];
         const comparison = await compareSnapshots(store, old, now);
@@ -109,9 +109,9 @@ function verifyCommand(): Command {
     )
     .action(
       async (reference: string, options: SnapshotOptions & VerifyKeyOptions & { all?: true }) => {
-        const { verifySnapshots } = await import("../inspect/verify.ts");
-        const { verificationView } = await import("../inspect/views.ts");
-        const { printVerification } = await import("../inspect/words.ts");
+        const { verifySnapshots } = await import("../desk/verify.ts");
+        const { verificationView } = await import("../desk/views.ts");
+        const { printVerification } = await import("../desk/words.ts");
         const keys = await verifyKeysFrom(options);
         await withStore(options, async (store) => {
           const found = await verifySnapshots(store, options.all ? null : reference, keys);
@@ -151,9 +151,9 @@ function rollbackCommand(): Command {
         reference: string,
         options: SnapshotOptions & VerifyKeyOptions & { reason: string },
       ) => {
-        const { rollBack } = await import("../inspect/rollback.ts");
-        const { rollbackView } = await import("../inspect/views.ts");
-        const { printRollback } = await import("../inspect/words.ts");
+        const { rollBack } = await import("../desk/rollback.ts");
+        const { rollbackView } = await import("../desk/views.ts");
+        const { printRollback } = await import("../desk/words.ts");
         const keys = await verifyKeysFrom(options);
         await withStore(options, async (store) => {
           const clock = clockFromEnvironment();
@@ -179,9 +179,9 @@ function pruneCommand(): Command {
       examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),
     )
     .action(async (options: SnapshotOptions & { keepDays: number; dryRun?: true }) => {
-      const { prune } = await import("../inspect/prune.ts");
-      const { pruningView } = await import("../inspect/views.ts");
-      const { printPruning } = await import("../inspect/words.ts");
+      const { prune } = await import("../desk/prune.ts");
+      const { pruningView } = await import("../desk/views.ts");
+      const { printPruning } = await import("../desk/words.ts");
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
         const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment());
@@ -206,7 +206,7 @@ async function withStore(
 }
 
 async function print(options: SnapshotOptions, view: object, inWords: () => void): Promise<void> {
-  const { printJson } = await import("../terminal.ts");
+  const { printJson } = await import("../lib/terminal.ts");
   if (options.json) printJson(view);
   else inWords();
 }

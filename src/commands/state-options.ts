@@ -1,6 +1,6 @@
 /** The options of every command that uses accounts, keys and counts. */
 import type { Command, Option } from "commander";
-import { setting } from "../config.ts";
+import { setting } from "../lib/config.ts";
 import { jsonOption, type JsonOption } from "./every-command.ts";
 
 /** The values of these options. */

@@ -1,6 +1,6 @@
 /** The options of every command that reads or writes snapshots. */
 import type { Command } from "commander";
-import { setting } from "../config.ts";
+import { setting } from "../lib/config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { clockFromEnvironment } from "../config.ts";
+import { clockFromEnvironment } from "../lib/config.ts";
 import { examples } from "./every-command.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
@@ -13,8 +13,8 @@ export function usageCommand(): Command {
 async function usage(account: string | undefined, options: StateOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { usageView } = await import("../state/account-view.ts");
-  const { redactedUrl } = await import("../redact.ts");
-  const { printJson, printLine, printTable } = await import("../terminal.ts");
+  const { redactedUrl } = await import("../lib/text.ts");
+  const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
   const found = await withRegistry(options.state, clockFromEnvironment(), "read", (registry) =>
     registry.usage(account),
   );

@@ -1,5 +1,5 @@
 import { withRegistry } from "../state/open.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 
 const OVERLAP_MS = 24 * 3_600_000;

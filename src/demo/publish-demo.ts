@@ -1,6 +1,6 @@
 /** Publishes the demonstration market: five years of history, and the sessions up to now. */
-import type { Clock } from "../clock.ts";
-import { ConflictError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ConflictError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/gates.ts";
 import type { Source } from "../feed/source.ts";
 import { sourceOf } from "../feed/source.ts";

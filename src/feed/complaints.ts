@@ -1,6 +1,6 @@
 /** What is wrong with the input, in the words of its messages. */
-import { counted } from "../counted.ts";
-import { InputError } from "../errors.ts";
+import { counted } from "../lib/text.ts";
+import { InputError } from "../lib/errors.ts";
 
 const SHOWN_CHARACTERS = 80;
 const LINE_CHARACTERS = 1_000;

@@ -1,7 +1,7 @@
 /** Where input comes from: a file, standard input (`-`), an http(s) address. */
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
-import { errorCode, InputError } from "../errors.ts";
+import { errorCode, InputError } from "../lib/errors.ts";
 import { download } from "./download.ts";
 
 /** The formats of input. `ndjson`: an object a line. */

@@ -1,6 +1,6 @@
 /** Tables out of CSV, JSON or NDJSON: whatever the format, a row is read by the names of its columns. */
-import { counted } from "../counted.ts";
-import { InputError } from "../errors.ts";
+import { counted } from "../lib/text.ts";
+import { InputError } from "../lib/errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import { readCsv } from "./csv.ts";
 import type { Field } from "./fields.ts";

@@ -1,9 +1,9 @@
 /** The changes of published levels, all of them so far: `corrections.json` of every snapshot. */
 import { z } from "zod";
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import type { Decimal } from "../market/decimal.ts";
-import { jsonArray } from "../json-array.ts";
+import { jsonArray } from "../lib/text.ts";
 import { sessionField } from "../snapshot/stored-fields.ts";
 
 /** A published level that was added late (`oldUsd` null), changed, or withdrawn (`newUsd` null). */

@@ -13,7 +13,7 @@
  * are not the session's; `notes` has, by position, a level's own source, address and break.
  */
 import { z } from "zod";
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { microsOf, MICROS_PER_UNIT } from "../market/decimal.ts";
 import { BASES, dateOf, Series, type Basis, type Level } from "../market/series.ts";
 import {

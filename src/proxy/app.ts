@@ -9,7 +9,7 @@
 import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Tier } from "../market/tier.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, responseOf, type Reply } from "./answer.ts";
 import { basketAnswer } from "./basket.ts";

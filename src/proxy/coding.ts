@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { Limiter } from "../limiter.ts";
+import { Limiter } from "../lib/limiter.ts";
 
 /** How a body is coded on the way (RFC 9110, 8.4); identity: as it is. */
 export type Coding = "br" | "gzip" | "identity";

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { InputError } from "../errors.ts";
+import { InputError } from "../lib/errors.ts";
 
 /**
  * Listens, and returns the address with the real port: `http://127.0.0.1:8080`. `option` named the

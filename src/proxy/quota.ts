@@ -1,7 +1,7 @@
 /** The monthly quota as callers see it: what remains, and when it resets. */
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import { callsLeft, monthEndMs, monthOf } from "../state/month.ts";
-import { instantText } from "../clock.ts";
+import { instantText } from "../lib/clock.ts";
 import { jsonReply, type Reply } from "./answer.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 import { chain } from "./chain.ts";

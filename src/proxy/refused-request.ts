@@ -6,7 +6,7 @@ import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { callerAt } from "./caller.ts";
 import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
-import { InputError, reasonOf } from "../errors.ts";
+import { InputError, reasonOf } from "../lib/errors.ts";
 import { createApp } from "./app.ts";
 import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";

@@ -4,7 +4,7 @@
  * Until that last step readers see the old head, and a crash leaves at worst a folder that no
  * publication names.
  */
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { claimName, releaseName } from "../snapshot/claims.ts";

@@ -2,8 +2,8 @@
  * Publishes a session: reads the input, applies it to the head's ledger, plans the snapshot, checks
  * the rules and gates, commits. If another publisher commits first, it starts again from the new head.
  */
-import type { Clock } from "../clock.ts";
-import { ConflictError, InputError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ConflictError, InputError } from "../lib/errors.ts";
 import { judge, USUAL_LIMITS } from "../feed/gates.ts";
 import { amend, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
@@ -13,7 +13,7 @@ import { recordsOf, type BoardRecord, type Market } from "../market/view.ts";
 import { FORMAT, type Manifest } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
-import { PROGRAM } from "../version.ts";
+import { PROGRAM } from "../lib/version.ts";
 import { commit } from "./commit.ts";
 import { loadBase, type Base } from "./base.ts";
 import { describeInputs, readInputs, type Inputs } from "./inputs.ts";

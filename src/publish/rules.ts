@@ -1,7 +1,7 @@
 /** The rules of what may be published on what, and what a run says that one holds back. */
-import type { Clock } from "../clock.ts";
-import { counted } from "../counted.ts";
-import { ConflictError, InputError, RefusedError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { counted } from "../lib/text.ts";
+import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
 import type { GateFindings } from "../feed/gates.ts";
 import type { Amendment } from "../ledger/amend.ts";
 import { formatMicros } from "../market/decimal.ts";

@@ -2,7 +2,7 @@
  * The signatures of a publish: it checks the head's, signs the new snapshot, or adds a signature to an
  * unchanged head.
  */
-import { ConflictError, DamageError } from "../errors.ts";
+import { ConflictError, DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";

@@ -16,7 +16,7 @@ import {
   type ConstituentText,
   type Weighting,
 } from "./index-body.ts";
-import { jsonArray } from "../json-array.ts";
+import { jsonArray } from "../lib/text.ts";
 
 const basketFileSchema = z.object({
   session_utc: z.string(),

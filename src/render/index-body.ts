@@ -4,7 +4,7 @@ import { INDEX_BASE_LEVEL, type Composite, type Contribution } from "../market/c
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
-import { jsonArray } from "../json-array.ts";
+import { jsonArray } from "../lib/text.ts";
 
 /** The composite index, or a basket. */
 export const INDEX_NAMES = ["composite", "basket"] as const;

@@ -7,7 +7,7 @@ import { historyFloor } from "../market/tier.ts";
 import type { BoardRecord, TierView } from "../market/view.ts";
 import { fieldOf, RECORD_COLUMNS } from "./columns.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
-import { jsonArray } from "../json-array.ts";
+import { jsonArray } from "../lib/text.ts";
 
 /** A board's file. In every tier, `nextSession` is the session after the head's. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {

@@ -3,8 +3,8 @@
  * so it can be edited and given to the next publish.
  */
 import { z } from "zod";
-import { DamageError } from "../errors.ts";
-import { jsonArray } from "../json-array.ts";
+import { DamageError } from "../lib/errors.ts";
+import { jsonArray } from "../lib/text.ts";
 import { BOARDS, type Contract } from "../market/contract.ts";
 
 /** A number in the file, its shortest text in a contract. */

@@ -3,7 +3,7 @@
  * written last, and holds nothing that depends on when or where it was made.
  */
 import { z } from "zod";
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
 import { ledgerPartContent } from "../store/paths.ts";

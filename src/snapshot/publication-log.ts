@@ -18,8 +18,8 @@
  * ledgerPartKey).
  */
 import { z } from "zod";
-import { instantText } from "../clock.ts";
-import { DamageError } from "../errors.ts";
+import { instantText } from "../lib/clock.ts";
+import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";

@@ -10,7 +10,7 @@
  * the store may append a publication that names an older signed one, as a rollback does.
  */
 import { sign, verify } from "node:crypto";
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";

@@ -8,7 +8,7 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from "node:crypto";
-import { InputError } from "../errors.ts";
+import { InputError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
 
 /** A public key, and by what people know it. */

@@ -1,5 +1,5 @@
 /** A published snapshot as it lies in a store: found through the log, checked before it is used. */
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";

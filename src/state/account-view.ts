@@ -1,5 +1,5 @@
 /** Accounts, keys and usage as the commands print them in JSON: snake_case, instants in ISO 8601. */
-import { instantText } from "../clock.ts";
+import { instantText } from "../lib/clock.ts";
 import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./accounts.ts";
 import type { AccountUsage, NewKey } from "./registry.ts";
 

@@ -11,8 +11,8 @@
  */
 import type { Storage } from "unstorage";
 import { z } from "zod";
-import { DAY_MS } from "../clock.ts";
-import { DamageError, InputError } from "../errors.ts";
+import { DAY_MS } from "../lib/clock.ts";
+import { DamageError, InputError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import { quoted } from "./keys.ts";
 

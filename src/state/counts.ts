@@ -8,8 +8,8 @@
  * counts that this process knows, and the state takes the larger number.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../clock.ts";
-import { GenerationCache } from "../generation-cache.ts";
+import type { Clock } from "../lib/clock.ts";
+import { GenerationCache } from "../lib/generation-cache.ts";
 import type { CountName, CountReply, CountRequest, StateDriver } from "./driver.ts";
 import type { MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { forgetAtMs, monthOf } from "./month.ts";

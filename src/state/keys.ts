@@ -5,7 +5,7 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { InputError } from "../errors.ts";
+import { InputError } from "../lib/errors.ts";
 
 /** The start of every key. */
 export const KEY_PREFIX = "cbk_";

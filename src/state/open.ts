@@ -1,7 +1,7 @@
 /** Opens the state that `--state` names, for commands or for a serving proxy. */
-import type { Clock } from "../clock.ts";
-import { InputError } from "../errors.ts";
-import { redactedUrl } from "../redact.ts";
+import type { Clock } from "../lib/clock.ts";
+import { InputError } from "../lib/errors.ts";
+import { redactedUrl } from "../lib/text.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
 import type { Gatekeeper } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";

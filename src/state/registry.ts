@@ -4,8 +4,8 @@
  * other's changes. An unknown name is an InputError (2), an account that exists already a
  * ConflictError (4), and a change that the tier does not allow a RefusedError (3).
  */
-import { instantText, type Clock } from "../clock.ts";
-import { ConflictError, InputError, RefusedError } from "../errors.ts";
+import { instantText, type Clock } from "../lib/clock.ts";
+import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
 import {
   accountItem,

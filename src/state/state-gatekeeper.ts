@@ -1,7 +1,7 @@
 /** The gatekeeper over a driver. It checks the state twice a second and reports why it does not answer. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Clock } from "../clock.ts";
-import { reasonOf, UnreachableError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { reasonOf, UnreachableError } from "../lib/errors.ts";
 import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver } from "./driver.ts";

@@ -8,9 +8,9 @@
  * `state_unavailable`.
  */
 import type { Storage } from "unstorage";
-import { HOUR_MS, type Clock } from "../clock.ts";
-import { DamageError } from "../errors.ts";
-import { GenerationCache } from "../generation-cache.ts";
+import { HOUR_MS, type Clock } from "../lib/clock.ts";
+import { DamageError } from "../lib/errors.ts";
+import { GenerationCache } from "../lib/generation-cache.ts";
 import {
   findAccount,
   findKey,

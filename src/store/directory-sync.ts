@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { errorCode } from "../errors.ts";
+import { errorCode } from "../lib/errors.ts";
 
 /**
  * Makes the names in folders durable. Callers that ask for a folder while a sync of it runs share the

@@ -1,5 +1,5 @@
 import { getSystemErrorMessage } from "node:util";
-import { errorCode, UnreachableError } from "../errors.ts";
+import { errorCode, UnreachableError } from "../lib/errors.ts";
 
 /**
  * Turns an error of the operating system into an UnreachableError with one line: store, key and cause.

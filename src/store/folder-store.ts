@@ -13,13 +13,13 @@ import type { Dirent } from "node:fs";
 import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { readFile, rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { HOUR_MS } from "../clock.ts";
-import { errorCode, UnreachableError } from "../errors.ts";
+import { HOUR_MS } from "../lib/clock.ts";
+import { errorCode, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { DirectorySync } from "./directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
-import { Limiter } from "../limiter.ts";
+import { Limiter } from "../lib/limiter.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";

@@ -1,4 +1,4 @@
-import { createClock, type Clock } from "../clock.ts";
+import { createClock, type Clock } from "../lib/clock.ts";
 import { byteStream } from "./byte-stream.ts";
 import { requireKey } from "./keys.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";

@@ -1,4 +1,4 @@
-import { InputError } from "../errors.ts";
+import { InputError } from "../lib/errors.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 /** How to reach an S3 server. The AWS SDK finds missing values in the environment or in profiles. */

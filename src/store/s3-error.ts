@@ -1,4 +1,4 @@
-import { ChipboardError, errorCode, UnreachableError } from "../errors.ts";
+import { ChipboardError, errorCode, UnreachableError } from "../lib/errors.ts";
 
 /** The operation that failed, as in the message. */
 export type S3Verb = "read" | "write" | "list" | "remove";

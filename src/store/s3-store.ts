@@ -14,10 +14,10 @@ import {
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
-import { InputError, UnreachableError } from "../errors.ts";
+import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
-import { Limiter } from "../limiter.ts";
+import { Limiter } from "../lib/limiter.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";

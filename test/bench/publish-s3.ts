@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { subscribe } from "node:diagnostics_channel";
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { createClock } from "../../src/clock.ts";
+import { createClock } from "../../src/lib/clock.ts";
 import { readDemoContracts } from "../../src/demo/catalog.ts";
 import { publishDemo } from "../../src/demo/publish-demo.ts";
 import { openStore } from "../../src/store/open-store.ts";

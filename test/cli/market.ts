@@ -1,5 +1,5 @@
 /** Small inputs, and `publish` in this process: its messages, and the files that it writes. */
-import { ChipboardError } from "../../src/errors.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
 import type { GateOptions } from "../../src/feed/gates.ts";
 import type { Source } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";

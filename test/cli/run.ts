@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { vi } from "vitest";
-import { run } from "../../src/cli.ts";
+import { run } from "../../src/main.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard.ts");
 const AS_NOBODY = join(import.meta.dirname, "../process/setuid.ts");

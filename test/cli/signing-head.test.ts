@@ -1,7 +1,7 @@
 /** The signature of the head: one run adds it, later runs require it. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { UnreachableError } from "../../src/errors.ts";
+import { UnreachableError } from "../../src/lib/errors.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";

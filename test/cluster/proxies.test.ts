@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openGatekeeper } from "../../src/state/open.ts";
-import { createClock } from "../../src/clock.ts";
+import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import { testService } from "../services/services.ts";

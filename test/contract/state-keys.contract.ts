@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { keyIdOf } from "../../src/state/keys.ts";
 import { openRegistry } from "../../src/state/open.ts";
-import { ConflictError, InputError, RefusedError } from "../../src/errors.ts";
+import { ConflictError, InputError, RefusedError } from "../../src/lib/errors.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
 

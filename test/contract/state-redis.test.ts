@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openGatekeeper, openRegistry, withRegistry } from "../../src/state/open.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
-import { InputError, UnreachableError } from "../../src/errors.ts";
+import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { Forwarder } from "./forwarder.ts";
 import { RedisServer } from "./redis-server.ts";
 import { stateContract } from "./state.contract.ts";

@@ -16,7 +16,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
 import { openGatekeeper, openRegistry, withRegistry } from "../../src/state/open.ts";
-import { UnreachableError } from "../../src/errors.ts";
+import { UnreachableError } from "../../src/lib/errors.ts";
 import { stateContract } from "./state.contract.ts";
 
 const clock = { now: () => Date.parse("2026-11-21T09:30:00.000Z") };

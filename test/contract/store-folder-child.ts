@@ -6,7 +6,7 @@
  *
  * With UID it becomes that user first. After an error its last line is the error as JSON.
  */
-import { ChipboardError } from "../../src/errors.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { contentOf } from "./store-content.ts";
 

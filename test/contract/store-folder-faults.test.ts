@@ -4,7 +4,7 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { EXIT, UnreachableError } from "../../src/errors.ts";
+import { EXIT, UnreachableError } from "../../src/lib/errors.ts";
 import { folderError } from "../../src/store/folder-error.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

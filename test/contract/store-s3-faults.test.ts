@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test, vi } from "vitest";
-import { InputError, UnreachableError } from "../../src/errors.ts";
+import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { at, expectFailures, useCredentials } from "./store-s3-failures.ts";
 

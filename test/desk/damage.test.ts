@@ -2,12 +2,12 @@
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createClock } from "../../src/clock.ts";
-import { listPublications, type Listing } from "../../src/inspect/list.ts";
-import { prune } from "../../src/inspect/prune.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
-import { describeSnapshot } from "../../src/inspect/show.ts";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { createClock } from "../../src/lib/clock.ts";
+import { listPublications, type Listing } from "../../src/desk/list.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { describeSnapshot } from "../../src/desk/show.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";

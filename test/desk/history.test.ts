@@ -1,10 +1,10 @@
 /** Random histories of a store, crashes among them, against a model of a few lines. */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
-import { ChipboardError } from "../../src/errors.ts";
-import { prune } from "../../src/inspect/prune.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { SESSION_MS, sessionAt, sessionKey } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { readPublications } from "../../src/snapshot/publication-log.ts";

@@ -1,8 +1,8 @@
 /** A rollback or a publish that comes at the very moment when prune removes what it goes on from. */
 import { expect, test } from "vitest";
-import { prune } from "../../src/inspect/prune.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readHead, readLog } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";

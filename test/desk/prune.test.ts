@@ -2,9 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { prune, type Pruning } from "../../src/inspect/prune.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { prune, type Pruning } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

@@ -1,8 +1,8 @@
 /** `rollback`: which snapshot, what the next publish goes on from, what may come back. */
 import { expect, test } from "vitest";
-import { rollBack } from "../../src/inspect/rollback.ts";
-import { prune } from "../../src/inspect/prune.ts";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

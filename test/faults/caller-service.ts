@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { withRegistry } from "../../src/state/open.ts";
-import { createClock } from "../../src/clock.ts";
+import { createClock } from "../../src/lib/clock.ts";
 import { dateText, dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import type { KeyTierName } from "../../src/market/tier.ts";
 import { endWithUs } from "../bench/child.ts";

@@ -1,6 +1,6 @@
 /** Whether a store still holds what was promised to its readers: a log without a gap, a whole head. */
 import { createHash } from "node:crypto";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

@@ -1,6 +1,6 @@
 /** What is under way when a fault strikes, and what must hold whatever became of it. */
-import { prune } from "../../src/inspect/prune.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { at, catalogOf, mustPublish, quotesOf } from "../cli/market.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listPublications } from "../../src/inspect/list.ts";
-import { prune } from "../../src/inspect/prune.ts";
+import { listPublications } from "../../src/desk/list.ts";
+import { prune } from "../../src/desk/prune.ts";
 import { sessionAt, sessionKey, sessionStartMs } from "../../src/market/session.ts";
 import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";

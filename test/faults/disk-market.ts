@@ -1,6 +1,6 @@
 /** A small market published session by session, on disks that fail and clocks that jump. */
 import assert from "node:assert/strict";
-import { ChipboardError } from "../../src/errors.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
 import type { Source } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";

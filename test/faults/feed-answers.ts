@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { sourceOf } from "../../src/feed/source.ts";
 import { readText } from "../../src/feed/text.ts";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/lib/errors.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 import { FeedRandom } from "./feed-random.ts";
 import { PLAIN_WRITING, validTable, written } from "./feed-table.ts";

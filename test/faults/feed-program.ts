@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { program } from "./disk-program.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parse } from "csv-parse/sync";
 import exceljs from "exceljs";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import type { PublishResult } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";

@@ -1,6 +1,6 @@
 /** Whether a refusal says what a person needs: what is wrong, and where. */
 import assert from "node:assert/strict";
-import { ChipboardError, EXIT } from "../../src/errors.ts";
+import { ChipboardError, EXIT } from "../../src/lib/errors.ts";
 import type { Feed } from "./feed-mutations.ts";
 import { CONTRACT_IDS } from "./feed-table.ts";
 

@@ -1,10 +1,10 @@
 /** Who races: publishers, those who roll back, those who prune; and what each says it has done. */
-import type { Clock } from "../../src/clock.ts";
-import { ChipboardError } from "../../src/errors.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
 import { USUAL_LIMITS } from "../../src/feed/gates.ts";
 import type { Source } from "../../src/feed/source.ts";
-import { prune } from "../../src/inspect/prune.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

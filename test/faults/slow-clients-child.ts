@@ -1,6 +1,6 @@
 /** A proxy of `STORE` and `STATE` whose connections have the limits given (JSON), to be killed. */
 import { openGatekeeper } from "../../src/state/open.ts";
-import { createClock } from "../../src/clock.ts";
+import { createClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/proxy/ops/log.ts";
 import { startProxy } from "../../src/proxy/serve.ts";
 import { openStore } from "../../src/store/open-store.ts";

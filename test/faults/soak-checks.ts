@@ -1,5 +1,5 @@
 /** What must hold after every publication and every fault of a soak. Each check throws. */
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
 import { snapshotText } from "../../src/store/paths.ts";

@@ -1,5 +1,5 @@
 /** What happens in a soak: ways in which a session is published, outages, and what operators do. */
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createClock } from "../../src/clock.ts";
+import { createClock } from "../../src/lib/clock.ts";
 import { sessionKey, sessionStartMs, sessionUtc, type Session } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
 import type { Publication } from "../../src/snapshot/publication-log.ts";

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { EXPECTED, publishGolden } from "./market.ts";

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { sourceOf } from "../../src/feed/source.ts";
-import { rollBack } from "../../src/inspect/rollback.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

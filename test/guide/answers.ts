@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
-import { createClock } from "../../src/clock.ts";
+import { createClock } from "../../src/lib/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { createLogger } from "../../src/proxy/ops/log.ts";

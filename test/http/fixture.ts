@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
 import type { Registry } from "../../src/state/registry.ts";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import {
   dateText,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PROGRAM } from "../../src/version.ts";
+import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

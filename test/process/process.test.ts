@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { verifySnapshots } from "../../src/inspect/verify.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { parseSession } from "../../src/market/session.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";

@@ -1,5 +1,5 @@
 /** Becomes the user nobody, then runs the program: `node setuid.ts ARGS`. For root's tests of permissions. */
-import { run } from "../../src/cli.ts";
+import { run } from "../../src/main.ts";
 
 const NOBODY = 65_534;
 process.setgroups?.([]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GenerationCache } from "../../src/generation-cache.ts";
+import { GenerationCache } from "../../src/lib/generation-cache.ts";
 
 test("is bounded, and keeps the entries in use", () => {
   const cache = new GenerationCache<number>(100);

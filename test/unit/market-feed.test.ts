@@ -3,7 +3,7 @@ import { fc, test } from "@fast-check/vitest";
 import { stringify } from "csv-stringify/sync";
 import { describe, expect, it } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/lib/errors.ts";
 import type { Format, Source } from "../../src/feed/source.ts";
 import { readTable, type TableShape } from "../../src/feed/table.ts";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { DamageError } from "../../src/errors.ts";
+import { DamageError } from "../../src/lib/errors.ts";
 import { countLevels, type Ledger } from "../../src/ledger/ledger.ts";
 import { decodeMonth, encodeMonth, monthsOf } from "../../src/ledger/months.ts";
 import { BASES, dateOf, Series, type Level } from "../../src/market/series.ts";

@@ -1,7 +1,7 @@
 /** PEM keys and signatures, compared with the examples of the standards and with openssl. */
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ChipboardError } from "../../src/errors.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { signatureOf, signerOf } from "../../src/snapshot/signature.ts";
 import { newKeyPair, parseSigningKey, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";

@@ -8,7 +8,7 @@ import { looksLikeKey } from "../../src/state/keys.ts";
 import { accountsCommand } from "../../src/commands/accounts.ts";
 import { keysCommand } from "../../src/commands/keys.ts";
 import { usageCommand } from "../../src/commands/usage.ts";
-import { tableLines } from "../../src/terminal.ts";
+import { tableLines } from "../../src/lib/terminal.ts";
 
 let folder: string;
 beforeEach(async () => {

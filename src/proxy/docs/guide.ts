@@ -4,7 +4,7 @@
  * (guide-examples.json, which a test compares with what the proxy answers).
  */
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
-import { PROGRAM } from "../../version.ts";
+import { PROGRAM } from "../../lib/version.ts";
 import examples from "./guide-examples.json" with { type: "json" };
 import { escaped } from "./html.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";

@@ -3,7 +3,7 @@
  * the table of problems, the table of tiers and the routes.
  */
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
-import { PROGRAM } from "../../version.ts";
+import { PROGRAM } from "../../lib/version.ts";
 import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
 import { callsText, exportsText, historyText } from "./tier-words.ts";

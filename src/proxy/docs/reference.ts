@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { PROGRAM } from "../../version.ts";
+import { PROGRAM } from "../../lib/version.ts";
 import { escaped } from "./html.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { PageSource } from "./pages.ts";

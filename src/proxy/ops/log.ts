@@ -2,7 +2,7 @@
  * Structured logs (NDJSON): what happened to the service, and requests as far as wanted. No key,
  * query or full address is ever in them.
  */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { ProblemCode } from "../problems.ts";
 import { LOG_LEVELS, type LogLevel, type LogOptions, type RequestLog } from "./log-options.ts";
 import { PerSecond } from "./per-second.ts";

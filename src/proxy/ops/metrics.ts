@@ -1,7 +1,7 @@
 /** What the proxy measures, for Prometheus. */
 import { Counter, Registry } from "prom-client";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";

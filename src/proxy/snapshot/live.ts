@@ -8,8 +8,8 @@
  * proxy that starts takes the newest publication that loads whole in its place. The log is followed
  * from the newest entry known, which must keep its bytes, and is listed now and then to find gaps.
  */
-import type { Clock } from "../../clock.ts";
-import { ChipboardError, DamageError, reasonOf } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { ChipboardError, DamageError, reasonOf } from "../../lib/errors.ts";
 import {
   lacks,
   listLog,

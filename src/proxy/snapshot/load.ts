@@ -7,8 +7,8 @@
  * now, and streamed from the store (and proven again) when they are asked for.
  */
 import { createHash } from "node:crypto";
-import { GenerationCache } from "../../generation-cache.ts";
-import { DamageError } from "../../errors.ts";
+import { GenerationCache } from "../../lib/generation-cache.ts";
+import { DamageError } from "../../lib/errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
 import { perTier, type PerTier, type TierName } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
@@ -18,7 +18,7 @@ import type { Publication } from "../../snapshot/publication-log.ts";
 import { requireSignature } from "../../snapshot/signature.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
-import { Limiter } from "../../limiter.ts";
+import { Limiter } from "../../lib/limiter.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { damaged, verified } from "./stream.ts";

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { raiseDelay } from "../../render/envelope.ts";
-import { DamageError } from "../../errors.ts";
+import { DamageError } from "../../lib/errors.ts";
 
 /** More than an envelope's head is long (see raiseDelay). */
 const HEAD_BYTES = 128;

@@ -1,5 +1,5 @@
 /** The exceptions: carried levels, contracts off the board, breaks, and corrections. */
-import { counted } from "../../counted.ts";
+import { counted } from "../../lib/text.ts";
 import type { Correction } from "../../ledger/corrections.ts";
 import { carryLimitSessions, type Contract } from "../../market/contract.ts";
 import { dateOf, type Level } from "../../market/series.ts";

@@ -1,5 +1,5 @@
 /** The composite over the year: today's constituents, weights and base, priced for each day. */
-import { counted } from "../../counted.ts";
+import { counted } from "../../lib/text.ts";
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";

@@ -1,5 +1,5 @@
 /** The moves: one row for each segment, and the contracts with the largest changes. */
-import { counted } from "../../counted.ts";
+import { counted } from "../../lib/text.ts";
 import { group } from "d3-array";
 import { ratio, roundRatio, type Decimal } from "../../market/decimal.ts";
 import type { BoardRecord } from "../../market/view.ts";

@@ -1,5 +1,5 @@
 /** The top of the report: the gates, and the differences from the session before. */
-import { counted } from "../../counted.ts";
+import { counted } from "../../lib/text.ts";
 import type { Composite } from "../../market/composite.ts";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
 import { TIERS } from "../../market/tier.ts";

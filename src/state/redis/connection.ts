@@ -15,8 +15,8 @@
 import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
-import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../errors.ts";
-import { redactedUrl } from "../../redact.ts";
+import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
+import { redactedUrl } from "../../lib/text.ts";
 import type { StatePurpose } from "../driver.ts";
 
 /** The keys of Redis that this room names. unstorage names those of the registry. */

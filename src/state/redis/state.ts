@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis, Result } from "ioredis";
 import type { Storage } from "unstorage";
-import { ChipboardError } from "../../errors.ts";
-import { Limiter } from "../../limiter.ts";
+import { ChipboardError } from "../../lib/errors.ts";
+import { Limiter } from "../../lib/limiter.ts";
 import type {
   Change,
   CountName,

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { errorCode, reasonOf, UnreachableError } from "../../errors.ts";
+import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 1;

@@ -7,8 +7,8 @@
 import { existsSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Storage } from "unstorage";
-import { errorCode } from "../../errors.ts";
-import { Limiter } from "../../limiter.ts";
+import { errorCode } from "../../lib/errors.ts";
+import { Limiter } from "../../lib/limiter.ts";
 import type {
   Change,
   CountName,

@@ -1,6 +1,6 @@
 /** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
-import type { Clock } from "../clock.ts";
-import { ConflictError, DamageError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ConflictError, DamageError } from "../lib/errors.ts";
 import { appendPublication, readLogEnd, type Publication } from "../snapshot/publication-log.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";

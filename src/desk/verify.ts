@@ -3,7 +3,7 @@
  * its signature, the ledger's parts, and the formats of each tier against each other. Findings are
  * collected, not thrown.
  */
-import { DamageError, InputError } from "../errors.ts";
+import { DamageError, InputError } from "../lib/errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
 import { isPublication, readLog, type Publication } from "../snapshot/publication-log.ts";

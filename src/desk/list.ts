@@ -1,5 +1,5 @@
 /** `snapshots ls`: the log, newest first, with what each entry stands for and what was missed. */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import {

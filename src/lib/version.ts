@@ -1,4 +1,4 @@
-import manifest from "../package.json" with { type: "json" };
+import manifest from "../../package.json" with { type: "json" };
 
 /** Name and version of the program, for manifests, pages and `--version`. */
 export const PROGRAM = { name: manifest.name, version: manifest.version } as const;

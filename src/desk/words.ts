@@ -1,8 +1,8 @@
 /** What the desk's findings look like on a terminal; views.ts has them as JSON. */
-import { counted } from "../counted.ts";
+import { counted } from "../lib/text.ts";
 import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
-import { plainText, printLine, printTable, type Cell } from "../terminal.ts";
+import { plainText, printLine, printTable, type Cell } from "../lib/terminal.ts";
 import type { Comparison } from "./compare.ts";
 import { missedText, whatOf, type Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";

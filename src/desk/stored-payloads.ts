@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import type { TierName } from "../market/tier.ts";
-import { DamageError } from "../errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./reference.ts";
 

@@ -11,8 +11,8 @@
  * What goes is named by entries of the log before the first of it is removed (publication-log.ts),
  * and a prune first removes what another one named and did not remove.
  */
-import { DAY_MS, HOUR_MS, type Clock } from "../clock.ts";
-import { ConflictError, DamageError } from "../errors.ts";
+import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
+import { ConflictError, DamageError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { keepTaken, readClaims } from "../snapshot/claims.ts";
 import {

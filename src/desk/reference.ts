@@ -1,5 +1,5 @@
 /** Finds the snapshot that a word on the command line means. */
-import { DamageError, InputError } from "../errors.ts";
+import { DamageError, InputError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { isPublication, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";

@@ -1,5 +1,5 @@
 /** `snapshots show`: a snapshot's manifest, and what of its board an operator looks at first. */
-import { InputError } from "../errors.ts";
+import { InputError } from "../lib/errors.ts";
 import { byLargestChange } from "../market/change.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";

@@ -1,5 +1,5 @@
 /**
- * One class for each kind of failure that a person can act on. `src/cli.ts` prints the message and
+ * One class for each kind of failure that a person can act on. `src/main.ts` prints the message and
  * exits with the class's code. Any other error is a defect and exits with 1.
  */
 

@@ -1,9 +1,9 @@
 /** The command tree. A failure prints a message on standard error and sets the exit code. */
 import { Command, CommanderError } from "commander";
-import { isSwitchedOn } from "./config.ts";
-import { ChipboardError, EXIT, type ExitCode } from "./errors.ts";
-import { plainLines, plainText, printJson } from "./terminal.ts";
-import { PROGRAM } from "./version.ts";
+import { isSwitchedOn } from "./lib/config.ts";
+import { ChipboardError, EXIT, type ExitCode } from "./lib/errors.ts";
+import { plainLines, plainText, printJson } from "./lib/terminal.ts";
+import { PROGRAM } from "./lib/version.ts";
 
 const HELP = `
 You can set every option in the environment: --max-move as CHIPBOARD_MAX_MOVE.

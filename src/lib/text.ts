@@ -1,0 +1,13 @@
+/** Small pieces of text that several rooms write in the same way. */
+
+/** `1 contract`, `2 contracts`. */
+export const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A URL without its user name and password, for messages. Other texts stay as they are. */
+export const redactedUrl = (text: string): string =>
+  text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1***@");
+
+/** A JSON array with one item a line, so that people and `diff` can read stored files. */
+export const jsonArray = (items: readonly string[]): string =>
+  items.length === 0 ? "[]" : `[\n${items.join(",\n")}\n]`;
