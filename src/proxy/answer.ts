@@ -1,52 +1,52 @@
 /**
- * Answers: what a handler gives back (`Reply`), the header fields that all of them share, and the
- * response that is sent (`PreparedAnswer`), of which all but what is left of the quota was made
- * before anybody asked.
+ * Answers: what a handler returns (`Reply`), the header fields that all answers share, and the
+ * response that Node sends (`PreparedAnswer`). Everything in it except the remaining quota is made
+ * before the request arrives.
  */
 import { STATUS_CODES, validateHeaderValue } from "node:http";
 import { FastResponse } from "srvx";
 import { PROBLEM_MEDIA_TYPE, problemBody, type Denial, type ProblemCode } from "./problems.ts";
 
-/** Header fields by name, in lower case, in the order in which they are sent. */
+/** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** The same as Node takes them without a detour: name, value, name, value, … */
+/** Header fields as a flat list, the form that Node writes fastest: name, value, name, value, … */
 export type FlatFields = readonly string[];
 
-/** The bytes of a body; as text, one character a byte (latin1). */
+/** The bytes of a body. A string holds one byte per character (latin1). */
 export type Body = Buffer | string;
 
 /** What a handler answers with. */
 export interface Reply {
   readonly status: number;
   readonly fields: FlatFields;
-  /** Null where there is none. Node leaves it out where the method is HEAD. */
+  /** Null: no body. Node leaves the body out for HEAD. */
   readonly body: Body | ReadableStream<Uint8Array> | null;
-  /** Where it depends on the moment; otherwise it is among the fields. */
+  /** Set if it depends on the time of the request; otherwise `fields` holds it. */
   readonly cacheControl?: string;
-  /** What is left of the quota where it was asked for or a call was counted. */
+  /** The remaining calls, if the handler looked them up or counted a call. */
   readonly remaining?: number;
-  /** Of a problem, for log and metrics. */
+  /** The code of a problem, for the log. */
   readonly code?: ProblemCode;
 }
 
-/** Up to here, with room for the header, Node writes a text without making a copy first. */
+/** Node writes a string up to this size, together with the header, without copying it first. */
 const TEXT_MAX_BYTES = 15 * 1024;
 
 /**
- * The form in which a body that is sent over and over costs least: a small one as text goes out in
- * one piece with its header, which saves a quarter of a request.
+ * The cheapest form of a body that is sent many times. A small one becomes a string: Node writes it
+ * together with its header, which saves a quarter of the work of a request.
  */
 export const quickBody = (bytes: Buffer): Body =>
   bytes.length <= TEXT_MAX_BYTES ? bytes.toString("latin1") : bytes;
 
-/** Throws a TypeError for a value that cannot be in a header (RFC 9110, 5.5). */
+/** Throws a TypeError for a value that a header cannot hold (RFC 9110, 5.5). */
 export function flatFields(fields: HeaderFields): FlatFields {
   for (const [name, value] of Object.entries(fields)) validateHeaderValue(name, value);
   return Object.entries(fields).flat();
 }
 
-/** A response whose header and body are there as Node sends them; see node-listener.ts. */
+/** A response with header and body in the form that Node sends; see node-listener.ts. */
 export class PreparedAnswer extends FastResponse {
   override readonly status: number;
   readonly fields: FlatFields;
@@ -60,7 +60,7 @@ export class PreparedAnswer extends FastResponse {
   }
 }
 
-/** The response to send. `remaining` is what is left of the caller's quota. */
+/** The response to send. `remaining` is the number of calls that the caller has left. */
 export function responseOf(reply: Reply, remaining: number): Response {
   const { status, body, cacheControl } = reply;
   const fields = [...reply.fields, "x-ratelimit-remaining", String(remaining)];
@@ -73,10 +73,10 @@ export function responseOf(reply: Reply, remaining: number): Response {
   return new FastResponse(body, { status, statusText: STATUS_CODES[status] ?? "", headers });
 }
 
-/** All methods that an address takes. */
+/** The methods that every address accepts. */
 export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 
-/** On every answer (Fetch, 3.3): any page may read it, these fields included. */
+/** On every answer (Fetch, 3.3): scripts of any page may read it and these fields. */
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
@@ -84,10 +84,10 @@ export const CORS_HEADERS = {
     "X-Delayed-Sessions, X-RateLimit-Remaining, X-Session-UTC, X-Snapshot",
 } as const;
 
-/** What the answer depends on beside the address (RFC 9110, 12.5.5). */
+/** The request fields that the answer depends on (RFC 9110, 12.5.5). */
 export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 
-/** To a preflight (Fetch, 4.8), and to any other OPTIONS request. */
+/** The answer to a preflight (Fetch, 4.8) and to any other OPTIONS request. */
 export const OPTIONS_REPLY: Reply = {
   status: 204,
   fields: flatFields({
@@ -102,13 +102,13 @@ export const OPTIONS_REPLY: Reply = {
   body: null,
 };
 
-/** A small JSON document of the moment. */
+/** A small JSON document that caches must not store. */
 export function jsonReply(value: unknown): Reply {
   const body = Buffer.from(`${JSON.stringify(value)}\n`);
   return { status: 200, fields: flatFields(uncached(body, "application/json")), body };
 }
 
-/** The one place where a denial becomes HTTP: its status, its fields and its document (RFC 9457). */
+/** Turns a denial into HTTP: status, fields and problem document (RFC 9457). */
 export function problemReply(denial: Denial): Reply {
   const { code, status, retryAfterMs } = denial;
   const body = Buffer.from(problemBody(denial));
@@ -117,7 +117,7 @@ export function problemReply(denial: Denial): Reply {
     ...(status === 401 && { "www-authenticate": challenge(code) }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
     ...(retryAfterMs !== undefined && {
-      // In whole seconds, 1 at least (RFC 9110, 10.2.3).
+      // In whole seconds (RFC 9110, 10.2.3), at least 1.
       "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
     }),
   });
@@ -132,6 +132,6 @@ const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
   vary: VARY,
 });
 
-/** RFC 6750, 3: without credentials a bare challenge, otherwise what was wrong with them. */
+/** RFC 6750, 3: a bare challenge without credentials, otherwise the error in them. */
 const challenge = (code: ProblemCode): string =>
   code === "invalid_key" ? 'Bearer error="invalid_token"' : "Bearer";

@@ -1,10 +1,9 @@
 /**
- * The service's HTTP interface as one h3 app: every route, and every check in the order in which it
- * is made. Of all that applies to a request, the first is the answer. Denials are values; what is
- * thrown is a defect.
+ * The service's HTTP interface as one h3 app: all routes, and all checks in their order. The first
+ * check that fails decides the answer. Denials are return values; an exception is a defect.
  *
- * Nothing is waited for where the answer is there: handlers return values where they can, and
- * promises only where the state must be asked or a body must be made first.
+ * Handlers return a value if they can answer at once. They return a promise only if they must ask
+ * the state or make a body first.
  */
 import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
@@ -38,7 +37,7 @@ import type { LiveSnapshot } from "./snapshot/live.ts";
 import type { LoadedSnapshot } from "./snapshot/load.ts";
 import type { Representation } from "./snapshot/representation.ts";
 
-/** What answers are made from. */
+/** What the app needs to answer. */
 export interface AppOptions {
   readonly live: LiveSnapshot;
   readonly gatekeeper: Gatekeeper;
@@ -46,7 +45,7 @@ export interface AppOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ProxyMetrics;
-  /** How often a new publication is looked for: when to come back where there is none. */
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
   readonly trustedHops: number;
 }
@@ -60,11 +59,11 @@ const exchangeOf = ({ context }: H3Event): Exchange => context["exchange"] as Ex
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const STATE_RETRY_MS = 5_000;
 
-/** The app. It takes requests of Node's HTTP server (see node-listener.ts). */
+/** Makes the app. It takes requests of Node's HTTP server (see node-listener.ts). */
 export function createApp(options: AppOptions): H3 {
   const { live, gatekeeper, pages, clock, log, pollMs } = options;
   const app = new H3({
-    // Malformed escapes reach the routes: to a caller they are addresses that do not exist.
+    // A path with malformed escapes reaches the routes and gets a 404.
     allowMalformedURL: true,
     silent: true,
     onError: (error, event) => {
@@ -75,7 +74,7 @@ export function createApp(options: AppOptions): H3 {
     },
   });
 
-  // Around every request: whatever it comes to becomes a response, a figure and a line of the log.
+  // Wraps every request: sends the response, counts it in the metrics and logs it.
   app.use((event, next) => {
     const exchange = new Exchange(event.runtime?.node?.req as IncomingMessage, clock.now());
     event.context["exchange"] = exchange;
@@ -83,12 +82,12 @@ export function createApp(options: AppOptions): H3 {
     return chain(outcome, (found) => finish(exchange, found));
   });
 
-  // Open to everybody: nothing waits for the state.
+  // These routes need no key and never wait for the state.
   route("/healthz", () => healthReply());
   route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
   for (const path of PAGE_PATHS) route(path, ({ request }) => pages.reply(path, request.headers));
 
-  // With a key, or for the free slice.
+  // These routes take a key; callers without one get the free slice.
   keyed(USAGE_PATH, (exchange, caller) => {
     const { query, nowMs } = exchange;
     const fault = exchange.bodyFault() ?? faultsDenial(nameFaults(query, []));
@@ -102,7 +101,7 @@ export function createApp(options: AppOptions): H3 {
   app.all("/**", () => NOT_FOUND);
   return app;
 
-  /** A route finds its exact path only: h3's router takes `/a/`, escapes and dot segments, too. */
+  /** Matches the exact path only; h3's router also matches `/a/`, escapes and dot segments. */
   function route(path: string, handler: Handler, asksState = false): void {
     app.all(path.replace("{id}", ":id"), (event) => {
       const exchange = exchangeOf(event);
@@ -130,7 +129,7 @@ export function createApp(options: AppOptions): H3 {
     route(path, checked, true);
   }
 
-  /** A board, a contract, an index, an export, a basket. */
+  /** Answers a request for a board, a contract, an index, an export or a basket. */
   function data(
     dataRoute: DataRoute,
     exchange: Exchange,
@@ -158,7 +157,7 @@ export function createApp(options: AppOptions): H3 {
     );
   }
 
-  /** The parameters, and what is asked for; or why there is none. */
+  /** Checks the parameters and finds what the request asks for. */
   function find(
     { takesBasket, file }: DataRoute,
     { query, path, nowMs, request }: Exchange,
@@ -179,7 +178,7 @@ export function createApp(options: AppOptions): H3 {
       : notInSnapshot(snapshot.stamp.text);
   }
 
-  /** Quota, preconditions, and the call counted last, so that nothing but an answer costs one. */
+  /** Checks preconditions, then counts the call. It counts last, so that an error costs no call. */
   function deliver(
     { request, isHead, nowMs }: Exchange,
     caller: AdmittedCaller,
@@ -191,10 +190,10 @@ export function createApp(options: AppOptions): H3 {
     if (!isNotModified(request.headers, found.etag, found.modifiedMs)) {
       if (isHead) return charged(200, null);
       if (typeof found.body !== "function") return charged(200, found.body);
-      // A stream that cannot be opened is an error, and errors cost nothing: open before counting.
+      // Opens the stream before the call is counted: an open that fails costs no call.
       return found.body().then((body) => charged(200, body));
     }
-    // `*` asks whether there is anything at all, and its answer is news; others know what they have.
+    // A 304 to `*` costs a call: it tells a caller without a copy something. Any other 304 is free.
     if (asksForAny(request.headers)) return charged(304, null);
     const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
     return chain(known, (used) => {
@@ -205,7 +204,7 @@ export function createApp(options: AppOptions): H3 {
     function charged(status: 200 | 304, body: Reply["body"]): MaybePromise<Outcome> {
       return chain(gatekeeper.take(caller.subject, limit, nowMs), ({ granted, used }) => {
         if (granted) return reply(status, body, used);
-        // Nobody will read it; whether it ends well no longer matters.
+        // Nobody reads this body, so an error of cancel() does not matter.
         if (body instanceof ReadableStream) body.cancel().catch(() => {});
         return quotaExceeded(caller, nowMs);
       });
@@ -217,7 +216,7 @@ export function createApp(options: AppOptions): H3 {
     }
   }
 
-  /** The response to what a request came to, with what is left of the quota. */
+  /** Makes the response from the outcome and the remaining quota. */
   function finish(exchange: Exchange, outcome: Outcome): MaybePromise<Response> {
     const { request, nowMs, asksState } = exchange;
     const reply = "extras" in outcome ? problemReply(outcome) : outcome;
@@ -230,7 +229,7 @@ export function createApp(options: AppOptions): H3 {
     return recorded(exchange, reply, knownRemaining(exchange.caller, gatekeeper, nowMs));
   }
 
-  /** Counted in the metrics and, where wanted, logged. Neither holds a path, query or key as sent. */
+  /** Counts and logs the request. Neither metrics nor log holds a path, query or key as sent. */
   function recorded(exchange: Exchange, reply: Reply, left: number): Response {
     const { request, route: path, startedAt, caller } = exchange;
     const { status, code } = reply;
@@ -246,7 +245,7 @@ export function createApp(options: AppOptions): H3 {
     return responseOf(reply, left);
   }
 
-  /** Who asks; waits where only the state knows. */
+  /** Identifies the caller once per request; returns a promise only if the state must be asked. */
   function callerOf(exchange: Exchange): MaybePromise<Caller> {
     if (exchange.caller !== null) return exchange.caller;
     const { request, nowMs } = exchange;
@@ -260,7 +259,7 @@ export function createApp(options: AppOptions): H3 {
 const CONTRACT_PREFIX = DATA_ROUTES.contract.path.slice(0, -"{id}".length);
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
-/** Whether a path as it was sent is that of the route, to the letter. */
+/** Whether the path as sent is exactly the route's. */
 function isExact(sent: string, path: string): boolean {
   if (path !== DATA_ROUTES.contract.path) return sent === path;
   if (!sent.startsWith(CONTRACT_PREFIX)) return false;
@@ -268,7 +267,7 @@ function isExact(sent: string, path: string): boolean {
   return segment !== "" && !segment.includes("/") && !DOT_SEGMENT.test(segment);
 }
 
-/** The contract that a path names, percent-decoded; what cannot be decoded names none. */
+/** The contract id in the path, percent-decoded; as sent if it cannot be decoded. */
 function contractIdOf(path: string): string {
   const segment = path.startsWith(CONTRACT_PREFIX) ? path.slice(CONTRACT_PREFIX.length) : "";
   if (!segment.includes("%")) return segment;
@@ -279,7 +278,7 @@ function contractIdOf(path: string): string {
   }
 }
 
-/** Why there is no file of a contract for the tier. */
+/** Says why the tier has no file of this contract. */
 function noContract({ offBoard, catalog, stamp }: LoadedSnapshot, tier: Tier, id: string): Denial {
   const lastAsOf = offBoard[tier.name].get(id);
   if (lastAsOf !== undefined) {
@@ -289,7 +288,7 @@ function noContract({ offBoard, catalog, stamp }: LoadedSnapshot, tier: Tier, id
   }
   const isFree = catalog?.get(id);
   if (catalog !== null && isFree === undefined) {
-    return deny("unknown_contract", "No contract has this id; /prices lists those there are.");
+    return deny("unknown_contract", "No contract has this id; /prices lists all ids.");
   }
   if (tier.coverage === "free-slice" && isFree === false) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
@@ -306,7 +305,7 @@ const REFUSALS = {
 } as const;
 
 function refused({ refusal }: Caller): Denial {
-  if (refusal === null) throw new Error("A caller without refusal is let in");
+  if (refusal === null) throw new Error("A caller without a refusal is admitted");
   const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
   return deny(refusal, REFUSALS[refusal], retry);
 }

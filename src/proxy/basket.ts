@@ -1,4 +1,4 @@
-/** A basket of the caller's own: what `ids` and `weights` name, and its price of the session. */
+/** Custom baskets: reads `ids` and `weights` and prices the basket for the session. */
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
 import type { Weighting } from "../render/index-body.ts";
@@ -21,8 +21,8 @@ const WEIGHT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 const WEIGHT_DECIMALS = 9;
 
 /**
- * The basket that the query names, priced, or what is wrong with the query. Callers ask for the same
- * few baskets over and over: those of late are remembered with the snapshot.
+ * The price of the basket that the query names, or the faults of the query. Callers repeat the same
+ * few baskets, so the snapshot caches recent ones.
  */
 export function basketAnswer(
   snapshot: LoadedSnapshot,
@@ -50,18 +50,17 @@ export function basketAnswer(
   return made;
 }
 
-/** What a custom basket is made of. */
 interface Basket {
   readonly constituents: readonly Constituent[];
   readonly weights: readonly bigint[];
   readonly weighting: Weighting;
 }
 
-/** The basket as it was understood, however its query was written. */
+/** The same name for each query that means the same basket. */
 const nameOf = ({ constituents, weights, weighting }: Basket): string =>
   `index?${constituents.map(({ id }) => id).join()}&${weighting === "equal" ? "" : weights.join()}`;
 
-/** Reads `ids` and `weights` against the contracts on the board; all faults at once. */
+/** Checks `ids` and `weights` against the contracts on the board and reports all faults at once. */
 function readBasket(query: Query, file: BasketFile): Basket | Denial {
   const faults = nameFaults(query, BASKET_PARAMETERS);
   const ids = query.find(([name]) => name === "ids")?.[1];
@@ -115,7 +114,7 @@ function readWeights(text: string, count: number | null, faults: Fault[]): bigin
     const detail = `expected as many weights as ids (${count}), got ${items.length}`;
     faults.push(invalid("weights", text, detail));
   }
-  // So many cannot be right one by one either; the count says it all.
+  // The number of weights is wrong in any case, so the single weights are not checked.
   if (items.length > MAX_IDS) return [];
   return items.map((item) => {
     const weight = parseWeight(item);
@@ -126,7 +125,7 @@ function readWeights(text: string, count: number | null, faults: Fault[]): bigin
   });
 }
 
-/** In units of 10⁻⁹; 0 for what is no weight. */
+/** The weight in units of 10⁻⁹; 0 if the item is not a weight. */
 function parseWeight(item: string): bigint {
   const parts = WEIGHT.exec(item);
   if (parts === null) return 0n;

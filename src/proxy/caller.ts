@@ -1,29 +1,29 @@
-/** Who sent a request: which header fields count as a key, and what the key is worth. */
+/** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../state/gatekeeper.ts";
 import { KEY_PREFIX } from "../state/keys.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
-/** A caller whose calls are counted, or whose key is refused. */
+/** A caller, admitted or refused. */
 export interface Caller {
-  /** Null without a key. */
+  /** Null: no key, or a key that names no account. */
   readonly account: string | null;
-  /** Null where a refused key tells of no tier. */
+  /** Null: the key names no account. */
   readonly tier: Tier | null;
-  /** Whom calls are counted for; null where the key names no account. */
+  /** Whose calls are counted; null: the key names no account. */
   readonly subject: Subject | null;
-  /** Null for a caller let in. */
+  /** Null: the caller is admitted. */
   readonly refusal: Refusal | null;
 }
 
-/** Why a key is refused; also the code of the problem. */
+/** Why a key is refused; the problem has the same code. */
 export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
 
-/** A caller let in. */
+/** A caller that is admitted, with a key or without. */
 export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: Subject };
 
-/** Whether the caller is let in, with a key or without. */
+/** Whether the caller is admitted. */
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
@@ -31,10 +31,10 @@ const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
 
 /**
- * The key as presented, or null where none is. Authorization: Bearer (RFC 6750, 2.1; RFC 9110,
- * 11.4: the scheme in any case) goes before x-api-key; another scheme is ignored. A key without a
- * scheme, or two Authorization fields, are a key that is not valid rather than none: the caller
- * meant to send one and must not silently get the free slice.
+ * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
+ * case: RFC 9110, 11.4) takes precedence over x-api-key; other schemes are ignored. A key without a
+ * scheme and two Authorization fields both count as an invalid key: the caller tried to send a key
+ * and must not silently get the free slice.
  */
 function presentedKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
@@ -47,11 +47,11 @@ function presentedKey(request: IncomingMessage): string | null {
     if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
   }
-  // Repeated x-api-key fields arrive joined by commas, which is no key.
+  // Node joins repeated x-api-key fields with commas, and no key contains a comma.
   return (request.headers["x-api-key"] as string | undefined) ?? null;
 }
 
-/** Finds out who the caller is; waits only where the state must be asked. */
+/** Finds the caller; returns a promise only if the state must be asked. */
 export function identify(
   request: IncomingMessage,
   trustedHops: number,
@@ -67,8 +67,8 @@ export function identify(
 }
 
 /**
- * The same without asking the state, for answers that need no key: who sends one that this process
- * has not seen counts as somebody without.
+ * Like `identify`, but never asks the state; for answers that need no key. A key that this process
+ * has not seen counts as no key.
  */
 export function identifyAtOnce(
   request: IncomingMessage,
@@ -82,7 +82,7 @@ export function identifyAtOnce(
   return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
 }
 
-/** Who sends no key, known by the address. */
+/** The caller without a key at this address. */
 export function callerAt(
   address: AddressGroup,
   gatekeeper: Gatekeeper,
@@ -99,7 +99,7 @@ function callerOf(verdict: KeyVerdict): Caller {
   return { account, tier: TIERS[tier], subject, refusal };
 }
 
-/** The address group a request is counted for when it carries no key. */
+/** The address group that a request without a key is counted for. */
 export const addressOf = (request: IncomingMessage, trustedHops: number): AddressGroup =>
   clientAddress(
     request.socket.remoteAddress,
@@ -107,7 +107,7 @@ export const addressOf = (request: IncomingMessage, trustedHops: number): Addres
     trustedHops,
   );
 
-/** How many fields have this name. Of some Node keeps the first only, so that the raw ones tell. */
+/** How many fields have this name. `headers` hides repeats of some fields; `rawHeaders` does not. */
 export function countFields(rawHeaders: readonly string[], name: string): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../state/gatekeeper.ts";
 
-/** `use` of the value: at once where it is there, later where it is promised. */
+/** Calls `use` with the value: at once, or when the promise resolves. */
 export const chain = <T, U>(
   value: MaybePromise<T>,
   use: (value: T) => MaybePromise<U>,

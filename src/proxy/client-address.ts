@@ -1,14 +1,14 @@
-/** Which address a request is counted for when it carries no key. */
+/** Finds the address that a request without a key is counted for. */
 import { isIP, isIPv4 } from "node:net";
 
-/** What is counted together: an IPv4 address, or the /64 of an IPv6 address (`2001:db8:0:1::/64`). */
+/** Addresses that share one quota: an IPv4 address or an IPv6 /64 (`2001:db8:0:1::/64`). */
 export type AddressGroup = string;
 
 /**
- * The client's address: the socket's, or, behind `trustedHops` proxies of one's own, the entry of
- * X-Forwarded-For that the outermost of them wrote (the `trustedHops`-th from the right). Where the
- * list is shorter or the entry is no address, the nearest trusted one stands in, never what a
- * caller could have made up.
+ * The client's address. Without trusted proxies it is the socket's. Behind `trustedHops` proxies of
+ * the operator it is the entry of X-Forwarded-For that the outermost of them wrote (number
+ * `trustedHops` from the right). If the list is shorter or the entry is not an address, the last
+ * trusted entry counts, never one that the caller could forge.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -27,7 +27,7 @@ export function clientAddress(
   return addressGroup(client);
 }
 
-/** IPv4 as it is (also from `::ffff:a.b.c.d`), IPv6 as its /64; `unknown` for anything else. */
+/** An IPv4 address itself (also from `::ffff:a.b.c.d`), the /64 of an IPv6 address, or `unknown`. */
 export function addressGroup(address: string): AddressGroup {
   if (isIPv4(address)) return address;
   const groups = ipv6Groups(address);
@@ -55,7 +55,7 @@ function withoutPort(entry: string): string {
   return parts?.[1] ?? entry;
 }
 
-/** The eight 16-bit groups (RFC 4291, 2.2), without the zone; null where it is no IPv6 address. */
+/** The eight 16-bit groups (RFC 4291, 2.2), without the zone; null if it is not an IPv6 address. */
 function ipv6Groups(text: string): number[] | null {
   const address = text.replace(/%.*$/, "");
   if (isIP(address) !== 6) return null;

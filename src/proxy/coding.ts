@@ -1,34 +1,34 @@
-/** Entity tags, and the content codings of bodies: which there are, and which one a caller gets. */
+/** Entity tags and content codings: makes the coded forms of a body and chooses one for a caller. */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { Limiter } from "../lib/limiter.ts";
 
-/** How a body is coded on the way (RFC 9110, 8.4); identity: as it is. */
+/** A content coding (RFC 9110, 8.4); identity: not coded. */
 export type Coding = "br" | "gzip" | "identity";
 
-/** A body's forms that are smaller than it. */
+/** The coded forms of a body that are smaller than the body. */
 export type CodedForms = ReadonlyMap<Coding, Buffer>;
 
 const TAG_BYTES = 16;
 
 /**
- * A strong entity tag (RFC 9110, 8.8.3). `parts` name what it stands for; the bytes themselves are
- * not among them, so that nobody can try out levels against a tag.
+ * A strong entity tag (RFC 9110, 8.8.3). `parts` name the content but do not include its bytes, so
+ * that nobody can guess levels and check them against a tag.
  */
 export const tagOf = (...parts: readonly string[]): string =>
   `"${createHash("sha256").update(parts.join("\n")).digest().subarray(0, TAG_BYTES).toString("base64url")}"`;
 
 const compressed = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
-/** A compromise for files that are made once in 12 hours, and may be megabytes. */
+/** A compromise between size and time: files are coded once in 12 hours and may be megabytes. */
 const BROTLI_QUALITY = 6;
 
-/** Makes coded forms beside the answers: in the threads of Node's own pool, one body after another. */
+/** Makes coded forms in Node's thread pool, one body at a time, while the proxy answers. */
 export class Coder {
   readonly #turns = new Limiter(1);
 
-  /** The forms of `plain` that are smaller than it. Never rejects: where zlib fails there are none. */
+  /** The coded forms of `plain`. Never rejects: if zlib fails, the result is empty. */
   async forms(plain: Buffer): Promise<CodedForms> {
     try {
       return await this.#turns.run(() => codedForms(plain));
@@ -53,7 +53,7 @@ async function codedForms(plain: Buffer): Promise<CodedForms> {
   return new Map(forms.filter(([, bytes]) => bytes.length < plain.length));
 }
 
-/** A window as large as the body: a larger one takes memory and time, and finds nothing more. */
+/** A window as large as the body: a larger one costs memory and time and compresses no better. */
 const windowBits = (bytes: number): number =>
   Math.min(
     constants.BROTLI_DEFAULT_WINDOW,
@@ -61,21 +61,21 @@ const windowBits = (bytes: number): number =>
   );
 
 /**
- * The coding to answer with, of those in `forms` (identity always is). The highest weight wins; of
- * equal weights br, then gzip, then identity. No header: identity. Where nothing there is would be
- * acceptable, identity: RFC 9110, 12.5.3, lets a server ignore the field rather than fail.
+ * Chooses a coding out of `forms` or identity. The highest weight wins; at equal weights br comes
+ * before gzip and gzip before identity. Without a header it is identity. If the caller accepts none
+ * of them it is identity, too: RFC 9110, 12.5.3, lets a server ignore the field.
  */
 export function chooseCoding(
   acceptEncoding: string | undefined,
   forms: ReadonlyMap<Coding, unknown>,
 ): Coding {
   if (acceptEncoding === undefined || acceptEncoding === "" || forms.size === 0) return "identity";
-  // Most programs name one coding and nothing else: nothing is to be weighed then.
+  // Most programs send only this.
   if (acceptEncoding === "gzip" && forms.has("gzip")) return "gzip";
   const weights = parseWeights(acceptEncoding);
   const rest = weights.get("*");
   let best: Coding = "identity";
-  // Identity not mentioned is acceptable, but anything asked for by name is preferred to it.
+  // Identity is acceptable even if the header does not name it, but any coding it names wins.
   let bestWeight = weights.get("identity") ?? (rest === 0 ? 0 : Number.MIN_VALUE);
   for (const coding of ["gzip", "br"] as const) {
     if (!forms.has(coding)) continue;
@@ -88,7 +88,7 @@ export function chooseCoding(
 
 const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;
 
-/** Items whose weight is none (RFC 9110, 12.4.2) are left out; one above 1 counts as 1. */
+/** Skips items with an invalid weight (RFC 9110, 12.4.2); a weight above 1 counts as 1. */
 function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const item of header.toLowerCase().split(",")) {

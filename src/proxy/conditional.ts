@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders } from "node:http";
 const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/y;
 
 /**
- * Whether the caller has the representation already, so that 304 is the answer. If-None-Match
- * decides where it is sent (weak comparison, lists, `*`); otherwise If-Modified-Since, in whole
- * seconds as HTTP dates are.
+ * Whether the caller already has the representation and gets a 304. If-None-Match decides if the
+ * request has it (weak comparison, lists, `*`), otherwise If-Modified-Since. HTTP dates have whole
+ * seconds, so that comparison ignores milliseconds.
  */
 export function isNotModified(
   { "if-none-match": ifNoneMatch, "if-modified-since": ifModifiedSince }: IncomingHttpHeaders,
@@ -19,7 +19,7 @@ export function isNotModified(
   return !Number.isNaN(since) && Math.floor(modifiedMs / 1000) * 1000 <= since;
 }
 
-/** Whether the caller has any representation, whichever (`If-None-Match: *`). */
+/** Whether the request has `If-None-Match: *`, which matches any representation. */
 export const asksForAny = ({ "if-none-match": ifNoneMatch }: IncomingHttpHeaders): boolean =>
   ifNoneMatch?.trim() === "*";
 

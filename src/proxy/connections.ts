@@ -1,10 +1,10 @@
 /**
- * The open connections of a server, and how they come to an end. Node's own `close` is not used:
- * it counts a connection as idle as soon as its answer is handed over, and would cut off what a
- * slow reader has not received yet.
+ * Tracks the open connections of a server and ends them. Node's own `close` is not used: it treats
+ * a connection as idle as soon as the answer is in the socket's buffer, and would cut off a slow
+ * reader.
  *
- * An answer costs one note here and no listener: answers of a connection are sent in the order of
- * their requests, so the newest one tells whether any is unfinished.
+ * A request costs one map entry here and no listener: a connection sends its answers in the order
+ * of their requests, so the newest answer shows whether any is unfinished.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
@@ -13,11 +13,11 @@ import { Server as TlsServer } from "node:tls";
 /** The open connections of one server. */
 export class Connections {
   readonly #server: Server;
-  /** Connections in a TLS handshake, by the client's address and port: HTTP does not know them yet. */
+  /** Connections in a TLS handshake, by client address and port. HTTP does not see them yet. */
   readonly #handshaking = new Map<string, Socket>();
   /** The newest answer begun on each open connection; null before the first. */
   readonly #newest = new Map<Socket, ServerResponse | null>();
-  /** Those that are ended, though not gone yet. */
+  /** Connections that this server has ended and that are not closed yet. */
   readonly #leaving = new WeakSet<Socket>();
   #closing = false;
 
@@ -48,25 +48,25 @@ export class Connections {
       listener(request, response);
     };
     server.on("request", onRequest);
-    // Expect other than 100-continue may be ignored (RFC 9110, 10.1.1).
+    // A server may ignore an Expect other than 100-continue (RFC 9110, 10.1.1).
     server.on("checkExpectation", onRequest);
-    // And 100-continue is answered with the final status, since no content is wanted: Node's own
-    // 100 would get between header and body of an answer that waits for others before it. Whether
-    // the content comes all the same nobody knows, so the connection ends there.
+    // 100-continue gets the final status at once, because no request needs a body here. Node's own
+    // 100 would land between header and body of an answer that waits for earlier ones. The
+    // connection then ends: the client may still send the body, and the server cannot tell.
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
       response.shouldKeepAlive = false;
       onRequest(request, response);
     });
   }
 
-  /** Calls `then` when all answers begun on this connection are sent: at once where none is left. */
+  /** Calls `then` when the connection has sent all its answers; at once if none is pending. */
   afterAnswers(socket: Socket, then: () => void): void {
     const response = this.#newest.get(socket) ?? null;
     if (response === null || isSent(response)) then();
     else response.once("close", then);
   }
 
-  /** Stops accepting, and resolves when all answers are sent, or after `deadlineMs` at the latest. */
+  /** Stops accepting. Resolves when all answers are sent, at the latest after `deadlineMs`. */
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     const closed = new Promise<void>((resolve) => {
@@ -82,7 +82,7 @@ export class Connections {
     }, deadlineMs);
     await closed;
     clearTimeout(force);
-    // Stops the server's own timer; there is nothing left to close.
+    // All connections are closed; this stops the server's own timer.
     this.#server.close();
   }
 
@@ -101,6 +101,6 @@ export class Connections {
 const clientOf = ({ remoteAddress, remotePort }: Socket): string =>
   `${remoteAddress} ${remotePort}`;
 
-/** Wholly given to the operating system, or given up. */
+/** Whether the operating system has the whole answer, or the answer was abandoned. */
 const isSent = (response: ServerResponse): boolean =>
   response.writableFinished || response.destroyed;

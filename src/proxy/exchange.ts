@@ -1,23 +1,23 @@
-/** A request on its way to its answer: the one name for it in all of the proxy. */
+/** What the proxy knows of one request while it answers it. */
 import type { IncomingMessage } from "node:http";
 import { countFields, type Caller } from "./caller.ts";
 import { deny, type Denial } from "./problems.ts";
 import { parseQuery, type Query } from "./query.ts";
 
-/** What is known of a request; the parts that cost something are read when they are asked for. */
+/** A request and the state of its answer. The query is parsed on first use. */
 export class Exchange {
   readonly request: IncomingMessage;
   /** When the request arrived (epoch milliseconds, by the service's clock). */
   readonly nowMs: number;
-  /** The same for durations. */
+  /** The arrival on the monotonic clock (milliseconds), for durations. */
   readonly startedAt = performance.now();
-  /** As it was sent: not decoded, and no dot segment resolved. */
+  /** The path as sent: not decoded, dot segments not resolved. */
   readonly path: string;
-  /** The path template of the route, once one is found: logs and metrics never hold the path sent. */
+  /** The route's path template, once a route matches. Logs and metrics never hold the path sent. */
   route = "(none)";
   /** Whether the answer may wait for the state. */
   asksState = false;
-  /** Who asks, once that is known. */
+  /** Null until the caller is identified. */
   caller: Caller | null = null;
   readonly #queryAt: number;
   #query: Query | null = null;
@@ -40,7 +40,7 @@ export class Exchange {
     return this.request.method === "HEAD";
   }
 
-  /** Exactly one Host field, but for HTTP/1.0, which may do without (RFC 9112, 3.2). */
+  /** Requires exactly one Host field; HTTP/1.0 may omit it (RFC 9112, 3.2). */
   hostFault(): Denial | null {
     const { rawHeaders, httpVersion } = this.request;
     const hosts = countFields(rawHeaders, "host");
@@ -48,7 +48,7 @@ export class Exchange {
     return deny("bad_request", "An HTTP/1.1 request must have one Host field.");
   }
 
-  /** A body on GET has no meaning (RFC 9110, 9.3.1), and may be an attempt to smuggle a request. */
+  /** A body on GET has no meaning (RFC 9110, 9.3.1) and can be used to smuggle a request. */
   bodyFault(): Denial | null {
     const { "content-length": length, "transfer-encoding": coding } = this.request.headers;
     if (coding === undefined && (length === undefined || Number(length) === 0)) return null;

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { InputError } from "../lib/errors.ts";
 
 /**
- * Listens, and returns the address with the real port: `http://127.0.0.1:8080`. `option` named the
- * port. Throws InputError where the address cannot be listened on.
+ * Listens and returns the address with the actual port: `http://127.0.0.1:8080`. Messages name
+ * `option`, which gave the port. Throws InputError if the server cannot listen on the address.
  */
 export async function listen(
   server: Server,

@@ -1,28 +1,27 @@
 /**
- * The one table of problems: every refusal a caller can get, with its status, what it means and
- * what to do about it. The proxy, the OpenAPI document and the documentation page are made of it.
- * Bodies are problem documents (RFC 9457); `type` is the problem's place on the documentation page.
+ * The table of problems: every refusal that a caller can get, with its status, meaning and remedy.
+ * The proxy, the OpenAPI document and the documentation page all use this table. Bodies are problem
+ * documents (RFC 9457); `type` links to the problem's entry on the documentation page.
  */
 import type { TierName } from "../market/tier.ts";
 
 /** A kind of refusal. */
 export interface Problem {
   readonly status: number;
-  /** The same for every answer of this kind. */
+  /** The same for every problem with this code. */
   readonly title: string;
-  /** When it is answered. */
+  /** When callers get it. */
   readonly meaning: string;
   /** What the caller can do. */
   readonly remedy: string;
 }
 
-/** In the order in which the proxy checks; `internal` and what the HTTP parser refuses are last. */
+/** In the order of the proxy's checks; refusals of the HTTP parser and `internal` come last. */
 export const PROBLEMS = {
   not_found: {
     status: 404,
     title: "No such address",
-    meaning:
-      "The path is none of this service. Paths are case-sensitive and have no trailing slash.",
+    meaning: "The service has no such path. Paths are case-sensitive and have no trailing slash.",
     remedy: "Compare the path with this page.",
   },
   method_not_allowed: {
@@ -108,7 +107,7 @@ export const PROBLEMS = {
   unknown_contract: {
     status: 404,
     title: "Unknown contract",
-    meaning: "There is no contract of this id on the board. In a parameter the status is 400.",
+    meaning: "No contract on the board has this id. In a parameter the status is 400.",
     remedy: "Take ids from /api/public/v1/prices.",
   },
   no_base_level: {
@@ -156,34 +155,33 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** One fault of one parameter. */
 export interface ParameterFault {
   readonly parameter: string;
-  /** As sent, but cut short, and without a key. */
+  /** As sent, but shortened; a key is never shown. */
   readonly value: string;
-  /** What was expected. */
+  /** What the service expected. */
   readonly detail: string;
 }
 
 /** Members of a problem document beyond the standard ones. */
 interface ProblemExtras {
-  /** The lowest tier that is offered this. */
+  /** The lowest tier that includes this. */
   readonly required_tier?: TierName | undefined;
-  /** Date of the contract's last level; null where it never had one. */
+  /** The date of the contract's last level; null: it never had one. */
   readonly as_of?: string | null;
-  /** Faults of the parameters. */
   readonly errors?: readonly ParameterFault[];
 }
 
-/** A refusal, as a value; answer.ts makes it HTTP. */
+/** A refusal as a value; answer.ts turns it into HTTP. */
 export interface Denial {
   readonly code: ProblemCode;
   readonly status: number;
   /** A sentence: what is wrong with this request and what was expected. */
   readonly detail: string;
   readonly extras: ProblemExtras;
-  /** When to come back. */
+  /** How long the caller should wait before the next try. */
   readonly retryAfterMs?: number;
 }
 
-/** Refuses. `status` is given where the code's own is not meant: a fault of a parameter is a 400. */
+/** Makes a denial. `status` replaces the code's own: every fault of a parameter is a 400. */
 export function deny(
   code: ProblemCode,
   detail: string,
@@ -193,14 +191,14 @@ export function deny(
   return { code, status, detail, extras, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-/** What is asked for has no file in the snapshot: an older program published it. */
+/** The snapshot has no file for the request because an older version published it. */
 export const notInSnapshot = (snapshot: string): Denial =>
   deny("not_in_snapshot", `Snapshot ${snapshot} has no data for this address.`);
 
-/** RFC 9457, 3. */
+/** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
-/** The document's text. `type` is the problem's entry on the reference page. */
+/** The text of the problem document. */
 export function problemBody({ code, status, detail, extras }: Denial): string {
   const { title } = PROBLEMS[code];
   return `${JSON.stringify({ type: `/#${code}`, title, status, detail, code, ...extras })}\n`;

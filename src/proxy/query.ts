@@ -1,11 +1,11 @@
-/** Query parameters: how they are read, what none may hold, and how their faults are told. */
+/** Query parameters: reads them, detects keys in them and reports their faults. */
 import { KEY_PREFIX } from "../state/keys.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
-/** Names and values as sent, decoded, in order. */
+/** Decoded names and values in the order sent. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-/** No address takes more than three; what is sent beyond ten is not looked at one by one. */
+/** No address takes more than two. A query with more than ten gets one fault, not one each. */
 const MAX_PARAMETERS = 10;
 const MAX_FAULTS_TOLD = 20;
 const SHOWN_CHARACTERS = 60;
@@ -14,18 +14,18 @@ const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-k
 
 const NONE: Query = [];
 
-/** As application/x-www-form-urlencoded (URL Standard, 5.1). */
+/** Parses application/x-www-form-urlencoded (URL Standard, 5.1). */
 export const parseQuery = (text: string): Query =>
   text === "" ? NONE : [...new URLSearchParams(text)];
 
 /** The parameters that name a basket. */
 export const BASKET_PARAMETERS: readonly string[] = ["ids", "weights"];
 
-/** Whether a basket of one's own is asked for, rightly or not. */
+/** Whether the query names a basket, valid or not. */
 export const namesBasket = (query: Query): boolean =>
   query.some(([name]) => BASKET_PARAMETERS.includes(name));
 
-/** Whether the query holds what looks like an API key, by name or by value. */
+/** Whether a name or a value of the query looks like an API key. */
 export const holdsKey = (query: Query): boolean =>
   query.some(
     ([name, value]) =>
@@ -39,10 +39,10 @@ type FaultCode = Extract<
   "unknown_parameter" | "invalid_parameter" | "unknown_contract" | "no_base_level"
 >;
 
-/** A fault of a parameter, and the code it would be refused with alone. */
+/** A fault of a parameter, with the problem code that it causes. */
 export type Fault = ParameterFault & { readonly code: FaultCode };
 
-/** Faults are reported under the code that stands first here. */
+/** The denial has the first code of this list that any fault has. */
 const FAULT_ORDER: readonly FaultCode[] = [
   "unknown_parameter",
   "invalid_parameter",
@@ -50,7 +50,7 @@ const FAULT_ORDER: readonly FaultCode[] = [
   "no_base_level",
 ];
 
-/** What is wrong with the parameters by their names: only those of `known` are taken, each once. */
+/** Finds unknown and repeated parameters; `known` names the ones that the address takes. */
 export function nameFaults(query: Query, known: readonly string[]): Fault[] {
   if (query.length === 0) return [];
   if (query.length > MAX_PARAMETERS) {
@@ -74,7 +74,7 @@ export function nameFaults(query: Query, known: readonly string[]): Fault[] {
   return faults;
 }
 
-/** A fault with what is repeated to the caller cut short, and never a key. */
+/** Makes a fault. Shortens the caller's text and never repeats a key. */
 export const fault = (code: FaultCode, name: string, value: string, detail: string): Fault => ({
   code,
   parameter: shownText(name),
@@ -87,7 +87,7 @@ const shownText = (text: string): string => {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 };
 
-/** The denial that tells the faults, those of its code first; null where there are none. */
+/** The denial that reports the faults, those of its own code first; null: no faults. */
 export function faultsDenial(faults: readonly Fault[]): Denial | null {
   if (faults.length === 0) return null;
   const ordered = FAULT_ORDER.flatMap((code) => faults.filter((item) => item.code === code));

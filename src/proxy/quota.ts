@@ -1,4 +1,4 @@
-/** The monthly quota as callers see it: what remains, and when it resets. */
+/** The monthly quota as callers see it: the remaining calls and the reset time. */
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import { callsLeft, monthEndMs, monthOf } from "../state/month.ts";
 import { instantText } from "../lib/clock.ts";
@@ -7,7 +7,7 @@ import type { AdmittedCaller, Caller } from "./caller.ts";
 import { chain } from "./chain.ts";
 import { deny, type Denial } from "./problems.ts";
 
-/** Stands for "no limit" in x-ratelimit-remaining: the largest integer every client can hold. */
+/** Means "no limit" in x-ratelimit-remaining: the largest integer that every client can hold. */
 const UNLIMITED = 2_147_483_647;
 
 const resetsAtMs = (nowMs: number): number => monthEndMs(monthOf(nowMs));
@@ -29,8 +29,8 @@ export function remaining(
 }
 
 /**
- * The same as far as this process knows it, without asking the state: the tier's limit where it
- * knows nothing.
+ * Like `remaining`, but never asks the state: it uses the count that this process knows, or the
+ * tier's limit if it knows none.
  */
 export function knownRemaining(
   { subject, tier }: Caller,

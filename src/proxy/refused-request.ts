@@ -1,6 +1,6 @@
 /**
- * Requests that never become one: what Node's HTTP parser refuses, and CONNECT. They too get a
- * problem document and the quota field, written to the socket by hand.
+ * Answers requests that never reach the app: those that Node's HTTP parser refuses, and CONNECT.
+ * They get a problem document and the quota field, too, written directly to the socket.
  */
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
@@ -16,7 +16,7 @@ import { ALLOWED_METHODS, problemReply } from "./answer.ts";
 import { deny, type Denial } from "./problems.ts";
 import { knownRemaining } from "./quota.ts";
 
-/** How long, and for how much, a refused sender is listened to so that it gets to read the answer. */
+/** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
@@ -27,16 +27,16 @@ interface RefusalOptions {
   readonly metrics: ProxyMetrics;
 }
 
-/** Answers on every socket that `server` gives up; such answers are logged and counted like others. */
+/** Answers on each socket that `server` gives up; logs and counts these answers like others. */
 export function answerRefusedRequests(
   server: Server,
   connections: Connections,
   { gatekeeper, clock, log, metrics }: RefusalOptions,
 ): void {
-  /** Node's timers, and its parser, may complain about one connection more than once. */
+  /** Node's timers and parser may report one connection more than once. */
   const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // Who broke off, or failed in the TLS handshake, could not read an answer.
+    // A client that disconnected or failed in the TLS handshake cannot read an answer.
     if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
     else refuse(socket, denialOf(error.code));
   });
@@ -44,7 +44,7 @@ export function answerRefusedRequests(
     refuse(socket, deny("method_not_allowed", `Method CONNECT: expected ${ALLOWED_METHODS}.`));
   });
 
-  /** Requests that came before on this connection get their answers first. */
+  /** Earlier requests on this connection get their answers first. */
   function refuse(socket: Duplex, denial: Denial): void {
     if (refused.has(socket)) return;
     refused.add(socket);
@@ -77,8 +77,8 @@ export function answerRefusedRequests(
 }
 
 /**
- * Reads on for a moment before the connection goes: closing it with bytes unread would make the
- * sender's system discard the answer.
+ * Reads on for a moment before the connection closes: a close with unread bytes makes the sender's
+ * system discard the answer.
  */
 function linger(socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
@@ -87,8 +87,8 @@ function linger(socket: Duplex): void {
 }
 
 /**
- * What comes from now on is dropped, and nothing is read until `resume`. Node's server no longer sees
- * that the sender has ended its side: it would close the connection after the answers before this one.
+ * Drops all later bytes and pauses reading until `resume`. This also hides the sender's end from
+ * Node's server, which would otherwise close the connection before this answer is sent.
  */
 function stopParsing(socket: Duplex): void {
   let bytes = 0;
@@ -101,7 +101,7 @@ function stopParsing(socket: Duplex): void {
   socket.pause();
 }
 
-/** By the code of the error with which Node gave the request up. */
+/** The denial for the code of Node's error. */
 function denialOf(errorCode: string | undefined): Denial {
   if (errorCode === "HPE_HEADER_OVERFLOW") {
     return deny("headers_too_large", "The request line and header fields are too large.");

@@ -1,4 +1,4 @@
-/** The addresses of the service, and which tier is offered what. app.ts answers them. */
+/** The addresses of the service and the tiers that may use them. app.ts answers them. */
 import {
   KEY_TIER_NAMES,
   TIER_NAMES,
@@ -10,30 +10,30 @@ import {
 import { FILES } from "../store/paths.ts";
 import { namesBasket, type Query } from "./query.ts";
 
-/** What the paths of the data start with. */
+/** The start of all data paths. */
 export const API = "/api/public/v1";
 
-/** A route of the data: a stored file of the caller's tier, counted against the quota. */
+/** A data route: it answers with a stored file of the caller's tier and costs a call. */
 export interface DataRoute {
-  /** With `{id}` for the contract. */
+  /** `{id}` stands for the contract. */
   readonly path: string;
-  /** Whether the tier may ask this at all. */
+  /** Whether the tier includes this request. */
   readonly isOffered: (tier: Tier, query: Query) => boolean;
   /** The file's path in the snapshot. */
   readonly file: (tier: Tier, id: string) => string;
-  /** Whether the query may name a basket, priced instead of a file. */
+  /** Whether the query may name a basket; the answer is then its price, not a file. */
   readonly takesBasket: boolean;
 }
 
 const everyone = (): boolean => true;
-/** The paths are made once, not for each request. */
+/** Makes the paths once, not for each request. */
 const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
   const paths = new Map(TIER_NAMES.map((name) => [name, path(name)]));
   return (tier) => paths.get(tier.name) as string;
 };
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 
-/** The routes of the data. Whoever adds one is told by the compiler to document it (openapi-operations.ts). */
+/** The data routes. The compiler requires each to be documented in openapi-operations.ts. */
 export const DATA_ROUTES = {
   /** The tier's board. */
   board: {
@@ -78,19 +78,19 @@ export const OPENAPI_PATH = "/openapi.json";
 export const DOCS_PATH = "/";
 /** The guide for readers of prices. */
 export const GUIDE_PATH = "/guide";
-/** What the documentation page loads: its own script, then style and script of Swagger UI. */
+/** The files of the documentation page: its own script, then style and script of Swagger UI. */
 export const DOCS_ASSETS = [
   "/docs/page.js",
   "/docs/swagger-ui.css",
   "/docs/swagger-ui-bundle.js",
 ] as const;
 
-/** Fixed files, made when the proxy starts. */
+/** The paths of fixed content, which the proxy makes at its start. */
 export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
 
-/** What the caller has used of the month's calls. */
+/** Shows how many of the month's calls the caller has used. */
 export const USAGE_PATH = `${API}/usage`;
 
-/** The lowest tier with keys that is offered this. */
+/** The lowest tier with keys that includes this request. */
 export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>
   KEY_TIER_NAMES.find((name) => route.isOffered(TIERS[name], query));

@@ -1,4 +1,4 @@
-/** The proxy as a whole: snapshot, application, sockets, and an orderly end. */
+/** Starts and stops the whole proxy: snapshot, app and sockets. */
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
@@ -16,23 +16,23 @@ import { Pages } from "./docs/pages.ts";
 import { nodeListener } from "./node-listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
-/** What a connection may take, in milliseconds and bytes. */
+/** The limits of a connection in milliseconds and bytes. */
 export interface ConnectionLimits {
-  /** Request line and header fields together: room for a key and the largest basket. */
+  /** Request line and header fields together; a key and the largest basket fit. */
   readonly headerBytes: number;
-  /** From the first byte of a request to the end of its header; and for a TLS handshake. */
+  /** From the first byte of a request to the end of its header; also for a TLS handshake. */
   readonly headersMs: number;
-  /** To the end of the request. */
+  /** From the first byte of a request to its end. */
   readonly requestMs: number;
-  /** Between requests. Longer than the usual load balancer's, so that it closes first. */
+  /** Between requests. Most load balancers use less, so that they close first. */
   readonly keepAliveMs: number;
-  /** Without a byte either way while an answer is being sent. */
+  /** Without a byte in either direction while an answer is sent. */
   readonly stalledMs: number;
-  /** For answers in flight to finish when the proxy ends. */
+  /** For answers in flight to finish when the proxy stops. */
   readonly shutdownMs: number;
 }
 
-/** What a connection may take unless a test says otherwise. */
+/** The limits of a connection unless a test sets others. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 16 * 1024,
   headersMs: 15_000,
@@ -52,37 +52,37 @@ const TLS = {
 export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder"> {
   readonly gatekeeper: Gatekeeper;
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** 0: any free one; null: no metrics. */
+  /** 0: any free port; null: no metrics. */
   readonly metricsPort: number | null;
-  /** Proxies of one's own in front, whose X-Forwarded-For is believed. */
+  /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
   readonly trustedHops: number;
-  /** Open at once; the newest beyond it is closed. */
+  /** How many connections may be open at once; a further one is closed at once. */
   readonly maxConnections: number;
   /** PEM; null: plain HTTP. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
-  /** What differs from CONNECTION_LIMITS. */
+  /** Replace those of CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
 
 /** A proxy that listens. */
 export interface RunningProxy {
-  /** `http://127.0.0.1:8080`, with the real port. */
+  /** `http://127.0.0.1:8080`, with the actual port. */
   readonly url: string;
-  /** With the path; null where there are none. */
+  /** With the path; null: no metrics. */
   readonly metricsUrl: string | null;
   /**
-   * Stops accepting, finishes what is in flight and stops following the store. The store and the
-   * gatekeeper stay open; they are the caller's.
+   * Stops accepting, finishes answers in flight and stops following the store. Does not close the
+   * store and the gatekeeper; the caller does.
    */
   close(): Promise<void>;
 }
 
 /**
- * Starts a proxy; resolves when it listens and the head, if there is one, was loaded. Throws
- * UnreachableError where the store cannot be read, InputError where the address cannot be listened
- * on or certificate and key do not fit.
+ * Starts a proxy. Resolves when it listens and the head, if there is one, is loaded. Throws
+ * UnreachableError if the store cannot be read, and InputError if the proxy cannot listen on the
+ * address or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { gatekeeper, clock, log, host, tls, pollMs } = options;
@@ -133,9 +133,9 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
-    // HTTP/1.1 without Host gets its problem document from the application.
+    // The app answers HTTP/1.1 without Host with a problem document.
     requireHostHeader: false,
-    // No request here has a body: what Node does to read one is a tenth of the work.
+    // Requests here have no body; skipping the work to read one saves a tenth of a request.
     optimizeEmptyRequests: true,
   };
   let server: Server;
@@ -149,8 +149,8 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
       throw new InputError(message, [], { cause });
     }
   }
-  // No field is left out of what is looked at: a second Host or key may be the last of thousands.
+  // No limit: the checks must see all fields, because a second Host or key may be the last one.
   server.maxHeadersCount = 0;
-  // A client that ends its side after the request still gets an answer that must be waited for.
+  // A client that ends its side after the request still gets its answer.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }

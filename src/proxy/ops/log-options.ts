@@ -1,20 +1,20 @@
-/** What the proxy may be told to log; see log.ts. */
+/** The options of the proxy's log; see log.ts. */
 
-/** From nothing to everything. */
+/** From nothing to everything: each level includes those before it. */
 export const LOG_LEVELS = ["silent", "error", "warn", "info"] as const;
-/** Lines of this level and of those before it are written. */
+/** One of LOG_LEVELS. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Which requests get a line: it costs a quarter of the throughput to write one for each. */
+/** Which requests get a line; a line for each costs a quarter of the throughput. */
 export const REQUEST_LOGS = ["all", "problems", "none"] as const;
 /** One of REQUEST_LOGS. */
 export type RequestLog = (typeof REQUEST_LOGS)[number];
 
-/** How much is logged. */
+/** How much the proxy logs. */
 export interface LogOptions {
   readonly level: LogLevel;
-  /** Only from level info on. */
+  /** Takes effect only at level info. */
   readonly requests: RequestLog;
-  /** How many lines about requests with a problem are written in a second; 50 unless a test says more. */
+  /** The most lines per second about requests with a problem; 50 unless a test sets another. */
   readonly problemsPerSecond?: number;
 }

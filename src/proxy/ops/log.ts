@@ -1,6 +1,6 @@
 /**
- * Structured logs (NDJSON): what happened to the service, and requests as far as wanted. No key,
- * query or full address is ever in them.
+ * Structured logs (NDJSON): events of the service and, if wanted, requests. They never hold a key,
+ * a query or a full client address.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { ProblemCode } from "../problems.ts";
@@ -13,11 +13,11 @@ type WriteLine = (fields: object, message: string) => void;
 
 /** The log of one process. */
 export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
-  /** Whether a line about a request is wanted that was answered with data, or with this problem. */
+  /** Whether a request with this problem (undefined: without one) gets a line. */
   wantsRequest(code: ProblemCode | undefined): boolean;
-  /** One line about a request, at level info. Of problems only so many a second are written. */
+  /** Writes a line about a request at level info; limits the lines about problems per second. */
   request(line: RequestLine): void;
-  /** Lines that could not be written so far. */
+  /** How many lines could not be written so far. */
   readonly droppedLines: number;
 }
 
@@ -26,17 +26,17 @@ interface RequestLine {
   /** The route's path template, never the path sent. */
   readonly route: string;
   readonly status: number;
-  /** Of a problem. */
+  /** Undefined: no problem. */
   readonly code: ProblemCode | undefined;
   readonly account: string | null;
   readonly tier: string;
-  /** The client's network. */
+  /** The client's network, not its full address. */
   readonly from: string;
-  /** From the request's header to its answer being handed over. */
+  /** From the end of the request's header until Node takes the answer. */
   readonly durationMs: number;
 }
 
-/** `time` in the lines is the clock's, in epoch milliseconds. */
+/** Makes the log. `time` in its lines is the clock's, in epoch milliseconds. */
 export function createLogger(
   { level, requests, problemsPerSecond = PROBLEM_LINES_PER_SECOND }: LogOptions,
   clock: Clock,
@@ -75,7 +75,7 @@ function lineText(level: LineLevel, time: number, fields: object, msg: string): 
   return `${JSON.stringify(line, (_name, value) => (value instanceof Error ? shown(value) : value))}\n`;
 }
 
-/** Members of its own are left out: nobody knows what a library puts there. */
+/** Leaves out extra members: a library may put secrets there. */
 const shown = (error: Error): object => ({
   type: error.name,
   message: error.message,
@@ -92,12 +92,12 @@ const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
   none: () => false,
 };
 
-/** Strangers bring problems about; they must not fill the disk. */
+/** Anybody can cause problems and must not fill the disk with lines about them. */
 const PROBLEM_LINES_PER_SECOND = 50;
 
 const PLAIN = /^[\w.:/{}()-]*$/;
 
-/** Put together by hand, since it is done for each request. */
+/** Builds the JSON by hand for speed: this runs for each request. */
 function requestText(line: RequestLine, timeMs: number): string {
   const { method = "", route, status, code, account, tier, from, durationMs } = line;
   const ms = Math.round(durationMs * 1000) / 1000;

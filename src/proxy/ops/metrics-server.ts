@@ -1,19 +1,19 @@
-/** Prometheus metrics (text format 0.0.4) on a port of their own. */
+/** Serves Prometheus metrics (text format 0.0.4) on a separate port. */
 import { createServer } from "node:http";
 import { Registry } from "prom-client";
 import { Connections } from "../connections.ts";
 import { listen } from "../listen.ts";
 
 interface MetricsServer {
-  /** `http://127.0.0.1:9464/metrics`, with the real port. */
+  /** `http://127.0.0.1:9464/metrics`, with the actual port. */
   readonly url: string;
-  /** Finishes what is in flight, for `deadlineMs` at most. */
+  /** Stops accepting and finishes answers in flight for at most `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
 }
 
 /**
- * Answers /metrics with the text that `read` gives, and nothing else. Throws InputError where the
- * address cannot be listened on.
+ * Answers /metrics with the text that `read` returns, and other paths with 404. Throws InputError
+ * if the server cannot listen on the address.
  */
 export async function startMetricsServer(
   host: string,

@@ -1,4 +1,4 @@
-/** What the proxy measures, for Prometheus. */
+/** The proxy's metrics for Prometheus. */
 import { Counter, Registry } from "prom-client";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -19,7 +19,7 @@ interface Counted {
 /** The metrics of one process. */
 export class ProxyMetrics {
   readonly #registry = new Registry();
-  /** By route, tier and status. Handed over when asked for: a labelled counter costs more. */
+  /** By route, tier and status. Plain numbers cost less than prom-client's labelled counters. */
   readonly #counts = new Map<string, Map<string, Map<number, Counted>>>();
 
   /** Connections closed at once because too many were open. */
@@ -79,7 +79,7 @@ export class ProxyMetrics {
     );
   }
 
-  /** Notes a request: its route's path template (never the path sent), and how it was answered. */
+  /** Counts a request. `route` is the route's path template, never the path sent. */
   observe(route: string, tier: string, status: number, durationMs: number): void {
     const counted = this.#counts.get(route)?.get(tier)?.get(status);
     if (counted === undefined) this.#begin({ route, status: String(status), tier }, durationMs);
@@ -97,7 +97,7 @@ export class ProxyMetrics {
     ofTier.set(Number(labels.status), { labels, requests: 1, ms });
   }
 
-  /** In the text format 0.0.4. */
+  /** The metrics in text format 0.0.4. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

@@ -1,17 +1,17 @@
-/** So many a second and no more; the rest is counted. Seconds are the machine's. */
+/** Lets at most `max` events per second pass and counts the rest. Uses the machine's clock. */
 export class PerSecond {
   readonly #max: number;
   readonly #tellMore: (more: number) => void;
   #passed = 0;
   #more = 0;
 
-  /** `tellMore` is called when a second is over in which more came. */
+  /** Calls `tellMore` at the end of each second that had more events. */
   constructor(max: number, tellMore: (more: number) => void = () => undefined) {
     this.#max = max;
     this.#tellMore = tellMore;
   }
 
-  /** Whether one more is within the limit. */
+  /** Whether this event is within the limit. */
   passes(): boolean {
     if (this.#passed === 0) setTimeout(() => this.#turn(), 1_000).unref();
     if (this.#passed >= this.#max) {

@@ -1,7 +1,7 @@
 /**
- * What the process itself uses, under the names that dashboards know (Prometheus, "Writing client
- * libraries"; nodejs_ as prom-client's own). That library's default metrics are left aside: they
- * watch every collection of garbage, which costs a busy proxy a tenth of its throughput.
+ * Metrics of the process under their usual names (Prometheus, "Writing client libraries"; those with
+ * nodejs_ as in prom-client). prom-client's own default metrics are not used: they observe every
+ * garbage collection, which costs a busy proxy a tenth of its throughput.
  */
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -9,7 +9,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 
 const LAG_RESOLUTION_MS = 20;
 
-/** Makes gauges in the registry; each reads its value when it is asked for. */
+/** Makes gauges in the registry; each reads its value on each scrape. */
 export const gaugeIn =
   (registry: Registry) =>
   (name: string, help: string, read: () => number): void => {
@@ -21,7 +21,7 @@ export const gaugeIn =
     });
   };
 
-/** The same for counters; what is read never decreases. */
+/** Makes counters in the registry; `read` must never return less than before. */
 export const counterIn =
   (registry: Registry) =>
   (name: string, help: string, read: () => number): void => {
@@ -36,7 +36,7 @@ export const counterIn =
     });
   };
 
-/** Registers the metrics. */
+/** Registers the metrics of the process. */
 export function collectProcessMetrics(registry: Registry): void {
   counterIn(registry)("process_cpu_seconds_total", "Processor time used, user and system.", () => {
     const { user, system } = process.cpuUsage();

@@ -7,12 +7,12 @@ import { deny, type Denial } from "../problems.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 
-/** The process answers. */
+/** Says only that the process answers. */
 export const healthReply = (): Reply => jsonReply({ status: "ok" });
 
 /**
- * Ready from the first snapshot on. What is wrong besides is said, not a reason to be taken out of
- * service: late data that says so is better than none.
+ * The proxy is ready once it has a snapshot. Later trouble is reported but does not make it unready:
+ * late data that is marked as late is better than none.
  */
 export function readiness(
   live: LiveSnapshot,
@@ -41,7 +41,7 @@ export function readiness(
   });
 }
 
-/** The newest publication, where another one is served in its place because it is damaged. */
+/** The newest publication if it is damaged and an older one is served instead; otherwise null. */
 function damagedOf({ newest, current, trouble }: LiveSnapshot): object | null {
   if (newest === null || newest === current?.publication || trouble?.kind !== "damaged")
     return null;

@@ -1,40 +1,40 @@
 /**
- * Standard error as the place of the log. Nothing waits for it: what cannot be written, because the
- * disk is full or nobody reads the pipe, is dropped and counted, and a line says how many were once
- * writing works again. (Only a terminal that is stopped by its user stops the service, too.)
+ * Writes the log to standard error. The service never waits for it: lines that cannot be written,
+ * because the disk is full or nobody reads the pipe, are dropped and counted. Once writing works
+ * again, a line says how many. (Only a terminal that its user stops also stops the service.)
  */
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 
 /** Where the lines of a log go. */
 export interface LogSink {
-  /** Takes a line with its line break. */
+  /** Takes one line, including its line break. */
   write(line: string): unknown;
-  /** Lines that could not be written so far. */
+  /** How many lines could not be written so far. */
   readonly droppedLines: number;
 }
 
 const BATCH_CHARACTERS = 8 * 1024;
 const BATCH_MS = 250;
-/** What waits for the reader of a pipe is at most so much. */
+/** The most that waits in memory for the reader of a pipe. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 const LINE_BREAK = 0x0a;
 
-/** Lines are gathered, and written together when they are 8 kB, or after 250 ms. */
+/** Collects lines and writes them together at 8 kB or after 250 ms. */
 export class StandardError implements LogSink {
   readonly #noteOf: (dropped: number) => string;
   droppedLines = 0;
-  /** Dropped since the last line that says so. */
+  /** Lines dropped since the log last reported a number. */
   #untold = 0;
   #held = "";
   #heldLines = 0;
   /** Whether the file ends in the middle of a line. */
   #isCut = false;
 
-  /** `noteOf` makes the line that says how many were dropped. */
+  /** `noteOf` makes the line that says how many lines were dropped. */
   constructor(noteOf: (dropped: number) => string) {
     this.#noteOf = noteOf;
-    // Each write says itself how it failed.
+    // Each write handles its own error; without a listener the process would end.
     process.stderr.on("error", () => undefined);
     process.on("exit", () => this.#flush());
     setInterval(() => this.#flush(), BATCH_MS).unref();
@@ -65,7 +65,7 @@ export class StandardError implements LogSink {
     this.#untold -= told;
     const failed = (lost: number): void => {
       this.#drop(Math.min(lost, lines));
-      // The note comes first: it is lost only with all that follows.
+      // The note comes first, so it is lost only if all lines are lost.
       if (lost >= lines) this.#untold += told;
     };
     if (process.stderr instanceof Socket) {
@@ -79,14 +79,14 @@ export class StandardError implements LogSink {
     }
   }
 
-  /** How many lines were written whole. */
+  /** Returns how many lines were written completely. */
   #writeFile(text: string): number {
     const bytes = Buffer.from(this.#isCut ? `\n${text}` : text);
     let at = 0;
     try {
       while (at < bytes.length) at += writeSync(process.stderr.fd, bytes, at);
     } catch {
-      // What is missing is counted.
+      // The lines that were not written are counted below.
     }
     const written = bytes.subarray(0, at);
     const lines = written.filter((byte) => byte === LINE_BREAK).length;

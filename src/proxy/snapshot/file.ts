@@ -1,7 +1,7 @@
 /**
- * A file of the live snapshot, ready to be sent. Where sessions are overdue, payloads carry the
- * raised `delayed_sessions`: the file is patched once for each such number, never per request, and
- * is sent as it is until its coded forms are made again.
+ * A file of the live snapshot, ready to send. While sessions are overdue, payloads carry a raised
+ * `delayed_sessions`: the file is patched once when that number changes, never per request, and is
+ * sent uncompressed until its coded forms are made again.
  */
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sessionKey } from "../../market/session.ts";
@@ -20,32 +20,32 @@ import { raised } from "./stream.ts";
 
 interface FileDescription {
   readonly stamp: SnapshotStamp;
-  /** In the snapshot's folder. */
+  /** Relative to the snapshot's folder. */
   readonly path: string;
   readonly tier: TierName;
   readonly position: TierPosition;
   readonly sizeBytes: number;
   readonly mediaType: string;
-  /** A download, offered under a name with this extension; null for payloads (JSON). */
+  /** The extension of a download's file name; null: a payload (JSON). */
   readonly exportAs: "csv" | "xlsx" | null;
 }
 
-/** In each coding, while so many sessions are overdue. */
+/** The representation in each coding while `overdue` sessions are missing. */
 interface Forms {
   readonly overdue: number;
   readonly byCoding: Map<Coding, Representation>;
 }
 
-/** One file of one snapshot. */
+/** One file of one snapshot with its representations. */
 export class PreparedFile {
   readonly #file: FileDescription;
-  /** The bytes in memory, or how they are read, and proven, from the store each time. */
+  /** The bytes in memory, or a function that streams and verifies them from the store. */
   readonly #source: Buffer | OpenBody;
   readonly #coder: Coder;
   #forms: Forms | null = null;
-  /** The bytes of a download stay as they are, and so do its coded forms. */
+  /** A download has no delay in its bytes, so its coded forms are made only once. */
   #downloadForms: CodedForms | null = null;
-  /** Until the first coded forms are there. */
+  /** Resolves when the first coded forms are made; null afterwards. */
   #coding: Promise<void> | null = null;
 
   constructor(file: FileDescription, source: Buffer | OpenBody, coder: Coder) {
@@ -55,8 +55,8 @@ export class PreparedFile {
   }
 
   /**
-   * What to send while `overdue` sessions are missing. A promise only before the coded forms are
-   * made for the first time: when the delay changes later, nobody waits.
+   * What to send while `overdue` sessions are missing. Returns a promise only until the coded forms
+   * are made for the first time: when the delay changes later, no request waits.
    */
   answer(overdue: number, acceptEncoding: string | undefined): MaybePromise<Representation> {
     if (this.#forms?.overdue !== overdue) this.#prepare(overdue);
@@ -66,7 +66,7 @@ export class PreparedFile {
     return this.#coding === null ? choose() : this.#coding.then(choose);
   }
 
-  /** Resolves when the coded forms are there. */
+  /** Resolves when the first coded forms are made. */
   async coded(overdue: number): Promise<void> {
     await this.answer(overdue, undefined);
   }
@@ -76,7 +76,7 @@ export class PreparedFile {
     const plain = this.#plain(overdue);
     const byCoding = new Map([["identity" as Coding, this.#represent(overdue, "identity", plain)]]);
     this.#forms = { overdue, byCoding };
-    // A workbook is compressed already; what is streamed is sent as it is stored.
+    // A workbook is already compressed, and a stream is sent uncompressed.
     if (this.#file.exportAs === "xlsx" || !Buffer.isBuffer(plain)) return;
     if (this.#downloadForms !== null) {
       this.#add(this.#downloadForms, overdue, byCoding);
@@ -129,7 +129,7 @@ export class PreparedFile {
     };
   }
 
-  /** Exports carry no delay in their bytes. */
+  /** Whether the bytes carry a raised delay; exports have none in their bytes. */
   #isRaised(overdue: number): boolean {
     return overdue > 0 && this.#file.exportAs === null;
   }

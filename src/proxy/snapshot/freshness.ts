@@ -1,10 +1,10 @@
 /**
- * How late the data is against the clock. A session is expected 12 hours after the one before; it
- * counts as missing once it is late by more than the grace.
+ * How late the data is by the clock. A session is due 12 hours after the one before; it counts as
+ * missing once it is late by the grace period.
  */
 import { SESSION_MS, sessionStartMs, type Session } from "../../market/session.ts";
 
-/** What the next sessions are expected by. */
+/** What the due time of the next sessions depends on. */
 export interface Expectation {
   /** The newest session published. */
   readonly head: Session;
@@ -16,13 +16,13 @@ export interface Expectation {
 export const overdueSessions = ({ head, graceMs }: Expectation, nowMs: number): number =>
   Math.max(0, Math.floor((nowMs - sessionStartMs(head) - graceMs) / SESSION_MS));
 
-/** When the `overdue`-th session was found missing (epoch milliseconds). */
+/** When the number of overdue sessions reached `overdue` (epoch milliseconds). */
 export const overdueSinceMs = ({ head, graceMs }: Expectation, overdue: number): number =>
   sessionStartMs(head) + graceMs + overdue * SESSION_MS;
 
 /**
- * The next instant after `nowMs` at which an answer may change: a new session is due (12 hours
- * after the head, and every 12 hours from then), or one more is found missing.
+ * The next instant after `nowMs` at which an answer may change: a session is due (every 12 hours
+ * after the head), or one more counts as missing.
  */
 function nextChangeMs({ head, graceMs }: Expectation, nowMs: number): number {
   const headMs = sessionStartMs(head);
@@ -35,7 +35,7 @@ const CACHE_CONTROL = Array.from(
   (_, seconds) => `private, max-age=${seconds}`,
 );
 
-/** Fresh for a minute at most, and never past the moment at which the answer may change. */
+/** Fresh for at most a minute, and never beyond the instant at which the answer may change. */
 export function cacheControl(expectation: Expectation, nowMs: number): string {
   const seconds = Math.floor((nextChangeMs(expectation, nowMs) - nowMs) / 1000);
   const maxAge = Math.min(LONGEST_AGE_SECONDS, Math.max(0, seconds));

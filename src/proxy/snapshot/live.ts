@@ -1,12 +1,14 @@
 /**
- * The snapshot that answers come from. The log is polled for the next publication; a new snapshot
- * is loaded and proven whole beside the old one, then takes its place in one step. Requests take
- * `current` once, so each answer comes from one snapshot, and downloads finish on what they began.
+ * The snapshot that the proxy answers from. It polls the log for new publications. It loads and
+ * verifies a new snapshot completely while the old one answers, then switches in one step. A request
+ * reads `current` once, so each answer comes from one snapshot, and a download ends with the
+ * snapshot that it began with.
  *
- * Where a publication cannot be loaded the old snapshot stays, and `trouble` says why until a
- * publication loads. It is tried again, ever more rarely; a newer publication is tried at once. A
- * proxy that starts takes the newest publication that loads whole in its place. The log is followed
- * from the newest entry known, which must keep its bytes, and is listed now and then to find gaps.
+ * If a publication cannot be loaded, the old snapshot stays and `trouble` says why until a
+ * publication loads. The proxy tries it again at growing intervals, and tries a newer publication at
+ * once. At the start it falls back to the newest publication that loads. It follows the log from the
+ * newest entry that it knows, whose bytes must not change, and lists the log now and then to find
+ * gaps.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ChipboardError, DamageError, reasonOf } from "../../lib/errors.ts";
@@ -26,17 +28,17 @@ import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { Logger } from "../ops/log.ts";
 
 const RETRY_MAX_MS = 60_000;
-/** A listing costs as much as the log is long. */
+/** The cost of a listing grows with the length of the log. */
 const POLLS_PER_LISTING = 30;
 
 const UNREADABLE = "publication log cannot be read";
 
-/** What following the log depends on. */
+/** What a LiveSnapshot needs to follow the log. */
 export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How often a new publication is looked for. */
+  /** The interval between two polls of the log. */
   readonly pollMs: number;
 }
 
@@ -46,13 +48,14 @@ interface Trouble {
   readonly message: string;
 }
 
-/** Follows the log of one store. Methods that answers call never wait. */
+/** Follows the log of one store. The getters never wait. */
 export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   #current: LoadedSnapshot | null = null;
   #trouble: Trouble | null = null;
-  /** The newest entry known, and the newest one that makes a head. */
+  /** The newest entry known. */
   #newestSeen: StoredEntry | null = null;
+  /** The newest publication or rollback known. */
   #head: Publication | null = null;
   #pollsToListing = POLLS_PER_LISTING;
   #failures = 0;
@@ -65,7 +68,7 @@ export class LiveSnapshot {
     this.#options = options;
   }
 
-  /** Null until something is published and loaded. */
+  /** Null until a snapshot is loaded. */
   get current(): LoadedSnapshot | null {
     return this.#current;
   }
@@ -74,19 +77,19 @@ export class LiveSnapshot {
     return this.#trouble;
   }
 
-  /** The newest publication known, served or not; null where none can be read. */
+  /** The newest publication known, served or not; null: none is known. */
   get newest(): Publication | null {
     return this.#head;
   }
 
-  /** Snapshots loaded and failed since the start. */
+  /** How many loads succeeded and failed since the start. */
   get loads(): { readonly loaded: number; readonly failed: number } {
     return this.#loads;
   }
 
   /**
-   * Loads the newest publication that is whole and keeps following the log. Throws UnreachableError
-   * where the store cannot be read at all; damage does not keep the proxy from starting.
+   * Loads the newest publication that is undamaged and keeps following the log. Throws
+   * UnreachableError if the store cannot be read; damage does not prevent the start.
    */
   async start(): Promise<void> {
     const { log, store } = this.#options;
@@ -113,7 +116,7 @@ export class LiveSnapshot {
     this.#schedule();
   }
 
-  /** Stops following. A load under way is not waited for; it comes to nothing. */
+  /** Stops following the log. Does not wait for a running load and ignores its result. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -147,8 +150,8 @@ export class LiveSnapshot {
   }
 
   /**
-   * Follows the log from the last entry seen: the newest head that came since, or null. Throws
-   * DamageError where the log is not what it was.
+   * Reads the entries after the newest one known and returns the newest head among them, or null.
+   * Throws DamageError if an entry is damaged or the newest known entry has changed.
    */
   async #follow(): Promise<Publication | null> {
     const { store } = this.#options;
@@ -161,13 +164,13 @@ export class LiveSnapshot {
       newest = next;
       if (isPublication(next.entry)) head = next.entry;
     }
-    // After the reads: what came since stands on this entry, or comes from another store.
+    // This check comes after the reads: it shows that the new entries are of the same store.
     if (known !== null) await this.#requireKept(known);
     this.#newestSeen = newest;
     return head;
   }
 
-  /** A store without the entry that was served from, or with another, is not one without news. */
+  /** Throws DamageError if the newest known entry is missing or changed: the store was replaced. */
   async #requireKept({ entry: { number }, sha256 }: StoredEntry): Promise<void> {
     const { store } = this.#options;
     const where = `${store.location}/${publicationKey(number)}`;
@@ -178,13 +181,13 @@ export class LiveSnapshot {
     }
   }
 
-  /** An entry that cannot be read next may be missing while later ones are there. */
+  /** If an entry is missing in the middle of the log, only a listing shows the later ones. */
   async #requireNoGap(): Promise<void> {
     if (this.#pollsToListing > 0) {
       this.#pollsToListing -= 1;
       return;
     }
-    // Throws where there is one, and is asked again by the next poll.
+    // If this throws, the counter stays at 0 and the next poll lists again.
     await logLength(this.#options.store);
     this.#pollsToListing = POLLS_PER_LISTING;
   }
@@ -198,7 +201,7 @@ export class LiveSnapshot {
         onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
       });
       const coded = this.#code(loaded);
-      // The old snapshot answers meanwhile. Where there is none, answers come before all is coded.
+      // The old snapshot answers meanwhile. Without one, the new one answers before it is coded.
       if (this.#current !== null) await coded;
       else coded.catch((error: unknown) => log.error({ err: error }, "snapshot not compressed"));
       if (this.#closed) return;
@@ -218,7 +221,7 @@ export class LiveSnapshot {
     }
   }
 
-  /** Makes the coded forms, one after another; what is asked for before its turn is made then. */
+  /** Makes the coded forms one file after another. A request for a later file starts that file. */
   async #code({ stamp, files }: LoadedSnapshot): Promise<void> {
     for (const file of files.values()) {
       if (this.#closed) return;
@@ -232,7 +235,7 @@ export class LiveSnapshot {
     const message = `${what}: ${reasonOf(error)}`;
     if (this.#trouble?.message !== message) {
       const kept = this.#current?.stamp.text ?? null;
-      // Where it can be acted on, the message says all; a stack is for what was not foreseen.
+      // The message of a ChipboardError is enough to act on; other errors need their stack.
       const isForeseen = error instanceof ChipboardError;
       const err = isForeseen ? { type: error.name, message: error.message } : error;
       this.#options.log.error({ err, serving: kept }, what);

@@ -1,10 +1,10 @@
 /**
- * Loads a published snapshot whole: every file is read and its SHA-256 compared with the manifest's
- * before the first answer comes from it. Throws DamageError where anything is not as written, and
- * UnreachableError where the store does not answer.
+ * Loads a published snapshot: reads every file and compares its SHA-256 with the manifest's before
+ * the first answer uses it. Throws DamageError if any file is missing or changed, and
+ * UnreachableError if the store does not answer.
  *
- * Memory is bounded: files are held smallest first until the budget is used; the rest are proven
- * now, and streamed from the store (and proven again) when they are asked for.
+ * Memory is bounded: the smallest files are held until the budget is used. The others are verified
+ * now, and streamed from the store and verified again on each request.
  */
 import { createHash } from "node:crypto";
 import { GenerationCache } from "../../lib/generation-cache.ts";
@@ -26,53 +26,52 @@ import type { Coder } from "../coding.ts";
 import { PreparedFile } from "./file.ts";
 import type { OpenBody, Representation, SnapshotStamp, TierPosition } from "./representation.ts";
 
-/** Reads from the store at once; enough to hide the latency of S3. */
+/** Concurrent reads from the store; enough to hide the latency of S3. */
 const READS_AT_ONCE = 16;
 
-/** Callers ask for the same few baskets over and over. One has 3 to 25 kB. */
+/** Callers repeat the same few baskets. One takes 3 to 25 kB. */
 const REMEMBERED_BASKETS = 500;
 
-/** Memory per byte held: the stored form, the form sent while sessions are overdue, br and gzip. */
+/** Bytes of memory per stored byte: the stored form, the form with a raised delay, br and gzip. */
 const HELD_COST = 3;
 
-/** A snapshot proven whole, ready to answer from. */
+/** A verified snapshot, ready to answer from. */
 export interface LoadedSnapshot {
   readonly publication: Publication;
   readonly stamp: SnapshotStamp;
   /**
-   * Every contract of the snapshot's catalog by id, and whether it is in the free slice. Null where
-   * the snapshot has no catalog.
+   * Whether each contract of the catalog, by id, is in the free slice. Null: the snapshot has no
+   * catalog.
    */
   readonly catalog: ReadonlyMap<string, boolean> | null;
-  /** Contracts in the tier's slice without a current level, by id; the date of their last one. */
+  /** Per tier, its contracts without a current level: the date of the last one (or null) by id. */
   readonly offBoard: PerTier<ReadonlyMap<string, string | null>>;
-  /** By path in the snapshot's folder. */
+  /** By path relative to the snapshot's folder. */
   readonly files: ReadonlyMap<string, PreparedFile>;
-  /** Null where the snapshot has no figures for baskets. */
+  /** Null: the snapshot has no file for baskets. */
   readonly baskets: BasketFile | null;
-  /** Credit line of all its payloads. */
+  /** The credit line in all payloads. */
   readonly attribution: string;
-  /** Baskets priced lately, by their name and the sessions overdue. */
+  /** Recently priced baskets by name and number of overdue sessions. */
   readonly basketAnswers: GenerationCache<Representation>;
   /** Stored size of the files in memory. */
   readonly heldBytes: number;
 }
 
-/** What loading depends on. An option of the proxy that is used here stands here, and nowhere between. */
+/** The options of loading; the proxy's options extend them. */
 export interface LoadOptions {
   /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
-  /** Memory for files; half of it for each of two snapshots while one takes the other's place. */
+  /** Memory for files. Each snapshot may use half: two are in memory during a switch. */
   readonly cacheBytes: number;
-  /** Keys of which one must have signed it; without, it need not be signed. */
+  /** One of these keys must have signed the snapshot; null: no signature is required. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
-  /** Makes the coded forms. */
   readonly coder: Coder;
-  /** Told when a streamed file turns out damaged or gone. */
+  /** Receives the error when a streamed file is damaged or missing. */
   readonly onStreamFailure: (error: unknown) => void;
 }
 
-/** Reads the snapshot that the publication names; see the top of this file for what is thrown. */
+/** Loads the snapshot that the publication names. The top of this file lists the errors. */
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,
@@ -135,10 +134,10 @@ export async function loadSnapshot(
   };
 }
 
-/** Files that are read, not sent. */
+/** Files that the proxy reads and never sends. */
 const INNER: ReadonlySet<string> = new Set([FILES.catalog, FILES.basket("pro")]);
 
-/** The files to hold, and the stored size of each. */
+/** The paths of the files to hold in memory, with their stored sizes. */
 function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {
   const held = new Map<string, number>();
   let cost = 0;
@@ -152,7 +151,7 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   return held;
 }
 
-/** Null for a tier without data. */
+/** Null: the tier has no data. */
 function positionOf({ tiers }: Manifest, tier: TierName): TierPosition | null {
   const summary = tiers[tier];
   if (summary === undefined) return null;

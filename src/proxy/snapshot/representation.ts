@@ -1,6 +1,6 @@
 /**
- * What is sent of a file: its bytes in one coding, with the header fields that are said about them,
- * made once.
+ * A representation of a file: its bytes in one coding and the header fields that describe them. It
+ * is made once, not per request.
  */
 import { sessionUtc, type Session } from "../../market/session.ts";
 import {
@@ -15,12 +15,12 @@ import {
 import type { Coding } from "../coding.ts";
 import { overdueSinceMs, type Expectation } from "./freshness.ts";
 
-/** What all files of a snapshot share. */
+/** The facts that all files of a snapshot share. */
 export interface SnapshotStamp extends Expectation {
   /** `2026-11-21T00Z/r1`. */
   readonly text: string;
   readonly manifestSha256: string;
-  /** When the publication says it was made (epoch milliseconds). */
+  /** The publication's own time (epoch milliseconds). */
   readonly publishedAtMs: number;
 }
 
@@ -31,32 +31,31 @@ export interface TierPosition {
   readonly delayedSessions: number;
 }
 
-/** Opens a stream: each answer needs its own. Rejects where it cannot be opened. */
+/** Opens a new stream for one answer. Rejects if it cannot. */
 export type OpenBody = () => Promise<ReadableStream<Uint8Array>>;
 
-/** What is sent: the bytes in one coding, with what is said about them. */
+/** A body in one coding, with its header fields. */
 export interface Representation {
   readonly etag: string;
   /** For Last-Modified and If-Modified-Since (epoch milliseconds). */
   readonly modifiedMs: number;
-  /** Of a 200, but for what is said of the moment: cache-control, quota, date. */
+  /** The fields of a 200, without those that depend on the request: cache-control, quota, date. */
   readonly fields: FlatFields;
-  /** Of a 304, likewise. */
+  /** The fields of a 304, without the same ones. */
   readonly notModifiedFields: FlatFields;
   readonly body: Body | OpenBody;
 }
 
-/** What a representation is made of. */
 interface Parts {
   readonly stamp: SnapshotStamp;
   readonly position: TierPosition;
   readonly overdue: number;
   readonly etag: string;
   readonly plain: Buffer | OpenBody;
-  /** Of a stream; bytes have a length. */
+  /** The size of a stream; a Buffer knows its own. */
   readonly sizeBytes?: number;
   readonly coding?: Coding;
-  /** Fields that describe the body: its type, its name. */
+  /** Header fields that describe the body: media type, file name. */
   readonly content: HeaderFields;
 }
 
@@ -88,7 +87,7 @@ export function representation(parts: Parts): Representation {
   };
 }
 
-/** When the answer last changed while `overdue` sessions are missing: published, or found missing. */
+/** When the answer last changed: at publication, or when the last session became overdue. */
 const modifiedMsOf = (stamp: SnapshotStamp, overdue: number): number =>
   overdue === 0
     ? stamp.publishedAtMs

@@ -1,19 +1,19 @@
 /**
- * Sending a stored file that is not held in memory. It was proven whole when its snapshot was
- * loaded; what is read later is proven again on its way out. The last piece is held back until the
- * digest is right, so that a damaged file never arrives complete: the stream fails, the connection
- * is cut short of its content-length, and the client knows.
+ * Streams a stored file that is not held in memory. Loading verified it once, and each stream
+ * verifies it again. The last chunk waits until the digest is right, so that a damaged file never
+ * arrives complete: the stream fails, the connection ends before its content-length, and the client
+ * sees the error.
  */
 import { createHash } from "node:crypto";
 import { raiseDelay } from "../../render/envelope.ts";
 import { DamageError } from "../../lib/errors.ts";
 
-/** More than an envelope's head is long (see raiseDelay). */
+/** The part that raiseDelay must see is shorter than this. */
 const HEAD_BYTES = 128;
 
 /**
- * The same bytes; fails with DamageError, instead of ending, where their SHA-256 (hex) is another,
- * and tells `onDamage`.
+ * Passes the bytes through. If their SHA-256 (hex) is not `sha256`, it calls `onDamage` and fails
+ * with DamageError before the last chunk.
  */
 export function verified(
   sha256: string,
@@ -39,11 +39,11 @@ export function verified(
   });
 }
 
-/** What is stored at `where` has another SHA-256 than the one expected. */
+/** The error for an object whose SHA-256 is not the expected one. */
 export const damaged = (where: string, sha256: string): DamageError =>
   new DamageError(`${where} is damaged: its SHA-256 is not ${sha256}`);
 
-/** A payload's bytes with `delayed_sessions` raised on the way. */
+/** Passes a payload through and raises its `delayed_sessions`. */
 export function raised(sessions: number): TransformStream<Uint8Array, Uint8Array> {
   let head: Buffer | null = Buffer.alloc(0);
   return new TransformStream<Uint8Array, Uint8Array>({
