@@ -144,7 +144,7 @@ function changedSpecifications(input: GateInput): string[] {
         ? []
         : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),
     ];
-    const rows = input.given.byContract.get(contract.id) ?? [];
+    const rows = input.given.rowsOf(contract.id);
     if (changes.length === 0 || rows.some(({ breakReason }) => breakReason !== undefined))
       return [];
     return [`${contract.id} changes its ${changes.join(" and its ")} without a break`];

@@ -10,42 +10,61 @@ export const GIVEN_KINDS = ["quotes", "closes"] as const;
 /** One of GIVEN_KINDS. */
 export type GivenKind = (typeof GIVEN_KINDS)[number];
 
-/** A file of the input. `where` names a row of it, by its position, in messages. */
-export interface Origin {
-  readonly kind: GivenKind;
-  readonly where: Where;
-}
-
 /** A row. It has the fields that it names: what it leaves out stays as it was. */
 export interface GivenLevel extends Omit<Level, "usd"> {
   /** Null takes the level back. */
   readonly usd: Micros | null;
-  readonly origin: Origin;
-  /** Of the row in its file: a line, or a place in an array. */
-  readonly position: number;
+  /** Names the row among those of all files: one number, because there are millions of rows. */
+  readonly place: number;
 }
 
-/** The row, for messages: `quotes.csv:17`. */
-export const whereOf = ({ origin, position }: GivenLevel): string => origin.where(position);
+/** A row's place is its position in the file plus `start`. */
+interface GivenFile {
+  readonly where: Where;
+  readonly start: number;
+}
 
 /** All rows of a run. */
 export class GivenLevels {
   /** By contract id, in the order they were read; ids are in the order of their first rows. */
-  readonly byContract = new Map<string, GivenLevel[]>();
+  readonly byContract = new Map<string, Record<GivenKind, GivenLevel[]>>();
+  readonly #files: GivenFile[] = [];
+  #nextStart = 0;
 
-  /** Takes the next row. Its id is not checked. */
-  add(id: string, level: GivenLevel): void {
-    const levels = this.byContract.get(id);
-    if (levels === undefined) this.byContract.set(detached(id), [level]);
-    else levels.push(level);
+  /** Begins a file, and returns its `start`. */
+  begin(where: Where): number {
+    this.#files.push({ where, start: this.#nextStart });
+    return this.#nextStart;
+  }
+
+  /** Takes the next row of the file. Its id is not checked. */
+  add(kind: GivenKind, id: string, level: GivenLevel): void {
+    this.#nextStart = level.place + 1;
+    const rows = this.byContract.get(id);
+    if (rows === undefined) {
+      this.byContract.set(detached(id), { quotes: [], closes: [], [kind]: [level] });
+    } else rows[kind].push(level);
+  }
+
+  /** A contract's rows of all kinds, in the order of GIVEN_KINDS. */
+  rowsOf(id: string): readonly GivenLevel[] {
+    return Object.values(this.byContract.get(id) ?? {}).flat();
+  }
+
+  /** The row, for messages: `quotes.csv:17`. */
+  whereOf({ place }: GivenLevel): string {
+    const file = this.#files.findLast(({ start }) => start <= place) as GivenFile;
+    return file.where(place - file.start);
   }
 
   /** Complains once of each contract that `isKnown` does not know, at its first row. */
   requireKnown(isKnown: (id: string) => boolean, complaints: Complaints): void {
-    for (const [id, rows] of this.byContract) {
+    for (const id of this.byContract.keys()) {
       if (isKnown(id)) continue;
+      const rows = this.rowsOf(id);
       const more = rows.length === 1 ? "" : `; ${rows.length} rows name it`;
-      complaints.cell(whereOf(rows[0] as GivenLevel), "id", id, `a contract of the catalog${more}`);
+      const where = this.whereOf(rows[0] as GivenLevel);
+      complaints.cell(where, "id", id, `a contract of the catalog${more}`);
     }
   }
 }

@@ -2,7 +2,7 @@
 import { closeSessionOf, dateText, dayOf, sessionKey, type Session } from "../market/session.ts";
 import type { Complaints } from "./complaints.ts";
 import { basisField, dateField, levelField, sessionField, textField, urlField } from "./fields.ts";
-import type { GivenLevels, Origin } from "./given-levels.ts";
+import type { GivenLevels } from "./given-levels.ts";
 import type { Source } from "./source.ts";
 import { readTable, type TableShape } from "./table.ts";
 
@@ -26,7 +26,7 @@ export async function readQuotes(
   complaints: Complaints,
 ): Promise<void> {
   await readTable(source, QUOTES, complaints, (where) => {
-    const origin: Origin = { kind: "quotes", where };
+    const start = given.begin(where);
     return (row) => {
       const withdrawn = row.text("basis") === "withdrawn";
       const requireNone = (name: string): void => {
@@ -47,7 +47,7 @@ export async function readQuotes(
       } else if (asOf !== null && asOf > dayOf(session)) {
         row.refuse("as_of", `a date not after the session's, ${dateText(dayOf(session))}`);
       } else {
-        given.add(row.text("id"), {
+        given.add("quotes", row.text("id"), {
           session,
           usd,
           ...(basis === null || basis === "withdrawn" ? {} : { basis }),
@@ -55,8 +55,7 @@ export async function readQuotes(
           ...(sourceName === null ? {} : { source: sourceName }),
           ...(sourceUrl === null ? {} : { sourceUrl }),
           ...(breakReason === null ? {} : { breakReason }),
-          origin,
-          position: row.position,
+          place: start + row.position,
         });
       }
     };
@@ -71,7 +70,7 @@ export async function readCloses(
   complaints: Complaints,
 ): Promise<void> {
   await readTable(source, CLOSES, complaints, (where) => {
-    const origin: Origin = { kind: "closes", where };
+    const start = given.begin(where);
     return (row) => {
       const date = row.read("date", dateField);
       const usd = row.read("close_usd", levelField);
@@ -81,8 +80,12 @@ export async function readCloses(
       if (session > published) {
         row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
       } else {
-        const level = { session, usd, origin, position: row.position };
-        given.add(row.text("id"), breakReason === null ? level : { ...level, breakReason });
+        const level = { session, usd, place: start + row.position };
+        given.add(
+          "closes",
+          row.text("id"),
+          breakReason === null ? level : { ...level, breakReason },
+        );
       }
     };
   });

@@ -3,7 +3,7 @@
  * so do all levels that no row names.
  */
 import type { Complaints } from "../feed/complaints.ts";
-import { whereOf, type GivenLevel, type GivenLevels } from "../feed/given-levels.ts";
+import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
 import { dateOf, Series, type Level } from "../market/series.ts";
 import { dateText, sessionKey, type Session } from "../market/session.ts";
 import { onePerSession } from "./given-rows.ts";
@@ -47,9 +47,8 @@ export function amend(base: AmendmentBase, given: GivenLevels, complaints: Compl
   const ledger = new Map(base.ledger);
   const restatements: Restatement[] = [];
   const touched: string[] = [];
-  for (const [id, rows] of [...given.byContract].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const before = base.ledger.get(id)?.levels ?? [];
-    const merged = merge(id, before, onePerSession(id, rows, complaints), base, complaints);
+  for (const id of [...given.byContract.keys()].sort()) {
+    const merged = merge(id, base, given, complaints);
     if (!merged.isChanged) continue;
     touched.push(id);
     restatements.push(...merged.restatements);
@@ -62,11 +61,11 @@ export function amend(base: AmendmentBase, given: GivenLevels, complaints: Compl
 /** Merges one contract's old levels and its rows in the order of their sessions. */
 function merge(
   id: string,
-  before: readonly Level[],
-  rows: readonly GivenLevel[],
   base: AmendmentBase,
+  given: GivenLevels,
   complaints: Complaints,
 ): { levels: Level[]; isChanged: boolean; restatements: Restatement[] } {
+  const before = base.ledger.get(id)?.levels ?? [];
   const levels: Level[] = [];
   const restatements: Restatement[] = [];
   let isChanged = false;
@@ -75,7 +74,7 @@ function merge(
   const keep = (level: Level, row: GivenLevel | null): void => {
     const previous = levels.at(-1);
     if (previous !== undefined && dateOf(level) < dateOf(previous)) {
-      complainOfOrder(previous, lastRow, level, row, complaints);
+      complainOfOrder(previous, lastRow, level, row, given, complaints);
     }
     levels.push(level);
     lastRow = row;
@@ -87,7 +86,7 @@ function merge(
       keep(before[next] as Level, null);
     }
   };
-  for (const row of rows) {
+  for (const row of onePerSession(id, given.rowsOf(id), given, complaints)) {
     const { session } = row;
     keepUntil(session);
     const old = before[next]?.session === session ? (before[next] as Level) : null;
@@ -96,12 +95,12 @@ function merge(
     if (now !== null) keep(now, row);
     if (now === null && old === null && !base.wasWithdrawn(id, session)) {
       const finding = `${id} has no level for ${sessionKey(session)} that could be withdrawn`;
-      complaints.at(whereOf(row), finding);
+      complaints.at(given.whereOf(row), finding);
     }
     if (isSame(old, now)) continue;
     isChanged = true;
     if (old !== null || isLate(session, before, base)) {
-      restatements.push({ contract: id, session, old, now, where: whereOf(row) });
+      restatements.push({ contract: id, session, old, now, where: given.whereOf(row) });
     }
   }
   keepUntil(Number.POSITIVE_INFINITY);
@@ -120,14 +119,15 @@ function complainOfOrder(
   previousRow: GivenLevel | null,
   level: Level,
   row: GivenLevel | null,
+  given: GivenLevels,
   complaints: Complaints,
 ): void {
   if (row !== null) {
     const expected = `a date not before that of the previous level, ${dateText(dateOf(previous))}`;
-    complaints.cell(whereOf(row), "as_of", dateText(dateOf(level)), expected);
+    complaints.cell(given.whereOf(row), "as_of", dateText(dateOf(level)), expected);
   } else if (previousRow !== null) {
     const expected = `a date not after that of the next level, ${dateText(dateOf(level))}`;
-    complaints.cell(whereOf(previousRow), "as_of", dateText(dateOf(previous)), expected);
+    complaints.cell(given.whereOf(previousRow), "as_of", dateText(dateOf(previous)), expected);
   }
 }
 

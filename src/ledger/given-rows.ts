@@ -1,5 +1,5 @@
 import type { Complaints } from "../feed/complaints.ts";
-import { whereOf, type GivenLevel } from "../feed/given-levels.ts";
+import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
 import { dateText, sessionKey } from "../market/session.ts";
 import { NOTES } from "./ledger.ts";
@@ -12,13 +12,15 @@ import { NOTES } from "./ledger.ts";
 export function onePerSession(
   id: string,
   rows: readonly GivenLevel[],
+  given: GivenLevels,
   complaints: Complaints,
 ): GivenLevel[] {
   const levels: GivenLevel[] = [];
   for (const row of rows.toSorted((a, b) => a.session - b.session)) {
     const last = levels.at(-1);
-    if (last?.session === row.session) levels.splice(-1, 1, combined(id, last, row, complaints));
-    else levels.push(row);
+    if (last?.session === row.session) {
+      levels.splice(-1, 1, combined(id, last, row, given, complaints));
+    } else levels.push(row);
   }
   return levels;
 }
@@ -27,14 +29,15 @@ function combined(
   id: string,
   first: GivenLevel,
   second: GivenLevel,
+  given: GivenLevels,
   complaints: Complaints,
 ): GivenLevel {
   const conflict = (column: string, value: string, earlier: string): void =>
     complaints.cell(
-      whereOf(second),
+      given.whereOf(second),
       column,
       value,
-      `${earlier} as in ${whereOf(first)}: ${id} has one level for ${sessionKey(first.session)}`,
+      `${earlier} as in ${given.whereOf(first)}: ${id} has one level for ${sessionKey(first.session)}`,
     );
   if (first.usd !== second.usd) conflict("level", usdText(second.usd), usdText(first.usd));
   for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {

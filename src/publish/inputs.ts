@@ -65,16 +65,15 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
  * optional fields, then their sessions and their prices as little-endian numbers.
  */
 function describeLevels(
-  { byContract }: GivenLevels,
+  given: GivenLevels,
   kind: GivenKind,
 ): Manifest["inputs"][number] & { rows: number } {
   const hash = createHash("sha256");
   let count = 0;
-  for (const [id, all] of [...byContract].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const rows = all.filter(({ origin }) => origin.kind === kind);
+  for (const [id, { [kind]: rows }] of [...given.byContract].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (rows.length === 0) continue;
     count += rows.length;
-    const levels = onePerSession(id, rows, new Complaints());
+    const levels = onePerSession(id, rows, given, new Complaints());
     const named = levels.flatMap(({ basis, asOf, source, sourceUrl, breakReason }, at) => {
       const values = [basis, asOf, source, sourceUrl, breakReason];
       return values.every((value) => value === undefined) ? [] : [[at, values]];
