@@ -1,4 +1,4 @@
-/** `snapshots diff`: what separates two snapshots, as Pro sees them. */
+/** `snapshots diff`: compares two snapshots as the Pro tier sees them. */
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
@@ -17,15 +17,15 @@ import {
 import type { FoundSnapshot } from "./reference.ts";
 
 /**
- * From an older snapshot to a newer one. Contracts are named by id. What cannot be compared, because
- * either snapshot does not have the file, is null.
+ * The differences from an older snapshot to a newer one. Contracts are named by id. Null: one of the
+ * snapshots lacks the file.
  */
 export interface Comparison {
-  /** On the newer board only, in its order. */
+  /** Contracts on the newer board only, in board order. */
   readonly added: readonly string[] | null;
-  /** On the older board only. */
+  /** Contracts on the older board only. */
   readonly removed: readonly string[] | null;
-  /** By the size of the move, largest first. */
+  /** Contracts with another level, largest move first. */
   readonly repriced:
     | readonly {
         readonly id: string;
@@ -34,7 +34,7 @@ export interface Comparison {
         readonly change_pct: Decimal;
       }[]
     | null;
-  /** Fields of the catalog or of the level that changed; the level itself apart. */
+  /** Changed fields of the catalog or the level, except the price. */
   readonly metadata:
     | readonly {
         readonly id: string;
@@ -43,26 +43,26 @@ export interface Comparison {
         readonly new: string | null;
       }[]
     | null;
-  /** Corrections that the newer one lists and the older one does not. */
+  /** Corrections that only the newer snapshot lists. */
   readonly corrected: readonly Correction[] | null;
-  /** Composite levels are of two sessions, each against its own base. */
+  /** The composite index; each snapshot's level uses its own base. */
   readonly index: {
     readonly old_level: Decimal | null;
     readonly new_level: Decimal | null;
     /**
-     * What prices did to it, in index points: the older level's constituents and bases with the newer
-     * prices. The rest of the change is another base, a year later, and other constituents.
+     * The change due to prices, in index points: the newer prices with the older constituents and
+     * bases. The rest, `base_points`, comes from newer bases and other constituents.
      */
     readonly price_points: number | null;
     readonly base_points: number | null;
-    /** The contracts whose prices did it, largest first. */
+    /** The contracts that moved the index, largest effect first. */
     readonly movers: readonly { readonly id: string; readonly points: number }[] | null;
   };
 }
 
 /**
- * Compares boards, indices, catalogs and corrections. Throws DamageError where a file of either is
- * not as its manifest says.
+ * Compares boards, indices, catalogs and corrections. Throws DamageError if a file differs from what
+ * its manifest says.
  */
 export async function compareSnapshots(
   store: ObjectStore,
@@ -94,7 +94,7 @@ export async function compareSnapshots(
 type Records = ReadonlyMap<string, StoredRecord>;
 type Metadata = ReadonlyMap<string, ReadonlyMap<string, string | null>>;
 
-/** Null: the snapshot does not have the file. */
+/** Null: the snapshot lacks the file. */
 interface Side {
   readonly records: Records | null;
   readonly catalog: readonly Contract[] | null;
@@ -131,7 +131,7 @@ function repriced(before: Records, after: Records): NonNullable<Comparison["repr
     .sort((a, b) => Math.abs(Number(b.change_pct)) - Math.abs(Number(a.change_pct)));
 }
 
-/** The catalog's fields and, with a board, those of the level. */
+/** The fields of the catalog and, if there is a board, of the level. */
 function metadataOf(catalog: readonly Contract[], records: Records | null): Metadata {
   const metadata = new Map<string, Map<string, string | null>>();
   for (const contract of catalog) {
@@ -145,7 +145,7 @@ function metadataOf(catalog: readonly Contract[], records: Records | null): Meta
     if (records === null) continue;
     const record = records.get(contract.id);
     if (record !== undefined) {
-      // A level may name a source of its own.
+      // A level may have a source of its own.
       for (const field of ["source", "source_url", "basis"] as const) {
         fields.set(field, record[field]);
       }
@@ -161,7 +161,7 @@ function changedMetadata(before: Metadata, after: Metadata): NonNullable<Compari
     const old = before.get(id);
     if (old === undefined) return [];
     return [...fields].flatMap(([field, value]) => {
-      // Only what is on the board has a basis.
+      // Only contracts on the board have a basis.
       const previous = old.get(field);
       return previous === undefined || previous === value
         ? []
@@ -209,7 +209,7 @@ function movement(before: StoredIndex | null, after: StoredIndex | null): Compar
   };
 }
 
-/** Never −0. */
+/** Turns −0 into 0. */
 const fourDecimals = (points: number): number => Math.round(points * 1e4) / 1e4 + 0;
 
 const micros = (usd: Decimal): number => parseMicros(usd, MAX_LEVEL_USD) ?? Number.NaN;

@@ -1,4 +1,4 @@
-/** Whether JSON, CSV and workbook of a tier hold the same values. */
+/** Checks that JSON, CSV and workbook of a tier hold the same values. */
 import { parse } from "csv-parse/sync";
 import { BOARDS, type Board } from "../market/contract.ts";
 import type { TierName } from "../market/tier.ts";
@@ -11,9 +11,9 @@ import type { FoundSnapshot } from "./reference.ts";
 import { sheetRows } from "./sheets.ts";
 
 /**
- * The differences, one line each: `pro/export.csv row 3 spot_usd: "1", expected "2"`. What the
- * tier's exports hold is said by their own headers: a column that is not in them is not missed, and
- * one that this version does not know is not looked at.
+ * The differences, one line each: `pro/export.csv row 3 spot_usd: "1", expected "2"`. It compares the
+ * columns in the exports' own headers: a missing column is no difference, and one that this version
+ * does not know is skipped.
  */
 export async function formatDifferences(
   store: ObjectStore,
@@ -72,21 +72,21 @@ function valueOf(
   }
 }
 
-/** As the CSV writes it: text that a spreadsheet would take for a formula gets a leading quote. */
+/** The value as in the CSV: text that a spreadsheet would read as a formula gets a leading quote. */
 function csvText(column: Column, value: string | null): string {
   if (value === null) return "";
   const isText = column.kind === "text" || column.kind === "url";
   return isText && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 }
 
-/** As sheetRows reads it back: numbers by value, not by digits, and dates as instants. */
+/** The value as sheetRows reads it: numbers by value, not by digits, and dates as instants. */
 function sheetText(column: Column, value: string | null): string {
   if (value === null) return "";
   if (column.kind === "decimal") return String(Number(value));
   return column.kind === "date" ? `${value}T00:00:00.000Z` : value;
 }
 
-/** The rows against the records that they are to hold, in each column that the first row names. */
+/** Compares the rows with the expected records in each column that the header names. */
 function rowDifferences<R>(
   place: string,
   [header = [], ...rows]: readonly (readonly string[])[],

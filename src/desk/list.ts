@@ -1,4 +1,4 @@
-/** `snapshots ls`: the log, newest first, with what each entry stands for and what was missed. */
+/** `snapshots ls`: the log, newest first, with each entry's meaning and the missed sessions. */
 import type { Clock } from "../lib/clock.ts";
 import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
@@ -21,13 +21,13 @@ interface ListedPublication {
   readonly publication: Publication;
   readonly what: "publish" | "revise" | "rollback";
   readonly isHead: boolean;
-  /** Null where the snapshot was pruned. */
+  /** Null: the snapshot was pruned. */
   readonly manifest: Manifest | null;
 }
 
 /**
- * Sessions that nobody published, `from` to `to`, both included. "due": the one that the clock is
- * in; it can still come in time.
+ * Sessions that nobody published, from `from` to `to` inclusive. "due": the current session, which
+ * can still be published in time.
  */
 interface MissedSessions {
   readonly kind: "missed" | "due";
@@ -42,13 +42,13 @@ interface ListedPrune {
 
 /** The log, newest first. */
 export interface Listing {
-  /** Its entries, and the sessions missed between publications. */
+  /** The entries and, between them, the missed sessions. */
   readonly rows: readonly (ListedPublication | ListedPrune | MissedSessions)[];
-  /** Entries of the log that are older than those listed. */
+  /** How many older entries are not listed. */
   readonly older: number;
 }
 
-/** The newest `limit` entries (null: all). Throws DamageError where the log has a gap. */
+/** Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap. */
 export async function listPublications(
   store: ObjectStore,
   clock: Clock,
@@ -90,8 +90,9 @@ export async function listPublications(
 }
 
 /**
- * The newest `count` entries, newest first, and those before them that may name a session which
- * would be called missed otherwise: no session is published before it begins.
+ * The newest `count` entries, newest first, plus older ones that may publish a session which would
+ * otherwise look missed. It stops at entries from before those sessions: no session is published
+ * before it begins.
  */
 async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
   const entries: Entry[] = [];
@@ -105,7 +106,7 @@ async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
   return entries;
 }
 
-/** What an entry of the log is called: a publish with a reason is a revision. */
+/** The word for an entry: a publish with a reason is a revision. */
 export const whatOf = ({
   action,
   reason,
@@ -119,7 +120,7 @@ async function manifestsOf(
   const manifests: (Manifest | null)[] = [];
   for (let from = 0; from < entries.length; from += MANIFESTS_AT_ONCE) {
     const batch = entries.slice(from, from + MANIFESTS_AT_ONCE).map(async (entry, at) => {
-      // A rollback names a snapshot that stands in the list already, most of the time.
+      // A rollback usually names a snapshot that is already in the list: its manifest is reused.
       const same = entries.slice(0, from + at).findIndex((other) => isSame(other, entry));
       if (same >= 0 && same < from) return manifests[same] ?? null;
       const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
@@ -130,7 +131,7 @@ async function manifestsOf(
   return manifests;
 }
 
-/** The unpublished sessions after `after` and before `before`, in runs, newest first. */
+/** The unpublished sessions between `after` and `before`, as ranges, newest first. */
 function missed(
   after: Session,
   before: Session,

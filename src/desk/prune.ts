@@ -1,15 +1,17 @@
 /**
- * `snapshots prune`: removes what no kept snapshot needs. Kept are the head, the publication before
+ * `snapshots prune`: removes what no kept snapshot needs. It keeps the head, the publication before
  * it, every snapshot published (or of a session) in the last N days, and the ledger parts that
- * their manifests name. Days are counted back from the newest publication, or from the clock where
- * that is behind it: a clock far ahead takes no fresh history. The log stays whole.
+ * their manifests name. It counts the days back from the newest publication, or from the clock if
+ * the clock is behind: a clock that is far ahead does not remove recent history. It never removes
+ * entries of the log.
  *
- * What crashed runs left goes when two entries made a head since the run began: then it cannot
- * publish any more. Claims and the names of ledger parts say from which entry that was. Format 1
- * did not: its leftovers go when the last two heads are of a later format, and its runs long over.
+ * It removes the leftovers of a crashed run once two entries made a head since the run began: that
+ * run can no longer publish. Claims and the names of ledger parts say which entry a run began from.
+ * Format 1 has no such record: its leftovers go when the last two heads have a later format, because
+ * its runs ended long ago.
  *
- * What goes is named by entries of the log before the first of it is removed (publication-log.ts),
- * and a prune first removes what another one named and did not remove.
+ * Entries of the log name everything that goes before the first removal (publication-log.ts). If an
+ * earlier prune named objects and did not remove them, the next prune removes them.
  */
 import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
@@ -46,26 +48,26 @@ import { isSame, requirePruned } from "./reference.ts";
 const YOUNG_MS = HOUR_MS;
 const DELETES_AT_ONCE = 16;
 const ATTEMPTS_MAX = 50;
-/** How many later heads say that a run is over. */
+/** A run can no longer publish after this many later heads. */
 const LATER_HEADS = 2;
 
-/** What went, or would go. */
+/** The result of a prune; of a dry run, what it would remove. */
 export interface Pruning {
-  /** Snapshots that go, or would; orphans are those that no publication names. */
+  /** The removed snapshots. Orphan: no publication names it. */
   readonly snapshots: readonly { readonly name: string; readonly orphan: boolean }[];
-  /** Keys in the store. */
+  /** The keys of removed ledger parts. */
   readonly ledgerParts: readonly string[];
   readonly objects: number;
-  /** Stored size of those objects. */
+  /** The stored size of all removed objects. */
   readonly bytes: number;
-  /** Snapshots that stay. */
+  /** How many snapshots stay. */
   readonly kept: number;
 }
 
 /**
- * Removes what need not be kept, or with `dryRun` only says what that is. Throws DamageError, and
- * removes nothing, where the log or the manifest of a kept snapshot cannot be read, ConflictError
- * where others append to the log again and again.
+ * Removes what need not be kept; with `dryRun` it only reports it. Throws DamageError and removes
+ * nothing if the log or the manifest of a kept snapshot cannot be read. Throws ConflictError if other
+ * runs keep appending to the log.
  */
 export async function prune(
   store: ObjectStore,
@@ -81,10 +83,10 @@ export async function prune(
     }
     return pruningOf(found);
   }
-  throw new ConflictError(`Gave up: others appended to the log ${ATTEMPTS_MAX} times`);
+  throw new ConflictError(`Gave up: other runs appended to the log ${ATTEMPTS_MAX} times`);
 }
 
-/** A snapshot's files, and its claim. `objects` is empty where nothing but the claim is there. */
+/** A snapshot's files and its claim. `objects` is empty if there is only the claim. */
 interface Folder {
   readonly name: SnapshotName;
   readonly objects: readonly StoredObject[];
@@ -93,18 +95,19 @@ interface Folder {
 
 interface Survey {
   readonly log: readonly Entry[];
-  /** Snapshots that the log made the head, and names that its prunes took. */
+  /** Snapshots that the log made the head. */
   readonly published: ReadonlySet<string>;
+  /** Snapshots and ledger parts that prunes in the log name. */
   readonly taken: ReadonlySet<string>;
   readonly doomed: readonly Folder[];
   readonly doomedParts: readonly StoredObject[];
-  /** Claims of published snapshots, whose runs were killed before they removed them. */
+  /** Claims of published snapshots: their runs died before they removed the claim. */
   readonly doneClaims: readonly StoredObject[];
   readonly kept: number;
 }
 
 async function survey(store: ObjectStore, keepDays: number, nowMs: number): Promise<Survey> {
-  // First the log: what is published later makes the entry of this prune find its number taken.
+  // Read the log first: if a run publishes after that, this prune finds its entry number taken.
   const log = await readLog(store);
   const publications = log.filter(isPublication);
   const taken = new Set(
@@ -153,8 +156,8 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
 }
 
 /**
- * Names what goes, but for what was named before. False where another entry came first: what is to
- * go must be looked at again then.
+ * Appends entries that name what goes and that no earlier prune named. Returns false if another run
+ * appended first: the survey must then be repeated.
  */
 async function announce(store: ObjectStore, found: Survey, nowMs: number): Promise<boolean> {
   const fresh = found.doomed.filter(({ name }) => !found.taken.has(snapshotText(name)));
@@ -171,7 +174,7 @@ async function announce(store: ObjectStore, found: Survey, nowMs: number): Promi
   return true;
 }
 
-/** As many entries as it takes to name them all. */
+/** The entries that name them all, each at most ENTRY_BYTES_MAX long. */
 function entriesOf(
   log: readonly Entry[],
   snapshots: readonly string[],
@@ -180,7 +183,8 @@ function entriesOf(
 ): PruneEntry[] {
   const newest = log.at(-1) ?? null;
   const head = log.findLast(isPublication);
-  // A day after the head at most: later entries are never dated before it, whatever the clock says.
+  // At most a day after the head: later entries are never dated before this one, so a clock that is
+  // far ahead would spoil their times.
   const at = timeAfter(newest, Math.min(nowMs, Date.parse(head?.at ?? "") + DAY_MS));
   const entries: PruneEntry[] = [];
   let sizeBytes = Number.POSITIVE_INFINITY;
@@ -204,7 +208,7 @@ function entriesOf(
 
 async function remove(store: ObjectStore, found: Survey): Promise<void> {
   for (const { name, objects, claim } of found.doomed) {
-    // The manifest goes last: a folder that lost files only in part is still seen for what it is.
+    // The manifest goes last, so that a partly removed folder can still be recognized.
     const manifestKey = snapshotFileKey(name, FILES.manifest);
     const others = objects.filter(({ key }) => key !== manifestKey);
     await removeAll(store, others);
@@ -232,7 +236,7 @@ function pruningOf({ doomed, doomedParts, doneClaims, published, kept }: Survey)
   };
 }
 
-/** Where the log is lost every snapshot looks like a crashed run's; that must not cost the store. */
+/** Without a log every snapshot looks like a crashed run's leftover; prune must not remove them. */
 function requireNoSnapshot(store: ObjectStore, folders: readonly Folder[]): void {
   const whole = folders.find(({ name, objects }) =>
     objects.some(({ key }) => key === snapshotFileKey(name, FILES.manifest)),
@@ -259,7 +263,7 @@ function keptPublications(
   );
 }
 
-/** The parts that kept snapshots need, and whether the last two heads are of a later format than 1. */
+/** The parts that kept snapshots need, and whether the last two heads have a format after 1. */
 async function readKept(
   store: ObjectStore,
   entries: readonly Publication[],
@@ -268,20 +272,20 @@ async function readKept(
   const formats: number[] = [];
   const head = entries.at(-1);
   for (const entry of new Map(entries.map((item) => [snapshotText(item), item])).values()) {
-    // A kept snapshot that cannot be read stops everything: what it needs would be guesswork.
+    // An unreadable kept snapshot stops the prune: nobody knows which parts it needs.
     const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
     stored?.manifest.ledger.forEach(({ key }) => needed.add(key));
     if (entries.indexOf(entry) >= entries.length - LATER_HEADS) {
       formats.push(stored?.manifest.format ?? 1);
     }
-    // It may have gone when fewer days were kept.
+    // An earlier prune that kept fewer days may have removed it.
     if (stored === null)
       await requirePruned(store, entry, head !== undefined && isSame(head, entry));
   }
   return { needed, isFormat1Over: formats.length > 0 && formats.every((format) => format > 1) };
 }
 
-/** The parts that published snapshots name which go. */
+/** The ledger parts that the published snapshots among `folders` name. */
 async function partsOf(
   store: ObjectStore,
   folders: readonly Folder[],
@@ -318,7 +322,7 @@ function foldersOf(
   return [...folders.values()];
 }
 
-/** Also where one fails, nothing is being removed any more on return. */
+/** Removes the objects. No removal is still running when it returns or throws. */
 async function removeAll(store: ObjectStore, objects: readonly StoredObject[]): Promise<void> {
   const queue = objects.values();
   const removals = Array.from({ length: DELETES_AT_ONCE }, async () => {

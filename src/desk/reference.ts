@@ -1,4 +1,4 @@
-/** Finds the snapshot that a word on the command line means. */
+/** Finds the snapshot that a command-line argument names. */
 import { DamageError, InputError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
@@ -14,13 +14,13 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 
-/** A snapshot that is in the store, its manifest proven by the log where the log names it. */
+/** A stored snapshot. If the log names it, its manifest has the digest in the log. */
 export interface FoundSnapshot {
   readonly name: SnapshotName;
   readonly manifest: Manifest;
-  /** Hex, of the bytes as they are stored. */
+  /** SHA-256 (hex) of the stored bytes. */
   readonly manifestSha256: string;
-  /** The last log entry that names it; null where none does. */
+  /** The last log entry that names it, or null. */
   readonly publication: Publication | null;
 }
 
@@ -28,9 +28,9 @@ const REFERENCE_HELP =
   "head, head~1 (the publication before), a session such as 2026-11-21T00Z, or 2026-11-21T00Z/r1";
 
 /**
- * The snapshot that `reference` means: `head`, `head~N` by publications, a session (its last
- * published revision) or a session with its revision (any stored snapshot). Throws InputError
- * where there is none, or none any more, DamageError where its manifest is not what was published.
+ * Finds the snapshot for `reference`: `head`, `head~N` (N publications back), a session (its last
+ * published revision) or a session with its revision (any stored snapshot). Throws InputError if it
+ * does not exist or was pruned, and DamageError if its manifest is not the published one.
  */
 export async function findSnapshot(store: ObjectStore, reference: string): Promise<FoundSnapshot> {
   const { name, publication, isHead, isTaken } = await lookUp(store, reference);
@@ -47,8 +47,8 @@ const notThere = (store: ObjectStore, name: SnapshotName, wasPruned: boolean): I
   );
 
 /**
- * Throws DamageError where a published snapshot without a manifest is not one that was pruned: the
- * head never is, and nothing is left of those that were.
+ * Throws DamageError unless a published snapshot without a manifest was pruned: a prune never takes
+ * the head, and it leaves no files.
  */
 export async function requirePruned(
   store: ObjectStore,
@@ -60,21 +60,21 @@ export async function requirePruned(
   throw new DamageError(`${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing`);
 }
 
-/** Whether both name one snapshot. */
+/** Whether both name the same snapshot. */
 export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>
   a.session === b.session && a.revision === b.revision;
 
-/** A name, and what the log says of it. */
+/** A snapshot's name and its record in the log. */
 interface Reference {
   readonly name: SnapshotName;
-  /** The last entry that names it; null where none does. */
+  /** The last entry that names it, or null. */
   readonly publication: Publication | null;
   readonly isHead: boolean;
-  /** Whether a prune took it. */
+  /** Whether a prune removed it. */
   readonly isTaken: boolean;
 }
 
-/** Reads the log from its end, and no further than the entry that is meant. */
+/** Reads the log backwards and stops at the entry that it looks for. */
 async function lookUp(store: ObjectStore, reference: string): Promise<Reference> {
   const back = /^head(?:~(\d{1,9}))?$/i.exec(reference);
   const parsed = parseSnapshotText(reference);

@@ -8,22 +8,22 @@ import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
 import { damagesOf } from "./verify.ts";
 
-/** What came of a rollback. */
+/** The result of a rollback. */
 export interface Rollback {
-  /** "unchanged": it is the head already, and nothing was appended. */
+  /** "unchanged": the snapshot is already the head, and nothing was appended. */
   readonly outcome: "rolled_back" | "unchanged";
   readonly snapshot: FoundSnapshot;
-  /** The head's entry after it. */
+  /** The head's entry after the rollback. */
   readonly publication: Publication;
-  /** The head's entry before it. */
+  /** The head's entry before the rollback. */
   readonly before: Publication;
 }
 
 /**
- * Verifies the snapshot that `reference` means, then appends a publication that names it. The next
- * publish goes on from it; proxies follow with their next poll. Throws InputError where there is no
- * such snapshot, DamageError where it is not whole or, with keys, signed by none of them,
- * ConflictError where a publish, a rollback, or a prune that takes the snapshot comes first.
+ * Verifies the snapshot that `reference` names, then appends a publication that names it. The next
+ * publish builds on it; proxies follow at their next poll. Throws InputError if there is no such
+ * snapshot, DamageError if it is damaged or none of the given keys signed it, and ConflictError if a
+ * publish, a rollback, or a prune of this snapshot comes first.
  */
 export async function rollBack(
   store: ObjectStore,
@@ -64,6 +64,6 @@ async function requireWhole(
 ): Promise<void> {
   const damages = await damagesOf(store, snapshot, keys);
   if (damages.length === 0) return;
-  const what = keys === null ? "is damaged" : "is damaged, or not signed as asked";
+  const what = keys === null ? "is damaged" : "is damaged or not signed by a given key";
   throw new DamageError(`${snapshotText(snapshot.name)} ${what}; the head stays`, damages);
 }

@@ -2,7 +2,7 @@ import type { CellValue } from "exceljs";
 
 /**
  * The cells of every sheet of a workbook as text: numbers in their shortest form, dates as ISO
- * 8601 instants, links by what they show, empty cells as `""`.
+ * 8601 instants, links as the text that they show, empty cells as `""`.
  */
 export async function sheetRows(bytes: Buffer): Promise<ReadonlyMap<string, string[][]>> {
   const { default: exceljs } = await import("exceljs");

@@ -1,4 +1,4 @@
-/** `snapshots show`: a snapshot's manifest, and what of its board an operator looks at first. */
+/** `snapshots show`: a snapshot's manifest and the facts of its board that operators check first. */
 import { InputError } from "../lib/errors.ts";
 import { byLargestChange } from "../market/change.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
@@ -13,15 +13,15 @@ import { findSnapshot } from "./reference.ts";
 const MOVES_SHOWN = 10;
 
 /**
- * A snapshot in a few facts. Numbers of the board and the index are digits; what comes from a file
- * that the snapshot does not have is null.
+ * A snapshot in a few facts. Numbers of the board and the index keep the digits of the file. Null:
+ * the snapshot lacks the file.
  */
 export interface Description {
   /** `2026-11-21T00Z/r1`. */
   readonly snapshot: string;
-  /** With the store's location before it. */
+  /** Starts with the store's location. */
   readonly folder: string;
-  /** The last entry of the log that names it; null where none does. */
+  /** The last entry of the log that names it, or null. */
   readonly publication: {
     readonly number: number;
     readonly action: Publication["action"];
@@ -37,14 +37,14 @@ export interface Description {
   /** Within 24 hours, largest first; at most MOVES_SHOWN. */
   readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[] | null;
   readonly breaks: readonly { id: string; session_utc: string; reason: string }[] | null;
-  /** Whether there is a signature; whether it is right and by whom only `verify` can tell. */
+  /** Whether there is a signature. Only `verify` checks it and names the signer. */
   readonly signed: boolean;
   readonly manifest: Omit<Manifest, "files" | "ledger">;
 }
 
 /**
- * Throws InputError where `reference` means no stored snapshot, DamageError where it cannot be
- * read.
+ * Throws InputError if `reference` names no stored snapshot, and DamageError if the snapshot cannot
+ * be read.
  */
 export async function describeSnapshot(
   store: ObjectStore,
@@ -90,7 +90,7 @@ export async function describeSnapshot(
   };
 }
 
-/** Where the snapshot's report lies. Throws InputError where it has none. */
+/** The place of the snapshot's report. Throws InputError if it has none. */
 export async function reportPath(store: ObjectStore, reference: string): Promise<string> {
   const { name, manifest } = await findSnapshot(store, reference);
   if (manifest.files.some(({ path }) => path === FILES.report)) {

@@ -1,4 +1,4 @@
-/** Boards and indices of stored snapshots, read with every number's digits as they stand. */
+/** Reads boards and indices of stored snapshots; numbers keep the digits of the file. */
 import { z } from "zod";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
@@ -8,7 +8,7 @@ import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
 const digits = z.string();
-/** Every field of a record, as text; `break` apart. */
+/** Every field of a record as text, except `break`. */
 const recordSchema = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -20,7 +20,7 @@ const recordSchema = z.looseObject({
   as_of: z.string(),
   break: z.object({ session_utc: z.string(), reason: z.string() }).nullable(),
 });
-/** A record of a board, its numbers as the digits that stand in the file. */
+/** A record of a board; numbers keep the digits of the file. */
 export type StoredRecord = z.infer<typeof recordSchema>;
 
 const boardSchema = z.object({
@@ -36,12 +36,12 @@ const indexSchema = z.object({
   chg_30d_pct: digits.nullable(),
   contributions: z.array(z.object({ id: z.string(), base_usd: digits, spot_usd: digits })),
 });
-/** The composite index of a snapshot, its numbers as digits. */
+/** The composite index of a snapshot; numbers keep the digits of the file. */
 export type StoredIndex = z.infer<typeof indexSchema>;
 
 /**
- * The tier's board, or null where the snapshot has none. Throws DamageError where it is lost,
- * damaged or unreadable.
+ * The tier's board, or null if the snapshot has none. Throws DamageError if it is missing, damaged
+ * or unreadable.
  */
 export const readBoard = (
   store: ObjectStore,

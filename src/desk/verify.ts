@@ -1,7 +1,7 @@
 /**
- * `snapshots verify`: every byte against the manifest, the manifest against the log and, with keys,
- * its signature, the ledger's parts, and the formats of each tier against each other. Findings are
- * collected, not thrown.
+ * `snapshots verify`: checks every byte against the manifest, the manifest against the log and, with
+ * keys, its signature, the ledger's parts, and the formats of each tier against each other. It
+ * collects findings instead of throwing them.
  */
 import { DamageError, InputError } from "../lib/errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
@@ -25,25 +25,25 @@ import {
 import { formatDifferences } from "./formats.ts";
 import { findSnapshot, isSame, requirePruned, type FoundSnapshot } from "./reference.ts";
 
-/** What was checked, and what was found. */
+/** What a verification checked and found. */
 export interface Verification {
-  /** Snapshots checked, in the order of the log. */
+  /** The checked snapshots, in log order. */
   readonly checked: readonly SnapshotName[];
-  /** Snapshots that the log names and that are gone altogether. */
+  /** Snapshots that the log names and a prune removed. */
   readonly pruned: readonly SnapshotName[];
-  /** The fingerprint of who signed each snapshot checked; empty where no keys were given. */
+  /** The signing key's fingerprint for each checked snapshot; empty without keys. */
   readonly signatures: readonly { readonly snapshot: string; readonly fingerprint: string }[];
-  /** Objects read: files of snapshots, and parts of the ledger once each. */
+  /** How many objects were read: files of snapshots, and each ledger part once. */
   readonly files: number;
-  /** Their stored size. */
+  /** The stored size of those objects. */
   readonly bytes: number;
-  /** One line each; empty where everything is right. */
+  /** The findings, one line each; empty: no damage. */
   readonly damages: readonly string[];
 }
 
 /**
- * Checks one snapshot by reference, or with null every one that the log names. With keys, each must
- * be signed by one of them.
+ * Checks the snapshot that `reference` names; null: every snapshot in the log. With keys, one of them
+ * must have signed each snapshot.
  */
 export async function verifySnapshots(
   store: ObjectStore,
@@ -64,7 +64,7 @@ export async function verifySnapshots(
       if (run.taken.has(snapshotText(entry))) {
         run.damages.push(
           `${store.location}/${publicationKey(entry.number)} names ${snapshotText(entry)}, ` +
-            "which a prune before it took",
+            "which an earlier prune removed",
         );
       }
       const first = firsts.get(snapshotText(entry));
@@ -86,7 +86,7 @@ export async function verifySnapshots(
   return run;
 }
 
-/** Nothing is proven where the log is empty; where there is anything but it, the log is lost. */
+/** An empty log proves nothing. If the store holds other objects, the log is lost. */
 async function refuseEmptyLog(store: ObjectStore): Promise<never> {
   for (const prefix of [SESSIONS, LEDGER]) {
     for await (const { key } of store.list(prefix)) {
@@ -96,7 +96,7 @@ async function refuseEmptyLog(store: ObjectStore): Promise<never> {
   throw new InputError(`${store.location} holds no publication yet`);
 }
 
-/** The same for a snapshot that was found already; the damages, one line each. */
+/** Checks a snapshot that was already found; returns the damages, one line each. */
 export async function damagesOf(
   store: ObjectStore,
   found: FoundSnapshot,
@@ -112,13 +112,13 @@ class VerifyRun implements Verification {
   readonly pruned: SnapshotName[] = [];
   readonly signatures: { snapshot: string; fingerprint: string }[] = [];
   readonly damages: string[] = [];
-  /** Snapshots that a prune took; something may be left of them until the next one. */
+  /** Snapshots that a prune named; until the next prune some of their objects may remain. */
   readonly taken = new Set<string>();
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
   readonly #keys: readonly VerifyKey[] | null;
-  /** Parts are shared: each is read once. */
+  /** The ledger parts read so far: snapshots share parts, and each is read once. */
   readonly #parts = new Set<string>();
 
   constructor(store: ObjectStore, keys: readonly VerifyKey[] | null) {
@@ -126,7 +126,7 @@ class VerifyRun implements Verification {
     this.#keys = keys;
   }
 
-  /** The result, or null with a finding where it fails by damage; other failures are thrown. */
+  /** The result of `work`. Turns a DamageError into a finding and null; throws other errors. */
   async attempt<T>(work: () => Promise<T>): Promise<T | null> {
     try {
       return await work();
@@ -159,7 +159,7 @@ class VerifyRun implements Verification {
     const before = this.damages.length;
     await this.#signature(name, manifestSha256);
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
-      this.damages.push(`${snapshotText(name)}: the identity is not that of the files named`);
+      this.damages.push(`${snapshotText(name)}: the identity does not match the files named`);
     }
     const parts = manifest.ledger.filter(({ key }) => !this.#parts.has(key));
     parts.forEach(({ key }) => this.#parts.add(key));
@@ -193,7 +193,7 @@ class VerifyRun implements Verification {
   }
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
-    // A signature beside the manifest is nothing strange, whether or not somebody asks who made it.
+    // A signature is expected here, even if no keys are given to check it.
     const known = new Set([
       FILES.manifest,
       FILES.signature,

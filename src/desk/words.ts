@@ -1,4 +1,4 @@
-/** What the desk's findings look like on a terminal; views.ts has them as JSON. */
+/** Prints the desk's findings on a terminal; views.ts makes JSON of them. */
 import { counted } from "../lib/text.ts";
 import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
@@ -11,10 +11,10 @@ import type { Description } from "./show.ts";
 import type { Verification } from "./verify.ts";
 
 const ROWS_SHOWN = 20;
-/** What a finding is called that a file would be needed for which the snapshot does not have. */
+/** Printed instead of a finding if the snapshot lacks the file for it. */
 const NOT_THERE = "not in the snapshot";
 
-/** `snapshots ls`: a table, a row for each publication and for each run of missed sessions. */
+/** `snapshots ls`: a table with a row for each entry and each range of missed sessions. */
 export function printListing({ rows, older }: Listing, location: string): void {
   if (rows.length === 0) return printLine(`Nothing is published in ${location}.`);
   const columns = [
@@ -59,7 +59,7 @@ export function printListing({ rows, older }: Listing, location: string): void {
   if (older > 0) printLine(`and ${older} older; --all shows them`);
 }
 
-/** `snapshots show`: facts, then tables of what is out of the ordinary. */
+/** `snapshots show`: facts, then tables of moves and exceptions. */
 export function printDescription(description: Description): void {
   const { manifest, publication, index } = description;
   const { counts } = manifest;
@@ -92,7 +92,7 @@ export function printDescription(description: Description): void {
     ],
     ["Files", `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`],
     ["Identity", manifest.identity],
-    ["Signed", description.signed ? "yes; verify --verify-key FILE tells by whom" : "no"],
+    ["Signed", description.signed ? "yes; verify --verify-key FILE names the signer" : "no"],
     ["Attribution", manifest.attribution],
     ["Program", `${manifest.program.name} ${manifest.program.version}`],
   ];
@@ -125,7 +125,7 @@ export function printDescription(description: Description): void {
   );
 }
 
-/** `snapshots diff`. Lists are cut after ROWS_SHOWN; `--json` has them whole. */
+/** `snapshots diff`. Lists end after ROWS_SHOWN rows; `--json` has all rows. */
 export function printComparison(
   found: Comparison,
   before: SnapshotName,
@@ -165,12 +165,12 @@ export function printComparison(
   );
   if (index.price_points !== null && index.base_points !== null && index.base_points !== 0) {
     printLine(
-      `\nPrices moved the index by ${index.price_points} points, another base and other constituents by ${index.base_points}`,
+      `\nPrices moved the index by ${index.price_points} points, changed bases and constituents by ${index.base_points}`,
     );
   }
 }
 
-/** `snapshots verify`, where nothing is damaged. */
+/** `snapshots verify`, if it finds no damage. */
 export function printVerification(found: Verification): void {
   const { checked, pruned, signatures, files, bytes } = found;
   const snapshots =
@@ -183,14 +183,14 @@ export function printVerification(found: Verification): void {
   if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
 }
 
-/** `snapshots rollback`, and what follows from it. */
+/** `snapshots rollback`, and its consequences. */
 export function printRollback({ outcome, snapshot, publication, before }: Rollback): void {
   const name = snapshotText(snapshot.name);
   if (outcome === "unchanged") return printLine(`Nothing to do: ${name} is the head`);
   printLine(
     `Rolled back from ${snapshotText(before)} to ${name}, publication ${publication.number}`,
   );
-  printLine(`Proxies follow with their next poll; the next publish goes on from ${name}.`);
+  printLine(`Proxies follow at their next poll; the next publish builds on ${name}.`);
 }
 
 /** `snapshots prune`. */
@@ -212,7 +212,7 @@ export function printPruning(pruning: Pruning, dryRun: boolean): void {
   );
 }
 
-/** A session as commands take it, from a manifest's `2026-11-21T00:00:00.000Z`. */
+/** Turns a manifest's `2026-11-21T00:00:00.000Z` into the form that commands take. */
 const shortSession = (instant: string): string => {
   const session = parseSession(instant);
   return session === null ? instant : sessionKey(session);

@@ -1,4 +1,4 @@
-/** What a publish goes on from: the head of the store, proven and loaded. */
+/** Loads and verifies the store's head, which the next publish builds on. */
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
 import { loadLedger } from "../ledger/months.ts";
@@ -10,9 +10,9 @@ import { readSnapshotFile, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 
-/** `head` is null for an empty store, and then the rest is empty too. */
+/** The state that a publish starts from. In an empty store `head` is null and the rest is empty. */
 export interface Base {
-  /** The log's newest entry: what the run began from. */
+  /** The log's newest entry when the run began. */
   readonly newest: Entry | null;
   readonly head: { readonly publication: Publication; readonly manifest: Manifest } | null;
   readonly catalog: readonly Contract[] | null;
@@ -20,7 +20,7 @@ export interface Base {
   readonly ledger: Ledger;
 }
 
-/** Throws DamageError where what the head names is missing or not what it was. */
+/** Throws DamageError if an object that the head names is missing or changed. */
 export async function loadBase(store: ObjectStore): Promise<Base> {
   const { newest, head: publication } = await readLogEnd(store);
   if (publication === null) {

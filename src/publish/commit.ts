@@ -1,8 +1,8 @@
 /**
- * Writes a plan: claim the name, objects, manifest, its signature, and last the publication, when
- * all that the manifest names was read back and found to be there.
- * Until that last step readers see the old head, and a crash leaves at worst a folder that no
- * publication names.
+ * Writes a plan: the claim of the name, the objects, the manifest and its signature. Then it reads
+ * back everything that the manifest names, and last it appends the publication. Until that step
+ * readers see the old head. A crash before it leaves at worst objects and a claim that no publication
+ * names.
  */
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -26,7 +26,7 @@ import type { Progress } from "./request.ts";
 
 const WRITES_AT_ONCE = 16;
 
-/** A plan, and the names it is written under. */
+/** A plan and what is needed to write it. */
 interface Commit {
   readonly name: SnapshotName;
   readonly plan: Plan;
@@ -39,10 +39,10 @@ interface Commit {
 }
 
 /**
- * Writes the plan and makes it the head: the entry that does. Null where another run has this
- * revision, or was first to make a head or to take what this one needs; what was written here is
- * removed again then. Throws DamageError where a key holds other bytes than the plan's, or loses
- * them, UnreachableError where the store cannot be written.
+ * Writes the plan, makes it the head and returns the entry that does so. Returns null if another run
+ * has this revision or appended first a head or a prune of what this run needs; in the second case
+ * it removes the snapshot's folder again. Throws DamageError if a key holds other bytes than the
+ * plan's, or loses them, and UnreachableError if the store cannot be written.
  */
 export async function commit(
   store: ObjectStore,
@@ -51,7 +51,7 @@ export async function commit(
 ): Promise<Publication | null> {
   await store.prove();
   if ((await claimName(store, name, newest?.number ?? 0)) === "taken") return null;
-  // A run that looked for a free name long ago can claim one that was published since.
+  // The run may have chosen the name long ago, and another run may have published it since.
   if ((await createCatalog(store, name, plan)) === "taken") return null;
 
   const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
@@ -92,7 +92,7 @@ export async function commit(
     ...objectsOf(name, manifest),
   ]);
   if (damages.length > 0) {
-    const what = `${snapshotText(name)} is not in ${store.location} as it was written`;
+    const what = `${snapshotText(name)} in ${store.location} differs from what was written`;
     throw new DamageError(`${what}; it is not published`, damages);
   }
   const parts = manifest.ledger.map(({ key }) => key);
@@ -104,7 +104,7 @@ export async function commit(
     parts,
   );
   if (publication === null) await removeOwn(store, name);
-  // What is published stays so; a claim that is left goes with the next prune.
+  // The publication stands even if this fails; the next prune removes the claim.
   await releaseName(store, name).catch(() => {});
   return publication;
 }
@@ -119,7 +119,7 @@ async function createCatalog(
   return store.create(snapshotFileKey(name, FILES.catalog), await catalog.bytes(), JSON_TYPE);
 }
 
-/** Creates the object, or proves that what is there already has the very bytes. */
+/** Creates the object. If it exists, throws DamageError unless it holds the same bytes. */
 async function createProven(
   store: ObjectStore,
   key: string,
@@ -130,7 +130,7 @@ async function createProven(
   if ((await store.create(key, bytes, mediaType)) === "created") return;
   const there = await store.get(key);
   if (there !== null && sha256Hex(there) === sha256) return;
-  throw new DamageError(`${store.location}/${key} is there already and holds other bytes`);
+  throw new DamageError(`${store.location}/${key} already exists with other bytes`);
 }
 
 async function removeOwn(store: ObjectStore, name: SnapshotName): Promise<void> {

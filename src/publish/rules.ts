@@ -1,4 +1,4 @@
-/** The rules of what may be published on what, and what a run says that one holds back. */
+/** The rules that decide whether a run may publish on the current head, and their error messages. */
 import type { Clock } from "../lib/clock.ts";
 import { counted } from "../lib/text.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
@@ -13,7 +13,7 @@ import type { Base } from "./base.ts";
 import type { PublishRequest } from "./request.ts";
 import { withdrawnBy } from "./revisions.ts";
 
-/** A session is published from its first instant on. Throws InputError before. */
+/** Throws InputError if the session has not begun. */
 export function requireBegun(session: Session, clock: Clock): void {
   const current = sessionAt(clock.now());
   if (session <= current) return;
@@ -22,7 +22,7 @@ export function requireBegun(session: Session, clock: Clock): void {
   );
 }
 
-/** The head's session or a later one is published. Throws ConflictError for an older one. */
+/** Throws ConflictError if the session is older than the head's. */
 export function requireNotOlder(session: Session, base: Base): void {
   const head = base.head?.publication;
   if (head === undefined || session >= head.session) return;
@@ -32,7 +32,7 @@ export function requireNotOlder(session: Session, base: Base): void {
   );
 }
 
-/** Published levels change only by a revision. Throws ConflictError, with each level, otherwise. */
+/** Throws ConflictError, with each level, if published levels change without a revision. */
 export async function requireRevised(
   { session, revise }: PublishRequest,
   { restatements }: Amendment,
@@ -54,8 +54,8 @@ const levelText = (level: Level | null): string =>
   level === null ? "none" : formatMicros(level.usd);
 
 /**
- * The session must not be published already with other content, nor withdrawn by a rollback, unless
- * the run revises it. Throws ConflictError.
+ * Throws ConflictError if the session is already published with other content or was withdrawn by a
+ * rollback, unless the run is a revision.
  */
 export async function requireFree(
   request: PublishRequest,
@@ -88,7 +88,7 @@ async function requireNotWithdrawn(
   );
 }
 
-/** Throws RefusedError, with all findings and the ways on, where a gate holds anything back. */
+/** Throws RefusedError, with all findings and their remedies, if any gate refuses. */
 export function passGates({ refusals, waysOn }: GateFindings): void {
   if (refusals.length === 0) return;
   const held = counted(refusals.length, "finding");

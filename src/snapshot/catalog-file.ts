@@ -1,18 +1,18 @@
 /**
- * `catalog.json`: the catalog as of the snapshot, in board order. It has the form of catalog input,
- * so it can be edited and given to the next publish.
+ * `catalog.json`: the snapshot's catalog in board order. It has the format of catalog input, so an
+ * operator can edit it and pass it to the next publish.
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { jsonArray } from "../lib/text.ts";
 import { BOARDS, type Contract } from "../market/contract.ts";
 
-/** A number in the file, its shortest text in a contract. */
+/** A number in the file; in a contract, its shortest text. */
 const decimal = z.codec(z.number(), z.string(), { decode: String, encode: Number });
 
 /**
- * The fields of an entry in the file's order: name and form of each. One that older snapshots lack
- * has a default.
+ * The fields of an entry in the file's order, each with its name and schema. A field that older
+ * snapshots lack needs a default.
  */
 const FIELDS = {
   id: ["id", z.string()],
@@ -47,7 +47,7 @@ export const renderCatalog = (catalog: readonly Contract[]): string =>
     }),
   )}\n`;
 
-/** Reads the file. Throws DamageError, naming `where`, where it is none. */
+/** Reads the file. Throws DamageError, naming `where`, if it is not a catalog. */
 export function parseCatalog(bytes: Buffer, where: string): Contract[] {
   try {
     return fileSchema

@@ -1,13 +1,14 @@
 /**
- * Which names of snapshots are in use, and from when:
+ * Records which snapshot names are in use, and which are used up:
  *
- *   claims/2026-11-21T00Z/r2.json   {"began":41}   who creates it writes that snapshot, and nobody else
- *   taken/2026-11-21T00Z/r2.json    {}             a prune took it, though no entry made it the head
+ *   claims/2026-11-21T00Z/r2.json   {"began":41}   only the run that creates it writes that snapshot
+ *   taken/2026-11-21T00Z/r2.json    {}             a prune removed it before any entry made it the head
  *
- * A claim says which entry of the log its run began from. The run removes it when the snapshot is
- * published, or given up. One that is left was left by a crash: as soon as two later entries made a
- * head, its run cannot publish any more, and a prune takes the name. The log holds the names of
- * published snapshots for good, and `taken/` those of the others, so that none is used again.
+ * A claim says which entry of the log its run began from. The run removes the claim when it has
+ * published the snapshot or given up. A claim that remains belongs to a run that is still going or
+ * has crashed. Once two later entries made a head, that run can no longer publish, and a prune takes
+ * the name. The log keeps the names of published snapshots for good and `taken/` keeps the others,
+ * so that no name is used twice.
  */
 import { z } from "zod";
 import type { Session } from "../market/session.ts";
@@ -34,15 +35,15 @@ export const claimName = (
 ): Promise<"created" | "taken"> =>
   store.create(claimKey(CLAIMS, name), Buffer.from(`${JSON.stringify({ began })}\n`), JSON_TYPE);
 
-/** Removes the claim of a snapshot that was published or given up. */
+/** Removes the claim after the snapshot was published or given up. */
 export const releaseName = (store: ObjectStore, name: SnapshotName): Promise<void> =>
   store.delete(claimKey(CLAIMS, name));
 
-/** Keeps a name from being used again, which no publish or rollback names. */
+/** Reserves for good a name that no publish or rollback in the log has. */
 export const keepTaken = async (store: ObjectStore, name: SnapshotName): Promise<void> =>
   void (await store.create(claimKey(TAKEN, name), Buffer.from("{}\n"), JSON_TYPE));
 
-/** The entry that each claimed snapshot's run began from, by the snapshot's text. */
+/** The number of the entry that each claiming run began from, by the snapshot's text. */
 export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string, number>> {
   const names: SnapshotName[] = [];
   for await (const { key } of store.list(CLAIMS)) {
@@ -52,7 +53,7 @@ export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string
   const claims = new Map<string, number>();
   for (const name of names) {
     const bytes = await store.get(claimKey(CLAIMS, name));
-    // Its run has ended meanwhile.
+    // The run ended since the listing.
     if (bytes === null) continue;
     const { began } = claimSchema.parse(JSON.parse(bytes.toString("utf8")));
     claims.set(snapshotText(name), began);
@@ -60,7 +61,7 @@ export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string
   return claims;
 }
 
-/** The highest revision of the session that is claimed or that a prune took; 0 where none is. */
+/** The session's highest revision that is claimed or that a prune took; 0: none. */
 export async function highestClaimed(store: ObjectStore, session: Session): Promise<number> {
   let highest = 0;
   for (const prefix of [CLAIMS, TAKEN]) {

@@ -1,6 +1,6 @@
 /**
- * A snapshot's manifest: what the folder holds, byte for byte, and where it came from. It is
- * written last, and holds nothing that depends on when or where it was made.
+ * A snapshot's manifest: the size and digest of every file, and the inputs. It is the last file
+ * written and holds nothing that depends on when or where it was made.
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
@@ -9,14 +9,14 @@ import { sha256Hex } from "./digest.ts";
 import { ledgerPartContent } from "../store/paths.ts";
 import { sha256Field } from "./stored-fields.ts";
 
-/** The format that this version writes. It reads that and every one before. */
+/** The format that this version writes. It reads this format and all earlier ones. */
 export const FORMAT = 2;
 
 const formatSchema = z.object({ format: z.number().default(1) });
 
 const sessionUtc = z.iso.datetime({ precision: 3 });
 
-/** A file of the snapshot's own folder. `tier` is null for files that belong to no tier. */
+/** A file in the snapshot's folder. `tier` is null for files that belong to no tier. */
 const fileEntry = z.object({
   path: z.string(),
   bytes: z.int().nonnegative(),
@@ -24,7 +24,7 @@ const fileEntry = z.object({
   media_type: z.string(),
   tier: z.enum(TIER_NAMES).nullable(),
 });
-/** What a manifest says of a file; `path` is in the snapshot's folder, `bytes` its size. */
+/** A manifest's record of a file; `path` is relative to the snapshot's folder. */
 export type FileEntry = z.infer<typeof fileEntry>;
 
 /** A part of the ledger, by its key in the store; snapshots share parts. */
@@ -33,10 +33,10 @@ const ledgerEntry = z.object({
   bytes: z.int().nonnegative(),
   sha256: sha256Field,
 });
-/** What a manifest says of a part of the ledger; `bytes` is its size. */
+/** A manifest's record of a ledger part. */
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
-/** A level that stands in, or no longer stands: the contract, and when its last level was given. */
+/** A carried or dropped level: the contract, and the session and date of its last given level. */
 const pastLevel = z.object({ id: z.string(), session_utc: sessionUtc, as_of: z.iso.date() });
 
 const tierSummary = z.object({
@@ -49,7 +49,7 @@ const tierSummary = z.object({
 });
 
 const manifestSchema = z.object({
-  /** Which rules it was written by; what it holds is said by `files`. */
+  /** The version of the format's rules. */
   format: z.int().min(1).max(FORMAT).default(1),
   session_utc: sessionUtc,
   revision: z.int().positive(),
@@ -62,14 +62,14 @@ const manifestSchema = z.object({
   reason: z.string().nullable(),
   attribution: z.string(),
   options: z.record(z.string(), z.union([z.number(), z.string(), z.boolean(), z.null()])),
-  /** What was read, each digest over the parsed rows: independent of format and row order. */
+  /** The inputs. Each digest is over the parsed rows and does not depend on format or row order. */
   inputs: z.array(
     z.object({ kind: z.enum(["catalog", "quotes", "closes"]), rows: z.int(), sha256: sha256Field }),
   ),
   counts: z.record(z.string(), z.int().nonnegative()),
   carried: z.array(pastLevel),
   dropped: z.array(pastLevel),
-  /** What this snapshot changed in the past; corrections.json holds all of them. */
+  /** Past levels that this snapshot changed; corrections.json holds all corrections so far. */
   corrected: z.array(
     z.object({
       contract: z.string(),
@@ -78,7 +78,7 @@ const manifestSchema = z.object({
       new_usd: z.string().nullable(),
     }),
   ),
-  /** A tier that is missing has no data in this snapshot. */
+  /** A missing tier has no data in this snapshot. */
   tiers: z.object(perTier(() => tierSummary.optional())).default({}),
   files: z.array(fileEntry),
   ledger: z.array(ledgerEntry),
@@ -88,7 +88,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 /**
  * The snapshot's identity: SHA-256 (hex) over the sorted list of (path, sha256) of everything the
- * manifest names. Ledger parts count by month and content, whatever run named them.
+ * manifest names. Ledger parts count by month and content, not by the run that wrote them.
  */
 export function identityOf(
   files: readonly { path: string; sha256: string }[],
@@ -105,7 +105,7 @@ export function identityOf(
 export const renderManifest = (manifest: Manifest): Buffer =>
   Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
 
-/** Reads a manifest's bytes. Throws DamageError, naming `where`, if they are none. */
+/** Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest. */
 export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   let format: number;
   try {

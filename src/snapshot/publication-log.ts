@@ -1,6 +1,6 @@
 /**
- * The log: numbered entries, created if absent, never changed. What happens to a store happens by
- * appending one, and of any number of runs that append the same number exactly one does.
+ * The log: numbered entries that are created once and never changed. Every change of a store is an
+ * append to the log. If several runs append the same number, exactly one succeeds.
  *
  *   publications/0000000041.json   {"number":41,"action":"publish","session":"2026-11-20T12Z",…}
  *   publications/0000000042.json   {"number":42,"action":"rollback","session":"2026-11-20T00Z",…}
@@ -9,13 +9,13 @@
  *
  * The newest publish or rollback is the head; its append is the only step that readers see.
  *
- * A prune names what it takes before it removes anything. A publish or a rollback that comes next
- * finds its number taken and reads the entry: if it names something the run counts on, the run
- * starts again or is refused, otherwise it appends after it. If the publish comes first, the prune
- * finds its own number taken and looks again. So of two that meet one always knows of the other,
- * whatever their clocks say. A prune that crashes after its entry leaves objects that nobody counts
- * on; the next prune removes them. A name that was taken is never used again (claims.ts,
- * ledgerPartKey).
+ * A prune appends an entry with the names of what it takes before it removes anything. A publish or
+ * rollback at the same time finds its number taken and reads that entry: if the entry names
+ * something that the run needs, the run starts again or is refused, otherwise it appends after the
+ * entry. If the publish comes first, the prune finds its number taken and starts again. So one of
+ * the two always sees the other, whatever their clocks say. A prune that crashes after its entry
+ * leaves objects that no run needs; the next prune removes them. A taken name is never used again
+ * (claims.ts, ledgerPartKey).
  */
 import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
@@ -27,7 +27,7 @@ import { parsePublicationKey, publicationKey, PUBLICATIONS, snapshotText } from 
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
 
-/** What an entry has at most; a larger prune writes several. */
+/** The largest size of an entry; a larger prune writes several entries. */
 export const ENTRY_BYTES_MAX = 60_000;
 
 const READS_AT_ONCE = 16;
@@ -55,7 +55,7 @@ const pruneSchema = z.object({
   parts: z.array(z.string()),
 });
 
-/** "From `at` on, nobody counts on these." */
+/** "From `at` on, no run may need these." */
 export type PruneEntry = z.infer<typeof pruneSchema>;
 
 /** Any entry of the log. */
@@ -74,7 +74,7 @@ export interface StoredEntry {
   readonly sha256: string;
 }
 
-/** The entry with this number, or null where the log does not reach that far. */
+/** The entry with this number, or null if the log has none. Throws DamageError if it is damaged. */
 export async function readStoredEntry(
   store: ObjectStore,
   number: number,
@@ -88,7 +88,7 @@ export async function readStoredEntry(
   throw new DamageError(`${where} carries another number`);
 }
 
-/** The same without the digest. */
+/** Like `readStoredEntry`, without the digest. */
 export const readEntry = async (store: ObjectStore, number: number): Promise<Entry | null> =>
   (await readStoredEntry(store, number))?.entry ?? null;
 
@@ -104,20 +104,20 @@ function parseEntry(bytes: Buffer, where: string): Entry {
   throw new DamageError(`${where} was published by a newer chipboard: its action is "${action}"`);
 }
 
-/** The whole log, oldest first. Throws DamageError where a number is missing or an entry is damaged. */
+/** The whole log, oldest first. Throws DamageError if a number is missing or an entry is damaged. */
 export async function readLog(store: ObjectStore): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const entry of readLogBackwards(store)) entries.push(entry);
   return entries.reverse();
 }
 
-/** The entries of it that made a snapshot the head. */
+/** The publishes and rollbacks of the log, oldest first. Throws as `readLog` does. */
 export const readPublications = async (store: ObjectStore): Promise<Publication[]> =>
   (await readLog(store)).filter(isPublication);
 
 /**
- * The log, newest entry first, read as far as it is asked for. Throws DamageError where a number is
- * missing, wherever that is, and where an entry that is asked for is damaged.
+ * The log, newest entry first, read only as far as the caller iterates. Throws DamageError if any
+ * number is missing, or if an entry that the caller reaches is damaged.
  */
 export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Entry> {
   let atOnce = 1;
@@ -137,7 +137,7 @@ export interface LogEnd {
   readonly head: Publication | null;
 }
 
-/** Throws DamageError where a number is missing, or what is read is damaged. */
+/** Reads back to the head. Throws DamageError if a number is missing or an entry read is damaged. */
 export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
   let newest: Entry | null = null;
   for await (const entry of readLogBackwards(store)) {
@@ -151,14 +151,14 @@ export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
 export const readHead = async (store: ObjectStore): Promise<Publication | null> =>
   (await readLogEnd(store)).head;
 
-/** How many entries the log has. Throws DamageError where it has a gap. */
+/** How many entries the log has. Throws DamageError if it has a gap. */
 export async function logLength(store: ObjectStore): Promise<number> {
   const { newest, missing } = await listLog(store);
   if (missing !== null) throw lacks(store, missing);
   return newest;
 }
 
-/** The highest number of the log (0: none), and the lowest one missing below it. */
+/** The highest number in the log (0: none) and the lowest number missing below it. */
 export async function listLog(
   store: ObjectStore,
 ): Promise<{ newest: number; missing: number | null }> {
@@ -173,7 +173,7 @@ export async function listLog(
   return { newest, missing };
 }
 
-/** Appends the entry; "taken" where another run was first. */
+/** Appends the entry; "taken": another run was first. */
 export const appendEntry = (store: ObjectStore, entry: Entry): Promise<"created" | "taken"> =>
   store.create(publicationKey(entry.number), renderEntry(entry), JSON_TYPE);
 
@@ -197,9 +197,9 @@ export function renderEntry(entry: Entry): Buffer {
 }
 
 /**
- * Appends a publish or a rollback after `newest`, the newest entry that the run has read, or after
- * prunes that came since and took nothing of it: neither the snapshot nor `parts`, the keys of its
- * ledger. The entry as it stands in the log, or null where another run was first.
+ * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
+ * prunes do not stop it unless they took the snapshot or one of `parts`, the keys of its ledger.
+ * Returns the entry in the log, or null if another run was first.
  */
 export async function appendPublication(
   store: ObjectStore,
@@ -213,7 +213,7 @@ export async function appendPublication(
     const publication = { ...wanted, number: numberAfter(last), at: timeAfter(last, nowMs) };
     if ((await appendEntry(store, publication)) === "created") return publication;
     const there = await mustRead(store, publication.number);
-    // A retried request may have met its own first attempt; no other run publishes this manifest.
+    // A retried request may find the entry of its own first try: no other run has this manifest.
     const isOwn =
       wanted.action === "publish" && renderEntry(there).equals(renderEntry(publication));
     if (isOwn) return publication;
@@ -223,20 +223,20 @@ export async function appendPublication(
   }
 }
 
-/** The number of the entry that comes next. */
+/** The number of the next entry. */
 export const numberAfter = (newest: Entry | null): number => (newest?.number ?? 0) + 1;
 
-/** The time of the entry that comes next: the clock's, but never before that of the newest. */
+/** The time of the next entry: the clock's, but never before that of the newest entry. */
 export const timeAfter = (newest: Entry | null, nowMs: number): string =>
   instantText(newest === null ? nowMs : Math.max(nowMs, Date.parse(newest.at)));
 
-/** An entry that was listed; it may have gone since. */
+/** Reads an entry that was listed. Throws DamageError if it is gone. */
 async function mustRead(store: ObjectStore, number: number): Promise<Entry> {
   const entry = await readEntry(store, number);
   if (entry === null) throw lacks(store, number);
   return entry;
 }
 
-/** What a gap in the log is. */
+/** The error for a gap in the log. */
 export const lacks = (store: ObjectStore, number: number): DamageError =>
   new DamageError(`${store.location}: the log lacks ${publicationKey(number)}`);

@@ -1,13 +1,13 @@
 /**
  * A snapshot's signature: `manifest.sig` beside its manifest, the 64 bytes of Ed25519 (RFC 8032,
- * 5.1.6) over the 32 bytes of the manifest's SHA-256. openssl makes and checks the same:
+ * 5.1.6) over the 32 bytes of the manifest's SHA-256. openssl can check it:
  *
  *   openssl dgst -sha256 -binary -out digest manifest.json
  *   openssl pkeyutl -verify -pubin -inkey signing.pem.pub -rawin -in digest -sigfile manifest.sig
  *
- * The manifest names its session, its revision and the digest of every file, so that a signature
- * fits one snapshot and no other. It does not say that the snapshot is the newest: who may write to
- * the store may append a publication that names an older signed one, as a rollback does.
+ * The manifest names its session, its revision and the digest of every file, so a signature fits
+ * only one snapshot. It does not prove that the snapshot is the newest: anybody who can write to the
+ * store can append a publication that names an older signed snapshot, as a rollback does.
  */
 import { sign, verify } from "node:crypto";
 import { DamageError } from "../lib/errors.ts";
@@ -15,11 +15,11 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
-/** The signature of a manifest, given its SHA-256 (hex). The same key makes the same bytes. */
+/** Signs a manifest by its SHA-256 (hex). The same key always makes the same bytes. */
 export const signatureOf = (manifestSha256: string, { key }: SigningKey): Buffer =>
   sign(null, Buffer.from(manifestSha256, "hex"), key);
 
-/** The first of the keys that made this signature, or null where none of them did. */
+/** The first of the keys that fits this signature, or null. */
 export function signerOf(
   signature: Uint8Array,
   manifestSha256: string,
@@ -29,13 +29,13 @@ export function signerOf(
   return keys.find(({ key }) => verify(null, message, key, signature)) ?? null;
 }
 
-/** The bytes of the snapshot's signature, right or wrong, or null where it has none. */
+/** The unchecked bytes of the snapshot's signature, or null if it has none. */
 export const readSignature = (store: ObjectStore, name: SnapshotName): Promise<Buffer | null> =>
   store.get(snapshotFileKey(name, FILES.signature));
 
 /**
- * The key that signed the snapshot whose manifest has this SHA-256. Throws DamageError where the
- * snapshot is unsigned, or signed by none of the keys. Prove the manifest's bytes by the digest.
+ * The key that signed the snapshot whose manifest has this SHA-256. Throws DamageError if none of the
+ * keys signed it. The caller must check the manifest's bytes against the digest.
  */
 export async function requireSignature(
   store: ObjectStore,

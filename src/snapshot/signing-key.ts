@@ -1,6 +1,6 @@
 /**
- * Keys that sign snapshots: Ed25519 (RFC 8032) in PEM (RFC 7468), private ones as PKCS#8, public
- * ones as SubjectPublicKeyInfo (RFC 8410): the forms that openssl makes and reads.
+ * Keys that sign snapshots: Ed25519 (RFC 8032) in PEM (RFC 7468). Private keys are PKCS#8, public
+ * keys SubjectPublicKeyInfo (RFC 8410), as openssl makes and reads them.
  */
 import {
   createPrivateKey,
@@ -11,21 +11,21 @@ import {
 import { InputError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
 
-/** A public key, and by what people know it. */
+/** A public key and its fingerprint. */
 export interface VerifyKey {
   readonly key: KeyObject;
   /** SHA-256 (hex) of the key's SubjectPublicKeyInfo in DER. */
   readonly fingerprint: string;
 }
 
-/** A private key with the public one that belongs to it. */
+/** A private key with its public key. */
 export interface SigningKey {
-  /** The private one. */
+  /** The private key. */
   readonly key: KeyObject;
   readonly verifyKey: VerifyKey;
 }
 
-/** A fresh pair, as PEM. */
+/** Makes a new key pair in PEM. */
 export function newKeyPair(): { privatePem: string; publicPem: string; fingerprint: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   return {
@@ -36,8 +36,9 @@ export function newKeyPair(): { privatePem: string; publicPem: string; fingerpri
 }
 
 /**
- * The private key in the text of a PEM file. Throws InputError, naming `where`, unless it holds one
- * Ed25519 private key without a passphrase, and no other block. The error holds nothing of the key.
+ * Reads the private key in the text of a PEM file. Throws InputError, naming `where`, unless the file
+ * holds exactly one block: an Ed25519 private key without a passphrase. The error reveals nothing of
+ * the key.
  */
 export function parseSigningKey(pem: string, where: string): SigningKey {
   const expected = `${where}: expected an Ed25519 private key (PEM, PKCS#8)`;
@@ -60,8 +61,8 @@ export function parseSigningKey(pem: string, where: string): SigningKey {
 }
 
 /**
- * The public keys in the text of a PEM file, in its order. Throws InputError, naming `where`,
- * unless it holds at least one Ed25519 public key, and nothing but such keys.
+ * Reads the public keys in the text of a PEM file, in file order. Throws InputError, naming `where`,
+ * unless the file holds at least one Ed25519 public key and no other block.
  */
 export function parseVerifyKeys(pem: string, where: string): readonly VerifyKey[] {
   const expected = `${where}: expected Ed25519 public keys (PEM)`;
@@ -82,7 +83,7 @@ interface Block {
   readonly text: string;
 }
 
-/** At least one. Text around the blocks is a comment (RFC 7468, 2). */
+/** The PEM blocks, at least one. Text around the blocks is a comment (RFC 7468, 2). */
 function blocksOf(pem: string, expected: string): readonly Block[] {
   const blocks = [...pem.matchAll(/^-----BEGIN ([^-\r\n]+)-----[^]*?^-----END \1-----/gm)];
   const begun = [...pem.matchAll(/^-----BEGIN /gm)].length;

@@ -1,11 +1,11 @@
-/** Fields that several stored files have, as zod schemas. */
+/** The zod schemas of fields that several stored files share. */
 import { z } from "zod";
 import { parseSession, type Session } from "../market/session.ts";
 
 /** A SHA-256 in lower-case hex. */
 export const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** A session in either form that `parseSession` reads, as the session. */
+/** A session in any form that `parseSession` reads. */
 export const sessionField = z.string().transform((text, context): Session => {
   const session = parseSession(text);
   if (session !== null) return session;

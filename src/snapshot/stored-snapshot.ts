@@ -1,4 +1,4 @@
-/** A published snapshot as it lies in a store: found through the log, checked before it is used. */
+/** Reads the objects of a stored snapshot and checks them before use. */
 import { DamageError } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -9,8 +9,8 @@ import { parseManifest, type Manifest } from "./manifest.ts";
 const READS_AT_ONCE = 16;
 
 /**
- * The manifest of a snapshot. Throws DamageError where it is missing, or is not the one whose
- * digest (`manifestSha256`, from the publication) is given, or is another snapshot's.
+ * The manifest of a snapshot. Throws DamageError if it is missing, if its digest is not
+ * `manifestSha256` (from the publication), or if it is another snapshot's.
  */
 export async function readManifest(
   store: ObjectStore,
@@ -23,9 +23,9 @@ export async function readManifest(
 }
 
 /**
- * The manifest of a snapshot that may not be there (null), with its digest. Where `manifestSha256`
- * is given, the bytes are proven by it; DamageError where they differ. It is also one for the
- * manifest to name another session or revision than the folder it lies in.
+ * The manifest of a snapshot with its digest, or null if there is none. Throws DamageError if the
+ * digest is not `manifestSha256` (null: not checked), or if the manifest names another session or
+ * revision than its folder.
  */
 export async function readStoredManifest(
   store: ObjectStore,
@@ -47,7 +47,7 @@ export async function readStoredManifest(
   return { manifest, manifestSha256: sha256Hex(bytes) };
 }
 
-/** An object's bytes, proven to have the digest expected. Throws DamageError otherwise. */
+/** An object's bytes. Throws DamageError if it is missing or has another digest. */
 export async function readVerified(
   store: ObjectStore,
   key: string,
@@ -60,7 +60,7 @@ export async function readVerified(
   return bytes;
 }
 
-/** A file of the snapshot, proven, with its place for messages; null where its manifest names none. */
+/** A verified file with its place for messages; null if the manifest does not name the file. */
 export async function readSnapshotFile(
   store: ObjectStore,
   name: SnapshotName,
@@ -83,15 +83,15 @@ interface NamedObject {
   readonly sha256: string;
 }
 
-/** All that a snapshot needs but its manifest: its files, and the parts of its ledger. */
+/** The objects that a manifest names: the snapshot's files and the parts of its ledger. */
 export const objectsOf = (name: SnapshotName, { files, ledger }: Manifest): NamedObject[] => [
   ...files.map(({ path, bytes, sha256 }) => ({ key: snapshotFileKey(name, path), bytes, sha256 })),
   ...ledger,
 ];
 
 /**
- * Reads every object and compares it with what its manifest says: the findings, one line each, and
- * how many bytes were read.
+ * Reads every object and compares it with its manifest's record. Returns the damages, one line each,
+ * and the number of bytes read.
  */
 export async function compareObjects(
   store: ObjectStore,

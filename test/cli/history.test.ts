@@ -226,7 +226,7 @@ describe("orphans", () => {
     const store = await published(FIRST);
     await store.create(part, Buffer.from("junk"), "");
     const { code, said } = await tryPublish(store, SECOND);
-    expect([code, said[0]]).toEqual([6, `memory:/${part} is there already and holds other bytes`]);
+    expect([code, said[0]]).toEqual([6, `memory:/${part} already exists with other bytes`]);
     expect((await readHead(store))?.number).toBe(1);
   });
 });

@@ -60,7 +60,7 @@ test.each(["report.html", "pro/board.json", "ledger/2026-11"])(
       });
       const { code, said } = await tryPublish(losing, { quotes: levels(11) });
       expect([code, said.length]).toEqual([6, 2]);
-      expect(said.join()).toMatch(/is not in memory: as it was written; it is not published/);
+      expect(said.join()).toMatch(/in memory: differs from what was written; it is not published/);
       expect((await readHead(memory))?.number).toBe(1);
     }
   },

@@ -249,7 +249,7 @@ describe("formats that do not say the same", () => {
     entry.manifest_sha256 = sha256Hex(bytes);
     await overwrite(store, log, Buffer.from(JSON.stringify(entry)));
     expect(await damages(store, "head")).toEqual([
-      "2026-11-21T12Z/r1: the identity is not that of the files named",
+      "2026-11-21T12Z/r1: the identity does not match the files named",
     ]);
   });
 });
