@@ -1,4 +1,4 @@
-/** Reads the catalog: one row a contract, in board order. */
+/** Reads the catalog: one row per contract, in board order. */
 import { BOARDS, MAX_CARRY_DAYS, type Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { quoted, type Complaints } from "./complaints.ts";
@@ -6,7 +6,7 @@ import { decimalField, idField, oneOf, textField, urlField, wholeNumberField } f
 import type { Source } from "./source.ts";
 import { readTable, type Row, type TableShape } from "./table.ts";
 
-/** So many contracts can be read without a key. */
+/** How many contracts callers without a key can read. */
 const FREE_SLICE_SIZE = 10;
 
 const REQUIRED = [
@@ -33,9 +33,9 @@ const carryField = wholeNumberField(MAX_CARRY_DAYS);
 const flagField = oneOf(["true", "false"]);
 
 /**
- * The catalog's contracts. Rows with complaints are left out, so the result counts only when there
- * are none. `ids` holds every id met, faulty rows included, so that no quote of theirs is called
- * unknown on top.
+ * The catalog's contracts. It leaves out rows with complaints, so use the result only if there are
+ * none. `ids` holds every id, also of faulty rows, so that their quotes are not reported as unknown
+ * as well.
  */
 export async function readCatalog(
   source: Source,
@@ -48,7 +48,7 @@ export async function readCatalog(
     const id = row.text("id");
     const first = firstRowOf.get(id);
     if (first !== undefined) {
-      complaints.at(row.where, `id ${quoted(id)} stands twice, first at ${first}`);
+      complaints.at(row.where, `id ${quoted(id)} appears twice, first at ${first}`);
       return;
     }
     firstRowOf.set(id, row.where);
@@ -82,7 +82,7 @@ function contractOf(row: Row): Contract {
   };
 }
 
-/** Settles which rows callers without a key see: the marked ten, the first ten, or all. */
+/** Chooses what callers without a key see: the ten marked rows, else the first ten or all. */
 function withFreeSlice(
   contracts: readonly Contract[],
   source: string,

@@ -1,18 +1,18 @@
-/** What is wrong with the input, in the words of its messages. */
+/** Collects the faults of the input and formats their messages. */
 import { counted } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 
 const SHOWN_CHARACTERS = 80;
 const LINE_CHARACTERS = 1_000;
-/** Nobody reads more. The rest is counted, so that no feed can fill the memory. */
+/** The most complaints kept. Further ones are only counted, so that no feed can fill the memory. */
 const LINES_KEPT = 10_000;
 
-/** Everything wrong with the input, collected so that it is reported in one go. */
+/** All faults of the input, collected so that one error reports them together. */
 export class Complaints {
   readonly #findings: { readonly where: string; readonly line: string }[] = [];
   #count = 0;
 
-  /** How many there are: compare it with an earlier count to see whether a row was faultless. */
+  /** How many complaints there are. If a row did not change the count, it has no fault. */
   get count(): number {
     return this.#count;
   }
@@ -28,12 +28,12 @@ export class Complaints {
     this.#add(where, `${where}: ${finding}`);
   }
 
-  /** A source that cannot be read; `failure` says which and why. */
+  /** A source that cannot be read; `failure` names it and the cause. */
   unreadable(failure: InputError): void {
     this.#add(failure.message, failure.message);
   }
 
-  /** Throws InputError with the complaints, those of a file by its lines, if there is any. */
+  /** Throws InputError with all complaints, sorted by line within each file, if there are any. */
   raise(): void {
     if (this.#count === 0) return;
     const errors = counted(this.#count, "error");
@@ -44,7 +44,7 @@ export class Complaints {
     ]);
   }
 
-  /** Keeps the line short, and escapes what would break it or what a terminal would obey. */
+  /** Shortens the line and escapes line breaks and terminal control characters. */
   #add(where: string, line: string): void {
     this.#count += 1;
     if (this.#findings.length === LINES_KEPT) return;
@@ -52,7 +52,7 @@ export class Complaints {
   }
 }
 
-/** The lines, file by file as these were first complained of, and by the rows in a file. */
+/** The lines grouped by file, in the order of each file's first complaint, and sorted by row. */
 function inOrder(findings: readonly { readonly where: string; readonly line: string }[]): string[] {
   const files = new Map<string, number>();
   const placed = findings.map(({ where, line }) => {
@@ -63,16 +63,16 @@ function inOrder(findings: readonly { readonly where: string; readonly line: str
   return placed.sort((a, b) => a.file - b.file || a.row - b.row).map(({ line }) => line);
 }
 
-/** The value as it was found, cut where it is long, control characters escaped. */
+/** The value in quotation marks, shortened, with control characters escaped. */
 export function quoted(value: string): string {
   return escaped(JSON.stringify(cut(value, SHOWN_CHARACTERS + 1)));
 }
 
-/** At most `length` UTF-16 units; what is longer ends with an ellipsis, and not in half a character. */
+/** At most `length` UTF-16 units. A longer text ends with an ellipsis, never in half a character. */
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
-/** Controls, marks of direction and what cannot be seen, by their numbers. */
+/** Replaces control, direction and invisible characters by their numbers. */
 const escaped = (text: string): string =>
   text.replace(
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\p{Surrogate}/gu,

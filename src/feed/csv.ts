@@ -1,9 +1,9 @@
-/** CSV (RFC 4180), read as it comes: text to records of cells. */
+/** Reads CSV (RFC 4180) as a stream: turns text into records of cells. */
 import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
 
 /**
- * Gives each record, the header too, to `take`, with the line that it begins on, until that returns
- * false. Empty lines are no records. Ends with the first fault: what follows could be anything.
+ * Passes each record, including the header, to `take` with the number of its first line, until `take`
+ * returns false. Skips empty lines. Stops at the first fault, because the rest cannot be trusted.
  */
 export async function readCsv(
   chunks: AsyncIterable<string>,
@@ -12,7 +12,7 @@ export async function readCsv(
 ): Promise<void> {
   const records = new Records();
   let isBegun = false;
-  /** False where nothing more is to be read. */
+  /** Returns false to stop reading. */
   const read = (line: string): boolean => {
     if (!isBegun && line.trim() !== "") {
       isBegun = true;
@@ -34,29 +34,29 @@ export async function readCsv(
     lines[0] = rest + (lines[0] as string);
     rest = lines.pop() as string;
     if (!lines.every(read)) return;
-    // Not kept until it ends, if ever.
+    // The line may never end, so it is not kept.
     if (rest.length > MAX_ROW_CHARACTERS) break;
   }
   if (rest !== "" && !read(rest)) return;
   if (records.isOpen) fault("a quoted field is not closed", records.begin);
 }
 
-/** Puts lines together to records. */
+/** Joins lines into records. */
 class Records {
-  /** The line that comes next, from 1. */
+  /** The number of the next line, from 1. */
   next = 1;
-  /** The line that the record begins on. */
+  /** The number of the record's first line. */
   begin = 1;
   #cells: string[] = [];
   #length = 0;
-  /** The quoted cell that the last line has left open. */
+  /** The quoted cell that the last line left open, or null. */
   #open: string | null = null;
 
   get isOpen(): boolean {
     return this.#open !== null;
   }
 
-  /** The record that ends with this line; null where none does; a text, what is wrong with it. */
+  /** The record that ends with this line; null: it goes on; a string: the fault. */
   add(line: string): readonly string[] | string | null {
     if (this.#open === null) {
       this.begin = this.next;
@@ -82,7 +82,7 @@ class Records {
         const comma = line.indexOf(",", at);
         const cell = line.slice(at, comma < 0 ? end : comma);
         if (cell.includes('"')) {
-          return "not CSV as RFC 4180 has it: a quotation mark within a field that none begins";
+          return "not valid CSV (RFC 4180): a quotation mark inside an unquoted field";
         }
         this.#cells.push(cell);
         at += cell.length;
@@ -104,20 +104,20 @@ class Records {
       }
       if (at >= end) return this.#cells;
       if (line[at] !== ",") {
-        return "not CSV as RFC 4180 has it: text after the closing quotation mark of a field";
+        return "not valid CSV (RFC 4180): text after the closing quotation mark of a field";
       }
       at += 1;
     }
   }
 }
 
-/** What to say of a first line that is no header with commas; null where it may be one. */
+/** The fault of a first line that is not a header with commas; null: it may be one. */
 function otherForm(line: string): string | null {
   const [first = "", ...more] = line.split(",");
-  const expected = "expected a header of columns with commas between them";
+  const expected = "expected a header of columns separated by commas";
   if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
   if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;
   if (more.length > 0) return null;
-  if (first.includes(";")) return `columns with semicolons between them, ${expected}`;
-  return first.includes("\t") ? `columns with tabs between them, ${expected}` : null;
+  if (first.includes(";")) return `columns separated by semicolons, ${expected}`;
+  return first.includes("\t") ? `columns separated by tabs, ${expected}` : null;
 }

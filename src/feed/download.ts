@@ -1,6 +1,6 @@
 /**
- * The body of an HTTP answer, whole or not at all. A level that is cut within its digits is another
- * level, so an answer that does not say where it ends is refused.
+ * Downloads the complete body of an HTTP answer. An answer that does not say where it ends is
+ * refused: a cut within the digits of a level would give another valid level.
  */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
@@ -13,9 +13,9 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Resolves with the body of a 200 answer, unpacked where it is gzip; reading it fails where it ends
- * early. Redirects within the origin are followed. Rejects with an Error whose message quotes nothing
- * of a body.
+ * Resolves with the body of a 200 answer, unpacked if it is gzip. Reading the body fails if it ends
+ * early. Follows redirects within the origin. Rejects with an Error whose message quotes nothing of
+ * a body.
  */
 export async function download(
   url: URL,
@@ -47,7 +47,7 @@ async function answerOf(
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, options);
   request.end();
   const [response] = (await once(request, "response")) as [IncomingMessage];
-  // From here on whoever reads the body is told.
+  // From here on the reader of the body gets the errors.
   request.on("error", () => undefined);
   return response;
 }
@@ -55,7 +55,7 @@ async function answerOf(
 function sameOrigin(location: string, from: URL): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to?.origin === from.origin) return to;
-  const target = to === null ? "what is no address" : to.origin;
+  const target = to === null ? "an invalid address" : to.origin;
   throw new Error(`the server redirects to ${target}, expected redirects within ${from.origin}`);
 }
 

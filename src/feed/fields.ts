@@ -1,21 +1,21 @@
-/** What a cell may hold: how it is read, and how the expectation is put into words. */
+/** The fields that a cell may hold: how to parse each, and the words for what is expected. */
 import { BASES, type Basis } from "../market/series.ts";
 import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { detached } from "./text.ts";
 
-/** What a cell of a column may hold. */
+/** Parses the cells of a column. */
 export interface Field<T> {
-  /** Goes after "expected" in a complaint: `a date such as 2026-11-21`. */
+  /** Follows "expected" in a complaint: `a date such as 2026-11-21`. */
   readonly expected: string;
-  /** The value; undefined where the text is not what is expected. Never throws. */
+  /** The value; undefined if the text is not as expected. Never throws. */
   parse(text: string): T | undefined;
 }
 
 const MAX_TEXT_CHARACTERS = 1_000;
 const MAX_ID_CHARACTERS = 100;
 
-/** C0 and C1 controls but tab and line breaks, unpaired surrogates, and what XML cannot hold. */
+/** C0 and C1 controls except tab and line breaks, unpaired surrogates, characters that XML forbids. */
 const UNPRINTABLE =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
 
@@ -28,7 +28,7 @@ export const levelField: Field<Micros> = {
   },
 };
 
-/** A basis as the feed gives it; `carried` is none of them. */
+/** A basis in the feed; `carried` is not allowed there. */
 export const basisField: Field<Basis | "withdrawn"> = {
   expected: `${BASES.join(", ")} or withdrawn`,
   parse: (text) => (text === "withdrawn" ? "withdrawn" : BASES.find((basis) => basis === text)),
@@ -55,7 +55,7 @@ export const idField: Field<string> = {
       : undefined,
 };
 
-/** Text for people. What it does not take, one of JSON, CSV and XML could not hold. */
+/** Text for people. It refuses characters that JSON, CSV or XML cannot hold. */
 export const textField: Field<string> = {
   expected: `text of 1 to ${MAX_TEXT_CHARACTERS} characters without control characters`,
   parse: (text) =>
@@ -64,7 +64,7 @@ export const textField: Field<string> = {
       : undefined,
 };
 
-/** An address that can be linked to; no other scheme, so that no link runs anything. */
+/** An http or https address; no other scheme, so that no link can run a script. */
 export const urlField: Field<string> = {
   expected: "an http or https address",
   parse: (text) =>
@@ -77,7 +77,7 @@ export const urlField: Field<string> = {
       : undefined,
 };
 
-/** One of a few words, exactly. */
+/** Exactly one of the words. */
 export const oneOf = <T extends string>(values: readonly T[]): Field<T> => ({
   expected: values.join(" or "),
   parse: (text) => values.find((value) => value === text),
@@ -92,7 +92,7 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
   },
 });
 
-/** Digits only. */
+/** A whole number from 0 to `max`, in digits only. */
 export const wholeNumberField = (max: number): Field<number> => ({
   expected: `a whole number from 0 to ${max}`,
   parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined),

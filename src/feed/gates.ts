@@ -1,6 +1,6 @@
 /**
- * The gates: data that is well-formed and may still be wrong. Each refusal names the contracts and
- * says how to go on.
+ * The gates: they refuse data that is well-formed but may be wrong. Each refusal names the contracts
+ * and what to do.
  */
 import { changePct, isComparableMove } from "../market/change.ts";
 import { carryLimitSessions, type Contract } from "../market/contract.ts";
@@ -12,11 +12,11 @@ import type { GivenLevels } from "./given-levels.ts";
 
 /** The limits of a run, and which gates it opens. */
 export interface GateOptions {
-  /** Percent, in millionths: 50 % is 50,000,000. A move of exactly so much passes. */
+  /** Percent, in millionths: 50 % is 50,000,000. A move of exactly this size passes. */
   readonly maxMoveMicros: Micros;
   /** Percent of the catalog's contracts, in millionths. */
   readonly minCoverageMicros: Micros;
-  /** Of contracts that name no carry limit of their own. */
+  /** The carry limit of contracts that have none of their own, in days. */
   readonly maxCarryDays: number;
   /** Opens the gate on moves. */
   readonly acceptMoves: boolean;
@@ -24,7 +24,7 @@ export interface GateOptions {
   readonly allowSparse: boolean;
 }
 
-/** The limits of a run that names none: 50 percent, 80 percent, 45 days. */
+/** The default limits: 50 percent, 80 percent, 45 days. */
 export const USUAL_LIMITS = {
   maxMoveMicros: 50_000_000,
   minCoverageMicros: 80_000_000,
@@ -35,24 +35,24 @@ export const USUAL_LIMITS = {
 interface GateInput {
   readonly session: Session;
   readonly catalog: readonly Contract[];
-  /** The catalog of the head; null where there is none. */
+  /** The head's catalog; null: there is none. */
   readonly catalogBefore: readonly Contract[] | null;
   readonly before: ReadonlyMap<string, Series>;
   readonly after: ReadonlyMap<string, Series>;
-  /** The contracts whose series differ between the two. */
+  /** The ids of contracts whose series changed in this run. */
   readonly touched: readonly string[];
   readonly given: GivenLevels;
 }
 
-/** What the gates hold back, in words. */
+/** The refusals of the gates, as text. */
 export interface GateFindings {
-  /** One line a contract that a gate holds back; empty where all are passed. */
+  /** One line per refusal; empty: all gates pass. */
   readonly refusals: readonly string[];
-  /** What to do about them, one line a gate. */
+  /** What to do, one line per gate that refuses. */
   readonly waysOn: readonly string[];
 }
 
-/** Judges the ledger as it would be. Never throws. */
+/** Judges the ledger that the run would publish. Never throws. */
 export function judge(input: GateInput, options: GateOptions): GateFindings {
   const missing = input.catalog.filter(
     ({ id }) => input.after.get(id)?.given(input.session) == null,
@@ -87,7 +87,7 @@ export function judge(input: GateInput, options: GateOptions): GateFindings {
   return { refusals, waysOn };
 }
 
-/** Pairs of successive levels, new in this run, that move by more than the limit. */
+/** The successive levels, new in this run, that move by more than the limit; one line each. */
 function movesAbove(input: GateInput, options: GateOptions): string[] {
   const contracts = new Map(input.catalog.map((contract) => [contract.id, contract]));
   const found: string[] = [];
@@ -112,7 +112,7 @@ function movesAbove(input: GateInput, options: GateOptions): string[] {
   return found;
 }
 
-/** |now / then − 1| × 100 > limit, exactly; floating point only sorts out the clear cases. */
+/** |now / then − 1| × 100 > limit, exact. Floating point decides only the clear cases. */
 function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
   const percent = (Math.abs(now - then) / then) * 100;
   if (percent < (limitMicros / MICROS_PER_UNIT) * 0.999_999) return false;
@@ -120,7 +120,7 @@ function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
   return distance * 100_000_000n > BigInt(then) * BigInt(limitMicros);
 }
 
-/** Whether these two levels already followed each other in the ledger before. */
+/** Whether the ledger before the run already had these two levels in succession. */
 function holdsPair(before: Series, then: Level, now: Level): boolean {
   const previous = before.at(now.session - 1);
   return (

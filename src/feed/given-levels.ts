@@ -1,18 +1,18 @@
-/** The levels that a run's quotes and closes name, as plain rows. */
+/** The levels in a run's quotes and closes, as plain rows. */
 import type { Micros } from "../market/decimal.ts";
 import type { Level } from "../market/series.ts";
 import type { Complaints } from "./complaints.ts";
 import type { Where } from "./table.ts";
 import { detached } from "./text.ts";
 
-/** The kinds of input that give levels, in the order that they are reported in. */
+/** The kinds of input that give levels, in reporting order. */
 export const GIVEN_KINDS = ["quotes", "closes"] as const;
 /** One of GIVEN_KINDS. */
 export type GivenKind = (typeof GIVEN_KINDS)[number];
 
-/** A row. It has the fields that it names: what it leaves out stays as it was. */
+/** A row. Fields that the row leaves out keep their earlier values. */
 export interface GivenLevel extends Omit<Level, "usd"> {
-  /** Null takes the level back. */
+  /** Null: the row withdraws the level. */
   readonly usd: Micros | null;
   /** Names the row among those of all files: one number, because there are millions of rows. */
   readonly place: number;
@@ -26,7 +26,7 @@ interface GivenFile {
 
 /** All rows of a run. */
 export class GivenLevels {
-  /** By contract id, in the order they were read; ids are in the order of their first rows. */
+  /** Rows by contract id, in reading order; the ids are in the order of their first rows. */
   readonly byContract = new Map<string, Record<GivenKind, GivenLevel[]>>();
   readonly #files: GivenFile[] = [];
   #nextStart = 0;
@@ -57,7 +57,7 @@ export class GivenLevels {
     return file.where(place - file.start);
   }
 
-  /** Complains once of each contract that `isKnown` does not know, at its first row. */
+  /** Complains once, at its first row, of each contract that `isKnown` does not know. */
   requireKnown(isKnown: (id: string) => boolean, complaints: Complaints): void {
     for (const id of this.byContract.keys()) {
       if (isKnown(id)) continue;

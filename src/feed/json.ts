@@ -1,28 +1,28 @@
-/** JSON (an array of objects) and NDJSON (an object a line), read as they come: text to objects. */
+/** Reads JSON (an array of objects) and NDJSON (an object per line) as a stream. */
 import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
 
-/** A number keeps the digits it was written with: parsing them as floating point would guess. */
+/** A number with its digits as written: floating point would change them. */
 class NumberText {
   readonly digits: string;
   constructor(digits: string) {
     this.digits = digits;
   }
-  /** For messages that show a whole array or object. */
+  /** Lets messages show a whole array or object. */
   toJSON(): number {
     return Number(this.digits);
   }
 }
 
-/** The fields of an object. Their values are shown by JSON.stringify, and read by `cellText`. */
+/** The fields of an object. `cellText` reads the values; JSON.stringify shows them in messages. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Takes the fields of an object, and its place. */
+/** Receives the fields of an object and its position. */
 type TakeFields = (fields: Fields, position: number) => void;
 
-/** Takes what is wrong; a position of null is the whole text. */
+/** Receives a fault; position null means the whole text. */
 type TakeFault = (finding: string, position: number | null) => void;
 
-/** Reads an array of objects; their positions are their indices, from 0. Ends with the first fault. */
+/** Reads an array of objects; positions are indices from 0. Stops at the first fault. */
 export async function readJson(
   chunks: AsyncIterable<string>,
   take: TakeFields,
@@ -37,16 +37,16 @@ export async function readJson(
 
 const SPACE = /^[ \t\n\r]*$/;
 
-/** Cuts the text of an array into its items and takes each; of the text no more than one is held. */
+/** Cuts the text of an array into its items. Holds the text of at most one item. */
 class ArrayItems {
   readonly #take: TakeFields;
   readonly #fault: TakeFault;
   #place: "before" | "within" | "after" = "before";
-  /** Arrays and objects open within the item. */
+  /** How many arrays and objects are open within the item. */
   #depth = 0;
   #isQuoted = false;
   #isEscaped = false;
-  /** The item so far, from chunks before. */
+  /** The part of the item in earlier chunks. */
   #item = "";
   #index = 0;
 
@@ -55,7 +55,7 @@ class ArrayItems {
     this.#fault = fault;
   }
 
-  /** False where the text is no such array; it is complained of. */
+  /** Returns false, after a complaint, if the text is not an array of objects. */
   read(chunk: string): boolean {
     let from = 0;
     if (this.#place === "before") {
@@ -89,7 +89,7 @@ class ArrayItems {
     this.#fault("not JSON: ends before the array is closed", null);
   }
 
-  /** Where the comma or the bracket behind the item stands; the chunk's length where it goes on. */
+  /** The index of the comma or bracket after the item; the chunk's length if the item goes on. */
   #endOfItem(chunk: string, from: number): number {
     for (let at = from; at < chunk.length; at += 1) {
       const character = chunk[at];
@@ -103,7 +103,7 @@ class ArrayItems {
     return chunk.length;
   }
 
-  /** False where the item is no JSON: what follows could be anything. */
+  /** Returns false if the item is not JSON: the rest cannot be trusted. */
   #endItem(isLast: boolean): boolean {
     const [text, index] = [this.#item, this.#index];
     this.#item = "";
@@ -114,7 +114,7 @@ class ArrayItems {
   }
 }
 
-/** Reads an object a line; their positions are their lines, from 1, empty ones counted. */
+/** Reads an object per line; positions are line numbers from 1, empty lines included. */
 export async function readNdjson(
   chunks: AsyncIterable<string>,
   take: TakeFields,
@@ -132,13 +132,13 @@ export async function readNdjson(
     lines[0] = rest + (lines[0] as string);
     rest = lines.pop() as string;
     lines.forEach(read);
-    // Not kept until it ends, if ever.
+    // The line may never end, so it is not kept.
     if (rest.length > MAX_ROW_CHARACTERS) break;
   }
   read(rest);
 }
 
-/** Takes the object that the text is. False where the text is no JSON. */
+/** Parses the text and passes its object to `take`. Returns false if the text is not JSON. */
 function takeText(text: string, position: number, take: TakeFields, fault: TakeFault): boolean {
   const value = parseExactly(text);
   if (value instanceof Error) {
@@ -151,7 +151,7 @@ function takeText(text: string, position: number, take: TakeFields, fault: TakeF
   return true;
 }
 
-/** The value, or an Error that says why there is none. */
+/** The value, or an Error with the reason why the text is not JSON. */
 function parseExactly(text: string): unknown {
   try {
     return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
@@ -159,26 +159,26 @@ function parseExactly(text: string): unknown {
     );
   } catch (error) {
     if (error instanceof SyntaxError) return new Error(`not JSON: ${reasonOf(error)}`);
-    // Reading goes as deep as the values nest, and the stack ends somewhere.
+    // Parsing recurses with each nested value and can exceed the stack.
     if (error instanceof RangeError) return new Error("nests too deep, expected objects of text");
     throw error;
   }
 }
 
-/** V8's reason, but for the ones that quote the text: it may be nothing that was meant to be shown. */
+/** V8's reason, unless it quotes the text: that text may be secret. */
 const reasonOf = ({ message }: SyntaxError): string =>
   message.endsWith("is not valid JSON")
     ? "an unexpected character"
     : message.replace(/ \(line .*$/, "");
 
-/** The text of a cell that is not null; null for arrays and objects, which are none. */
+/** The text of a cell that is not null; null for arrays and objects, which cannot be cells. */
 export function cellText(value: unknown): string | null {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   return value instanceof NumberText ? plainDigits(value.digits) : null;
 }
 
-/** `1e-05` as `0.00001`: JSON writers use exponents for small numbers. Exact. */
+/** Turns `1e-05` into `0.00001`, exactly: JSON writers use exponents for small numbers. */
 function plainDigits(digits: string): string {
   const parts = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,3})$/.exec(digits);
   if (parts === null) return digits;

@@ -18,7 +18,7 @@ const CLOSES: TableShape = {
 
 const NOT_LATER = "not later than the one published,";
 
-/** Reads one file of quotes into `given`. Rows without a session belong to `published`. */
+/** Reads one file of quotes into `given`. Rows without a session get the session `published`. */
 export async function readQuotes(
   source: Source,
   published: Session,
@@ -30,7 +30,7 @@ export async function readQuotes(
     return (row) => {
       const withdrawn = row.text("basis") === "withdrawn";
       const requireNone = (name: string): void => {
-        if (row.text(name) !== "") row.refuse(name, "nothing beside basis withdrawn");
+        if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
       };
       if (withdrawn) requireNone("spot_usd");
       const usd = withdrawn ? null : row.read("spot_usd", levelField);

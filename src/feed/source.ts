@@ -1,19 +1,19 @@
-/** Where input comes from: a file, standard input (`-`), an http(s) address. */
+/** Sources of input: a file, standard input (`-`) or an http(s) address. */
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { errorCode, InputError } from "../lib/errors.ts";
 import { download } from "./download.ts";
 
-/** The formats of input. `ndjson`: an object a line. */
+/** The formats of input. `ndjson`: an object per line. */
 export type Format = "csv" | "json" | "ndjson";
 
-/** One input; a run opens it once. */
+/** One input. A run opens it only once. */
 export interface Source {
-  /** For messages. An address has no user, password and query in it. */
+  /** For messages. The name of an address leaves out user, password and query. */
   readonly name: string;
-  /** Null where only the content can tell. */
+  /** Null: only the content shows the format. */
   readonly format: Format | null;
-  /** The bytes, in chunks. Throws InputError, when they are taken, where it cannot be read. */
+  /** The bytes in chunks. The iteration throws InputError if the source cannot be read. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -24,7 +24,7 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   jsonl: "ndjson",
 };
 
-/** The source that a command-line word names, not opened yet. Throws InputError for other addresses. */
+/** The source that an argument names, not yet opened. Throws InputError for other addresses. */
 export function sourceOf(location: string): Source {
   if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
   if (location === "-") {
@@ -69,7 +69,7 @@ function addressSource(location: string): Source {
   };
 }
 
-/** A part of an address without percent-encoding; as it is where a `%` encodes nothing. */
+/** Decodes the percent-encoding of a part of an address; unchanged if a `%` is malformed. */
 function plain(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -100,9 +100,9 @@ function reasonOf(cause: unknown): string {
     case "EISDIR":
       return "it is a folder";
     case "ABORT_ERR":
-      return "no whole answer within 60 seconds";
+      return "no complete answer within 60 seconds";
     case "ECONNRESET":
-      return "the connection ended before the whole answer was there";
+      return "the connection ended before the answer was complete";
     case "Z_BUF_ERROR":
       return "the gzip data ends early";
     default:

@@ -1,4 +1,4 @@
-/** Tables out of CSV, JSON or NDJSON: whatever the format, a row is read by the names of its columns. */
+/** Reads tables from CSV, JSON or NDJSON. In every format, columns are found by name. */
 import { counted } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
@@ -8,7 +8,7 @@ import { cellText, readJson, readNdjson, type Fields } from "./json.ts";
 import type { Format, Source } from "./source.ts";
 import { readText, sniffed } from "./text.ts";
 
-/** The columns a table may have, and those that it must. */
+/** The columns that a table may have, and those that it must have. */
 export interface TableShape {
   readonly columns: readonly string[];
   readonly required: readonly string[];
@@ -17,9 +17,9 @@ export interface TableShape {
 /** How messages name a row: `quotes.csv:17`, `quotes.json[2]`. */
 export type Where = (position: number) => string;
 
-/** A row of text cells. What is null or not there reads as `""`, and messages show it as `null`. */
+/** A row of text cells. A null or missing cell reads as `""`; messages show it as `null`. */
 export class Row {
-  /** Of the row in its source: a line (CSV, NDJSON; from 1), or an index (JSON; from 0). */
+  /** The row's line (CSV, NDJSON; from 1) or index (JSON; from 0) in its source. */
   readonly position: number;
   readonly #rows: Rows;
   /** In the order of the table's columns. */
@@ -38,19 +38,19 @@ export class Row {
     return this.#rows.where(this.position);
   }
 
-  /** Whether there is no complaint about it so far. */
+  /** Whether nobody has complained about this row so far. */
   get isFaultless(): boolean {
     return this.#rows.complaints.count === this.#complaintsBefore;
   }
 
-  /** The cell as it stands. */
+  /** The text of the cell. */
   text(column: string): string {
     return this.#cell(column) ?? "";
   }
 
   /**
-   * The value of a cell. If the field cannot read it, that is a complaint, and the value is undefined
-   * in spite of its type: drop rows that are not faultless.
+   * The value of a cell. If the field cannot parse it, the row gets a complaint and the value is
+   * undefined in spite of its type: drop rows that are not faultless.
    */
   read<T>(column: string, field: Field<T>): T {
     const text = this.text(column);
@@ -59,7 +59,7 @@ export class Row {
     return value as Exclude<typeof value, undefined>;
   }
 
-  /** The same, or null where the cell is empty. */
+  /** Like `read`, but null if the cell is empty. */
   optional<T>(column: string, field: Field<T>): T | null {
     return this.text(column) === "" ? null : this.read(column, field);
   }
@@ -74,7 +74,7 @@ export class Row {
   }
 }
 
-/** A hint at the slip in a number that is easily overlooked. */
+/** A hint at a common mistake in a number; empty: none found. */
 function slipIn(text: string): string {
   if (/^\d+,\d+$/.test(text)) return "; no commas, decimals after a point";
   if (/^[\d.]+e[+-]?\d+$/i.test(text)) return "; plain digits, no exponent";
@@ -83,8 +83,8 @@ function slipIn(text: string): string {
 }
 
 /**
- * Reads all rows of a source. `begin` is called once, before the first row. What does not have the
- * table's shape is added to `complaints`, and so is a source that cannot be read.
+ * Reads all rows of a source. Calls `begin` once, before the first row. Adds a complaint for each row
+ * that does not have the table's shape, and for a source that cannot be read.
  */
 export async function readTable(
   source: Source,
@@ -136,7 +136,7 @@ interface Rows {
   readonly take: (row: Row) => void;
 }
 
-/** Takes the header first, and then the rows; false where the header is not one of this table. */
+/** Takes the header first, then the rows. Returns false if the header does not fit the table. */
 function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
   const { complaints, where, take } = rows;
   let positions: readonly number[] | null = null;
@@ -161,8 +161,8 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
 }
 
 /**
- * Where the table's columns stand in the file, −1 for those it lacks. Null, with complaints, where
- * the header is not one of this table.
+ * The index of each of the table's columns in the file; −1: the file lacks it. Returns null, after
+ * complaints, if the header does not fit the table.
  */
 function headerPositions(
   header: readonly string[],
@@ -178,7 +178,7 @@ function headerPositions(
   }
   header.forEach((name, at) => {
     if (!shape.columns.includes(name)) found(`unknown column ${quoted(name)}, ${expected}`);
-    else if (header.indexOf(name) !== at) found(`column ${quoted(name)} stands twice`);
+    else if (header.indexOf(name) !== at) found(`column ${quoted(name)} appears twice`);
   });
   for (const name of shape.required) {
     if (!header.includes(name)) found(`the header lacks the column ${quoted(name)}`);
@@ -192,7 +192,7 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
   const found = (finding: string): void => complaints.at(where(position), finding);
   const expected = `expected ${shape.columns.join(", ")}`;
   const names = Object.keys(fields);
-  // Its names and values may be nothing that was meant to be shown.
+  // An object without known fields may be secret, so no name or value of it is shown.
   if (names.length > 0 && !names.some((name) => shape.columns.includes(name))) {
     found(`no known field, ${expected}`);
     return;

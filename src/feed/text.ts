@@ -1,19 +1,19 @@
-/** Bytes to text: UTF-8, or a complaint that says what the file is instead. */
+/** Decodes UTF-8, or complains and says what the file is instead. */
 import type { Complaints } from "./complaints.ts";
 import type { Source } from "./source.ts";
 
-/** So much an input may hold, unpacked: more rows than fit into memory are refused, not tried. */
+/** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
 export const MAX_INPUT_MEGABYTES = 256;
 
-/** And so much a row of it: a record of CSV, a line of NDJSON, an item of JSON. */
+/** The longest row: a record of CSV, a line of NDJSON, an item of JSON. */
 export const MAX_ROW_CHARACTERS = 1_000_000;
 
-/** What is said of a longer one. */
+/** The complaint about a longer row. */
 export const ROW_TOO_LONG = `a row of more than ${MAX_ROW_CHARACTERS} characters`;
 
 const NEWLINE = 10;
 
-/** How files begin that are easily taken for a table, and the way on. */
+/** The first bytes of files that are often mistaken for a table, and the remedy. */
 const SIGNATURES: readonly { readonly bytes: Buffer; readonly finding: string }[] = [
   {
     bytes: Buffer.from([0xff, 0xfe]),
@@ -44,7 +44,7 @@ const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(({ bytes }) => bytes.length))
 
 /**
  * The source's text in chunks, without a byte order mark. At the first bytes that are not UTF-8 it
- * complains, with the line, and ends.
+ * complains with the line number and stops.
  */
 export async function* readText(source: Source, complaints: Complaints): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -82,7 +82,7 @@ export async function* readText(source: Source, complaints: Complaints): AsyncGe
   }
 }
 
-/** The same bytes, the first chunk long enough to tell what the file is. */
+/** The same bytes, with a first chunk that is long enough to recognize the file. */
 async function* withLongStart(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   let start: Uint8Array | null = new Uint8Array(0);
   for await (const chunk of chunks) {
@@ -99,12 +99,12 @@ async function* withLongStart(chunks: AsyncIterable<Uint8Array>): AsyncIterable<
 }
 
 /**
- * The same text with memory of its own. A cell is a window on the chunk it was cut from, and keeps
- * all of it: what outlives its row is detached.
+ * A copy of the text. A cell cut from a chunk keeps the whole chunk in memory, so text that outlives
+ * its row must be copied.
  */
 export const detached = (text: string): string => Buffer.from(text).toString();
 
-/** The first character that is no white space (null: there is none), and the text unread. */
+/** The first character that is not white space (null: none), and the complete text. */
 export async function sniffed(
   text: AsyncGenerator<string>,
 ): Promise<{ first: string | null; chunks: AsyncIterable<string> }> {
@@ -132,7 +132,7 @@ function newlines(bytes: Uint8Array): number {
   return count;
 }
 
-/** How many whole lines of these bytes, from the start, are UTF-8. */
+/** How many complete lines at the start of these bytes are UTF-8. */
 function validLines(bytes: Uint8Array): number {
   let count = 0;
   let from = 0;
@@ -140,7 +140,7 @@ function validLines(bytes: Uint8Array): number {
     try {
       new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(from, at));
     } catch {
-      // The first line of a chunk may start within a character that is fine as a whole.
+      // The first line of a chunk may start in the middle of a valid character.
       if (from > 0) return count;
     }
     count += 1;

@@ -141,8 +141,8 @@ describe("corrections", () => {
       2,
       [
         "quotes.csv:2: a has no level for 2026-11-20T00Z that could be withdrawn",
-        'quotes.csv:3 spot_usd "5": expected nothing beside basis withdrawn',
-        'quotes.csv:4 break "New unit": expected nothing beside basis withdrawn',
+        'quotes.csv:3 spot_usd "5": expected an empty cell beside basis withdrawn',
+        'quotes.csv:4 break "New unit": expected an empty cell beside basis withdrawn',
       ],
     ]);
   });

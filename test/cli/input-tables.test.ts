@@ -14,7 +14,7 @@ describe("columns and ids", () => {
       'quotes.csv:1: unknown column "price", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break',
     );
     expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,id", "a,1,a") })).toContain(
-      'quotes.csv:1: column "id" stands twice',
+      'quotes.csv:1: column "id" appears twice',
     );
     expect(await complaints({ ...SPARSE, quotes: lines("id,basis", "a,reported") })).toContain(
       'quotes.csv:1: the header lacks the column "spot_usd"',
@@ -33,12 +33,12 @@ describe("columns and ids", () => {
   });
 
   test.each([
-    ["id;spot_usd", "columns with semicolons between them"],
-    ["id\tspot_usd", "columns with tabs between them"],
+    ["id;spot_usd", "columns separated by semicolons"],
+    ["id\tspot_usd", "columns separated by tabs"],
     ["<!DOCTYPE html>", "looks like a web page"],
   ])("the first line %j gets one message that fits", async (header, found) => {
     const told = await complaints({ ...SPARSE, quotes: lines(header, "a;1") });
-    const expected = "expected a header of columns with commas between them";
+    const expected = "expected a header of columns separated by commas";
     expect(told).toContain(`quotes.csv:1: ${found}, ${expected}`);
     expect(told.filter((line) => line.startsWith("quotes.csv:1:"))).toHaveLength(1);
   });
@@ -150,7 +150,7 @@ describe("the catalog", () => {
 
   test("a duplicate id, no rows, and quotes for a contract that is no longer there", async () => {
     expect(await complaints({ catalog: catalogOf(["a", "b", "a"]) })).toContain(
-      'catalog.csv:4: id "a" stands twice, first at catalog.csv:2',
+      'catalog.csv:4: id "a" appears twice, first at catalog.csv:2',
     );
     expect(await complaints({ catalog: catalogOf([]) })).toContain(
       "catalog.csv: no rows, expected at least one contract",
@@ -209,7 +209,7 @@ describe("texts", () => {
       /^quotes\.csv:\d: a quoted field is not closed$/,
     );
     expect((await complaints({ ...SPARSE, quotes: 'id,spot_usd\na"x,1\n' }))[1]).toMatch(
-      /^quotes\.csv:2: not CSV as RFC 4180 has it/,
+      /^quotes\.csv:2: not valid CSV \(RFC 4180\)/,
     );
   });
 

@@ -202,7 +202,7 @@ describe("sources", () => {
         expect(await refusalOf(`/to?${other}/q.csv`)).toBe(
           `Cannot fetch ${address}/to: the server redirects to ${other}, expected redirects within ${address}`,
         );
-        expect(await refusalOf("/to?//")).toMatch(/redirects to what is no address/);
+        expect(await refusalOf("/to?//")).toMatch(/redirects to an invalid address/);
         expect(await refusalOf("/to?/to%3F/to%253F")).toMatch(/the server answered 404/);
       } finally {
         await new Promise((resolve) => elsewhere.close(resolve));
@@ -284,7 +284,7 @@ describe("files that are not an input", () => {
   });
 
   test.each([
-    ['"id";"spot_usd"', "columns with semicolons between them"],
+    ['"id";"spot_usd"', "columns separated by semicolons"],
     ['<html lang="en"><p>', "looks like a web page"],
     ['{"id":"a","spot_usd":1}', "looks like JSON"],
   ])("%s as CSV gets one message that fits", async (line, found) => {
