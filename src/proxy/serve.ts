@@ -24,7 +24,7 @@ export interface ConnectionLimits {
   readonly headersMs: number;
   /** From the first byte of a request to its end. */
   readonly requestMs: number;
-  /** Between requests. Most load balancers use less, so that they close first. */
+  /** Between requests. Longer than most load balancers', so that they close first. */
   readonly keepAliveMs: number;
   /** Without a byte in either direction while an answer is sent. */
   readonly stalledMs: number;

@@ -1,6 +1,6 @@
 /**
- * A snapshot's manifest: the size and digest of every file, and the inputs. It is the last file
- * written and holds nothing that depends on when or where it was made.
+ * A snapshot's manifest: the size and digest of every file, and the inputs. It is written after all
+ * files that it names, and holds nothing that depends on when or where it was made.
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
