@@ -13,7 +13,7 @@ export async function readCsv(
   const records = new Records();
   let isBegun = false;
   /** Returns false to stop reading. */
-  const read = (line: string): boolean => {
+  const read = (line: string, isEnded = true): boolean => {
     if (!isBegun && line.trim() !== "") {
       isBegun = true;
       const other = otherForm(line);
@@ -22,7 +22,7 @@ export async function readCsv(
         return false;
       }
     }
-    const found = records.add(line);
+    const found = records.add(line, isEnded);
     if (found === null) return true;
     if (typeof found !== "string") return take(found, records.begin);
     fault(found, records.begin);
@@ -33,11 +33,11 @@ export async function readCsv(
     const lines = chunk.split("\n");
     lines[0] = rest + (lines[0] as string);
     rest = lines.pop() as string;
-    if (!lines.every(read)) return;
+    if (!lines.every((line) => read(line))) return;
     // The line may never end, so it is not kept.
     if (rest.length > MAX_ROW_CHARACTERS) break;
   }
-  if (rest !== "" && !read(rest)) return;
+  if (rest !== "" && !read(rest, false)) return;
   if (records.isOpen) fault("a quoted field is not closed", records.begin);
 }
 
@@ -56,8 +56,11 @@ class Records {
     return this.#open !== null;
   }
 
-  /** The record that ends with this line; null: it goes on; a string: the fault. */
-  add(line: string): readonly string[] | string | null {
+  /**
+   * The record that ends with this line; null: it goes on; a string: the fault. Only a line that a line
+   * feed ends can have a carriage return before it: at the end of the input it is part of the cell.
+   */
+  add(line: string, isEnded: boolean): readonly string[] | string | null {
     if (this.#open === null) {
       this.begin = this.next;
       this.#cells = [];
@@ -66,7 +69,7 @@ class Records {
     this.next += 1;
     this.#length += line.length + 1;
     if (this.#length > MAX_ROW_CHARACTERS) return ROW_TOO_LONG;
-    const end = line.endsWith("\r") ? line.length - 1 : line.length;
+    const end = isEnded && line.endsWith("\r") ? line.length - 1 : line.length;
     if (this.#open !== null || line.includes('"')) return this.#addQuoted(line, end);
     return end === 0 ? null : line.slice(0, end).split(",");
   }

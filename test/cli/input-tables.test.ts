@@ -213,6 +213,13 @@ describe("texts", () => {
     );
   });
 
+  test("a file that is cut inside its last line break is refused", async () => {
+    const unquoted = await complaints({ ...SPARSE, quotes: "id,spot_usd\r\na,1\r" });
+    expect(unquoted[1]).toMatch(/^quotes\.csv:2 spot_usd "1\\r": expected a number above 0/);
+    const quoted = await complaints({ ...SPARSE, quotes: 'id,spot_usd\r\na,"1"\r' });
+    expect(quoted[1]).toMatch(/^quotes\.csv:2: not valid CSV \(RFC 4180\): text after the closing/);
+  });
+
   test.each(["\u0000", "\u0007", "\u001b[31m", "\u009b"])(
     "the control character %j is refused, and escaped in the message",
     async (character) => {
