@@ -1,8 +1,22 @@
 /** Reads the catalog: one row per contract, in board order. */
-import { BOARDS, MAX_CARRY_DAYS, type Contract } from "../market/contract.ts";
+import {
+  BOARDS,
+  MAX_CARRY_DAYS,
+  PRICE_TYPES,
+  USUAL_CADENCE_DAYS,
+  type Contract,
+} from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { quoted, type Complaints } from "./complaints.ts";
-import { decimalField, idField, oneOf, textField, urlField, wholeNumberField } from "./fields.ts";
+import {
+  dateField,
+  decimalField,
+  idField,
+  oneOf,
+  textField,
+  urlField,
+  wholeNumberField,
+} from "./fields.ts";
 import type { Source } from "./source.ts";
 import { readTable, type Row, type TableShape } from "./table.ts";
 
@@ -21,7 +35,16 @@ const REQUIRED = [
   "source_url",
 ];
 const SHAPE: TableShape = {
-  columns: [...REQUIRED, "capacity_gb", "max_carry_days", "free"],
+  columns: [
+    ...REQUIRED,
+    "capacity_gb",
+    "max_carry_days",
+    "free",
+    "price_type",
+    "delisted_on",
+    "formerly",
+    "cadence_days",
+  ],
   required: REQUIRED,
 };
 
@@ -29,21 +52,25 @@ const boardField = oneOf(BOARDS);
 const exposureField = decimalField(0, 100);
 /** In gigabytes of 10⁹ bytes. */
 const capacityField = decimalField(1_000, 1_000_000);
-const carryField = wholeNumberField(MAX_CARRY_DAYS);
+const carryField = wholeNumberField(0, MAX_CARRY_DAYS);
 const flagField = oneOf(["true", "false"]);
+const priceTypeField = oneOf(PRICE_TYPES);
+/** From every session to once a year. */
+const cadenceField = decimalField(500_000, 366);
 
 /**
  * The catalog's contracts. It leaves out rows with complaints, so use the result only if there are
- * none. `ids` holds every id, also of faulty rows, so that their quotes are not reported as unknown
- * as well.
+ * none. `ids` holds every id with the place of its row, also of faulty rows, so that their quotes are
+ * not reported as unknown as well.
  */
 export async function readCatalog(
   source: Source,
   complaints: Complaints,
-): Promise<{ contracts: Contract[]; ids: ReadonlySet<string> }> {
+): Promise<{ contracts: Contract[]; ids: ReadonlyMap<string, string> }> {
   const before = complaints.count;
   const contracts: Contract[] = [];
   const firstRowOf = new Map<string, string>();
+  const renamed: Renamed[] = [];
   await readTable(source, SHAPE, complaints, () => (row) => {
     const id = row.text("id");
     const first = firstRowOf.get(id);
@@ -53,19 +80,47 @@ export async function readCatalog(
     }
     firstRowOf.set(id, row.where);
     const contract = contractOf(row);
-    if (row.isFaultless) contracts.push(contract);
+    if (!row.isFaultless) return;
+    contracts.push(contract);
+    const { formerly } = contract;
+    if (formerly !== null) renamed.push({ row, id, formerly });
   });
+  requireFreeFormerIds(renamed, firstRowOf);
   if (complaints.count === before && contracts.length === 0) {
     complaints.at(source.name, "no rows, expected at least one contract");
   }
   return {
     contracts: withFreeSlice(contracts, source.name, complaints, before),
-    ids: new Set(firstRowOf.keys()),
+    ids: firstRowOf,
   };
+}
+
+/** A row that names the id that its contract had before. */
+interface Renamed {
+  readonly row: Row;
+  readonly id: string;
+  readonly formerly: string;
+}
+
+/** Complains of former ids that are in use, and of those that two contracts name. */
+function requireFreeFormerIds(
+  renamed: readonly Renamed[],
+  firstRowOf: ReadonlyMap<string, string>,
+): void {
+  const newIdOf = new Map<string, string>();
+  for (const { row, id, formerly } of renamed) {
+    const [used, other] = [firstRowOf.get(formerly), newIdOf.get(formerly)];
+    if (used !== undefined) {
+      row.refuse("formerly", `an id that the catalog no longer uses, but it does at ${used}`);
+    } else if (other !== undefined) {
+      row.refuse("formerly", `an id that one contract had before, but ${other} names it, too`);
+    } else newIdOf.set(formerly, id);
+  }
 }
 
 function contractOf(row: Row): Contract {
   const capacity = row.optional("capacity_gb", capacityField);
+  const cadence = row.optional("cadence_days", cadenceField);
   return {
     id: row.read("id", idField),
     ticker: row.read("ticker", textField),
@@ -79,6 +134,10 @@ function contractOf(row: Row): Contract {
     capacityGb: capacity === null ? null : formatMicros(capacity),
     maxCarryDays: row.optional("max_carry_days", carryField),
     free: row.optional("free", flagField) === "true",
+    priceType: row.optional("price_type", priceTypeField),
+    delistedOn: row.optional("delisted_on", dateField),
+    formerly: row.optional("formerly", idField),
+    cadenceDays: cadence === null ? USUAL_CADENCE_DAYS : formatMicros(cadence),
   };
 }
 

@@ -11,6 +11,8 @@ const LINES_KEPT = 10_000;
 export class Complaints {
   readonly #findings: { readonly where: string; readonly line: string }[] = [];
   #count = 0;
+  /** The inputs that are not there yet. */
+  readonly #awaited: string[] = [];
 
   /** How many complaints there are. If a row did not change the count, it has no fault. */
   get count(): number {
@@ -31,6 +33,7 @@ export class Complaints {
   /** A source that cannot be read; `failure` names it and the cause. */
   unreadable(failure: InputError): void {
     this.#add(failure.message, failure.message);
+    if (failure.waitFor !== null) this.#awaited.push(failure.waitFor);
   }
 
   /** Throws InputError with all complaints, sorted by line within each file, if there are any. */
@@ -38,10 +41,13 @@ export class Complaints {
     if (this.#count === 0) return;
     const errors = counted(this.#count, "error");
     const more = this.#count - this.#findings.length;
-    throw new InputError(`${errors} in the input; nothing was written`, [
-      ...inOrder(this.#findings),
-      ...(more === 0 ? [] : [`and ${more} more`]),
-    ]);
+    // To wait does not help against faults of the inputs that are there.
+    const isEarly = this.#awaited.length === this.#count;
+    throw new InputError(
+      `${errors} in the input; nothing was written`,
+      [...inOrder(this.#findings), ...(more === 0 ? [] : [`and ${more} more`])],
+      isEarly ? { waitFor: escaped(this.#awaited.join("; ")) } : {},
+    );
   }
 
   /** Shortens the line and escapes line breaks and terminal control characters. */

@@ -1,6 +1,12 @@
 /** The fields that a cell may hold: how to parse each, and the words for what is expected. */
 import { BASES, type Basis } from "../market/series.ts";
-import { formatMicros, MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
+import {
+  formatMicros,
+  MAX_LEVEL_USD,
+  MICROS_PER_UNIT,
+  parseMicros,
+  type Micros,
+} from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { detached } from "./text.ts";
 
@@ -8,12 +14,15 @@ import { detached } from "./text.ts";
 export interface Field<T> {
   /** Follows "expected" in a complaint: `a date such as 2026-11-21`. */
   readonly expected: string;
+  /** The option that would accept this text, in words; empty: none would. */
+  wayOn?(text: string): string;
   /** The value; undefined if the text is not as expected. Never throws. */
   parse(text: string): T | undefined;
 }
 
 const MAX_TEXT_CHARACTERS = 1_000;
-const MAX_ID_CHARACTERS = 100;
+/** The longest id of a contract. */
+export const MAX_ID_CHARACTERS = 100;
 
 /** C0 and C1 controls except tab and line breaks, unpaired surrogates, characters that XML forbids. */
 const UNPRINTABLE =
@@ -26,7 +35,27 @@ export const levelField: Field<Micros> = {
     const micros = parseMicros(text, MAX_LEVEL_USD);
     return micros === null || micros === 0 ? undefined : micros;
   },
+  wayOn: (text) =>
+    roundedLevelField.parse(text) === undefined ? "" : "; --round rounds levels with more",
 };
+
+/**
+ * The same with more decimals, rounded to 6, half away from zero. A level that would become 0 is not
+ * one.
+ */
+export const roundedLevelField: Field<Micros> = {
+  expected: `a number above 0 after rounding to 6 decimals, at most ${MAX_LEVEL_USD}`,
+  parse(text) {
+    const [, kept = text, next = "0"] = /^(\d+\.\d{6})(\d)\d*$/.exec(text) ?? [];
+    const micros = parseMicros(kept, MAX_LEVEL_USD);
+    if (micros === null) return undefined;
+    const rounded = micros + (next >= "5" ? 1 : 0);
+    return rounded === 0 || rounded > MAX_LEVEL_USD * MICROS_PER_UNIT ? undefined : rounded;
+  },
+};
+
+/** Whether a level is written with more decimals than levels have. */
+export const hasMoreDecimals = (text: string): boolean => /\.\d{7}/.test(text);
 
 /** A basis in the feed; `carried` is not allowed there. */
 export const basisField: Field<Basis | "withdrawn"> = {
@@ -55,14 +84,19 @@ export const idField: Field<string> = {
       : undefined,
 };
 
-/** Text for people. It refuses characters that JSON, CSV or XML cannot hold. */
-export const textField: Field<string> = {
-  expected: `text of 1 to ${MAX_TEXT_CHARACTERS} characters without control characters`,
+/** Text for people, up to a length. It refuses characters that JSON, CSV or XML cannot hold. */
+const textUpTo = (maxCharacters: number): Field<string> => ({
+  expected: `text of 1 to ${maxCharacters} characters without control characters`,
   parse: (text) =>
-    text.trim() !== "" && text.length <= MAX_TEXT_CHARACTERS && !UNPRINTABLE.test(text)
+    text.trim() !== "" && text.length <= maxCharacters && !UNPRINTABLE.test(text)
       ? detached(text)
       : undefined,
-};
+});
+
+/** A name or a reason. */
+export const textField = textUpTo(MAX_TEXT_CHARACTERS);
+/** The judgement behind a level. */
+export const rationaleField = textUpTo(500);
 
 /** An http or https address; no other scheme, so that no link can run a script. */
 export const urlField: Field<string> = {
@@ -92,8 +126,9 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
   },
 });
 
-/** A whole number from 0 to `max`, in digits only. */
-export const wholeNumberField = (max: number): Field<number> => ({
-  expected: `a whole number from 0 to ${max}`,
-  parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : undefined),
+/** A whole number from `min` to `max`, in digits only. */
+export const wholeNumberField = (min: number, max: number): Field<number> => ({
+  expected: `a whole number from ${min} to ${max}`,
+  parse: (text) =>
+    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
 });

@@ -1,152 +1,166 @@
 /**
  * The gates: they refuse data that is well-formed but may be wrong. Each refusal names the contracts
- * and what to do.
+ * and how to let exactly these through.
  */
-import { changePct, isComparableMove } from "../market/change.ts";
-import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
-import type { Level, Series } from "../market/series.ts";
-import { sessionKey, type Session } from "../market/session.ts";
+import { InputError } from "../lib/errors.ts";
 import { quoted } from "./complaints.ts";
-import type { GivenLevels } from "./given-levels.ts";
+import type { Finding, GateInput, GateLimits } from "./finding.ts";
+import { changedFreeSlice, termsWithoutBreak, missingContracts } from "./gate-catalog.ts";
+import { movesAbove, tooFew, unmovedTooLong } from "./gate-levels.ts";
 
-/** The limits of a run, and which gates it opens. */
-export interface GateOptions {
-  /** Percent, in millionths: 50 % is 50,000,000. A move of exactly this size passes. */
-  readonly maxMoveMicros: Micros;
-  /** Percent of the catalog's contracts, in millionths. */
-  readonly minCoverageMicros: Micros;
-  /** The carry limit of contracts that have none of their own, in days. */
-  readonly maxCarryDays: number;
-  /** Opens the gate on moves. */
+interface Gate {
+  /** The refusals of a run; empty: it passes. */
+  find(input: GateInput, limits: GateLimits): Finding[];
+  /** Whether it refuses the run as a whole, so that `--accept` names no contracts. */
+  readonly isWhole?: true;
+  /** When to let it through, before "publish with --accept …". */
+  readonly ifRight: string;
+  /** What else to do. */
+  readonly instead?: string;
+}
+
+const BREAK = "give the contract's level with a break in the same run";
+
+/** Every gate, in the order of the refusals. */
+const GATES = {
+  moves: {
+    find: movesAbove,
+    ifRight: "If the moves are right",
+    instead: `If something else is priced from now on, ${BREAK}.`,
+  },
+  sparse: { find: tooFew, isWhole: true, ifRight: "If the feed is complete" },
+  units: {
+    find: termsWithoutBreak,
+    ifRight: "If only the wording of the unit changes",
+    instead: `Levels across a change of unit, capacity or price type do not compare: ${BREAK}.`,
+  },
+  unchanged: { find: unmovedTooLong, isWhole: true, ifRight: "If the levels are new" },
+  delisting: {
+    find: missingContracts,
+    ifRight: "If these contracts are to go without a trace",
+    instead:
+      "If the catalog is cut short, give the whole one. If a contract has another id, name the former one in formerly. To delist one, keep its row and fill in delisted_on.",
+  },
+  free: { find: changedFreeSlice, ifRight: "If callers without a key are to see this" },
+} as const satisfies Record<string, Gate>;
+
+/** One of the gates. */
+export type GateName = keyof typeof GATES;
+
+/** The gates in the order of the refusals. */
+export const GATE_NAMES = Object.keys(GATES) as GateName[];
+
+/** One `--accept`. */
+export interface Acceptance {
+  readonly gate: GateName;
+  /** Null: all that the gate refuses. */
+  readonly ids: readonly string[] | null;
+}
+
+/** Reads the text of an `--accept`: `moves` or `moves:ID,ID`. Throws InputError for any other text. */
+export function acceptanceOf(text: string): Acceptance {
+  const [name = "", list = null] = text.split(/:(.*)/s);
+  const gate = GATE_NAMES.find((known) => known === name);
+  const fail = (expected: string): never => {
+    throw new InputError(`--accept ${quoted(text)}: expected ${expected}`);
+  };
+  if (gate === undefined) return fail(`${GATE_NAMES.join(", ")}, or one with ids (moves:ID,ID)`);
+  if (list === null) return { gate, ids: null };
+  if ("isWhole" in GATES[gate]) return fail(`${gate} without ids: it concerns the whole run`);
+  const ids = list.split(",");
+  return ids.includes("") ? fail(`${gate}:ID or ${gate}:ID,ID`) : { gate, ids };
+}
+
+/** The limits of a run, and what it lets through. */
+export interface GateOptions extends GateLimits {
+  /** Lets all moves through, if there are any. */
   readonly acceptMoves: boolean;
-  /** Opens the gate on coverage. */
+  /** Lets sparse levels through, if they are. */
   readonly allowSparse: boolean;
+  readonly accept?: readonly Acceptance[];
 }
 
-/** The default limits: 50 percent, 80 percent, 45 days. */
-export const USUAL_LIMITS = {
-  maxMoveMicros: 50_000_000,
-  minCoverageMicros: 80_000_000,
-  maxCarryDays: 45,
-} as const;
+/** A finding that is let through, as the manifest keeps it. */
+export type Accepted = Pick<Finding, "contract" | "measured" | "limit"> & {
+  readonly gate: GateName;
+};
 
-/** A run's input and the ledger before and after it, series by contract id. */
-interface GateInput {
-  readonly session: Session;
-  readonly catalog: readonly Contract[];
-  /** The head's catalog; null: there is none. */
-  readonly catalogBefore: readonly Contract[] | null;
-  readonly before: ReadonlyMap<string, Series>;
-  readonly after: ReadonlyMap<string, Series>;
-  /** The ids of contracts whose series changed in this run. */
-  readonly touched: readonly string[];
-  readonly given: GivenLevels;
-}
-
-/** The refusals of the gates, as text. */
-export interface GateFindings {
+/** What the gates say of a run. */
+export interface Verdict {
   /** One line per refusal; empty: all gates pass. */
   readonly refusals: readonly string[];
-  /** What to do, one line per gate that refuses. */
+  /** What to do, for each gate that refuses. */
   readonly waysOn: readonly string[];
+  /** The gates that refuse. */
+  readonly refusing: readonly GateName[];
+  /** What `--accept` names although no gate refuses it, one line each. */
+  readonly unneeded: readonly string[];
+  /** What was refused and is let through. */
+  readonly accepted: readonly Accepted[];
 }
 
 /** Judges the ledger that the run would publish. Never throws. */
-export function judge(input: GateInput, options: GateOptions): GateFindings {
-  const missing = input.catalog.filter(
-    ({ id }) => input.after.get(id)?.given(input.session) == null,
-  );
-  const covered = input.catalog.length - missing.length;
-  const moves = options.acceptMoves ? [] : movesAbove(input, options);
-  const sparse =
-    !options.allowSparse &&
-    BigInt(covered) * 100_000_000n <
-      BigInt(input.catalog.length) * BigInt(options.minCoverageMicros);
-  const respecified = changedSpecifications(input);
-  const refusals = [...moves, ...respecified];
-  const waysOn: string[] = [];
-  if (moves.length > 0) {
-    waysOn.push(
-      "If the moves are right, publish with --accept-moves, or mark a change of what is priced with a break.",
-    );
-  }
-  if (respecified.length > 0) {
-    waysOn.push(
-      "Levels across a change of unit or capacity do not compare: give the contract's level with a break in the same run.",
-    );
-  }
-  if (sparse) {
-    refusals.push(
-      `${covered} of ${input.catalog.length} contracts have a level for ${sessionKey(input.session)}, ` +
-        `expected at least ${formatMicros(options.minCoverageMicros)} percent; without one: ` +
-        missing.map(({ id }) => id).join(", "),
-    );
-    waysOn.push("If the feed is complete, publish with --allow-sparse.");
-  }
-  return { refusals, waysOn };
-}
-
-/** The successive levels, new in this run, that move by more than the limit; one line each. */
-function movesAbove(input: GateInput, options: GateOptions): string[] {
-  const contracts = new Map(input.catalog.map((contract) => [contract.id, contract]));
-  const found: string[] = [];
-  for (const id of input.touched) {
-    const contract = contracts.get(id);
-    const after = input.after.get(id);
-    if (contract === undefined || after === undefined) continue;
-    const before = input.before.get(id);
-    const limit = carryLimitSessions(contract, options.maxCarryDays);
-    for (const [at, now] of after.levels.entries()) {
-      const then = after.levels[at - 1];
-      if (then === undefined || !exceeds(then.usd, now.usd, options.maxMoveMicros)) continue;
-      if (!isComparableMove(after, then, now, limit)) continue;
-      if (before !== undefined && holdsPair(before, then, now)) continue;
-      found.push(
-        `${id} moves by ${changePct(now.usd, then.usd)} percent, ` +
-          `from ${formatMicros(then.usd)} (${sessionKey(then.session)}) to ${formatMicros(now.usd)} (${sessionKey(now.session)}), ` +
-          `expected at most ${formatMicros(options.maxMoveMicros)}`,
-      );
+export function judge(input: GateInput, options: GateOptions): Verdict {
+  const refusedBy = new Map<GateName, readonly Finding[]>();
+  const unneeded: string[] = [];
+  const accepted: Accepted[] = [];
+  for (const gate of GATE_NAMES) {
+    const findings = GATES[gate].find(input, options);
+    const accepts = acceptsOf(gate, options);
+    const isAccepted = ({ contract, needsBreak }: Finding): boolean =>
+      !needsBreak && accepts.some(({ ids }) => ids === null || ids.includes(contract ?? ""));
+    const refused = findings.filter((finding) => !isAccepted(finding));
+    if (refused.length > 0) refusedBy.set(gate, refused);
+    unneeded.push(...unneededOf(gate, findings, options.accept ?? []));
+    for (const finding of findings.filter(isAccepted)) {
+      const { contract, measured, limit } = finding;
+      accepted.push({ gate, contract, measured, limit });
     }
   }
-  return found;
+  const verb = accepted.length > 0 ? "also publish" : "publish";
+  return {
+    refusals: [...refusedBy.values()].flat().map(({ text }) => text),
+    waysOn: [...refusedBy].flatMap(([gate, refused]) => waysOnOf(gate, refused, verb)),
+    refusing: [...refusedBy.keys()],
+    unneeded,
+    accepted,
+  };
 }
 
-/** |now / then − 1| × 100 > limit, exact. Floating point decides only the clear cases. */
-function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
-  const percent = (Math.abs(now - then) / then) * 100;
-  if (percent < (limitMicros / MICROS_PER_UNIT) * 0.999_999) return false;
-  const distance = BigInt(Math.abs(now - then));
-  return distance * 100_000_000n > BigInt(then) * BigInt(limitMicros);
+function acceptsOf(gate: GateName, options: GateOptions): readonly Acceptance[] {
+  const isOpen =
+    (gate === "moves" && options.acceptMoves) || (gate === "sparse" && options.allowSparse);
+  if (isOpen) return [{ gate, ids: null }];
+  return (options.accept ?? []).filter((item) => item.gate === gate);
 }
 
-/** Whether the ledger before the run already had these two levels in succession. */
-function holdsPair(before: Series, then: Level, now: Level): boolean {
-  const previous = before.at(now.session - 1);
-  return (
-    before.given(now.session)?.usd === now.usd &&
-    previous?.session === then.session &&
-    previous.usd === then.usd
-  );
+/** The ways on for findings of one gate. The `--accept` lets exactly these through. */
+function waysOnOf(gate: GateName, refused: readonly Finding[], verb: string): string[] {
+  const { ifRight, ...more }: Gate = GATES[gate];
+  const acceptable = refused.filter(({ needsBreak }) => !needsBreak);
+  const ids = [...new Set(acceptable.flatMap(({ contract }) => contract ?? []))];
+  const words = ids.length === 0 ? gate : `${gate}:${ids.join(",")}`;
+  return [
+    ...(more.instead === undefined ? [] : [more.instead]),
+    ...(acceptable.length === 0
+      ? [`--accept ${gate} does not let a changed capacity or price type through.`]
+      : [`${ifRight}, ${verb} with --accept ${words}`]),
+  ];
 }
 
-function changedSpecifications(input: GateInput): string[] {
-  if (input.catalogBefore === null) return [];
-  const before = new Map(input.catalogBefore.map((contract) => [contract.id, contract]));
-  return input.catalog.flatMap((contract) => {
-    const old = before.get(contract.id);
-    if (old === undefined || !input.before.has(contract.id)) return [];
-    const changes = [
-      ...(old.unit === contract.unit
-        ? []
-        : [`unit from ${quoted(old.unit)} to ${quoted(contract.unit)}`]),
-      ...(old.capacityGb === contract.capacityGb
-        ? []
-        : [`capacity_gb from ${old.capacityGb ?? "none"} to ${contract.capacityGb ?? "none"}`]),
-    ];
-    const rows = input.given.rowsOf(contract.id);
-    if (changes.length === 0 || rows.some(({ breakReason }) => breakReason !== undefined))
-      return [];
-    return [`${contract.id} changes its ${changes.join(" and its ")} without a break`];
-  });
+function unneededOf(
+  gate: GateName,
+  findings: readonly Finding[],
+  accept: readonly Acceptance[],
+): string[] {
+  const asked = accept.filter((item) => item.gate === gate);
+  if (asked.length === 0) return [];
+  if (findings.length === 0) return [`--accept ${gate}: the gate ${gate} refuses nothing`];
+  const concerned = [...new Set(findings.map(({ contract }) => contract))];
+  return asked
+    .flatMap(({ ids }) => ids ?? [])
+    .filter((id) => !concerned.includes(id))
+    .map(
+      (id) => `--accept ${gate}:${id}: the gate ${gate} refuses ${concerned.join(", ")}, not ${id}`,
+    );
 }

@@ -7,13 +7,16 @@ import { download } from "./download.ts";
 /** The formats of input. `ndjson`: an object per line. */
 export type Format = "csv" | "json" | "ndjson";
 
-/** One input. A run opens it only once. */
+/** One input. */
 export interface Source {
   /** For messages. The name of an address leaves out user, password and query. */
   readonly name: string;
   /** Null: only the content shows the format. */
   readonly format: Format | null;
-  /** The bytes in chunks. The iteration throws InputError if the source cannot be read. */
+  /**
+   * The bytes in chunks. The iteration throws InputError if the source cannot be read, with `waitFor` if
+   * it may be there later. Standard input can be opened only once.
+   */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -24,8 +27,11 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   jsonl: "ndjson",
 };
 
-/** The source that an argument names, not yet opened. Throws InputError for other addresses. */
-export function sourceOf(location: string): Source {
+/**
+ * The source that an argument names, not yet opened. `headers` (by lower-case name) go with the requests
+ * to an address, and are never shown. Throws InputError for other addresses.
+ */
+export function sourceOf(location: string, headers: Readonly<Record<string, string>> = {}): Source {
   if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
   if (location === "-") {
     return {
@@ -34,7 +40,9 @@ export function sourceOf(location: string): Source {
       open: () => named("standard input", process.stdin),
     };
   }
-  if (/^https?:\/\//i.test(location) && URL.canParse(location)) return addressSource(location);
+  if (/^https?:\/\//i.test(location) && URL.canParse(location)) {
+    return addressSource(location, headers);
+  }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
     const shown = location.replace(/^([^:]+:\/\/).*@/s, "$1***@").replace(/[?#].*$/s, "");
     throw new InputError(`${shown}: expected a file, - or an http(s) address`);
@@ -47,11 +55,12 @@ export function sourceOf(location: string): Source {
 }
 
 /** User and password of an address are sent as Basic credentials (RFC 7617), and never shown. */
-function addressSource(location: string): Source {
+function addressSource(location: string, feedHeaders: Readonly<Record<string, string>>): Source {
   const url = new URL(location);
   const user = `${plain(url.username)}:${plain(url.password)}`;
-  const headers =
+  const own =
     user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
+  const headers = { ...feedHeaders, ...own };
   [url.username, url.password, url.hash] = ["", "", ""];
   const name = `${url.origin}${url.pathname}`;
   return {
@@ -62,9 +71,9 @@ function addressSource(location: string): Source {
       try {
         bytes = await download(url, headers);
       } catch (cause) {
-        throw new InputError(`Cannot fetch ${name}: ${reasonOf(cause)}`, [], { cause });
+        throw unreadable("fetch", name, cause, true);
       }
-      yield* named(name, bytes);
+      yield* named(name, bytes, true);
     },
   };
 }
@@ -83,12 +92,22 @@ function formatOf(location: string): Format | null {
   return (extension !== undefined && FORMAT_OF_EXTENSION[extension]) || null;
 }
 
-async function* named(name: string, stream: Readable): AsyncIterable<Uint8Array> {
+/** A stream's bytes. `comesLater`: a source that breaks off may be whole later. */
+async function* named(
+  name: string,
+  stream: Readable,
+  comesLater = false,
+): AsyncIterable<Uint8Array> {
   try {
     yield* stream;
   } catch (cause) {
-    throw new InputError(`Cannot read ${name}: ${reasonOf(cause)}`, [], { cause });
+    throw unreadable("read", name, cause, comesLater || errorCode(cause) === "ENOENT");
   }
+}
+
+function unreadable(verb: string, name: string, cause: unknown, comesLater: boolean): InputError {
+  const message = `Cannot ${verb} ${name}: ${reasonOf(cause)}`;
+  return new InputError(message, [], { cause, ...(comesLater ? { waitFor: message } : {}) });
 }
 
 function reasonOf(cause: unknown): string {

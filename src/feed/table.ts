@@ -55,7 +55,8 @@ export class Row {
   read<T>(column: string, field: Field<T>): T {
     const text = this.text(column);
     const value = field.parse(text);
-    if (value === undefined) this.refuse(column, field.expected + slipIn(text));
+    if (value === undefined)
+      this.refuse(column, field.expected + (field.wayOn?.(text) || slipIn(text)));
     return value as Exclude<typeof value, undefined>;
   }
 
@@ -84,13 +85,15 @@ function slipIn(text: string): string {
 
 /**
  * Reads all rows of a source. Calls `begin` once, before the first row. Adds a complaint for each row
- * that does not have the table's shape, and for a source that cannot be read.
+ * that does not have the table's shape, and for a source that cannot be read. It skips rows whose id
+ * `leavesOut`, whatever their other cells hold.
  */
 export async function readTable(
   source: Source,
   shape: TableShape,
   complaints: Complaints,
   begin: (where: Where) => (row: Row) => void,
+  leavesOut: (id: string) => boolean = () => false,
 ): Promise<void> {
   const before = complaints.count;
   try {
@@ -105,7 +108,7 @@ export async function readTable(
         : (position) => `${source.name}:${position}`;
     const fault = (finding: string, position: number | null): void =>
       complaints.at(position === null ? source.name : where(position), finding);
-    const rows: Rows = { shape, complaints, where, take: begin(where) };
+    const rows: Rows = { shape, complaints, where, leavesOut, take: begin(where) };
     if (format === "csv") {
       await readCsv(chunks, recordTaker(rows), fault);
     } else {
@@ -133,12 +136,13 @@ interface Rows {
   readonly shape: TableShape;
   readonly complaints: Complaints;
   readonly where: Where;
+  readonly leavesOut: (id: string) => boolean;
   readonly take: (row: Row) => void;
 }
 
 /** Takes the header first, then the rows. Returns false if the header does not fit the table. */
 function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
-  const { complaints, where, take } = rows;
+  const { complaints, where, leavesOut, take } = rows;
   let positions: readonly number[] | null = null;
   let width = 0;
   return (record, line) => {
@@ -149,7 +153,8 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
     }
     if (record.length === width) {
       const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
-      take(new Row(rows, cells, line));
+      if (!leavesOut(cells[rows.shape.columns.indexOf("id")] as string))
+        take(new Row(rows, cells, line));
     } else {
       complaints.at(
         where(line),
@@ -187,7 +192,8 @@ function headerPositions(
 }
 
 function takeFields(rows: Rows, fields: Fields, position: number): void {
-  const { shape, complaints, where, take } = rows;
+  const { shape, complaints, where, leavesOut, take } = rows;
+  if (Object.hasOwn(fields, "id") && leavesOut(cellText(fields["id"]) ?? "")) return;
   const before = complaints.count;
   const found = (finding: string): void => complaints.at(where(position), finding);
   const expected = `expected ${shape.columns.join(", ")}`;

@@ -5,9 +5,10 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
 import { dateOf, Series, type Level } from "../market/series.ts";
+import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionKey, type Session } from "../market/session.ts";
 import { onePerSession } from "./given-rows.ts";
-import { NOTES, type Ledger } from "./ledger.ts";
+import { FIGURES, NOTES, type Ledger } from "./ledger.ts";
 
 /** The head's ledger, and what was published before. */
 interface AmendmentBase {
@@ -92,7 +93,10 @@ function merge(
     const old = before[next]?.session === session ? (before[next] as Level) : null;
     if (old !== null) next += 1;
     const now = patched(old, row);
-    if (now !== null) keep(now, row);
+    if (now !== null) {
+      requireInRange(id, now, given.whereOf(row), complaints);
+      keep(now, row);
+    }
     if (now === null && old === null && !base.wasWithdrawn(id, session)) {
       const finding = `${id} has no level for ${sessionKey(session)} that could be withdrawn`;
       complaints.at(given.whereOf(row), finding);
@@ -138,14 +142,31 @@ function patched(old: Level | null, row: GivenLevel): Level | null {
   return old === null ? level : { ...old, ...level };
 }
 
+/** Complains of a row that moves a level out of the range that the ledger holds. */
+function requireInRange(
+  id: string,
+  { session, usd, lowUsd = usd, highUsd = usd }: Level,
+  where: string,
+  complaints: Complaints,
+): void {
+  if (lowUsd <= usd && usd <= highUsd) return;
+  const finding =
+    `${id} would have the level ${formatMicros(usd)} for ${sessionKey(session)}, outside its published ` +
+    `range of ${formatMicros(lowUsd)} to ${formatMicros(highUsd)}; give low_usd and high_usd, too`;
+  complaints.at(where, finding);
+}
+
 function isSame(a: Level | null, b: Level | null): boolean {
   if (a === null || b === null) return a === b;
   return (
     a.usd === b.usd &&
     (a.basis ?? "reported") === (b.basis ?? "reported") &&
     dateOf(a) === dateOf(b) &&
-    NOTED.every((field) => a[field] === b[field])
+    OPTIONAL.every((field) => a[field] === b[field])
   );
 }
 
-const NOTED = Object.keys(NOTES) as (keyof typeof NOTES)[];
+const OPTIONAL = Object.keys({ ...FIGURES, ...NOTES }) as (
+  | keyof typeof FIGURES
+  | keyof typeof NOTES
+)[];

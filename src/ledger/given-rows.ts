@@ -1,8 +1,8 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
-import { dateText, sessionKey } from "../market/session.ts";
-import { NOTES } from "./ledger.ts";
+import { dateText, sessionKey, type Day } from "../market/session.ts";
+import { FIGURES, NOTES } from "./ledger.ts";
 
 /**
  * Combines one contract's rows into one for each session, ascending. Rows for the same session
@@ -43,16 +43,17 @@ function combined(
   for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, string][]) {
     const [a, b] = [first[field], second[field]];
     if (a === undefined || b === undefined || a === b) continue;
-    conflict(column, textOf(b), textOf(a));
+    conflict(column, textOf(field, b), textOf(field, a));
   }
   return { ...second, ...first };
 }
 
 /** The input's column for each optional field. */
-const COLUMNS = { basis: "basis", asOf: "as_of", ...NOTES } as const;
+const COLUMNS = { basis: "basis", asOf: "as_of", ...FIGURES, ...NOTES } as const;
 
-/** The only number is `asOf`. */
-const textOf = (value: string | number): string =>
-  typeof value === "number" ? dateText(value) : value;
+function textOf(field: keyof typeof COLUMNS, value: string | number): string {
+  if (field === "asOf") return dateText(value as Day);
+  return field === "lowUsd" || field === "highUsd" ? formatMicros(value as Micros) : String(value);
+}
 
 const usdText = (usd: Micros | null): string => (usd === null ? "withdrawn" : formatMicros(usd));

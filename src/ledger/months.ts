@@ -10,10 +10,13 @@
  *
  * `at` counts sessions from the first of the month. `basis` has one letter for each level (reported,
  * assessed, estimated) and is left out if all are reported. `as_of` has, by position, the dates that
- * are not the session's; `notes` has, by position, a level's own source, address and break.
+ * are not the session's. `low`, `high` and `inputs` have a number or null for each level, and are left out
+ * if all are null. `notes` has, by position, a level's own source, address, break and rationale, and the
+ * terms that the break changed, as they were before it.
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
+import { PRICE_TYPES, TERMS, type EarlierTerms } from "../market/contract.ts";
 import { microsOf, MICROS_PER_UNIT } from "../market/decimal.ts";
 import { BASES, dateOf, Series, type Basis, type Level } from "../market/series.ts";
 import {
@@ -36,21 +39,40 @@ const DAYS_MAX = 31;
 
 const BASIS_LETTERS = BASES.map((basis) => basis.charAt(0)).join("");
 
+const termsSchema = z
+  .object({
+    unit: z.string(),
+    capacity_gb: z.number().positive(),
+    price_type: z.enum(PRICE_TYPES),
+  })
+  .partial();
+
 const noteSchema = z.object({
   source: z.string().optional(),
   source_url: z.string().optional(),
   break: z.string().optional(),
+  rationale: z.string().optional(),
+  terms_before: termsSchema.optional(),
 });
 
 /** An array of numbers, checked by one function: zod's own loop takes ten times as long. */
 const numbers = (isFit: (item: unknown) => boolean) =>
   z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isFit));
 
+const figures = z.custom<readonly (number | null)[]>(
+  (value) =>
+    Array.isArray(value) &&
+    value.every((item) => item === null || (Number.isFinite(item) && item > 0)),
+);
+
 const lineSchema = z.object({
   id: z.string(),
   at: numbers((item) => Number.isSafeInteger(item) && (item as number) >= 0),
   usd: numbers((item) => Number.isFinite(item) && (item as number) > 0),
   basis: z.string().optional(),
+  low: figures.optional(),
+  high: figures.optional(),
+  inputs: figures.optional(),
   as_of: z.record(z.string(), z.iso.date()).optional(),
   notes: z.record(z.string(), noteSchema).optional(),
 });
@@ -58,6 +80,13 @@ type Line = z.infer<typeof lineSchema>;
 
 type Field = keyof typeof NOTES;
 const NOTED = Object.entries(NOTES) as [Field, (typeof NOTES)[Field]][];
+
+/** The figures of a level with their names in a line, and how many of a level's units are one there. */
+const FIGURES = [
+  ["lowUsd", "low", MICROS_PER_UNIT],
+  ["highUsd", "high", MICROS_PER_UNIT],
+  ["inputs", "inputs", 1],
+] as const;
 
 /** The months (`2026-11`) from the ledger's first level to its last one, ascending. */
 export function monthsOf(ledger: Ledger): string[] {
@@ -122,7 +151,8 @@ export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Leve
     }
     const ofContract = levels.get(line.id) ?? [];
     levels.set(line.id, ofContract);
-    line.at.forEach((_, position) => ofContract.push(levelOf(line, position, first)));
+    const figured = FIGURES.filter(([, name]) => line[name] !== undefined);
+    line.at.forEach((_, position) => ofContract.push(levelOf(line, figured, position, first)));
   }
 }
 
@@ -145,6 +175,10 @@ function lineOf(id: string, levels: readonly Level[], first: Session): Line {
   };
   const basis = levels.map(({ basis = "reported" }) => basis.charAt(0)).join("");
   if (/[^r]/.test(basis)) line.basis = basis;
+  for (const [field, name, units] of FIGURES) {
+    if (levels.every(({ [field]: value }) => value === undefined)) continue;
+    line[name] = levels.map(({ [field]: value }) => (value === undefined ? null : value / units));
+  }
   const asOf: typeof line.as_of = {};
   levels.forEach((level, position) => {
     const date = dateOf(level);
@@ -156,12 +190,21 @@ function lineOf(id: string, levels: readonly Level[], first: Session): Line {
       if (value !== undefined) (notes[position] ??= {})[name] = value;
     });
   }
+  levels.forEach(({ termsBefore }, position) => {
+    if (termsBefore !== undefined) (notes[position] ??= {}).terms_before = storedTerms(termsBefore);
+  });
   if (Object.keys(asOf).length > 0) line.as_of = asOf;
   if (Object.keys(notes).length > 0) line.notes = notes;
   return line;
 }
 
-function levelOf(line: Line, position: number, first: Session): Level {
+/** `figured` are those of FIGURES that the line has. */
+function levelOf(
+  line: Line,
+  figured: readonly (typeof FIGURES)[number][],
+  position: number,
+  first: Session,
+): Level {
   const level = {
     session: first + (line.at[position] as number),
     usd: microsOf(line.usd[position] as number),
@@ -169,12 +212,42 @@ function levelOf(line: Line, position: number, first: Session): Level {
   const basis = BASES[BASIS_LETTERS.indexOf(line.basis?.[position] ?? "r")] as Basis;
   const asOf = line.as_of?.[position];
   const note = line.notes?.[position];
-  if (basis === "reported" && asOf === undefined && note === undefined) return level;
+  if (basis === "reported" && asOf === undefined && note === undefined && figured.length === 0) {
+    return level;
+  }
   const named = NOTED.filter(([, name]) => note?.[name] !== undefined);
   return {
     ...level,
     basis,
     ...(asOf === undefined ? {} : { asOf: parseDate(asOf) as number }),
+    ...Object.fromEntries(
+      figured.flatMap(([field, name, units]) => {
+        const value = line[name]?.[position] ?? null;
+        return value === null ? [] : [[field, Math.round(value * units)]];
+      }),
+    ),
     ...Object.fromEntries(named.map(([field, name]) => [field, note?.[name]])),
+    ...(note?.terms_before === undefined ? {} : { termsBefore: termsOf(note.terms_before) }),
   };
 }
+
+const TERM_NAMES = Object.entries(TERMS) as [
+  keyof EarlierTerms,
+  (typeof TERMS)[keyof EarlierTerms],
+][];
+
+const storedTerms = (terms: EarlierTerms): z.infer<typeof termsSchema> =>
+  Object.fromEntries(
+    TERM_NAMES.filter(([field]) => terms[field] !== undefined).map(([field, name]) => [
+      name,
+      field === "capacityGb" ? Number(terms[field]) : terms[field],
+    ]),
+  );
+
+const termsOf = (stored: z.infer<typeof termsSchema>): EarlierTerms =>
+  Object.fromEntries(
+    TERM_NAMES.filter(([, name]) => stored[name] !== undefined).map(([field, name]) => [
+      field,
+      String(stored[name]),
+    ]),
+  );

@@ -6,10 +6,19 @@ import { SESSIONS_PER_DAY, sessionYearBefore, type Session } from "./session.ts"
 /** Decimals of a change in percent. */
 export const CHANGE_DECIMALS = 2;
 
-/** The earlier instants of the changes: 24 hours, 30 × 24 hours, one calendar year before. */
+const daysBefore =
+  (days: number) =>
+  (session: Session): Session =>
+    session - days * SESSIONS_PER_DAY;
+
+/** The earlier instants of the changes: n × 24 hours before, or one calendar year. */
 export const HORIZONS = {
-  "24h": (session: Session): Session => session - SESSIONS_PER_DAY,
-  "30d": (session: Session): Session => session - 30 * SESSIONS_PER_DAY,
+  "24h": daysBefore(1),
+  "7d": daysBefore(7),
+  "30d": daysBefore(30),
+  "60d": daysBefore(60),
+  "90d": daysBefore(90),
+  "180d": daysBefore(180),
   yoy: sessionYearBefore,
 } as const;
 /** One of HORIZONS. */

@@ -1,10 +1,15 @@
 import type { Decimal } from "./decimal.ts";
-import { SESSIONS_PER_DAY } from "./session.ts";
+import { dayOf, SESSIONS_PER_DAY, type Day, type Session } from "./session.ts";
 
 /** The boards, in the order of the files. */
 export const BOARDS = ["memory", "semiconductor"] as const;
 /** One of BOARDS. */
 export type Board = (typeof BOARDS)[number];
+
+/** What kind of price a level is. */
+export const PRICE_TYPES = ["spot", "contract", "retail", "derived", "other"] as const;
+/** One of PRICE_TYPES. */
+export type PriceType = (typeof PRICE_TYPES)[number];
 
 /** One priced thing: a row of the catalog. */
 export interface Contract {
@@ -28,7 +33,38 @@ export interface Contract {
   readonly maxCarryDays: number | null;
   /** Whether callers without a key see it. */
   readonly free: boolean;
+  readonly priceType: PriceType | null;
+  /** Off the boards from 00:00 UTC of this day on; null: listed. */
+  readonly delistedOn: Day | null;
+  /** The id that the contract had before. */
+  readonly formerly: string | null;
+  /** How often the source prices it, in days; 0.5 is every session. */
+  readonly cadenceDays: Decimal;
 }
+
+/**
+ * The terms of a contract: what its level is the price of. They change with a break. Each has its name
+ * in inputs and stored files.
+ */
+export const TERMS = { unit: "unit", capacityGb: "capacity_gb", priceType: "price_type" } as const;
+type Terms = Pick<Contract, keyof typeof TERMS>;
+/** Terms of an earlier time; a field that is left out was the same, or was empty. */
+export type EarlierTerms = { readonly [F in keyof Terms]?: NonNullable<Terms[F]> };
+
+/** The terms that differ, as they were before. To fill in a term that was empty is no change. */
+export const changedTerms = (before: Terms, now: Terms): EarlierTerms =>
+  Object.fromEntries(
+    (Object.keys(TERMS) as (keyof Terms)[])
+      .filter((field) => before[field] !== null && before[field] !== now[field])
+      .map((field) => [field, before[field]]),
+  );
+
+/** Whether the contract is off the boards at the session because it is delisted. */
+export const isDelisted = ({ delistedOn }: Contract, session: Session): boolean =>
+  delistedOn !== null && dayOf(session) >= delistedOn;
+
+/** The cadence of a contract whose row gives none: every session. */
+export const USUAL_CADENCE_DAYS = "0.5";
 
 /** The longest carry limit of a contract, and of a publication. */
 export const MAX_CARRY_DAYS = 36_500;
@@ -36,3 +72,7 @@ export const MAX_CARRY_DAYS = 36_500;
 /** The carry limit in sessions: an older level leaves the board. */
 export const carryLimitSessions = (contract: Contract, defaultDays: number): number =>
   (contract.maxCarryDays ?? defaultDays) * SESSIONS_PER_DAY;
+
+/** The cadence in sessions, which need not be whole. */
+export const cadenceSessions = ({ cadenceDays }: Contract): number =>
+  Number(cadenceDays) * SESSIONS_PER_DAY;

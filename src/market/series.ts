@@ -1,4 +1,5 @@
 /** The levels given for one contract, by session. */
+import type { EarlierTerms } from "./contract.ts";
 import type { Micros } from "./decimal.ts";
 import { dayOf, type Day, type Session } from "./session.ts";
 
@@ -15,11 +16,20 @@ export interface Level {
   readonly basis?: Basis;
   /** The day of the level, if that is before the session's day (see dateOf). */
   readonly asOf?: Day;
+  /** The range of the prices behind the level: both or neither; low ≤ usd ≤ high. */
+  readonly lowUsd?: Micros;
+  readonly highUsd?: Micros;
+  /** How many prices are behind the level. */
+  readonly inputs?: number;
+  /** The judgement behind the level, for people. */
+  readonly rationale?: string;
   /** Left out if it is the catalog's, and so is `sourceUrl`. */
   readonly source?: string;
   readonly sourceUrl?: string;
   /** The reason why this level and later ones cannot be compared with earlier ones. */
   readonly breakReason?: string;
+  /** With a break: the terms that it changed, as they were before it. */
+  readonly termsBefore?: EarlierTerms;
 }
 
 /** The day of a level. It is not after its session's day, and never decreases along a series. */
@@ -34,7 +44,9 @@ export interface Break {
 /** One daily close. */
 export interface Close {
   readonly date: Day;
-  readonly usd: Micros;
+  readonly level: Level;
+  /** The reason of the latest break after the close before, up to this level; null: none. */
+  readonly breakReason: string | null;
 }
 
 /** A contract's levels. Treat as immutable. */
@@ -43,6 +55,8 @@ export class Series {
   readonly levels: readonly Level[];
   /** Ascending by session. */
   readonly breaks: readonly Break[];
+  /** The levels with `termsBefore`, ascending by session. */
+  readonly #changesOfTerms: readonly Level[];
 
   constructor(levels: readonly Level[]) {
     // An array that grew by pushing has room for half as many again.
@@ -50,6 +64,7 @@ export class Series {
     this.breaks = levels.flatMap(({ session, breakReason }) =>
       breakReason === undefined ? [] : [{ session, reason: breakReason }],
     );
+    this.#changesOfTerms = levels.filter(({ termsBefore }) => termsBefore !== undefined);
   }
 
   /** The last level given at or before `session`, or null. */
@@ -79,6 +94,18 @@ export class Series {
   }
 
   /**
+   * The terms at `session` that later breaks changed. The first break after the session that changed a
+   * term says what it was.
+   */
+  termsAt(session: Session): EarlierTerms {
+    const later = this.#changesOfTerms.filter((level) => level.session > session);
+    return Object.assign(
+      {},
+      ...later.toReversed().map(({ termsBefore }) => termsBefore),
+    ) as EarlierTerms;
+  }
+
+  /**
    * The closes of the levels given at or before `session`, in ascending order: one for each distinct
    * date, which is the last of several levels. It skips dates up to `floor`, but never the last close,
    * which is the level in force.
@@ -89,8 +116,13 @@ export class Series {
     for (let index = end; index >= 0; index -= 1) {
       const level = this.levels[index] as Level;
       const date = dateOf(level);
-      if (date <= floor && index < end) break;
-      if (date !== closes.at(-1)?.date) closes.push({ date, usd: level.usd });
+      const next = closes.at(-1);
+      if (date !== next?.date) {
+        if (date <= floor && next !== undefined) break;
+        closes.push({ date, level, breakReason: level.breakReason ?? null });
+      } else if (next.breakReason === null && level.breakReason !== undefined) {
+        closes[closes.length - 1] = { ...next, breakReason: level.breakReason };
+      }
     }
     return closes.reverse();
   }

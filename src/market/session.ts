@@ -28,11 +28,13 @@ export const closeSessionOf = (day: Day): Session => day * SESSIONS_PER_DAY + 1;
 
 /** `2026-11-21T00:00:00.000Z`, the form of payloads. */
 export const sessionUtc = (session: Session): string =>
-  new Date(sessionStartMs(session)).toISOString();
+  `${dateText(dayOf(session))}T${hourText(session)}:00:00.000Z`;
 
 /** `2026-11-21T00Z`, the form of paths and of the command line. */
 export const sessionKey = (session: Session): string =>
-  `${dateText(dayOf(session))}T${session % SESSIONS_PER_DAY === 0 ? "00" : "12"}Z`;
+  `${dateText(dayOf(session))}T${hourText(session)}Z`;
+
+const hourText = (session: Session): string => (session % SESSIONS_PER_DAY === 0 ? "00" : "12");
 
 /** `2026-11-21`. A history has many dates, and `toISOString` takes seven times as long. */
 export function dateText(day: Day): string {

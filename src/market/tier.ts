@@ -35,6 +35,8 @@ export interface Tier {
   readonly baskets: boolean;
   /** The formats of its exports. */
   readonly exports: readonly ("csv" | "xlsx")[];
+  /** The formats of the file with all histories. */
+  readonly historyFiles: readonly ("csv" | "parquet")[];
   /** Calls per calendar month UTC; null: unlimited (still counted). */
   readonly callsPerMonth: number | null;
   /** How many keys an account may have. */
@@ -56,6 +58,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     index: false,
     baskets: false,
     exports: [],
+    historyFiles: [],
     callsPerMonth: 1_000,
     keysPerAccount: 0,
     license: INTERNAL_USE,
@@ -68,6 +71,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     index: true,
     baskets: false,
     exports: ["csv"],
+    historyFiles: ["csv"],
     callsPerMonth: 25_000,
     keysPerAccount: 2,
     license: INTERNAL_USE,
@@ -80,6 +84,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     index: true,
     baskets: true,
     exports: ["csv", "xlsx"],
+    historyFiles: ["csv", "parquet"],
     callsPerMonth: null,
     keysPerAccount: 10,
     license: `Internal use and internal redistribution permitted. ${ENTERPRISE}`,

@@ -7,11 +7,11 @@ import {
   type Horizon,
 } from "./change.ts";
 import type { Constituent } from "./composite.ts";
-import { BOARDS, carryLimitSessions, type Board, type Contract } from "./contract.ts";
+import { BOARDS, carryLimitSessions, isDelisted, type Board, type Contract } from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
-import type { Basis, Break, Level, Series } from "./series.ts";
-import type { Session } from "./session.ts";
-import { tierSession, type Tier } from "./tier.ts";
+import type { Basis, Break, Close, Level, Series } from "./series.ts";
+import { dayOf, sessionYearBefore, type Session } from "./session.ts";
+import { historyFloor, tierSession, type Tier } from "./tier.ts";
 
 const USD_PER_GB_DECIMALS = 6;
 
@@ -24,17 +24,24 @@ export interface Market {
   seriesOf(id: string): Series | undefined;
 }
 
-/** A contract on the board, with the level in force. */
+/** A contract with the level in force; off the boards, with its last level. */
 export interface BoardRecord {
   /** The session of the view. */
   readonly session: Session;
+  /** With its terms at that session. */
   readonly contract: Contract;
   readonly series: Series;
   readonly level: Level;
   /** Whether the level belongs to a session before the view's. */
   readonly carried: boolean;
+  /** Whether the contract is off the boards; then it has no changes and no range. */
+  readonly discontinued: boolean;
   /** In percent; null if there is no comparable earlier level (`comparableLevel`). */
   readonly changePct: { readonly [H in Horizon]: Decimal | null };
+  /** The level that the change over 24 hours compares with; null if there is no change. */
+  readonly previous: Level | null;
+  /** The lowest and the highest level of the year; null off the boards. */
+  readonly yearRange: { readonly low: Micros; readonly high: Micros } | null;
   /** Null without a capacity. */
   readonly usdPerGb: Decimal | null;
   /** The latest break up to the view's session. */
@@ -47,23 +54,62 @@ export interface TierView {
   /** The session of this tier: the head's less the tier's delay. */
   readonly session: Session;
   readonly boards: { readonly [B in Board]: readonly BoardRecord[] };
-  /** `lastLevel` is over its carry limit; null if the contract never had a level. */
-  readonly offBoard: readonly { readonly contract: Contract; readonly lastLevel: Level | null }[];
+  readonly offBoard: readonly OffBoard[];
+}
+
+/** A contract without a current level. */
+export interface OffBoard {
+  readonly contract: Contract;
+  /** Over its carry limit, or delisted; null if the contract had no level by the view's session. */
+  readonly last: BoardRecord | null;
 }
 
 /** All records in board order: memory, then semiconductor, each in the catalog's order. */
 export const recordsOf = (view: TierView): BoardRecord[] =>
   BOARDS.flatMap((board) => view.boards[board]);
 
-/** The basis of the level, or `carried` if it belongs to an earlier session. */
-export const basisOf = ({ carried, level }: BoardRecord): Basis | "carried" =>
-  carried ? "carried" : (level.basis ?? "reported");
+/** The basis of the level, `carried` if it belongs to an earlier session, or `discontinued`. */
+export function basisOf({
+  carried,
+  discontinued,
+  level,
+}: BoardRecord): Basis | "carried" | "discontinued" {
+  if (discontinued) return "discontinued";
+  return carried ? "carried" : (level.basis ?? "reported");
+}
 
-/** The contracts whose last level is over its carry limit, with that level, in catalog order. */
-export const droppedOf = (view: TierView): { contract: Contract; level: Level }[] =>
-  view.offBoard.flatMap(({ contract, lastLevel }) =>
-    lastLevel === null ? [] : [{ contract, level: lastLevel }],
+/** The contracts off the boards that had a level, each with its last one, in catalog order. */
+export const discontinuedOf = (view: TierView): BoardRecord[] =>
+  view.offBoard.flatMap(({ last }) => (last === null ? [] : [last]));
+
+/** Those of them whose last level is over its carry limit. */
+export const droppedOf = (view: TierView): BoardRecord[] =>
+  discontinuedOf(view).filter(({ contract, session }) => !isDelisted(contract, session));
+
+/** Those of them that are delisted. */
+export const delistedOf = (view: TierView): BoardRecord[] =>
+  discontinuedOf(view).filter(({ contract, session }) => isDelisted(contract, session));
+
+/** Every contract that had a level, in the order of history files: off the boards at its place, too. */
+export function knownOf(view: TierView, catalog: readonly Contract[]): BoardRecord[] {
+  const records = [...recordsOf(view), ...discontinuedOf(view)];
+  const byId = new Map(records.map((record) => [record.contract.id, record]));
+  return BOARDS.flatMap((board) =>
+    catalog.flatMap((contract) => (contract.board === board ? (byId.get(contract.id) ?? []) : [])),
   );
+}
+
+/** The contract's closes in the depth of the tier's history, ascending; none without a history. */
+export function historyOf({ tier, session }: TierView, { series }: BoardRecord): Close[] {
+  const floor = historyFloor(tier, session);
+  return floor === null ? [] : series.closes(session, floor);
+}
+
+/** Whether what happened at `session` is within the tier's delay and the depth of its history. */
+export function isWithinHistory(view: TierView, session: Session): boolean {
+  const floor = historyFloor(view.tier, view.session);
+  return floor !== null && session <= view.session && dayOf(session) > floor;
+}
 
 /** How many contracts a view has, and how many of them are where. */
 interface ViewCounts {
@@ -76,15 +122,17 @@ interface ViewCounts {
   readonly carried: number;
   /** Off the boards: the last level is over its carry limit. */
   readonly dropped: number;
+  /** Off the boards: delisted, after a level. */
+  readonly delisted: number;
   /** Off the boards: never had a level. */
   readonly withoutLevel: number;
 }
 
-/** A contract is in exactly one of `given`, `carried`, `dropped` and `withoutLevel`. */
+/** A contract is in exactly one of `given`, `carried`, `dropped`, `delisted` and `withoutLevel`. */
 export function countsOf(view: TierView): ViewCounts {
   const records = recordsOf(view);
   const carried = records.filter((record) => record.carried).length;
-  const dropped = droppedOf(view).length;
+  const [dropped, delisted] = [droppedOf(view).length, delistedOf(view).length];
   return {
     contracts: records.length + view.offBoard.length,
     memory: view.boards.memory.length,
@@ -92,7 +140,8 @@ export function countsOf(view: TierView): ViewCounts {
     given: records.length - carried,
     carried,
     dropped,
-    withoutLevel: view.offBoard.length - dropped,
+    delisted,
+    withoutLevel: view.offBoard.length - dropped - delisted,
   };
 }
 
@@ -103,43 +152,74 @@ export function countsOf(view: TierView): ViewCounts {
 export function tierView(market: Market, tier: Tier, head: Session): TierView {
   const session = tierSession(tier, head);
   const boards: Record<Board, BoardRecord[]> = { memory: [], semiconductor: [] };
-  const offBoard: { contract: Contract; lastLevel: Level | null }[] = [];
-  for (const contract of market.catalog) {
-    if (tier.coverage === "free-slice" && !contract.free) continue;
-    const series = market.seriesOf(contract.id);
+  const offBoard: OffBoard[] = [];
+  for (const listed of market.catalog) {
+    if (tier.coverage === "free-slice" && !listed.free) continue;
+    const series = market.seriesOf(listed.id);
     const level = series?.at(session) ?? null;
     if (series === undefined || level === null) {
-      offBoard.push({ contract, lastLevel: null });
+      offBoard.push({ contract: listed, last: null });
       continue;
     }
+    const contract = { ...listed, ...series.termsAt(session) };
     const limit = carryLimitSessions(contract, market.maxCarryDays);
-    if (session - level.session > limit) offBoard.push({ contract, lastLevel: level });
-    else boards[contract.board].push(recordOf(session, contract, series, level, limit));
+    const isOff = isDelisted(contract, session) || session - level.session > limit;
+    const record = recordOf(session, contract, series, level, isOff ? null : limit);
+    if (isOff) offBoard.push({ contract, last: record });
+    else boards[contract.board].push(record);
   }
   return { tier, session, boards, offBoard };
 }
 
+/** `limit` is the carry limit in sessions; null: the contract is off the boards. */
 function recordOf(
   session: Session,
   contract: Contract,
   series: Series,
   level: Level,
-  limit: number,
+  limit: number | null,
 ): BoardRecord {
+  const comparable = (instant: Session): Level | null => {
+    if (limit === null) return null;
+    const then = comparableLevel(series, level, instant, limit);
+    return typeof then === "string" ? null : then;
+  };
   const changes = Object.entries(HORIZONS).map(([horizon, instantOf]) => {
-    const then = comparableLevel(series, level, instantOf(session), limit);
-    return [horizon, typeof then === "string" ? null : changePct(level.usd, then.usd)];
+    const then = comparable(instantOf(session));
+    return [horizon, then && changePct(level.usd, then.usd)];
   });
+  const latestBreak = series.latestBreak(session);
   return {
     session,
     contract,
     series,
     level,
     carried: level.session < session,
+    discontinued: limit === null,
     changePct: Object.fromEntries(changes) as BoardRecord["changePct"],
+    previous: comparable(HORIZONS["24h"](session)),
+    yearRange: limit === null ? null : yearRange(series, level, session, latestBreak),
     usdPerGb: usdPerGb(level, contract.capacityGb),
-    break: series.latestBreak(session),
+    break: latestBreak,
   };
+}
+
+/**
+ * Of the levels given in the calendar year up to the session, none of them before the latest break. The
+ * level in force always counts, however old it is.
+ */
+function yearRange(
+  series: Series,
+  level: Level,
+  session: Session,
+  latestBreak: Break | null,
+): BoardRecord["yearRange"] {
+  const first = Math.max(
+    sessionYearBefore(session) + 1,
+    latestBreak?.session ?? Number.NEGATIVE_INFINITY,
+  );
+  const prices = [level, ...series.between(first, session + 1)].map(({ usd }) => usd);
+  return { low: Math.min(...prices), high: Math.max(...prices) };
 }
 
 function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {

@@ -1,0 +1,55 @@
+/** What the gates look at, and what they find. */
+import type { Contract } from "../market/contract.ts";
+import type { Micros } from "../market/decimal.ts";
+import type { Series } from "../market/series.ts";
+import type { Session } from "../market/session.ts";
+import type { GivenLevels } from "./given-levels.ts";
+
+/** The limits of a run. */
+export interface GateLimits {
+  /** Percent, in millionths: 50 % is 50,000,000. A move of exactly this size passes. */
+  readonly maxMoveMicros: Micros;
+  /** Percent of the catalog's contracts, in millionths. */
+  readonly minCoverageMicros: Micros;
+  /** How many sessions may pass since a level moved. */
+  readonly maxUnchangedSessions: number;
+  /** The carry limit of contracts that have none of their own, in days. */
+  readonly maxCarryDays: number;
+}
+
+/** The default limits: 50 percent, 80 percent, 8 sessions (a long weekend), 45 days. */
+export const USUAL_LIMITS: GateLimits = {
+  maxMoveMicros: 50_000_000,
+  minCoverageMicros: 80_000_000,
+  maxUnchangedSessions: 8,
+  maxCarryDays: 45,
+};
+
+/** A run's input and the ledger before and after it, series by contract id. */
+export interface GateInput {
+  readonly session: Session;
+  readonly catalog: readonly Contract[];
+  /** The head, under the ids of `catalog`; null: there is none. */
+  readonly head: {
+    readonly session: Session;
+    readonly catalog: readonly Contract[];
+    readonly maxCarryDays: number;
+  } | null;
+  readonly before: ReadonlyMap<string, Series>;
+  readonly after: ReadonlyMap<string, Series>;
+  /** The ids of contracts whose series changed in this run. */
+  readonly touched: readonly string[];
+  readonly given: GivenLevels;
+}
+
+/** One refusal. */
+export interface Finding {
+  /** Null: it concerns the whole run. */
+  readonly contract: string | null;
+  readonly measured: number | string | null;
+  readonly limit: number | string | null;
+  /** What was found and what was expected, for people. */
+  readonly text: string;
+  /** Whether only a break lets it through, and `--accept` does not. */
+  readonly needsBreak?: true;
+}

@@ -1,0 +1,117 @@
+/** The gates on levels: moves, coverage, and a feed in which nothing moves. */
+import { changePct, isComparableMove } from "../market/change.ts";
+import { cadenceSessions, carryLimitSessions, type Contract } from "../market/contract.ts";
+import { coverageOf, lastMove } from "../market/coverage.ts";
+import {
+  formatMicros,
+  MICROS_PER_UNIT,
+  ratio,
+  roundRatio,
+  type Micros,
+} from "../market/decimal.ts";
+import type { Level, Series } from "../market/series.ts";
+import { sessionKey, type Session } from "../market/session.ts";
+import type { Finding, GateInput, GateLimits } from "./finding.ts";
+
+const PERCENT_DECIMALS = 2;
+const MICROS = BigInt(MICROS_PER_UNIT);
+
+/** The successive levels, new in this run, that move by more than the limit. */
+export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
+  const contracts = new Map(input.catalog.map((contract) => [contract.id, contract]));
+  const limit = formatMicros(limits.maxMoveMicros);
+  const found: Finding[] = [];
+  for (const id of input.touched) {
+    const contract = contracts.get(id);
+    const after = input.after.get(id);
+    if (contract === undefined || after === undefined) continue;
+    const before = input.before.get(id);
+    const carryLimit = carryLimitSessions(contract, limits.maxCarryDays);
+    for (const [at, now] of after.levels.entries()) {
+      const then = after.levels[at - 1];
+      if (then === undefined || !exceeds(then.usd, now.usd, limits.maxMoveMicros)) continue;
+      if (!isComparableMove(after, then, now, carryLimit)) continue;
+      if (before !== undefined && holdsPair(before, then, now)) continue;
+      const percent = changePct(now.usd, then.usd);
+      found.push({
+        contract: id,
+        measured: Number(percent),
+        limit: Number(limit),
+        text:
+          `${id} moves by ${percent} percent, ` +
+          `from ${formatMicros(then.usd)} (${sessionKey(then.session)}) to ${formatMicros(now.usd)} (${sessionKey(now.session)}), ` +
+          `expected at most ${limit}`,
+      });
+    }
+  }
+  return found;
+}
+
+/** |now / then − 1| × 100 > limit, exact. Floating point decides only the clear cases. */
+function exceeds(then: Micros, now: Micros, limitMicros: Micros): boolean {
+  const percent = (Math.abs(now - then) / then) * 100;
+  if (percent < (limitMicros / MICROS_PER_UNIT) * 0.999_999) return false;
+  const distance = BigInt(Math.abs(now - then));
+  return distance * 100_000_000n > BigInt(then) * BigInt(limitMicros);
+}
+
+/** Whether the ledger before the run already had these two levels in succession. */
+function holdsPair(before: Series, then: Level, now: Level): boolean {
+  const previous = before.at(now.session - 1);
+  return (
+    before.given(now.session)?.usd === now.usd &&
+    previous?.session === then.session &&
+    previous.usd === then.usd
+  );
+}
+
+/** Less of the catalog is covered than the limit. */
+export function tooFew(input: GateInput, { minCoverageMicros }: GateLimits): Finding[] {
+  const { catalog, after, session } = input;
+  const { covered, contracts, missing } = coverageOf(catalog, (id) => after.get(id), session);
+  const have = BigInt(covered) * 100n;
+  if (have * MICROS >= BigInt(contracts) * BigInt(minCoverageMicros)) return [];
+  const limit = formatMicros(minCoverageMicros);
+  const percent = roundRatio(ratio(have, BigInt(contracts)), PERCENT_DECIMALS);
+  const text =
+    `${covered} of ${contracts} contracts have a level for ${sessionKey(session)}, ` +
+    `expected at least ${limit} percent; without one: ${missing.map(({ id }) => id).join(", ")}`;
+  return [{ contract: null, measured: Number(percent), limit: Number(limit), text }];
+}
+
+/**
+ * The run gives levels for its session, and none has moved for more sessions than the limit. Before the
+ * first publication there is no level to repeat.
+ */
+export function unmovedTooLong(input: GateInput, { maxUnchangedSessions }: GateLimits): Finding[] {
+  const since = unmovedSince(input);
+  if (since === null || input.head === null) return [];
+  const limit = Math.max(maxUnchangedSessions, ...givenForSession(input).map(cadenceSessions));
+  const measured = input.session - since;
+  if (measured <= limit) return [];
+  const text =
+    `No level has moved since ${sessionKey(since)}, for ${measured} sessions, ` +
+    `expected at most ${limit}: the feed may be an old one`;
+  return [{ contract: null, measured, limit, text }];
+}
+
+/**
+ * The session since which no level has moved, if the run gives levels for its session; null if one of
+ * them moves.
+ */
+export function unmovedSince(
+  input: Pick<GateInput, "catalog" | "session" | "after" | "given">,
+): Session | null {
+  if (givenForSession(input).length === 0) return null;
+  const since = lastMove(input.catalog, (id) => input.after.get(id), input.session);
+  return since === input.session ? null : since;
+}
+
+const givenForSession = ({
+  catalog,
+  given,
+  session,
+}: Pick<GateInput, "catalog" | "session" | "given">): Contract[] =>
+  catalog.filter(({ id }) =>
+    given.rowsOf(id).some((row) => row.session === session && row.usd !== null),
+  );

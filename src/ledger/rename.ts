@@ -1,0 +1,52 @@
+/** Moves the history of renamed contracts: the catalog names the id that a contract had before. */
+import type { Complaints } from "../feed/complaints.ts";
+import type { Contract } from "../market/contract.ts";
+import type { Correction } from "./corrections.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** What a store holds under the ids of contracts. */
+interface History {
+  readonly catalog: readonly Contract[] | null;
+  readonly corrections: readonly Correction[];
+  readonly ledger: Ledger;
+}
+
+/**
+ * The history under the ids of `catalog`, so that a renamed contract goes on as the same one. Adds a
+ * complaint for each contract whose two ids both have levels; then the result must not be used.
+ */
+export function withNewIds<H extends History>(
+  history: H,
+  catalog: readonly Contract[],
+  whereOf: (id: string) => string,
+  complaints: Complaints,
+): H {
+  const newIds = new Map(
+    catalog.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
+  );
+  if (newIds.size === 0) return history;
+  const ledger = new Map(history.ledger);
+  for (const [formerly, id] of newIds) {
+    const series = ledger.get(formerly);
+    if (series === undefined) continue;
+    if (ledger.has(id)) {
+      const expected = `an id whose levels ${id} can take over, but ${id} has levels of its own`;
+      complaints.cell(whereOf(id), "formerly", formerly, expected);
+    }
+    ledger.delete(formerly);
+    ledger.set(id, series);
+  }
+  const before = history.catalog ?? [];
+  const replaced = new Set(before.map(({ id }) => newIds.get(id)));
+  const idOf = (id: string): string => newIds.get(id) ?? id;
+  return {
+    ...history,
+    ledger,
+    corrections: history.corrections.map((item) => ({ ...item, contract: idOf(item.contract) })),
+    catalog:
+      history.catalog &&
+      before
+        .filter(({ id }) => !replaced.has(id))
+        .map((contract) => ({ ...contract, id: idOf(contract.id) })),
+  };
+}
