@@ -27,36 +27,44 @@ export function errorCode(error: unknown): string {
 export const reasonOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);
 
+/** Options of a ChipboardError. */
+interface FailureOptions extends ErrorOptions {
+  readonly waitFor?: string;
+}
+
 /** A failure that a person can act on. `details` has one more line for each finding. */
 export class ChipboardError extends Error {
   /** The command's exit code. */
   readonly exitCode: ExitCode;
   readonly details: readonly string[];
+  /** What is not there yet, so that a later try may succeed; null: nothing. */
+  readonly waitFor: string | null;
 
   constructor(
     exitCode: ExitCode,
     message: string,
     details: readonly string[] = [],
-    options?: ErrorOptions,
+    options?: FailureOptions,
   ) {
     super(message, options);
     this.name = new.target.name;
     this.exitCode = exitCode;
     this.details = details;
+    this.waitFor = options?.waitFor ?? null;
   }
 }
 
 /** The command line or an input is wrong. Its author must change it. */
 export class InputError extends ChipboardError {
-  constructor(message: string, details?: readonly string[], options?: ErrorOptions) {
+  constructor(message: string, details?: readonly string[], options?: FailureOptions) {
     super(EXIT.input, message, details, options);
   }
 }
 
 /** A gate refused the data. A person must check it, and can let it through. */
 export class RefusedError extends ChipboardError {
-  constructor(message: string, details?: readonly string[]) {
-    super(EXIT.refused, message, details);
+  constructor(message: string, details?: readonly string[], options?: FailureOptions) {
+    super(EXIT.refused, message, details, options);
   }
 }
 

@@ -21,6 +21,11 @@ export function printLine(text: string): void {
   process.stdout.write(`${plainLines(text)}\n`);
 }
 
+/** The same on standard error: what a person must know, beside the output. */
+export function printNotice(text: string): void {
+  process.stderr.write(`${plainLines(text)}\n`);
+}
+
 /** Writes a value as indented JSON to standard output. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, 2));
@@ -68,10 +73,10 @@ const PROGRESS_INTERVAL_MS = 80;
 
 /**
  * Shows the progress of long work: on a terminal in one line that it rewrites, elsewhere with a line
- * for each stage. `end` clears that line; call it before you print anything else.
+ * for each stage. With `done` null the stage says it all. `end` clears that line; call it before you print anything else.
  */
 export function progressTo(stream: NodeJS.WriteStream): {
-  tell(stage: string, done: number, total: number | null): void;
+  tell(stage: string, done: number | null, total: number | null): void;
   end(): void;
 } {
   let stageShown = "";
@@ -80,15 +85,16 @@ export function progressTo(stream: NodeJS.WriteStream): {
   return {
     tell(stage, done, total) {
       const isLast = done === total;
-      const counted = total === null ? String(done) : `${done}/${total}`;
+      const count = total === null ? String(done) : `${done}/${total}`;
+      const line = plainText(done === null ? stage : `${stage} ${count}`);
       if (!isTerminal) {
-        if (isLast) stream.write(`${stage} ${counted}\n`);
+        if (isLast) stream.write(`${line}\n`);
         return;
       }
       const nowMs = performance.now();
       if (stage === stageShown && !isLast && nowMs - shownAtMs < PROGRESS_INTERVAL_MS) return;
       [stageShown, shownAtMs] = [stage, nowMs];
-      stream.write(`\r\u001b[K${stage} ${counted}`);
+      stream.write(`\r\u001b[K${line}`);
     },
     end() {
       if (isTerminal && stageShown !== "") stream.write("\r\u001b[K");

@@ -1,14 +1,23 @@
 /** Loads and verifies the store's head, which the next publish builds on. */
+import { DamageError } from "../lib/errors.ts";
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
 import { loadLedger } from "../ledger/months.ts";
+import { withTermsOfParent } from "../ledger/terms.ts";
 import type { Contract } from "../market/contract.ts";
+import { parseSession, type Session } from "../market/session.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { readLogEnd, type Entry, type Publication } from "../snapshot/publication-log.ts";
-import { readSnapshotFile, readManifest } from "../snapshot/stored-snapshot.ts";
+import {
+  readHead,
+  readLogEnd,
+  type Entry,
+  type LogEnd,
+  type Publication,
+} from "../snapshot/publication-log.ts";
+import { readManifest, readSnapshotFile, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES } from "../store/paths.ts";
+import { FILES, type SnapshotName } from "../store/paths.ts";
 
 /** The state that a publish starts from. In an empty store `head` is null and the rest is empty. */
 export interface Base {
@@ -22,21 +31,84 @@ export interface Base {
 
 /** Throws DamageError if an object that the head names is missing or changed. */
 export async function loadBase(store: ObjectStore): Promise<Base> {
-  const { newest, head: publication } = await readLogEnd(store);
+  for (;;) {
+    const end = await readLogEnd(store);
+    try {
+      return await baseOf(store, end);
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      // Since the log was read, other runs may have made heads and a prune may have removed this one.
+      if ((await readHead(store))?.number === end.head?.number) throw error;
+    }
+  }
+}
+
+async function baseOf(store: ObjectStore, { newest, head: publication }: LogEnd): Promise<Base> {
   if (publication === null) {
     return { newest, head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const [catalog, corrections, ledger] = await Promise.all([
-    readSnapshotFile(store, publication, manifest, FILES.catalog),
+    readCatalog(store, publication, manifest),
     readSnapshotFile(store, publication, manifest, FILES.corrections),
     loadLedger(store, manifest.ledger),
   ]);
   return {
     newest,
     head: { publication, manifest },
-    catalog: catalog && parseCatalog(catalog.bytes, catalog.where),
+    catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
-    ledger,
+    ledger:
+      manifest.format === 1 && catalog !== null
+        ? await withParentsTerms(store, publication.session, manifest, catalog, ledger)
+        : ledger,
   };
+}
+
+async function readCatalog(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifest: Manifest,
+): Promise<readonly Contract[] | null> {
+  const file = await readSnapshotFile(store, name, manifest, FILES.catalog);
+  return file && parseCatalog(file.bytes, file.where);
+}
+
+/**
+ * The ledger of a head of format 1 with the terms before breaks of the head's session, by the catalog
+ * of the session before. A pruned parent tells nothing.
+ */
+async function withParentsTerms(
+  store: ObjectStore,
+  head: Session,
+  { parent }: Manifest,
+  catalog: readonly Contract[],
+  ledger: Ledger,
+): Promise<Ledger> {
+  if (!catalog.some(({ id }) => ledger.get(id)?.given(head)?.breakReason !== undefined))
+    return ledger;
+  let name = nameOf(parent);
+  while (name !== null) {
+    const stored = await readStoredManifest(store, name, null);
+    if (stored === null) break;
+    if (name.session < head) {
+      const earlier = await readCatalog(store, name, stored.manifest);
+      return earlier === null ? ledger : withTermsOfParent(ledger, head, earlier, catalog);
+    }
+    // The parent of a revision is a snapshot of the same session.
+    name = nameOf(stored.manifest.parent);
+  }
+  return ledger;
+}
+
+const nameOf = (parent: Manifest["parent"]): SnapshotName | null =>
+  parent && { session: parseSession(parent.session_utc) as Session, revision: parent.revision };
+
+/** The ids of the head's catalog; empty without one. */
+export async function publishedIds(store: ObjectStore): Promise<ReadonlySet<string>> {
+  const { head } = await readLogEnd(store);
+  if (head === null) return new Set();
+  const manifest = await readManifest(store, head, head.manifest_sha256);
+  const catalog = await readCatalog(store, head, manifest);
+  return new Set(catalog?.map(({ id }) => id));
 }

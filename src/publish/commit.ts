@@ -8,7 +8,12 @@ import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { claimName, releaseName } from "../snapshot/claims.ts";
-import { appendPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
+import {
+  appendPublication,
+  isOvertaken,
+  type Entry,
+  type Publication,
+} from "../snapshot/publication-log.ts";
 import { signatureOf } from "../snapshot/signature.ts";
 import type { SigningKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
@@ -91,18 +96,22 @@ export async function commit(
     { key: snapshotFileKey(name, FILES.manifest), bytes: bytes.length, sha256 },
     ...objectsOf(name, manifest),
   ]);
-  if (damages.length > 0) {
+  const parts = manifest.ledger.map(({ key }) => key);
+  // A prune takes the files of a run that can no longer publish: that is no damage.
+  const isLate = damages.length > 0 && (await isOvertaken(store, name, newest, parts));
+  if (damages.length > 0 && !isLate) {
     const what = `${snapshotText(name)} in ${store.location} differs from what was written`;
     throw new DamageError(`${what}; it is not published`, damages);
   }
-  const parts = manifest.ledger.map(({ key }) => key);
-  const publication = await appendPublication(
-    store,
-    { ...name, action: "publish", reason: manifest.reason, manifest_sha256: sha256 },
-    newest,
-    nowMs,
-    parts,
-  );
+  const publication = isLate
+    ? null
+    : await appendPublication(
+        store,
+        { ...name, action: "publish", reason: manifest.reason, manifest_sha256: sha256 },
+        newest,
+        nowMs,
+        parts,
+      );
   if (publication === null) await removeOwn(store, name);
   // The publication stands even if this fails; the next prune removes the claim.
   await releaseName(store, name).catch(() => {});

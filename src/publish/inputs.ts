@@ -1,27 +1,43 @@
-/** Reads a run's whole input before the run looks at the store. */
+/** Reads a run's whole input before the run looks at the head. */
 import { createHash } from "node:crypto";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
+import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels, type GivenKind } from "../feed/given-levels.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
 import { onePerSession } from "../ledger/given-rows.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
+import type { Judgement } from "../snapshot/judgement.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { publishedIds } from "./base.ts";
 import type { Progress, PublishRequest } from "./request.ts";
+
+/** The optional fields that a level had in format 1: a digest of these alone is the same as then. */
+const FIELDS_OF_FORMAT_1 = 5;
+/** The decimals of a level. */
+const LEVEL_DECIMALS = 6;
 
 /** The input of a run. */
 export interface Inputs {
-  /** Null without `--catalog`. `ids` includes the ids of faulty rows. */
-  readonly catalog: { contracts: readonly Contract[]; ids: ReadonlySet<string> } | null;
+  /** Null without `--catalog`. `ids` has the place of each id's row, also of faulty rows. */
+  readonly catalog: { contracts: readonly Contract[]; ids: ReadonlyMap<string, string> } | null;
   readonly given: GivenLevels;
   /** The errors so far. The comparison with the ledger may add more. */
   readonly complaints: Complaints;
 }
 
-/** Reads every source, in turn. It adds their errors to `complaints` and does not throw them. */
-export async function readInputs(request: PublishRequest, progress: Progress): Promise<Inputs> {
+/**
+ * Reads every source, in turn. It adds their errors to `complaints` and does not throw them. It looks
+ * into the store only to learn which ids are known, if rows of others are to be left out.
+ */
+export async function readInputs(
+  request: PublishRequest,
+  store: ObjectStore,
+  progress: Progress,
+): Promise<Inputs> {
   const complaints = new Complaints();
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
   let done = 0;
@@ -29,7 +45,12 @@ export async function readInputs(request: PublishRequest, progress: Progress): P
 
   const catalog = request.catalog === null ? null : await readCatalog(request.catalog, complaints);
   if (catalog !== null) tell();
-  const given = new GivenLevels();
+  const knownIds = async () => catalog?.ids ?? (await publishedIds(store));
+  const given = new GivenLevels({
+    held: new Set(request.hold),
+    known: request.ignoreUnknown ? await knownIds() : null,
+    round: request.round ?? false,
+  });
   for (const source of request.quotes) {
     await readQuotes(source, request.session, given, complaints);
     tell();
@@ -40,6 +61,25 @@ export async function readInputs(request: PublishRequest, progress: Progress): P
   }
   return { catalog, given, complaints };
 }
+
+/** What reading left out or rounded. */
+export function judgementsOf({ held, unknown, rounded }: GivenLevels): Judgement[] {
+  return [
+    ...[...held].map(([contract, measured]): Judgement => {
+      return { gate: "held", contract, measured, limit: null };
+    }),
+    ...[...unknown].map(([id, measured]): Judgement => {
+      return { gate: "unknown", contract: id && shortened(id), measured, limit: null };
+    }),
+    ...(rounded === 0
+      ? []
+      : [{ gate: "rounded", contract: null, measured: rounded, limit: LEVEL_DECIMALS } as const]),
+  ];
+}
+
+/** An id that no catalog knows can be of any length. */
+const shortened = (id: string): string =>
+  id.length <= MAX_ID_CHARACTERS ? id : `${id.slice(0, MAX_ID_CHARACTERS)}…`;
 
 /**
  * The manifest's description of the input. Each digest covers the parsed values in the order of
@@ -74,9 +114,13 @@ function describeLevels(
     if (rows.length === 0) continue;
     count += rows.length;
     const levels = onePerSession(id, rows, given, new Complaints());
-    const named = levels.flatMap(({ basis, asOf, source, sourceUrl, breakReason }, at) => {
-      const values = [basis, asOf, source, sourceUrl, breakReason];
-      return values.every((value) => value === undefined) ? [] : [[at, values]];
+    const named = levels.flatMap((level, at) => {
+      const { basis, asOf, source, sourceUrl, breakReason } = level;
+      const { lowUsd, highUsd, inputs: count, rationale } = level;
+      const later = [lowUsd, highUsd, count, rationale];
+      const values = [basis, asOf, source, sourceUrl, breakReason, ...later];
+      const length = values.findLastIndex((value) => value !== undefined) + 1;
+      return length === 0 ? [] : [[at, values.slice(0, Math.max(length, FIELDS_OF_FORMAT_1))]];
     });
     hash
       .update(`${JSON.stringify([id, levels.length, named])}\n`)

@@ -1,17 +1,17 @@
 /** Renders all of a snapshot's bytes before anything is written. */
-import type { Correction } from "../ledger/corrections.ts";
-import { countLevels, type Ledger } from "../ledger/ledger.ts";
+import { PROGRAM } from "../lib/version.ts";
+import { countLevels } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
-import type { Micros } from "../market/decimal.ts";
 import { dateOf } from "../market/series.ts";
-import { dateText, sessionUtc, type Session } from "../market/session.ts";
+import { dateText, sessionUtc } from "../market/session.ts";
 import { perTier, TIERS, type PerTier, type TierName } from "../market/tier.ts";
 import {
   countsOf,
+  delistedOf,
   droppedOf,
   recordsOf,
   tierView,
-  type Market,
+  type BoardRecord,
   type TierView,
 } from "../market/view.ts";
 import { snapshotFiles } from "../render/files.ts";
@@ -23,10 +23,12 @@ import {
   type Manifest,
 } from "../snapshot/manifest.ts";
 import { ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
+import type { Base } from "./base.ts";
+import { limitsOf, type Content } from "./content.ts";
 import type { Progress } from "./request.ts";
 
 /** More than the files of 120 contracts take. */
-const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
 /** An object to write: its entry in the manifest, and a function that returns its bytes. */
 export interface Planned<Entry> {
@@ -47,26 +49,13 @@ export interface Plan {
   readonly freshParts: readonly Planned<LedgerEntry>[];
 }
 
-/** The content of a snapshot. */
-interface PlanInput {
-  readonly market: Market;
-  /** The snapshot's session. */
-  readonly head: Session;
-  readonly attribution: string;
-  readonly corrections: readonly Correction[];
-  readonly gates: { readonly maxMoveMicros: Micros; readonly minCoverageMicros: Micros };
-  readonly program: Manifest["program"];
-  readonly ledger: Ledger;
-  /** The parts of the parent's ledger. A part that did not change is not written again. */
-  readonly parentLedger: readonly LedgerEntry[];
-  /** The number of the log's newest entry when the run began. */
-  readonly began: number;
-}
-
 /** Renders all files and ledger parts. */
-export async function plan(input: PlanInput, progress: Progress): Promise<Plan> {
-  const { market, head, ledger, parentLedger, began } = input;
+export async function plan(content: Content, base: Base, progress: Progress): Promise<Plan> {
+  const { market, session: head, ledger, options } = content;
+  const parentLedger = base.head?.manifest.ledger ?? [];
+  const began = base.newest?.number ?? 0;
   const views = perTier((name) => tierView(market, TIERS[name], head));
+  const input = { ...content, head, gates: limitsOf(options), program: PROGRAM };
   const toRender = snapshotFiles(input, views);
   const keep = keeper();
   const files: Planned<FileEntry>[] = [];
@@ -116,23 +105,22 @@ function keeper(): (bytes: Uint8Array, render: Render) => Render {
   };
 }
 
-/** The fields of a manifest that the plan does not contain. */
+/** The fields of a manifest that neither the plan nor the content has. */
 type ManifestHead = Pick<
   Manifest,
-  "format" | "program" | "parent" | "reason" | "attribution" | "options" | "inputs" | "corrected"
+  "format" | "program" | "parent" | "reason" | "inputs" | "corrected"
 >;
 
 /** The manifest of the snapshot `name`. The same arguments give the same bytes. */
 export function manifestOf(
   plan: Plan,
   name: SnapshotName,
-  ledger: Ledger,
-  corrections: readonly Correction[],
+  content: Content,
   head: ManifestHead,
 ): Manifest {
   const { pro } = plan.views;
   const { withoutLevel, ...counts } = countsOf(pro);
-  const past = ({ contract, level }: ReturnType<typeof droppedOf>[number]) => ({
+  const past = ({ contract, level }: BoardRecord) => ({
     id: contract.id,
     session_utc: sessionUtc(level.session),
     as_of: dateText(dateOf(level)),
@@ -145,15 +133,15 @@ export function manifestOf(
     program: head.program,
     parent: head.parent,
     reason: head.reason,
-    attribution: head.attribution,
-    options: head.options,
+    attribution: content.attribution,
+    options: content.options,
     inputs: head.inputs,
     counts: {
       ...counts,
       without_level: withoutLevel,
       corrected: head.corrected.length,
-      corrections: corrections.length,
-      ledger_levels: countLevels(ledger),
+      corrections: content.corrections.length,
+      ledger_levels: countLevels(content.ledger),
       files: plan.files.length,
       bytes: plan.files.reduce((sum, { entry }) => sum + entry.bytes, 0),
     },
@@ -161,7 +149,9 @@ export function manifestOf(
       .filter((record) => record.carried)
       .map(past),
     dropped: droppedOf(pro).map(past),
+    delisted: delistedOf(pro).map(past),
     corrected: head.corrected,
+    judgements: content.judgements,
     tiers: perTier((name) => tierSummary(plan.views[name])),
     files: plan.files.map(({ entry }) => entry).sort((a, b) => (a.path < b.path ? -1 : 1)),
     ledger: [...plan.ledger],
@@ -173,8 +163,8 @@ const tierSummary = (view: TierView): Manifest["tiers"][TierName] => ({
   delayed_sessions: view.tier.delaySessions,
   memory: view.boards.memory.length,
   semiconductor: view.boards.semiconductor.length,
-  off_board: view.offBoard.map(({ contract, lastLevel }) => ({
+  off_board: view.offBoard.map(({ contract, last }) => ({
     id: contract.id,
-    as_of: lastLevel === null ? null : dateText(dateOf(lastLevel)),
+    as_of: last === null ? null : dateText(dateOf(last.level)),
   })),
 });

@@ -3,8 +3,18 @@ import type { Source } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";
 import type { SigningKey, VerifyKey } from "../snapshot/signing-key.ts";
 
+/** How a run writes and signs. */
+export interface ReleaseOptions {
+  /** Whether to do everything except write. */
+  readonly dryRun: boolean;
+  /** Signs the snapshot. Without it, the snapshot stays unsigned. */
+  readonly signingKey?: SigningKey | null;
+  /** One of these keys must have signed the head. Without them, the head needs no signature. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
+}
+
 /** The options of a publish. It needs at least one source. */
-export interface PublishRequest {
+export interface PublishRequest extends ReleaseOptions {
   /** Null: the last published catalog. */
   readonly catalog: Source | null;
   readonly quotes: readonly Source[];
@@ -14,14 +24,16 @@ export interface PublishRequest {
   readonly attribution: string | null;
   /** The reason for a change of published data; null: a change is refused. */
   readonly revise: string | null;
-  /** Whether to do everything except write. */
-  readonly dryRun: boolean;
   readonly gates: GateOptions;
-  /** Signs the snapshot. Without it, the snapshot stays unsigned. */
-  readonly signingKey?: SigningKey | null;
-  /** One of these keys must have signed the head. Without them, the head needs no signature. */
-  readonly verifyKeys?: readonly VerifyKey[] | null;
+  /** The contracts whose rows are left out, so that they keep their last level. */
+  readonly hold?: readonly string[];
+  /** Whether rows of ids outside the catalog are left out. */
+  readonly ignoreUnknown?: boolean;
+  /** Whether levels with more than 6 decimals are rounded. */
+  readonly round?: boolean;
+  /** How long to read again while an input is not there or its levels are sparse. */
+  readonly waitMs?: number;
 }
 
-/** Shows the progress of a long run. `total` null: not known. */
-export type Progress = (stage: string, done: number, total: number | null) => void;
+/** Shows the progress of a long run. `total` null: not known. `done` null: the stage says it all. */
+export type Progress = (stage: string, done: number | null, total: number | null) => void;

@@ -2,7 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { counted } from "../lib/text.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
-import type { GateFindings } from "../feed/gates.ts";
+import type { Verdict } from "../feed/gates.ts";
 import type { Amendment } from "../ledger/amend.ts";
 import { formatMicros } from "../market/decimal.ts";
 import type { Level } from "../market/series.ts";
@@ -88,9 +88,22 @@ async function requireNotWithdrawn(
   );
 }
 
-/** Throws RefusedError, with all findings and their remedies, if any gate refuses. */
-export function passGates({ refusals, waysOn }: GateFindings): void {
+/**
+ * Throws InputError if `--accept` names what no gate refuses, else RefusedError, with all findings and
+ * their remedies, if any gate refuses. If sparse levels are all that is refused, the rest may come.
+ */
+export function passGates({ refusals, waysOn, refusing, unneeded }: Verdict): void {
+  const isEarly = refusing.length === 1 && refusing[0] === "sparse";
+  const options = isEarly ? { waitFor: refusals[0] as string } : {};
+  if (unneeded.length > 0) {
+    const message = "--accept names what no gate refuses; nothing was written";
+    throw new InputError(message, [...unneeded, ...refusals, ...waysOn], options);
+  }
   if (refusals.length === 0) return;
-  const held = counted(refusals.length, "finding");
-  throw new RefusedError(`Refused: ${held}; nothing was written`, [...refusals, ...waysOn]);
+  const found = counted(refusals.length, "finding");
+  throw new RefusedError(
+    `Refused: ${found}; nothing was written`,
+    [...refusals, ...waysOn],
+    options,
+  );
 }

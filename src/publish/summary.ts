@@ -1,31 +1,42 @@
 /** The result of a publish as a few lines for people, as Markdown, and as JSON for programs. */
 import { byLargestChange } from "../market/change.ts";
+import type { ChipboardError } from "../lib/errors.ts";
+import { plainText } from "../lib/terminal.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { parseSession, sessionKey, type Session } from "../market/session.ts";
+import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
-import type { PublishResult } from "./publish.ts";
+import { judgementText } from "../snapshot/judgement.ts";
+import type { PublishResult } from "./release.ts";
 
 const NAMES_SHOWN = 8;
 const ROWS_SHOWN = 10;
+const DETAILS_SHOWN = 100;
 
 /** The lines for a terminal. `location` is the store's. */
 export function summaryLines(result: PublishResult, location: string): string[] {
   const { manifest, snapshot } = result;
-  const { counts, carried, dropped, corrected } = manifest;
+  const { counts, carried, dropped, delisted, corrected, judgements } = manifest;
   const signature = signatureOf(result);
   return [
     headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
-    `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}`,
+    `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
+    ...(result.unmovedSince === null
+      ? []
+      : [`Unchanged  no level has moved since ${sessionKey(result.unmovedSince)}`]),
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
+    ...judgements.slice(0, NAMES_SHOWN).map((item) => `Judgement  ${judgementText(item)}`),
+    ...(judgements.length > NAMES_SHOWN
+      ? [`           and ${judgements.length - NAMES_SHOWN} more`]
+      : []),
     ...(signature === null ? [] : [`Signature  ${signature}`]),
   ];
 }
 
 /** The same for a CI job's summary page, with the largest moves (GitHub Flavored Markdown). */
 export function summaryMarkdown(result: PublishResult, location: string): string {
-  const { counts, carried, dropped, corrected, reason } = result.manifest;
+  const { counts, carried, dropped, delisted, corrected, judgements, reason } = result.manifest;
   const signature = signatureOf(result);
   const moves = byLargestChange(result.board, ({ changePct }) => changePct["24h"]);
   const blocks = [
@@ -40,9 +51,20 @@ export function summaryMarkdown(result: PublishResult, location: string): string
         ["with a level for the session", counts["given"]],
         ["carried", counts["carried"]],
         ["dropped", counts["dropped"]],
+        ["delisted", counts["delisted"]],
         ["without any level", counts["without_level"]],
         ["levels corrected", counts["corrected"]],
       ],
+    ),
+    ...(result.unmovedSince === null
+      ? []
+      : [`No level has moved since ${sessionKey(result.unmovedSince)}.`]),
+    ...listing(
+      "Judgements",
+      ["gate", "contract", "measured", "limit"],
+      judgements.map(({ gate, contract, measured, limit }) =>
+        [gate, contract, measured, limit].map((cell) => escaped(plainText(String(cell ?? "")))),
+      ),
     ),
     ...listing(
       "Largest moves in 24 hours",
@@ -64,6 +86,11 @@ export function summaryMarkdown(result: PublishResult, location: string): string
       dropped.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
     ),
     ...listing(
+      "Delisted",
+      ["contract", "last level of", "as of"],
+      delisted.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
+    ),
+    ...listing(
       "Corrected",
       ["contract", "session", "old USD", "new USD"],
       corrected.map((item) => [
@@ -75,6 +102,20 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     ),
     `${counts["files"]} files of ${counts["bytes"]} bytes in \`${location}/${snapshotFolder(result.snapshot)}\``,
     ...(signature === null ? [] : [`Signature ${signature}`]),
+  ];
+  return `${blocks.join("\n\n")}\n`;
+}
+
+/** The summary of a run that was refused or failed: why, and the way on. */
+export function failureMarkdown({ message, details, exitCode }: ChipboardError): string {
+  const line = (text: string): string => escaped(plainText(text));
+  const shown = details.slice(0, DETAILS_SHOWN).map((detail) => `- ${line(detail)}`);
+  const more = details.length - shown.length;
+  const blocks = [
+    `## ${line(message)}`,
+    ...(shown.length === 0 ? [] : [shown.join("\n")]),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    `Exit code ${exitCode}`,
   ];
   return `${blocks.join("\n\n")}\n`;
 }
@@ -92,7 +133,10 @@ export const resultView = (result: PublishResult, location: string): object => (
   counts: result.manifest.counts,
   carried: result.manifest.carried,
   dropped: result.manifest.dropped,
+  delisted: result.manifest.delisted,
   corrected: result.manifest.corrected,
+  judgements: result.manifest.judgements,
+  unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
 });
 
 function named(items: readonly { readonly id: string }[]): string {

@@ -5,10 +5,17 @@
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { jsonArray } from "../lib/text.ts";
-import { BOARDS, type Contract } from "../market/contract.ts";
+import { BOARDS, PRICE_TYPES, USUAL_CADENCE_DAYS, type Contract } from "../market/contract.ts";
+import { dateText, parseDate, type Day } from "../market/session.ts";
 
 /** A number in the file; in a contract, its shortest text. */
 const decimal = z.codec(z.number(), z.string(), { decode: String, encode: Number });
+
+/** A date in the file. */
+const day = z.codec(z.iso.date(), z.number(), {
+  decode: (text) => parseDate(text) as Day,
+  encode: dateText,
+});
 
 /**
  * The fields of an entry in the file's order, each with its name and schema. A field that older
@@ -27,6 +34,10 @@ const FIELDS = {
   capacityGb: ["capacity_gb", decimal.nullable()],
   maxCarryDays: ["max_carry_days", z.int().nullable()],
   free: ["free", z.boolean()],
+  priceType: ["price_type", z.enum(PRICE_TYPES).nullable().default(null)],
+  delistedOn: ["delisted_on", day.nullable().default(null)],
+  formerly: ["formerly", z.string().nullable().default(null)],
+  cadenceDays: ["cadence_days", decimal.default(USUAL_CADENCE_DAYS)],
 } satisfies { readonly [F in keyof Contract]: readonly [string, z.ZodType<Contract[F]>] };
 
 const entries = Object.entries(FIELDS) as [keyof Contract, [string, z.ZodType]][];
@@ -35,16 +46,17 @@ const fileSchema = z.array(
   z.object(Object.fromEntries(entries.map(([, [name, form]]) => [name, form]))),
 );
 
+/** The fields of a contract under their names in the file, in its order, with JSON values. */
+export const catalogFields = (contract: Contract): [string, string | number | boolean | null][] =>
+  entries.map(([field, [name, form]]) => [
+    name,
+    z.encode(form, contract[field]) as string | number | boolean | null,
+  ]);
+
 /** The text of `catalog.json`, in the order given. */
 export const renderCatalog = (catalog: readonly Contract[]): string =>
   `${jsonArray(
-    catalog.map((contract) => {
-      const fields = entries.map(([field, [name, form]]) => [
-        name,
-        z.encode(form, contract[field]),
-      ]);
-      return JSON.stringify(Object.fromEntries(fields));
-    }),
+    catalog.map((contract) => JSON.stringify(Object.fromEntries(catalogFields(contract)))),
   )}\n`;
 
 /** Reads the file. Throws DamageError, naming `where`, if it is not a catalog. */

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
+import { judgementSchema } from "./judgement.ts";
 import { ledgerPartContent } from "../store/paths.ts";
 import { sha256Field } from "./stored-fields.ts";
 
@@ -36,7 +37,7 @@ const ledgerEntry = z.object({
 /** A manifest's record of a ledger part. */
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
-/** A carried or dropped level: the contract, and the session and date of its last given level. */
+/** A carried, dropped or delisted level: the contract, and the session and date of its last given level. */
 const pastLevel = z.object({ id: z.string(), session_utc: sessionUtc, as_of: z.iso.date() });
 
 const tierSummary = z.object({
@@ -44,7 +45,7 @@ const tierSummary = z.object({
   delayed_sessions: z.int().nonnegative(),
   memory: z.int().nonnegative(),
   semiconductor: z.int().nonnegative(),
-  /** Contracts of the tier's slice that are not on its board; as_of null: no level so far. */
+  /** Contracts of the tier's slice off its board; as_of null: no level so far. */
   off_board: z.array(z.object({ id: z.string(), as_of: z.iso.date().nullable() })),
 });
 
@@ -69,6 +70,7 @@ const manifestSchema = z.object({
   counts: z.record(z.string(), z.int().nonnegative()),
   carried: z.array(pastLevel),
   dropped: z.array(pastLevel),
+  delisted: z.array(pastLevel).default([]),
   /** Past levels that this snapshot changed; corrections.json holds all corrections so far. */
   corrected: z.array(
     z.object({
@@ -78,6 +80,8 @@ const manifestSchema = z.object({
       new_usd: z.string().nullable(),
     }),
   ),
+  /** What the run let through, held back or changed. 0.1.0 wrote none. */
+  judgements: z.array(judgementSchema).default([]),
   /** A missing tier has no data in this snapshot. */
   tiers: z.object(perTier(() => tierSummary.optional())).default({}),
   files: z.array(fileEntry),

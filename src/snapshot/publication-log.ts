@@ -23,7 +23,13 @@ import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parsePublicationKey, publicationKey, PUBLICATIONS, snapshotText } from "../store/paths.ts";
+import {
+  parsePublicationKey,
+  publicationKey,
+  PUBLICATIONS,
+  snapshotText,
+  type SnapshotName,
+} from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
 
@@ -217,11 +223,31 @@ export async function appendPublication(
     const isOwn =
       wanted.action === "publish" && renderEntry(there).equals(renderEntry(publication));
     if (isOwn) return publication;
-    if (isPublication(there)) return null;
-    if ([...there.snapshots, ...there.parts].some((name) => needed.has(name))) return null;
+    if (overtakes(there, needed)) return null;
     last = there;
   }
 }
+
+/**
+ * Whether an entry after `newest` stops a run that read the log until there: it makes a head, or takes
+ * the snapshot or one of `parts`.
+ */
+export async function isOvertaken(
+  store: ObjectStore,
+  name: SnapshotName,
+  newest: Entry | null,
+  parts: readonly string[],
+): Promise<boolean> {
+  const needed = new Set([snapshotText(name), ...parts]);
+  for (let number = numberAfter(newest); ; number += 1) {
+    const entry = await readEntry(store, number);
+    if (entry === null) return false;
+    if (overtakes(entry, needed)) return true;
+  }
+}
+
+const overtakes = (entry: Entry, needed: ReadonlySet<string>): boolean =>
+  isPublication(entry) || [...entry.snapshots, ...entry.parts].some((name) => needed.has(name));
 
 /** The number of the next entry. */
 export const numberAfter = (newest: Entry | null): number => (newest?.number ?? 0) + 1;

@@ -1,0 +1,94 @@
+/** What a snapshot holds, before it is rendered. */
+import { formatMicros, parseMicros } from "../market/decimal.ts";
+import type { Session } from "../market/session.ts";
+import type { Market } from "../market/view.ts";
+import { USUAL_LIMITS, type GateLimits } from "../feed/finding.ts";
+import type { GateOptions } from "../feed/gates.ts";
+import type { Correction } from "../ledger/corrections.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { ConflictError } from "../lib/errors.ts";
+import { renderCatalog } from "../snapshot/catalog-file.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import type { Base } from "./base.ts";
+
+/** The content of a snapshot. Together with the program's version it gives every byte of its files. */
+export interface Content {
+  readonly session: Session;
+  readonly market: Market;
+  readonly ledger: Ledger;
+  /** All corrections so far, oldest first. */
+  readonly corrections: readonly Correction[];
+  readonly attribution: string;
+  readonly options: Manifest["options"];
+  readonly judgements: Manifest["judgements"];
+}
+
+/** A base that has a head. */
+export type PublishedBase = Base & { readonly head: NonNullable<Base["head"]> };
+
+/** The content of the head. Throws ConflictError if the head has no catalog. */
+export function contentOfHead({ head, catalog, ledger, corrections }: PublishedBase): Content {
+  const { publication, manifest } = head;
+  if (catalog === null) throw new ConflictError("The head has no catalog: publish with --catalog");
+  return {
+    session: publication.session,
+    market: {
+      catalog,
+      maxCarryDays: limitsOf(manifest.options).maxCarryDays,
+      seriesOf: (id) => ledger.get(id),
+    },
+    ledger,
+    corrections,
+    attribution: manifest.attribution,
+    options: manifest.options,
+    judgements: manifest.judgements,
+  };
+}
+
+/**
+ * Whether the head holds this content: the same session, catalog, attribution and carry limit.
+ * `isLedgerChanged` says whether the run changed the head's ledger. The rendered bytes do not matter, so
+ * that the same input is nothing to do after an upgrade of the program, too.
+ */
+export function isContentOfHead(
+  { session, market, attribution }: Content,
+  isLedgerChanged: boolean,
+  base: Base,
+): base is PublishedBase {
+  const { head, catalog } = base;
+  return (
+    !isLedgerChanged &&
+    head !== null &&
+    catalog !== null &&
+    head.publication.session === session &&
+    head.manifest.attribution === attribution &&
+    limitsOf(head.manifest.options).maxCarryDays === market.maxCarryDays &&
+    renderCatalog(catalog) === renderCatalog(market.catalog)
+  );
+}
+
+/** The options of a run as its manifest has them. */
+export const optionsOf = (gates: GateOptions): Manifest["options"] => ({
+  max_move_pct: formatMicros(gates.maxMoveMicros),
+  min_coverage_pct: formatMicros(gates.minCoverageMicros),
+  max_unchanged_sessions: gates.maxUnchangedSessions,
+  max_carry_days: gates.maxCarryDays,
+  accept_moves: gates.acceptMoves,
+  allow_sparse: gates.allowSparse,
+});
+
+/** The limits in the options of a manifest; the usual ones where an older one has none. */
+export function limitsOf(options: Manifest["options"]): GateLimits {
+  const micros = (name: string): number | null =>
+    parseMicros(String(options[name]), Number.MAX_SAFE_INTEGER);
+  const whole = (name: string): number | null => {
+    const value = options[name];
+    return typeof value === "number" ? value : null;
+  };
+  return {
+    maxMoveMicros: micros("max_move_pct") ?? USUAL_LIMITS.maxMoveMicros,
+    minCoverageMicros: micros("min_coverage_pct") ?? USUAL_LIMITS.minCoverageMicros,
+    maxUnchangedSessions: whole("max_unchanged_sessions") ?? USUAL_LIMITS.maxUnchangedSessions,
+    maxCarryDays: whole("max_carry_days") ?? USUAL_LIMITS.maxCarryDays,
+  };
+}

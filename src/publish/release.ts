@@ -1,0 +1,124 @@
+/** Makes a content the head: renders it, and writes and commits it unless the run is a dry one. */
+import type { Clock } from "../lib/clock.ts";
+import { PROGRAM } from "../lib/version.ts";
+import type { Correction } from "../ledger/corrections.ts";
+import { sessionUtc, type Session } from "../market/session.ts";
+import { TIERS } from "../market/tier.ts";
+import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
+import { FORMAT, type Manifest } from "../snapshot/manifest.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import type { SnapshotName } from "../store/paths.ts";
+import type { Base } from "./base.ts";
+import { commit } from "./commit.ts";
+import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
+import { manifestOf, plan, type Plan } from "./plan.ts";
+import type { Progress, ReleaseOptions } from "./request.ts";
+import { signHead, signingOf, type Signing } from "./signing.ts";
+
+/** The result of a run. */
+export interface PublishResult {
+  /** "planned": a dry run that would publish. "unchanged": the head already holds the same. */
+  readonly outcome: "published" | "planned" | "unchanged";
+  /** The published or planned snapshot; the head if it is unchanged. */
+  readonly snapshot: SnapshotName;
+  /** The publication's number; the head's if it is unchanged; null if the outcome is "planned". */
+  readonly publication: number | null;
+  readonly manifest: Manifest;
+  /** The records of the Pro board. */
+  readonly board: readonly BoardRecord[];
+  /** Null without a signing key. */
+  readonly signing: Signing | null;
+  /** The session since which no level has moved; null if a level that was given for this one moves. */
+  readonly unmovedSince: Session | null;
+}
+
+/** A content with what its manifest says of the run. */
+export interface Release {
+  readonly name: SnapshotName;
+  readonly content: Content;
+  readonly reason: string | null;
+  readonly inputs: Manifest["inputs"];
+  /** The corrections that this run makes. */
+  readonly fresh: readonly Correction[];
+  readonly unmovedSince: Session | null;
+  /** Null: rendered here. */
+  readonly plan?: Plan;
+}
+
+/**
+ * Publishes the content on `base`. Returns null if another run published first. Throws DamageError
+ * and UnreachableError as `commit` does.
+ */
+export async function release(
+  { name, content, reason, inputs, fresh, unmovedSince, plan: rendered }: Release,
+  base: Base,
+  { dryRun, signingKey = null }: ReleaseOptions,
+  store: ObjectStore,
+  clock: Clock,
+  progress: Progress,
+): Promise<PublishResult | null> {
+  const planned = rendered ?? (await plan(content, base, progress));
+  const manifest = manifestOf(planned, name, content, {
+    format: FORMAT,
+    program: PROGRAM,
+    parent: parentOf(base),
+    reason,
+    inputs,
+    corrected: fresh.map((item) => ({
+      contract: item.contract,
+      session_utc: sessionUtc(item.session),
+      old_usd: item.oldUsd,
+      new_usd: item.newUsd,
+    })),
+  });
+  const result = { snapshot: name, manifest, board: recordsOf(planned.views.pro), unmovedSince };
+  if (dryRun) {
+    await store.mayWrite();
+    const signing = signingOf(signingKey, "planned");
+    return { ...result, outcome: "planned", publication: null, signing };
+  }
+  const publication = await commit(
+    store,
+    { name, plan: planned, manifest, signingKey, newest: base.newest, nowMs: clock.now() },
+    progress,
+  );
+  if (publication === null) return null;
+  const signing = signingOf(signingKey, "signed");
+  return { ...result, outcome: "published", publication: publication.number, signing };
+}
+
+/** The result of a run whose content the head holds already. Signs the head if it is not signed. */
+export async function keepHead(
+  base: PublishedBase,
+  { dryRun, signingKey = null }: ReleaseOptions,
+  unmovedSince: Session | null,
+  store: ObjectStore,
+  progress: Progress,
+): Promise<PublishResult> {
+  const { publication, manifest } = base.head;
+  const { session, revision, number } = publication;
+  const snapshot = { session, revision };
+  const content = contentOfHead(base);
+  const remade = async (): Promise<Manifest> =>
+    manifestOf(await plan(content, base, progress), snapshot, content, {
+      ...manifest,
+      program: PROGRAM,
+    });
+  const signing = await signHead(store, base.head, remade, signingKey, dryRun);
+  const board = recordsOf(tierView(content.market, TIERS.pro, session));
+  return {
+    outcome: "unchanged",
+    snapshot,
+    publication: number,
+    manifest,
+    board,
+    signing,
+    unmovedSince,
+  };
+}
+
+function parentOf(base: Base): Manifest["parent"] {
+  if (base.head === null) return null;
+  const { session_utc, revision, identity } = base.head.manifest;
+  return { session_utc, revision, identity };
+}

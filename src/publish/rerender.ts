@@ -1,0 +1,53 @@
+/** Publishes the head's session anew, as this version of the program renders it. */
+import type { Clock } from "../lib/clock.ts";
+import { ConflictError } from "../lib/errors.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { loadBase } from "./base.ts";
+import { contentOfHead, type PublishedBase } from "./content.ts";
+import { plan } from "./plan.ts";
+import { untilFirst } from "./publish.ts";
+import { keepHead, release, type PublishResult } from "./release.ts";
+import type { Progress, ReleaseOptions } from "./request.ts";
+import { nextRevision } from "./revisions.ts";
+import { requireSignedHead } from "./signing.ts";
+
+/**
+ * Makes a revision of the head with the same ledger, catalog, attribution and limits, unless it would
+ * hold the same bytes. Throws ConflictError if nothing is published, DamageError if the head is
+ * damaged, UnreachableError if the store fails.
+ */
+export const rerender = (
+  reason: string,
+  options: ReleaseOptions,
+  store: ObjectStore,
+  clock: Clock,
+  progress: Progress,
+): Promise<PublishResult> =>
+  untilFirst(async () => {
+    const base = await loadBase(store);
+    if (!isPublished(base)) {
+      throw new ConflictError(`${store.location} holds no snapshot to render anew`);
+    }
+    const { publication, manifest } = base.head;
+    await requireSignedHead(store, publication, options.verifyKeys ?? null);
+    const content = contentOfHead(base);
+    const planned = await plan(content, base, progress);
+    if (planned.identity === manifest.identity) {
+      return keepHead(base, options, null, store, progress);
+    }
+    const { session } = publication;
+    const name = { session, revision: await nextRevision(store, session) };
+    const made = {
+      name,
+      content,
+      reason,
+      inputs: [],
+      fresh: [],
+      unmovedSince: null,
+      plan: planned,
+    };
+    return release(made, base, options, store, clock, progress);
+  });
+
+const isPublished = (base: Awaited<ReturnType<typeof loadBase>>): base is PublishedBase =>
+  base.head !== null;

@@ -1,0 +1,42 @@
+/** What a run let through, held back or changed, as its manifest keeps it. */
+import { z } from "zod";
+import { counted } from "../lib/text.ts";
+
+const quantity = z.union([z.number(), z.string()]).nullable();
+
+/** A gate's finding that was let through, or rows that were held, ignored or rounded. */
+export const judgementSchema = z.object({
+  /** A gate, or `held`, `unknown`, `rounded`. */
+  gate: z.string(),
+  /** The id as given; null: it concerns the whole run. */
+  contract: z.string().nullable(),
+  measured: quantity,
+  limit: quantity,
+});
+/** A judgement as `parseManifest` reads it. */
+export type Judgement = z.infer<typeof judgementSchema>;
+
+type Words = (measured: Judgement["measured"], limit: Judgement["limit"]) => string;
+
+/** `1 row`, `2 rows`. */
+const quantityOf = (measured: Judgement["measured"], noun: string): string =>
+  counted(Number(measured), noun);
+
+const WORDS: Readonly<Record<string, Words>> = {
+  moves: (measured, limit) => `${measured} percent, limit ${limit}`,
+  sparse: (measured, limit) => `${measured} percent covered, limit ${limit}`,
+  units: (measured, limit) => `${measured}, before ${limit}`,
+  unchanged: (measured, limit) => `${quantityOf(measured, "session")}, limit ${limit}`,
+  held: (measured) => `${quantityOf(measured, "row")} left out`,
+  unknown: (measured) => `${quantityOf(measured, "row")} left out`,
+  rounded: (measured, limit) => `${quantityOf(measured, "level")} to ${limit} decimals`,
+};
+
+const plain: Words = (measured, limit) =>
+  [measured, limit].filter((value) => value !== null).join(", limit ");
+
+/** A judgement for people: `moves ddr5-16gb: 60 percent, limit 50`. */
+export function judgementText({ gate, contract, measured, limit }: Judgement): string {
+  const words = (WORDS[gate] ?? plain)(measured, limit);
+  return `${gate}${contract === null ? "" : ` ${contract}`}${words === "" ? "" : `: ${words}`}`;
+}
