@@ -1,7 +1,8 @@
 /** Accounts, keys and usage as the commands print them in JSON: snake_case, instants in ISO 8601. */
 import { instantText } from "../lib/clock.ts";
 import { trialLapsesAtMs, voidAtMs, type AccountRecord, type KeyRecord } from "./accounts.ts";
-import type { AccountUsage, NewKey } from "./registry.ts";
+import type { NewKey } from "./registry.ts";
+import type { AccountUsage, KeyUsage } from "./usage.ts";
 
 /** The status of a key. If several apply, the first in this order counts. */
 type KeyStatus = "revoked" | "rotated_out" | "suspended" | "rotating" | "active";
@@ -15,7 +16,7 @@ function keyStatus(key: KeyRecord, nowMs: number): KeyStatus {
 
 /** An account. From the instant `lapses_at` of its trial on, its calls are refused. */
 export function accountView(account: AccountRecord, nowMs: number) {
-  const { name, tier, trial, suspended, created_at } = account;
+  const { name, tier, trial, suspended, created_at, note } = account;
   const lapsesAtMs = trialLapsesAtMs(account);
   return {
     name,
@@ -26,6 +27,7 @@ export function accountView(account: AccountRecord, nowMs: number) {
         : { ...trial, lapses_at: instantText(lapsesAtMs), lapsed: nowMs >= lapsesAtMs },
     suspended,
     created_at,
+    note,
   };
 }
 
@@ -47,4 +49,14 @@ export const newKeyView = ({ key, record }: NewKey) => ({
 export const usageView = ({ resetsAtMs, ...usage }: AccountUsage) => ({
   ...usage,
   resets_at: instantText(resetsAtMs),
+});
+
+/** A key's calls in the month. Without a key: calls that version 0.1.0 counted for the account only. */
+export const keyUsageView = ({ account, key, month, used }: KeyUsage, nowMs: number) => ({
+  account,
+  key_id: key?.key_id ?? null,
+  label: key?.label ?? null,
+  status: key === null ? null : keyStatus(key, nowMs),
+  month,
+  used,
 });

@@ -29,6 +29,8 @@ const accountRecord = z.object({
   trial: z.object({ started_at: instant, days: z.int().positive() }).nullable(),
   suspended: z.boolean(),
   created_at: instant,
+  /** The operator's own words. Version 0.1.0 stored none. */
+  note: z.string().nullable().default(null),
   /** SHA-256 of every key the account ever had, oldest first. */
   keys: z.array(sha256),
 });
@@ -112,6 +114,17 @@ export async function allKeys(storage: Storage): Promise<KeyRecord[]> {
   const keys = await readAll(storage, keyRecord, await storage.getKeys("keys"));
   const order = (key: KeyRecord): string => `${key.account} ${key.created_at} ${key.key_id}`;
   return keys.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+}
+
+/** Writes items; null removes one. Part of a driver's `change`. */
+export async function writeItems(
+  storage: Storage,
+  writes: ReadonlyMap<string, object | null>,
+): Promise<void> {
+  for (const [key, value] of writes) {
+    if (value === null) await storage.removeItem(key);
+    else await storage.setItem(key, value);
+  }
 }
 
 const find = async <T>(storage: Storage, schema: z.ZodType<T>, item: string): Promise<T | null> =>

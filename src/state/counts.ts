@@ -32,9 +32,10 @@ interface Count extends CountName {
   keptMs: number;
 }
 
-/** Calls of one count under one limit. The state decides on them together. */
+/** Calls of one caller under one limit. The state decides on them together. */
 interface Item {
-  readonly count: Count;
+  /** The count that decides, then that of the key, if the calls came with one. */
+  readonly counts: readonly [Count, ...Count[]];
   readonly limit: number | null;
   readonly takers: ((result: TakeResult) => void)[];
   /** Callers that only read the count. */
@@ -75,12 +76,19 @@ export class Counts {
   }
 
   /** See Gatekeeper. */
-  take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult> {
+  take(
+    subject: Subject,
+    limit: number | null,
+    atMs: number,
+    keyId: string | null,
+  ): MaybePromise<TakeResult> {
     const count = this.#count(subject, atMs);
-    if (this.#state.trouble !== null) return this.#takeHere(count, limit);
+    const counts: Item["counts"] =
+      keyId === null ? [count] : [count, this.#count(`key:${keyId}`, atMs)];
+    if (this.#state.trouble !== null) return this.#takeHere(counts, limit);
     if (limit !== null && count.known >= limit) return { granted: false, used: count.known };
     return new Promise((resolve) => {
-      this.#item(count, limit).takers.push(resolve);
+      this.#item(counts, limit).takers.push(resolve);
     });
   }
 
@@ -89,7 +97,7 @@ export class Counts {
     const count = this.#count(subject, atMs);
     if (this.#state.trouble !== null) return usedOf(count);
     return new Promise((resolve) => {
-      this.#item(count, null).readers.push(resolve);
+      this.#item([count], null).readers.push(resolve);
     });
   }
 
@@ -145,9 +153,12 @@ export class Counts {
     const { number, items, requests } = this.#batch;
     const replies = await this.#replies(number, requests);
     this.#batch = null;
-    items.forEach((item, at) => {
-      this.#settle(item, requests[at] as CountRequest, replies[at] as CountReply);
-    });
+    let at = 0;
+    for (const item of items) {
+      const end = at + item.counts.length;
+      this.#settle(item, requests.slice(at, end), replies.slice(at, end));
+      at = end;
+    }
   }
 
   async #replies(number: number, requests: readonly CountRequest[]): Promise<CountReply[]> {
@@ -162,31 +173,46 @@ export class Counts {
 
   #nextBatch(): Batch {
     const items = [...this.#waiting.values().take(REQUESTS_PER_BATCH)];
-    for (const item of items) this.#waiting.delete(itemIdOf(item.count, item.limit));
+    for (const item of items) this.#waiting.delete(itemIdOf(item.counts, item.limit));
     const unwritten = [...this.#unwritten.values().take(REQUESTS_PER_BATCH)];
     // First: calls that were granted already are counted before new ones.
-    items.unshift(...unwritten.map((count) => itemOf(count, null)));
+    items.unshift(...unwritten.map((count) => itemOf([count], null)));
     for (const { id } of unwritten) this.#unwritten.delete(id);
     const added = new Set<Count>();
-    const requests = items.map(({ count, limit, takers }) => {
-      const isFirst = !added.has(count);
-      added.add(count);
-      const { subject, month, known, keptMs } = count;
-      const wanted = takers.length;
-      return { subject, month, known, added: isFirst ? count.unwritten : 0, wanted, limit, keptMs };
-    });
+    const requests = items.flatMap(({ counts, limit, takers }) =>
+      counts.map((count, at) => {
+        const isFirst = !added.has(count);
+        added.add(count);
+        const { subject, month, known, keptMs } = count;
+        const wanted = takers.length;
+        const decides = { limit: at === 0 ? limit : null, follows: at > 0 };
+        return {
+          subject,
+          month,
+          known,
+          added: isFirst ? count.unwritten : 0,
+          wanted,
+          ...decides,
+          keptMs,
+        };
+      }),
+    );
     this.#batchNumber += 1;
     return { number: this.#batchNumber, items, requests };
   }
 
-  #settle(item: Item, { added }: CountRequest, { granted, used }: CountReply): void {
-    const { count, takers, readers } = item;
-    count.known = Math.max(count.known, used);
-    count.unwritten -= added;
-    if (item.isAnswered) {
-      // The calls that the state granted, too, are in its count now.
-      count.unwritten = Math.max(0, count.unwritten - granted);
-    } else {
+  #settle(item: Item, requests: readonly CountRequest[], replies: readonly CountReply[]): void {
+    const { counts, takers, readers } = item;
+    counts.forEach((count, at) => {
+      const { granted, used } = replies[at] as CountReply;
+      count.known = Math.max(count.known, used);
+      count.unwritten -= (requests[at] as CountRequest).added;
+      // Of calls that were answered from memory, those that the state granted are in its count now.
+      if (item.isAnswered) count.unwritten = Math.max(0, count.unwritten - granted);
+      if (count.unwritten > 0) this.#unwritten.set(count.id, count);
+    });
+    if (!item.isAnswered) {
+      const { granted, used } = replies[0] as CountReply;
       const before = used - granted;
       takers.forEach((answer, at) => {
         const isGranted = at < granted;
@@ -194,22 +220,24 @@ export class Counts {
       });
       for (const answer of readers) answer(used);
     }
-    if (count.unwritten > 0) this.#unwritten.set(count.id, count);
   }
 
   #answerHere(item: Item): void {
     if (item.isAnswered) return;
     item.isAnswered = true;
-    for (const answer of item.takers) answer(this.#takeHere(item.count, item.limit));
-    for (const answer of item.readers) answer(usedOf(item.count));
+    for (const answer of item.takers) answer(this.#takeHere(item.counts, item.limit));
+    for (const answer of item.readers) answer(usedOf(item.counts[0]));
   }
 
-  #takeHere(count: Count, limit: number | null): TakeResult {
+  #takeHere(counts: Item["counts"], limit: number | null): TakeResult {
+    const [count] = counts;
     const used = usedOf(count);
     const isFull = this.#unwritten.size >= UNWRITTEN_COUNTS && !this.#unwritten.has(count.id);
     if (isFull || (limit !== null && used >= limit)) return { granted: false, used };
-    count.unwritten += 1;
-    this.#unwritten.set(count.id, count);
+    for (const each of counts) {
+      each.unwritten += 1;
+      this.#unwritten.set(each.id, each);
+    }
     return { granted: true, used: used + 1 };
   }
 
@@ -227,11 +255,11 @@ export class Counts {
     return count;
   }
 
-  #item(count: Count, limit: number | null): Item {
-    const id = itemIdOf(count, limit);
+  #item(counts: Item["counts"], limit: number | null): Item {
+    const id = itemIdOf(counts, limit);
     let item = this.#waiting.get(id);
     if (item === undefined) {
-      item = itemOf(count, limit);
+      item = itemOf(counts, limit);
       this.#waiting.set(id, item);
       void this.flush();
     }
@@ -241,12 +269,14 @@ export class Counts {
 
 const idOf = (subject: Subject, month: string): string => `${month} ${subject}`;
 
-const itemIdOf = ({ id }: Count, limit: number | null): string => `${id} ${limit}`;
+/** A key has one account, so its count names both. */
+const itemIdOf = (counts: Item["counts"], limit: number | null): string =>
+  `${(counts[1] ?? counts[0]).id} ${limit}`;
 
 const usedOf = ({ known, unwritten }: Count): number => known + unwritten;
 
-const itemOf = (count: Count, limit: number | null): Item => ({
-  count,
+const itemOf = (counts: Item["counts"], limit: number | null): Item => ({
+  counts,
   limit,
   takers: [],
   readers: [],

@@ -1,17 +1,34 @@
 /** The interface of the state's drivers. SQLite and Redis keep the same promises. */
 import type { Storage } from "unstorage";
+import { UnreachableError } from "../lib/errors.ts";
 import type { Subject } from "./gatekeeper.ts";
 
 /**
- * The use of an open state. "read": a command reads, and a missing state reads as an empty one;
- * "change": a command writes, and a missing state is created; "serve": a proxy uses it.
+ * The use of an open state. "read", "change": a command uses a state that must exist; "create": a
+ * command creates the state if there is none; "fill": a copy writes a whole state; "serve": a proxy
+ * uses the state, and creates it, too.
  */
-export type StatePurpose = "read" | "change" | "serve";
+export type StatePurpose = "read" | "change" | "create" | "fill" | "serve";
+
+/** A count in the state with its number. */
+export interface StoredCount extends CountName {
+  readonly used: number;
+}
+
+/** All that a state holds. */
+export interface StateContent {
+  /** The registry's items (see accounts.ts) as stored: name and JSON. By name. */
+  readonly items: readonly (readonly [name: string, json: string])[];
+  /** By month, then subject. */
+  readonly counts: readonly StoredCount[];
+  /** The secret that addresses are hashed with; null if no proxy has used the state yet. */
+  readonly addressSecret: string | null;
+}
 
 /** The items that a change of the registry writes, and the result that it returns. */
 export interface Change<T> {
-  /** The new values by the item's name (see accounts.ts). */
-  readonly writes: ReadonlyMap<string, object>;
+  /** The new values by the item's name (see accounts.ts); null removes the item. */
+  readonly writes: ReadonlyMap<string, object | null>;
   readonly result: T;
 }
 
@@ -31,6 +48,8 @@ export interface CountRequest extends CountName {
   /** Calls that callers wait for, and the limit for them (null: no limit). */
   readonly wanted: number;
   readonly limit: number | null;
+  /** Whether the wanted calls are those of the request before it: what that one grants is counted here. */
+  readonly follows: boolean;
   /** How long to keep the count from now on. */
   readonly keptMs: number;
 }
@@ -48,6 +67,9 @@ export interface CountReply {
 export interface StateDriver {
   /** The registry's items. Anybody may read them; only `change` writes them. */
   readonly storage: Storage;
+
+  /** The place of the state if it was created when it was opened, for messages; null otherwise. */
+  readonly created: string | null;
 
   /**
    * Runs `plan` and writes what it returns as one atomic change: no other change comes between the
@@ -75,9 +97,28 @@ export interface StateDriver {
   /** The secret for hashing addresses: the state's own, or `proposed` if it has none yet. */
   addressSecret(proposed: string): Promise<string>;
 
+  /** Reads everything. Accounts and keys, and in SQLite also counts, are those of one instant. */
+  readAll(): Promise<StateContent>;
+
+  /**
+   * Writes everything in one atomic step into a state without accounts, keys and counts. False: the
+   * state holds some, and is unchanged. `keptMs` says how long to keep a count from now on.
+   */
+  writeAll(content: StateContent, keptMs: (name: CountName) => number): Promise<boolean>;
+
   /** Turns the database's error into an UnreachableError of one line. Returns other errors as they are. */
   explain(error: unknown): unknown;
 
   /** Waits for running changes, then closes the state. */
   close(): Promise<void>;
+}
+
+/** There is no state, and the command needs one. */
+export class NoStateError extends UnreachableError {
+  constructor(place: string) {
+    super(
+      `There is no state at ${place}: name the one that the proxies use (--state or CHIPBOARD_STATE), ` +
+        `or create one with "accounts add"`,
+    );
+  }
 }

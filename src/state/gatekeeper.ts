@@ -11,6 +11,7 @@ export interface KeyHolder {
   readonly tier: KeyTierName;
   /** The subject that the key's calls are counted for. */
   readonly subject: Subject;
+  readonly keyId: string;
 }
 
 /** The verdict on a key. This list is complete; the proxy maps each code to HTTP in one place. */
@@ -20,10 +21,10 @@ export type KeyVerdict =
   | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
 
 /**
- * A caller whose calls are counted: an account (all its keys together), or the keyed hash of a client
- * address.
+ * What calls are counted for: an account (all its keys together), the keyed hash of a client address,
+ * or a key by its KEYID. The first two have a limit; the calls of a key are those of its account, too.
  */
-export type Subject = `account:${string}` | `address:${string}`;
+export type Subject = `account:${string}` | `address:${string}` | `key:${string}`;
 
 /** The answer to one more call. */
 export interface TakeResult {
@@ -50,10 +51,15 @@ export interface Gatekeeper {
   /**
    * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
    * no limit). Exactly `limit` calls succeed, however many processes ask at once. A granted call is
-   * in the state; while the state does not answer, it is in memory and is written when the state is
-   * back.
+   * in the state, and counted for the key that it came with (null: none) in the same step; while the
+   * state does not answer, it is in memory and is written when the state is back.
    */
-  take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult>;
+  take(
+    subject: Subject,
+    limit: number | null,
+    atMs: number,
+    keyId?: string | null,
+  ): MaybePromise<TakeResult>;
 
   /** Calls counted so far in the month of `atMs`. */
   used(subject: Subject, atMs: number): MaybePromise<number>;

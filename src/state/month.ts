@@ -25,6 +25,14 @@ export const monthEndMs = (month: string): number =>
 export const callsLeft = (limit: number | null, used: number): number | null =>
   limit === null ? null : Math.max(0, limit - used);
 
+/** The months of which the state keeps the counts of accounts and keys at `nowMs`, oldest first. */
+export function monthsWithCounts(nowMs: number): string[] {
+  const months: string[] = [];
+  let month = monthOf(nowMs - ACCOUNT_RETENTION_MS);
+  for (; month < monthOf(nowMs); month = monthOf(monthEndMs(month))) months.push(month);
+  return [...months, month];
+}
+
 /** The instant from which the count of `subject` in `month` may be deleted. */
 export const forgetAtMs = (subject: Subject, month: string): number =>
   monthEndMs(month) +

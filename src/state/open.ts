@@ -8,9 +8,9 @@ import { Registry } from "./registry.ts";
 import { createGatekeeper, type OnTrouble } from "./state-gatekeeper.ts";
 
 /**
- * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. If a folder
- * holds no state, "change" creates one and "read" reads an empty one. Throws what `work` throws,
- * InputError for any other location, UnreachableError if the state does not answer.
+ * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. Throws what
+ * `work` throws, InputError for any other location, UnreachableError if the state does not answer,
+ * or if there is none and `purpose` needs one.
  */
 export async function withRegistry<T>(
   location: string,
@@ -18,9 +18,18 @@ export async function withRegistry<T>(
   purpose: StatePurpose,
   work: (registry: Registry) => Promise<T>,
 ): Promise<T> {
+  return withDriver(location, purpose, (driver) => work(new Registry(driver, clock)));
+}
+
+/** Runs `work` on the state of `location`, then closes it. Throws as `withRegistry` does. */
+export async function withDriver<T>(
+  location: string,
+  purpose: StatePurpose,
+  work: (driver: StateDriver) => Promise<T>,
+): Promise<T> {
   const driver = await openDriver(location, purpose);
   try {
-    return await work(new Registry(driver, clock));
+    return await work(driver);
   } catch (error) {
     throw driver.explain(error);
   } finally {

@@ -23,7 +23,14 @@ import {
 } from "./accounts.ts";
 import type { Change, StateDriver } from "./driver.ts";
 import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
-import { callsLeft, monthEndMs, monthOf } from "./month.ts";
+import {
+  usageByKey,
+  usageByMonth,
+  usageOf,
+  type AccountUsage,
+  type KeyUsage,
+  type MonthUsage,
+} from "./usage.ts";
 
 /** A new key. Its whole text is never available again. */
 export interface NewKey {
@@ -38,19 +45,8 @@ interface AccountChange {
   /** A trial that begins now. */
   readonly trialDays?: number | undefined;
   readonly suspended?: boolean | undefined;
-}
-
-/** An account's calls in the current month. `limit` and `remaining` are null without a limit. */
-export interface AccountUsage {
-  readonly account: string;
-  readonly tier: KeyTierName;
-  /** `2026-11`. */
-  readonly month: string;
-  readonly used: number;
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  /** Epoch milliseconds. */
-  readonly resetsAtMs: number;
+  /** "" removes the note. */
+  readonly note?: string | undefined;
 }
 
 /**
@@ -66,11 +62,17 @@ export class Registry {
     this.#clock = clock;
   }
 
+  /** See StateDriver. */
+  get created(): string | null {
+    return this.#state.created;
+  }
+
   /** Adds an account; `trialDays` null: no trial. Throws ConflictError if the name is taken. */
   async addAccount(
     name: string,
     tier: KeyTierName,
     trialDays: number | null,
+    note: string | null = null,
   ): Promise<AccountRecord> {
     requireAccountName(name);
     return this.#state.change(async () => {
@@ -78,7 +80,7 @@ export class Registry {
         throw new ConflictError(`Account ${quoted(name)} exists already`);
       }
       const trial = trialDays === null ? null : { started_at: this.#now(), days: trialDays };
-      const created = { suspended: false, created_at: this.#now(), keys: [] };
+      const created = { suspended: false, created_at: this.#now(), note, keys: [] };
       return changeOf({ name, tier, trial, ...created });
     });
   }
@@ -115,7 +117,23 @@ export class Registry {
         trial = { started_at: this.#now(), days: wanted.trialDays };
       }
       const suspended = wanted.suspended ?? account.suspended;
-      return changeOf({ ...account, tier, trial, suspended });
+      const note = wanted.note === "" ? null : (wanted.note ?? account.note);
+      return changeOf({ ...account, tier, trial, suspended, note });
+    });
+  }
+
+  /**
+   * Removes an account and all its keys. Its counts stay until their time: an account that gets the
+   * same name continues with the month's calls.
+   */
+  async removeAccount(name: string): Promise<AccountRecord> {
+    return this.#state.change(async () => {
+      const account = await this.account(name);
+      const writes = new Map<string, null>([[accountItem(name), null]]);
+      for (const key of await keysOf(this.#state.storage, account)) {
+        writes.set(keyItem(key.sha256), null).set(keyIdItem(key.key_id), null);
+      }
+      return { writes, result: account };
     });
   }
 
@@ -191,22 +209,27 @@ export class Registry {
 
   /** The calls of the named account in the current month; without a name, of all accounts, by name. */
   async usage(accountName?: string): Promise<AccountUsage[]> {
-    const accounts =
-      accountName === undefined ? await this.accounts() : [await this.account(accountName)];
-    const month = monthOf(this.#clock.now());
-    const names = accounts.map(({ name }) => ({ subject: `account:${name}` as const, month }));
-    const counts = await this.#state.used(names);
-    return accounts.map(({ name, tier }, index) => {
-      const used = counts[index] ?? 0;
-      const limit = TIERS[tier].callsPerMonth;
-      const remaining = callsLeft(limit, used);
-      return { account: name, tier, month, used, limit, remaining, resetsAtMs: monthEndMs(month) };
-    });
+    return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
+  }
+
+  /** The same by key: for each account its keys, oldest first. */
+  async usageByKey(accountName?: string): Promise<KeyUsage[]> {
+    return usageByKey(this.#state, await this.#named(accountName), this.#clock.now());
+  }
+
+  /** The same by month: for each account the months with calls and the current one, oldest first. */
+  async usageByMonth(accountName?: string): Promise<MonthUsage[]> {
+    return usageByMonth(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
   /** Closes the state. */
   async close(): Promise<void> {
     await this.#state.close();
+  }
+
+  /** The named account; without a name, all accounts, by name. */
+  async #named(name: string | undefined): Promise<AccountRecord[]> {
+    return name === undefined ? this.accounts() : [await this.account(name)];
   }
 
   async #findKey(keyId: string): Promise<KeyRecord> {

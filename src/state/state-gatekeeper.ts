@@ -71,8 +71,13 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     return addressSubject(this.#addressSecret, address, atMs);
   }
 
-  take(subject: Subject, limit: number | null, atMs: number): MaybePromise<TakeResult> {
-    return this.#counts.take(subject, limit, atMs);
+  take(
+    subject: Subject,
+    limit: number | null,
+    atMs: number,
+    keyId: string | null = null,
+  ): MaybePromise<TakeResult> {
+    return this.#counts.take(subject, limit, atMs, keyId);
   }
 
   used(subject: Subject, atMs: number): MaybePromise<number> {
@@ -115,7 +120,7 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     try {
       const isChanged = await this.#driver.look();
       if (this.#trouble !== null) await this.#recover();
-      else if (isChanged) this.#verdicts.invalidate();
+      else if (isChanged) await this.#follow();
       const nowMs = this.#clock.now();
       if (nowMs < this.#forgetAtMs) return;
       const hasMore = await this.#driver.forget(nowMs);
@@ -125,12 +130,17 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     }
   }
 
+  /** Accounts and keys have changed. A copy into the state brings its own secret, too. */
+  async #follow(): Promise<void> {
+    this.#addressSecret = await this.#driver.addressSecret(this.#addressSecret);
+    this.#verdicts.invalidate();
+  }
+
   /** Makes up for an outage: the state that is back may be another one, or may have lost counts. */
   async #recover(): Promise<void> {
-    this.#addressSecret = await this.#driver.addressSecret(this.#addressSecret);
+    await this.#follow();
     this.#counts.rewrite();
     await this.#counts.sendOne();
-    this.#verdicts.invalidate();
     this.#say(null);
     await this.#counts.flush();
   }

@@ -149,7 +149,7 @@ interface Holding {
 /** The holding that is correct until the key or its account changes. */
 function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
   const { name, tier } = account;
-  const holder: KeyHolder = { account: name, tier, subject: `account:${name}` };
+  const holder: KeyHolder = { account: name, tier, subject: `account:${name}`, keyId: key.key_id };
   return {
     voidAtMs: voidAtMs(key),
     isSuspended: key.suspended || account.suspended,

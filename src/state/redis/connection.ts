@@ -9,7 +9,8 @@
  *   chipboard:writers:<id>                 the last batch of counts that a process wrote
  *   chipboard:address-secret               the secret for addresses
  *
- * Commands fail at once without a connection, and after a second without a reply; they never queue.
+ * Calls to Redis fail at once without a connection, and after a second without a reply (those of the
+ * program's commands after 30 seconds); they never queue.
  * The client reconnects by itself.
  */
 import type { Redis } from "ioredis";
@@ -17,7 +18,8 @@ import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { redactedUrl } from "../../lib/text.ts";
-import type { StatePurpose } from "../driver.ts";
+import { NoStateError, type CountName, type StatePurpose } from "../driver.ts";
+import type { Subject } from "../gatekeeper.ts";
 
 /** The keys of Redis that this room names. unstorage names those of the registry. */
 export const REDIS_KEYS = {
@@ -28,6 +30,19 @@ export const REDIS_KEYS = {
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
 
+/** The item of the registry that a key of Redis holds, or null. */
+export const itemOf = (key: string): string | null =>
+  /^chipboard:((?:accounts|keys|key-ids):[^]+)$/.exec(key)?.[1] ?? null;
+
+/** The key of Redis that holds an item of the registry. */
+export const itemKey = (item: string): string => `${PREFIX}:${item}`;
+
+/** The count that a key of Redis holds, or null. */
+export function countNameOf(key: string): CountName | null {
+  const [, month, subject] = /^chipboard:calls:(\d{4}-\d{2}):([^]+)$/.exec(key) ?? [];
+  return month === undefined ? null : { month, subject: subject as Subject };
+}
+
 /** The value of `chipboard:format`. A state with another number belongs to a later version. */
 export const REDIS_FORMAT = "1";
 const EMPTIED = "emptied";
@@ -36,7 +51,10 @@ const PREFIX = "chipboard";
 const OUR_KEY =
   /^chipboard:(?:version|address-secret|(?:accounts|keys|key-ids|calls|writers):[^]+)$/;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A proxy must not wait long. */
 const REPLY_TIMEOUT_MS = 1_000;
+/** A command can, and a copy writes a whole state in one step. */
+const PATIENT_TIMEOUT_MS = 30_000;
 const RECONNECT_MAX_MS = 500;
 
 /** A connection to a Redis whose prefix is ours. */
@@ -44,6 +62,8 @@ export interface RedisConnection {
   /** For messages; without a password. */
   readonly location: string;
   readonly client: Redis;
+  /** Whether this connection marked the prefix, which was unused before. */
+  readonly isNew: boolean;
   /** The items of the registry, over the same connection. */
   readonly storage: Storage;
   /** The last error of the connection. */
@@ -51,9 +71,9 @@ export interface RedisConnection {
 }
 
 /**
- * Connects, and checks that the prefix is ours. All but "read" mark an unused prefix. Throws
- * InputError for a text that is not such an address, UnreachableError if Redis does not answer or
- * cannot be used.
+ * Connects, and checks that the prefix is ours. "create" and "serve" mark an unused prefix. Throws
+ * InputError for a text that is not such an address, UnreachableError if Redis does not answer,
+ * cannot be used or holds no state.
  */
 export async function connectRedis(url: string, purpose: StatePurpose): Promise<RedisConnection> {
   const location = redactedUrl(url);
@@ -63,7 +83,7 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
     base: PREFIX,
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: REPLY_TIMEOUT_MS,
+    commandTimeout: purpose === "serve" ? REPLY_TIMEOUT_MS : PATIENT_TIMEOUT_MS,
     // The check needs INFO. A Redis that is still loading says so in every reply anyway.
     enableReadyCheck: false,
     enableOfflineQueue: false,
@@ -77,8 +97,9 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   client.on("connect", () => (lastError = undefined));
   try {
     await client.connect();
-    await requireOurPrefix(client, location, purpose);
-    return { location, client, storage: createStorage({ driver }), lastError: () => lastError };
+    const isNew = await requireOurPrefix(client, location, purpose);
+    const storage = createStorage({ driver });
+    return { location, client, isNew, storage, lastError: () => lastError };
   } catch (error) {
     client.disconnect();
     throw redisFailure({ location, lastError: () => lastError }, error);
@@ -126,11 +147,12 @@ export async function requireSameState(
   requireFormat(location, format ?? EMPTIED);
 }
 
+/** Returns whether this call marked the prefix. */
 async function requireOurPrefix(
   client: Redis,
   location: string,
   purpose: StatePurpose,
-): Promise<void> {
+): Promise<boolean> {
   let format = await client.get(REDIS_KEYS.format);
   if (format === null) {
     const key = await anyKey(client);
@@ -141,11 +163,16 @@ async function requireOurPrefix(
       throw new Error(`its keys "${PREFIX}:…" belong to another application`);
     }
   }
-  if (format === null && purpose !== "read") {
-    await client.set(REDIS_KEYS.format, REDIS_FORMAT, "NX");
-    format = await client.get(REDIS_KEYS.format);
+  // A copy marks the prefix itself, and restores a state that Redis lost.
+  if (purpose === "fill" && (format === null || format === EMPTIED)) return false;
+  if (format !== null) {
+    requireFormat(location, format);
+    return false;
   }
-  if (format !== null) requireFormat(location, format);
+  if (purpose === "read" || purpose === "change") throw new NoStateError(location);
+  const isNew = (await client.set(REDIS_KEYS.format, REDIS_FORMAT, "NX")) === "OK";
+  if (!isNew) requireFormat(location, (await client.get(REDIS_KEYS.format)) ?? EMPTIED);
+  return isNew;
 }
 
 function requireFormat(location: string, format: string): void {
@@ -159,16 +186,21 @@ function requireFormat(location: string, format: string): void {
 const emptied = (location: string): UnreachableError =>
   new UnreachableError(
     `State ${location} (--state): the Redis is empty; it held a chipboard state before (FLUSHALL, or a failover to an empty server). ` +
-      `Restore it from a backup, or delete the key "${REDIS_KEYS.format}" to begin with an empty state`,
+      `Restore it with "state copy" from a backup, or delete the key "${REDIS_KEYS.format}" to begin with an empty state`,
   );
 
 /** Any key below the prefix, or null. */
 async function anyKey(client: Redis): Promise<string | null> {
+  for await (const [key] of keysBelowPrefix(client)) if (key !== undefined) return key;
+  return null;
+}
+
+/** All keys below the prefix, in parts. A key may come twice. */
+export async function* keysBelowPrefix(client: Redis): AsyncGenerator<readonly string[]> {
   let cursor = "0";
   do {
     const [next, found] = await client.scan(cursor, "MATCH", `${PREFIX}:*`, "COUNT", 1_000);
-    if (found[0] !== undefined) return found[0];
+    yield found;
     cursor = next;
   } while (cursor !== "0");
-  return null;
 }

@@ -13,11 +13,18 @@ import type {
   CountName,
   CountReply,
   CountRequest,
+  StateContent,
   StateDriver,
   StatePurpose,
+  StoredCount,
 } from "../driver.ts";
+import { writeItems } from "../accounts.ts";
 import {
   connectRedis,
+  countNameOf,
+  itemKey,
+  itemOf,
+  keysBelowPrefix,
   REDIS_FORMAT,
   REDIS_KEYS,
   redisFailure,
@@ -26,15 +33,17 @@ import {
 } from "./connection.ts";
 
 const ATTEMPTS = 100;
+const READ_AT_ONCE = 1_000;
 const RETRY_MAX_MS = 50;
 const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
 const NO_LIMIT = -1;
+const AS_BEFORE = -1;
 
 /**
  * KEYS: the format, the writer, then a count for each request. ARGV: the expected format, the
  * batch's number, the writer's time to live, then for each request the known count, calls to add,
- * calls wanted, the limit (-1: none), and the count's time to live. Returns granted and used for
- * each.
+ * calls wanted (-1: those that the request before it granted), the limit (-1: none), and the count's
+ * time to live. Returns granted and used for each.
  *
  * A reply can be lost after its batch was counted. Redis therefore keeps each writer's last number
  * and reply, and answers a batch that is sent again from there. If the format is gone, the state is
@@ -50,6 +59,7 @@ for i = 3, #KEYS do
   local stored = tonumber(redis.call('GET', KEYS[i]) or '0')
   local used = math.max(stored, tonumber(ARGV[at])) + tonumber(ARGV[at + 1])
   local granted = tonumber(ARGV[at + 2])
+  if granted < 0 then granted = reply[#reply - 1] end
   local limit = tonumber(ARGV[at + 3])
   if limit >= 0 then granted = math.max(0, math.min(granted, limit - used)) end
   used = used + granted
@@ -60,6 +70,21 @@ end
 redis.call('HSET', KEYS[2], 'batch', ARGV[2], 'reply', cjson.encode(reply))
 redis.call('EXPIRE', KEYS[2], ARGV[3])
 return reply
+`;
+
+/**
+ * KEYS: the format, the version. ARGV: the new format, the expected version ("": none), and as JSON a
+ * list of key, value and time to live ("": none). Returns 0 without a change if the version differs.
+ */
+const FILL_SCRIPT = `
+if (redis.call('GET', KEYS[2]) or '') ~= ARGV[2] then return 0 end
+for _, entry in ipairs(cjson.decode(ARGV[3])) do
+  if entry[3] == '' then redis.call('SET', entry[1], entry[2])
+  else redis.call('SET', entry[1], entry[2], 'EX', entry[3]) end
+end
+redis.call('INCR', KEYS[2])
+redis.call('SET', KEYS[1], ARGV[1])
+return 1
 `;
 
 declare module "ioredis" {
@@ -78,6 +103,7 @@ export async function openRedis(url: string, purpose: StatePurpose): Promise<Sta
 
 class RedisState implements StateDriver {
   readonly storage: Storage;
+  readonly created: string | null;
   readonly #connection: RedisConnection;
   readonly #client: Redis;
   readonly #writer = REDIS_KEYS.writer(randomUUID());
@@ -89,6 +115,7 @@ class RedisState implements StateDriver {
     this.#connection = connection;
     this.#client = connection.client;
     this.storage = connection.storage;
+    this.created = connection.isNew ? connection.location : null;
     this.#client.defineCommand("chipboardCount", { lua: SCRIPT });
   }
 
@@ -102,7 +129,7 @@ class RedisState implements StateDriver {
           if (await this.#write(writes)) return result;
           await delay(Math.random() * RETRY_MAX_MS);
         }
-        throw new Error(`others changed it first, ${ATTEMPTS} times`);
+        throw changedFirst();
       } catch (error) {
         await this.#client.unwatch().catch(() => undefined);
         throw error instanceof ChipboardError ? error : redisFailure(this.#connection, error);
@@ -119,10 +146,10 @@ class RedisState implements StateDriver {
   async count(number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
     const keys = batch.map(({ month, subject }) => REDIS_KEYS.calls(month, subject));
     // Relative, because CHIPBOARD_NOW may set the clock here, and Redis uses the real one.
-    const values = batch.flatMap(({ known, added, wanted, limit, keptMs }) => [
+    const values = batch.flatMap(({ known, added, wanted, follows, limit, keptMs }) => [
       known,
       added,
-      wanted,
+      follows ? AS_BEFORE : wanted,
       limit ?? NO_LIMIT,
       Math.ceil(keptMs / 1_000),
     ]);
@@ -174,6 +201,65 @@ class RedisState implements StateDriver {
     return String(await this.#client.get(REDIS_KEYS.addressSecret));
   }
 
+  /** Reads again if accounts or keys changed meanwhile. */
+  async readAll(): Promise<StateContent> {
+    return (await this.#readAt()).content;
+  }
+
+  async writeAll(
+    { items, counts, addressSecret }: StateContent,
+    keptMs: (name: CountName) => number,
+  ): Promise<boolean> {
+    const { content: held, version } = await this.#readAt();
+    if (held.items.length + held.counts.length > 0) return false;
+    const entries = [
+      ...items.map(([name, json]) => [itemKey(name), json, ""]),
+      ...counts.map(({ used, ...name }) => [
+        REDIS_KEYS.calls(name.month, name.subject),
+        String(used),
+        String(Math.ceil(keptMs(name) / 1_000)),
+      ]),
+      ...(addressSecret === null ? [] : [[REDIS_KEYS.addressSecret, addressSecret, ""]]),
+    ];
+    const { format, version: versionKey } = REDIS_KEYS;
+    const values = [REDIS_FORMAT, version, JSON.stringify(entries)];
+    return (await this.#client.eval(FILL_SCRIPT, 2, format, versionKey, ...values)) === 1;
+  }
+
+  async #readAt(): Promise<{ content: StateContent; version: string }> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const version = (await this.#client.get(REDIS_KEYS.version)) ?? "";
+      const content = await this.#readOnce();
+      if (version === ((await this.#client.get(REDIS_KEYS.version)) ?? "")) {
+        return { content, version };
+      }
+    }
+    throw changedFirst();
+  }
+
+  async #readOnce(): Promise<StateContent> {
+    const keys = new Set<string>();
+    for await (const found of keysBelowPrefix(this.#client)) for (const key of found) keys.add(key);
+    const items: [string, string][] = [];
+    const counts: StoredCount[] = [];
+    const sorted = [...keys].sort();
+    for (let start = 0; start < sorted.length; start += READ_AT_ONCE) {
+      const part = sorted.slice(start, start + READ_AT_ONCE);
+      const wanted = part.filter((key) => itemOf(key) !== null || countNameOf(key) !== null);
+      if (wanted.length === 0) continue;
+      const values = await this.#client.mget(wanted);
+      wanted.forEach((key, at) => {
+        const value = values[at] ?? null;
+        const item = itemOf(key);
+        const name = countNameOf(key);
+        if (value === null) return;
+        if (item !== null) items.push([item, value]);
+        else if (name !== null) counts.push({ ...name, used: Number(value) });
+      });
+    }
+    return { items, counts, addressSecret: await this.#client.get(REDIS_KEYS.addressSecret) };
+  }
+
   explain(error: unknown): unknown {
     return isOfRedis(error) ? redisFailure(this.#connection, error) : error;
   }
@@ -183,13 +269,15 @@ class RedisState implements StateDriver {
   }
 
   /** Writes through unstorage between MULTI and EXEC. False if the version has changed meanwhile. */
-  async #write(writes: ReadonlyMap<string, object>): Promise<boolean> {
+  async #write(writes: ReadonlyMap<string, object | null>): Promise<boolean> {
     await this.#client.multi({ pipeline: false });
-    await this.storage.setItems([...writes].map(([key, value]) => ({ key, value })));
+    await writeItems(this.storage, writes);
     await this.#client.incr(REDIS_KEYS.version);
     return (await this.#client.exec()) !== null;
   }
 }
+
+const changedFirst = (): Error => new Error(`others changed it first, ${ATTEMPTS} times`);
 
 /** ioredis has no class for all of its errors; they differ by name, code or message. */
 function isOfRedis(error: unknown): boolean {

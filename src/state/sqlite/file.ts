@@ -7,12 +7,13 @@
  *
  * Write-ahead logging lets any number of processes read while one of them writes.
  */
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
+import { NoStateError } from "../driver.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 1;
@@ -51,7 +52,9 @@ function createPrivateFile(folder: string, path: string): void {
  * Opens the state of `folder`, and creates it if there is none. Throws UnreachableError if it cannot,
  * or if the file is not a state.
  */
-export async function createStateFile(folder: string): Promise<DatabaseSync> {
+export async function createStateFile(
+  folder: string,
+): Promise<{ database: DatabaseSync; isNew: boolean }> {
   const path = stateFilePath(folder);
   let database: DatabaseSync | undefined;
   try {
@@ -60,19 +63,45 @@ export async function createStateFile(folder: string): Promise<DatabaseSync> {
     database = opened;
     await whenNotBusy(() => opened.exec("PRAGMA journal_mode = WAL"));
     await whenNotBusy(() => opened.exec("BEGIN IMMEDIATE"));
-    if (isBlank(opened)) opened.exec(SCHEMA);
+    const isNew = isBlank(opened);
+    if (isNew) opened.exec(SCHEMA);
     opened.exec("COMMIT");
     requireFormat(opened);
-    return opened;
+    return { database: opened, isNew };
   } catch (error) {
     database?.close();
     throw unfit(folder, error);
   }
 }
 
-/** Opens the existing state of `folder`; never creates one. Throws what SQLite throws. */
-export function reopenStateFile(folder: string): DatabaseSync {
-  const database = openExisting(stateFilePath(folder));
+/**
+ * Opens the existing state of a folder, or a state's file such as a backup; never creates one. Throws
+ * UnreachableError.
+ */
+export async function openStateFile(location: string): Promise<DatabaseSync> {
+  const path = isFile(location) ? location : stateFilePath(location);
+  if (!existsSync(path)) throw new NoStateError(resolve(path));
+  try {
+    return await whenNotBusy(() => openWhole(path));
+  } catch (error) {
+    throw unfit(location, error);
+  }
+}
+
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
+
+/** Opens the existing state of `folder` again. Throws what SQLite throws. */
+export const reopenStateFile = (folder: string): DatabaseSync => openWhole(stateFilePath(folder));
+
+/** Makes a closed state's file one that can be read where nobody may write beside it. */
+export function makePortable(path: string): void {
+  const database = openExisting(path);
+  database.exec("PRAGMA journal_mode = DELETE");
+  database.close();
+}
+
+function openWhole(path: string): DatabaseSync {
+  const database = openExisting(path);
   try {
     requireFormat(database);
     return database;
@@ -80,13 +109,6 @@ export function reopenStateFile(folder: string): DatabaseSync {
     database.close();
     throw error;
   }
-}
-
-/** An empty state in memory, for readers of a folder without a state. */
-export function emptyState(): DatabaseSync {
-  const database = new DatabaseSync(":memory:");
-  database.exec(SCHEMA);
-  return database;
 }
 
 /**

@@ -5,6 +5,7 @@
  * If the file is missing, replaced or damaged, this closes it, and `look` opens it again when it can.
  */
 import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Storage } from "unstorage";
 import { errorCode } from "../../lib/errors.ts";
@@ -14,14 +15,17 @@ import type {
   CountName,
   CountReply,
   CountRequest,
+  StateContent,
   StateDriver,
   StatePurpose,
 } from "../driver.ts";
+import { writeItems } from "../accounts.ts";
+import type { Subject } from "../gatekeeper.ts";
 import { keptMonths, monthOf } from "../month.ts";
 import {
   createStateFile,
-  emptyState,
   isBusy,
+  openStateFile,
   reopenStateFile,
   stateFilePath,
   unfit,
@@ -31,19 +35,18 @@ import { itemStorage, statementsOf } from "./items.ts";
 
 const FORGOTTEN_AT_ONCE = 5_000;
 
-/**
- * Opens the state of `folder`. If there is none, it creates one; for "read" it opens an empty one in
- * memory. Throws UnreachableError.
- */
+/** Opens the state of `folder`. Throws UnreachableError, also for a missing state that must exist. */
 export async function openSqlite(folder: string, purpose: StatePurpose): Promise<StateDriver> {
-  const isAbsent = purpose === "read" && !existsSync(stateFilePath(folder));
-  const state = new SqliteState(folder, purpose);
-  state.adopt(isAbsent ? emptyState() : await createStateFile(folder));
-  return state;
+  if (purpose === "read" || purpose === "change") {
+    return new SqliteState(folder, purpose, await openStateFile(folder), false);
+  }
+  const { database, isNew } = await createStateFile(folder);
+  return new SqliteState(folder, purpose, database, isNew);
 }
 
 class SqliteState implements StateDriver {
   readonly storage: Storage;
+  readonly created: string | null;
   readonly #folder: string;
   readonly #purpose: StatePurpose;
   #database: DatabaseSync | null = null;
@@ -53,15 +56,17 @@ class SqliteState implements StateDriver {
   #fileId: string | null = null;
   #version: unknown;
 
-  constructor(folder: string, purpose: StatePurpose) {
+  constructor(folder: string, purpose: StatePurpose, database: DatabaseSync, isNew: boolean) {
     this.#folder = folder;
     this.#purpose = purpose;
     this.#prepare = statementsOf(() => this.#opened());
     this.storage = itemStorage(this.#prepare);
+    this.created = isNew ? resolve(stateFilePath(folder)) : null;
+    this.#adopt(database);
   }
 
   /** Uses an open database. Counts survive a kill of the process; changes also survive a power failure. */
-  adopt(database: DatabaseSync): void {
+  #adopt(database: DatabaseSync): void {
     database.exec(`PRAGMA synchronous = ${this.#purpose === "serve" ? "NORMAL" : "FULL"}`);
     this.#database = database;
   }
@@ -72,10 +77,8 @@ class SqliteState implements StateDriver {
       await whenNotBusy(() => database.exec("BEGIN IMMEDIATE"));
       try {
         const { writes, result } = await plan();
-        await this.storage.setItems([...writes].map(([key, value]) => ({ key, value })));
-        this.#prepare(
-          "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
-        ).run();
+        await writeItems(this.storage, writes);
+        this.#raiseVersion();
         database.exec("COMMIT");
         return result;
       } catch (error) {
@@ -103,7 +106,7 @@ class SqliteState implements StateDriver {
     try {
       if (!existsSync(stateFilePath(this.#folder))) throw new Error("chipboard.sqlite is gone");
       const isAnother = this.#database === null;
-      if (isAnother) this.adopt(reopenStateFile(this.#folder));
+      if (isAnother) this.#adopt(reopenStateFile(this.#folder));
       // An open file that was deleted or replaced still works, but no other process sees it.
       const fileId = fileIdOf(this.#folder);
       this.#fileId = isAnother ? fileId : (this.#fileId ?? fileId);
@@ -139,6 +142,30 @@ class SqliteState implements StateDriver {
     return String(this.#fact("address_secret"));
   }
 
+  readAll(): Promise<StateContent> {
+    return this.#changes.run(() =>
+      whenNotBusy(() => this.#inTransaction("BEGIN", () => this.#all())),
+    );
+  }
+
+  writeAll({ items, counts, addressSecret }: StateContent): Promise<boolean> {
+    const writeOnce = (): boolean => {
+      const held = this.#all();
+      if (held.items.length + held.counts.length > 0) return false;
+      const item = this.#prepare("INSERT INTO items VALUES (?, ?)");
+      for (const [name, json] of items) item.run(name, json);
+      const count = this.#prepare("INSERT INTO calls VALUES (?, ?, ?)");
+      for (const { month, subject, used } of counts) count.run(month, subject, used);
+      const fact = this.#prepare("INSERT OR REPLACE INTO facts VALUES ('address_secret', ?)");
+      if (addressSecret !== null) fact.run(addressSecret);
+      this.#raiseVersion();
+      return true;
+    };
+    return this.#changes.run(() =>
+      whenNotBusy(() => this.#inTransaction("BEGIN IMMEDIATE", writeOnce)),
+    );
+  }
+
   explain(error: unknown): unknown {
     return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.#folder, error) : error;
   }
@@ -153,6 +180,27 @@ class SqliteState implements StateDriver {
     return this.#database;
   }
 
+  #raiseVersion(): void {
+    this.#prepare(
+      "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
+    ).run();
+  }
+
+  #all(): StateContent {
+    const items = this.#prepare("SELECT key, value FROM items ORDER BY key").all();
+    const counts = this.#prepare("SELECT * FROM calls ORDER BY month, subject").all();
+    const addressSecret = this.#fact("address_secret");
+    return {
+      items: items.map(({ key, value }) => [String(key), String(value)]),
+      counts: counts.map(({ month, subject, used }) => ({
+        month: String(month),
+        subject: subject as Subject,
+        used: Number(used),
+      })),
+      addressSecret: typeof addressSecret === "string" ? addressSecret : null,
+    };
+  }
+
   #fact(name: string): unknown {
     return this.#prepare("SELECT value FROM facts WHERE name = ?").get(name)?.["value"];
   }
@@ -163,12 +211,23 @@ class SqliteState implements StateDriver {
   }
 
   #countAll(batch: readonly CountRequest[]): CountReply[] {
-    const database = this.#opened();
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      const replies = batch.map((request) => this.#countOne(request));
-      database.exec("COMMIT");
+    return this.#inTransaction("BEGIN IMMEDIATE", () => {
+      const replies: CountReply[] = [];
+      for (const request of batch) {
+        const wanted = request.follows ? (replies.at(-1) as CountReply).granted : request.wanted;
+        replies.push(this.#countOne(request, wanted));
+      }
       return replies;
+    });
+  }
+
+  #inTransaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
+    const database = this.#opened();
+    database.exec(begin);
+    try {
+      const result = work();
+      database.exec("COMMIT");
+      return result;
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
@@ -176,8 +235,8 @@ class SqliteState implements StateDriver {
   }
 
   /** Adds all wanted calls, then subtracts those above the limit. */
-  #countOne(request: CountRequest): CountReply {
-    const { month, subject, known, added, wanted, limit } = request;
+  #countOne(request: CountRequest, wanted: number): CountReply {
+    const { month, subject, known, added, limit } = request;
     if (added + wanted === 0) {
       const used = this.#used(request);
       if (used >= known) return { granted: 0, used };

@@ -1,0 +1,123 @@
+/**
+ * Copies a whole state, and makes backups: accounts, keys (as hashes), counts and the secret that
+ * addresses are hashed with. The target gets everything in one atomic step, or nothing.
+ */
+import { link, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { DirectorySync } from "../lib/directory-sync.ts";
+import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
+import { counted, redactedUrl } from "../lib/text.ts";
+import type { CountName, StateContent } from "./driver.ts";
+import { forgetAtMs } from "./month.ts";
+import { withDriver } from "./open.ts";
+
+/** What a copy holds, and what its source got meanwhile. */
+export interface StateCopy {
+  readonly accounts: number;
+  readonly keys: number;
+  readonly counts: number;
+  /** Calls that the source counted during the copy, and that are not in it. */
+  readonly missedCalls: number;
+  /** Whether accounts or keys of the source changed during the copy. */
+  readonly isOutdated: boolean;
+}
+
+/**
+ * Copies the state at `from` (also a backup file) into the empty state at `to`, reads it back, and
+ * compares it. Counts whose time is over are left out. Throws ConflictError if the target is not
+ * empty, DamageError if it reads back differently, and what `withRegistry` throws.
+ */
+export async function copyState(from: string, to: string, nowMs: number): Promise<StateCopy> {
+  const keptMs = ({ subject, month }: CountName): number => forgetAtMs(subject, month) - nowMs;
+  const content = await read(from);
+  const wanted = { ...content, counts: content.counts.filter((count) => keptMs(count) > 0) };
+  await withDriver(to, "fill", async (target) => {
+    if (await target.writeAll(wanted, keptMs)) return;
+    throw new ConflictError(
+      `State ${redactedUrl(to)} holds ${inWords(sizeOf(await target.readAll()))}, and a copy needs an empty one: nothing was changed. ` +
+        "If an earlier copy filled it, it is whole and you can use it; otherwise name another target",
+    );
+  });
+  await requireCopied(wanted, to);
+  const after = await read(from);
+  return {
+    ...sizeOf(wanted),
+    missedCalls: callsBetween(content, after),
+    isOutdated: JSON.stringify(content.items) !== JSON.stringify(after.items),
+  };
+}
+
+/**
+ * Copies the state at `from` into the new file `path`, which only its owner can read. The file appears
+ * when it is whole. Throws ConflictError if the path exists, InputError if it cannot be written, and
+ * what `copyState` throws.
+ */
+export async function backUpState(from: string, path: string, nowMs: number): Promise<StateCopy> {
+  const exists = new ConflictError(
+    `${path} exists, and backups are never overwritten: name another file`,
+  );
+  if (existsSync(path)) throw exists;
+  const unwritable = (error: unknown): Error =>
+    errorCode(error) === "EEXIST"
+      ? exists
+      : new InputError(`Backup ${JSON.stringify(path)} cannot be written: ${reasonOf(error)}`);
+  const { makePortable, stateFilePath } = await import("./sqlite/file.ts");
+  const folder = await mkdtemp(`${path}.`).catch((error: unknown) => {
+    throw unwritable(error);
+  });
+  try {
+    const copy = await copyState(from, folder, nowMs);
+    makePortable(stateFilePath(folder));
+    await link(stateFilePath(folder), path).catch((error: unknown) => {
+      throw unwritable(error);
+    });
+    await new DirectorySync().sync(dirname(path));
+    return copy;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** `3 accounts, 5 keys and 12 counts`. */
+export const inWords = ({
+  accounts,
+  keys,
+  counts,
+}: Pick<StateCopy, "accounts" | "keys" | "counts">): string =>
+  `${counted(accounts, "account")}, ${counted(keys, "key")} and ${counted(counts, "count")}`;
+
+const read = (location: string): Promise<StateContent> =>
+  withDriver(location, "read", (state) => state.readAll());
+
+function sizeOf({ items, counts }: StateContent): Pick<StateCopy, "accounts" | "keys" | "counts"> {
+  const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;
+  return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
+}
+
+/** Proxies that use the target already may have counted more in it. */
+async function requireCopied(wanted: StateContent, to: string): Promise<void> {
+  const found = await read(to);
+  const usedBy = countsOf(found);
+  const isWhole =
+    JSON.stringify(found.items) === JSON.stringify(wanted.items) &&
+    wanted.counts.every((count) => (usedBy.get(idOf(count)) ?? 0) >= count.used) &&
+    (wanted.addressSecret ?? found.addressSecret) === found.addressSecret;
+  if (isWhole) return;
+  throw new DamageError(
+    `State ${redactedUrl(to)} reads back differently from what was copied into it: do not use it, and copy again into another one`,
+  );
+}
+
+/** The calls of accounts and addresses that `after` has and `before` lacks. */
+function callsBetween(before: StateContent, after: StateContent): number {
+  const usedBefore = countsOf(before);
+  return after.counts
+    .filter(({ subject }) => !subject.startsWith("key:"))
+    .reduce((sum, count) => sum + Math.max(0, count.used - (usedBefore.get(idOf(count)) ?? 0)), 0);
+}
+
+const countsOf = ({ counts }: StateContent): Map<string, number> =>
+  new Map(counts.map((count) => [idOf(count), count.used]));
+
+const idOf = ({ month, subject }: CountName): string => `${month} ${subject}`;
