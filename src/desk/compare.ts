@@ -3,7 +3,7 @@ import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
 import { MAX_LEVEL_USD, parseMicros, type Decimal } from "../market/decimal.ts";
-import { parseCatalog } from "../snapshot/catalog-file.ts";
+import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
@@ -17,8 +17,8 @@ import {
 import type { FoundSnapshot } from "./reference.ts";
 
 /**
- * The differences from an older snapshot to a newer one. Contracts are named by id. Null: one of the
- * snapshots lacks the file.
+ * The differences from an older snapshot to a newer one. Contracts are named by id; one that was renamed
+ * in between has its id of the newer snapshot. Null: one of the snapshots lacks the file.
  */
 export interface Comparison {
   /** Contracts on the newer board only, in board order. */
@@ -69,7 +69,8 @@ export async function compareSnapshots(
   before: FoundSnapshot,
   after: FoundSnapshot,
 ): Promise<Comparison> {
-  const [oldSide, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
+  const [asStored, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
+  const oldSide = withIdsOf(newSide, asStored);
   const [oldRecords, newRecords] = [oldSide.records, newSide.records];
   const hasBoards = oldRecords !== null && newRecords !== null;
   const hasCatalogs = oldSide.catalog !== null && newSide.catalog !== null;
@@ -97,7 +98,8 @@ type Metadata = ReadonlyMap<string, ReadonlyMap<string, string | null>>;
 /** Null: the snapshot lacks the file. */
 interface Side {
   readonly records: Records | null;
-  readonly catalog: readonly Contract[] | null;
+  /** By id. */
+  readonly catalog: ReadonlyMap<string, Contract> | null;
   readonly corrections: readonly Correction[] | null;
   readonly index: StoredIndex | null;
 }
@@ -112,9 +114,40 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
   ]);
   return {
     records: board && new Map(recordsOfBoard(board).map((record) => [record.id, record])),
-    catalog: catalog && parseCatalog(catalog.bytes, catalog.where),
+    catalog:
+      catalog &&
+      new Map(
+        parseCatalog(catalog.bytes, catalog.where).map((contract) => [contract.id, contract]),
+      ),
     corrections: corrections && parseCorrections(corrections.bytes, corrections.where),
     index,
+  };
+}
+
+/** The side with its contracts under the ids that the other side has for them. */
+function withIdsOf(other: Side, side: Side): Side {
+  const ids = new Map<string, string>();
+  for (const { id, formerly } of other.catalog?.values() ?? []) {
+    if (formerly !== null) ids.set(formerly, id);
+  }
+  // The other side may be the one with the former ids.
+  for (const { id, formerly } of side.catalog?.values() ?? []) {
+    if (formerly !== null && other.catalog?.has(formerly) === true) ids.set(id, formerly);
+  }
+  const idOf = (id: string): string => ids.get(id) ?? id;
+  const renamed = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>
+    items && new Map([...items].map(([id, item]) => [idOf(id), item]));
+  const { index } = side;
+  return {
+    records: renamed(side.records),
+    catalog: renamed(side.catalog),
+    corrections:
+      side.corrections &&
+      side.corrections.map((item) => ({ ...item, contract: idOf(item.contract) })),
+    index: index && {
+      ...index,
+      contributions: index.contributions.map((item) => ({ ...item, id: idOf(item.id) })),
+    },
   };
 }
 
@@ -132,18 +165,18 @@ function repriced(before: Records, after: Records): NonNullable<Comparison["repr
 }
 
 /** The fields of the catalog and, if there is a board, of the level. */
-function metadataOf(catalog: readonly Contract[], records: Records | null): Metadata {
+function metadataOf(catalog: ReadonlyMap<string, Contract>, records: Records | null): Metadata {
   const metadata = new Map<string, Map<string, string | null>>();
-  for (const contract of catalog) {
+  for (const [id, contract] of catalog) {
     const fields = new Map<string, string | null>(
-      Object.entries(contract).map(([field, value]) => [
+      catalogFields(contract).map(([field, value]) => [
         field,
         value === null ? null : String(value),
       ]),
     );
-    metadata.set(contract.id, fields);
+    metadata.set(id, fields);
     if (records === null) continue;
-    const record = records.get(contract.id);
+    const record = records.get(id);
     if (record !== undefined) {
       // A level may have a source of its own.
       for (const field of ["source", "source_url", "basis"] as const) {

@@ -12,7 +12,7 @@ import {
 } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { isSame } from "./reference.ts";
+import { isSame, requireEmpty } from "./reference.ts";
 
 const MANIFESTS_AT_ONCE = 16;
 
@@ -48,13 +48,15 @@ export interface Listing {
   readonly older: number;
 }
 
-/** Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap. */
+/** Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap, or is empty although
+ * the store holds snapshots. */
 export async function listPublications(
   store: ObjectStore,
   clock: Clock,
   limit: number | null,
 ): Promise<Listing> {
   const length = await logLength(store);
+  if (length === 0) await requireEmpty(store);
   const log = await newestOf(store, limit ?? length);
   const shown = log.slice(0, limit ?? length);
   const publications = shown.filter(isPublication);

@@ -14,7 +14,7 @@
  * earlier prune named objects and did not remove them, the next prune removes them.
  */
 import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
-import { ConflictError, DamageError } from "../lib/errors.ts";
+import { ConflictError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { keepTaken, readClaims } from "../snapshot/claims.ts";
 import {
@@ -43,7 +43,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
-import { isSame, requirePruned } from "./reference.ts";
+import { isSame, requireEmpty, requirePruned } from "./reference.ts";
 
 const YOUNG_MS = HOUR_MS;
 const DELETES_AT_ONCE = 16;
@@ -113,10 +113,12 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const taken = new Set(
     log.flatMap((entry) => (isPublication(entry) ? [] : [...entry.snapshots, ...entry.parts])),
   );
+  // Read the claims after the files: a run claims its name before it writes the first file.
+  const files = await collect(store, SESSIONS);
+  const folders = foldersOf(files, await collect(store, CLAIMS));
   const claims = await readClaims(store);
-  const folders = foldersOf(await collect(store, SESSIONS), await collect(store, CLAIMS));
   const parts = await collect(store, LEDGER);
-  if (log.length === 0) requireNoSnapshot(store, folders);
+  if (log.length === 0) await requireEmpty(store);
 
   const keptEntries = keptPublications(publications, keepDays, nowMs).filter(
     (entry) => !taken.has(snapshotText(entry)),
@@ -234,17 +236,6 @@ function pruningOf({ doomed, doomedParts, doneClaims, published, kept }: Survey)
     bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     kept,
   };
-}
-
-/** Without a log every snapshot looks like a crashed run's leftover; prune must not remove them. */
-function requireNoSnapshot(store: ObjectStore, folders: readonly Folder[]): void {
-  const whole = folders.find(({ name, objects }) =>
-    objects.some(({ key }) => key === snapshotFileKey(name, FILES.manifest)),
-  );
-  if (whole === undefined) return;
-  throw new DamageError(
-    `${store.location} holds ${snapshotText(whole.name)} but no publication; nothing was removed`,
-  );
 }
 
 function keptPublications(

@@ -7,7 +7,9 @@ import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
+  LEDGER,
   parseSnapshotText,
+  SESSIONS,
   snapshotFileKey,
   snapshotFolder,
   snapshotText,
@@ -57,7 +59,33 @@ export async function requirePruned(
 ): Promise<void> {
   const { done: isEmpty } = await store.list(snapshotFolder(name))[Symbol.asyncIterator]().next();
   if (!isHead && isEmpty === true) return;
-  throw new DamageError(`${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing`);
+  // Of a copy into this store, the last entries may be missing: one of them may prune this snapshot.
+  const hint = isEmpty === true ? "; if a copy into this store did not end, run it again" : "";
+  throw new DamageError(
+    `${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing${hint}`,
+  );
+}
+
+/**
+ * The error for a store whose log is empty: InputError, or DamageError if the store holds other
+ * objects. Then the log is lost, or the first publish or a copy into the store did not end.
+ */
+export async function emptyLogError(store: ObjectStore): Promise<InputError | DamageError> {
+  for (const prefix of [SESSIONS, LEDGER]) {
+    for await (const { key } of store.list(prefix)) {
+      return new DamageError(
+        `${store.location} holds ${key} but no publication; ` +
+          "if a copy or a first publish into it did not end, run that again",
+      );
+    }
+  }
+  return new InputError(`${store.location} holds no publication yet`);
+}
+
+/** Throws emptyLogError unless a store without a log is empty. */
+export async function requireEmpty(store: ObjectStore): Promise<void> {
+  const error = await emptyLogError(store);
+  if (error instanceof DamageError) throw error;
 }
 
 /** Whether both name the same snapshot. */
@@ -102,11 +130,10 @@ async function lookUp(store: ObjectStore, reference: string): Promise<Reference>
     const isHead = isSame(read[0] as Publication, entry);
     return { name, publication, isHead, isTaken: taken.has(snapshotText(name)) };
   }
+  if (read.length === 0 && (parsed?.revision ?? null) === null) throw await emptyLogError(store);
   if (parsed === null) {
     throw new InputError(
-      read.length === 0
-        ? `${store.location} holds no publication yet`
-        : `${reference}: the log of ${store.location} has ${read.length} publications`,
+      `${reference}: the log of ${store.location} has ${read.length} publications`,
     );
   }
   const { session, revision } = parsed;

@@ -3,7 +3,7 @@
  * keys, its signature, the ledger's parts, and the formats of each tier against each other. It
  * collects findings instead of throwing them.
  */
-import { DamageError, InputError } from "../lib/errors.ts";
+import { DamageError } from "../lib/errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
 import { isPublication, readLog, type Publication } from "../snapshot/publication-log.ts";
@@ -13,17 +13,21 @@ import { compareObjects, objectsOf, readStoredManifest } from "../snapshot/store
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
-  LEDGER,
   parseLedgerPartKey,
   parseSnapshotFileKey,
   publicationKey,
-  SESSIONS,
   snapshotFolder,
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
 import { formatDifferences } from "./formats.ts";
-import { findSnapshot, isSame, requirePruned, type FoundSnapshot } from "./reference.ts";
+import {
+  findSnapshot,
+  isSame,
+  emptyLogError,
+  requirePruned,
+  type FoundSnapshot,
+} from "./reference.ts";
 
 /** What a verification checked and found. */
 export interface Verification {
@@ -53,7 +57,8 @@ export async function verifySnapshots(
   const run = new VerifyRun(store, keys);
   if (reference === null) {
     const log = await run.attempt(() => readLog(store));
-    if (log?.length === 0) await run.attempt(() => refuseEmptyLog(store));
+    if (log?.length === 0)
+      await run.attempt(async () => Promise.reject(await emptyLogError(store)));
     const head = log?.findLast(isPublication);
     const firsts = new Map<string, Publication>();
     for (const entry of log ?? []) {
@@ -84,16 +89,6 @@ export async function verifySnapshots(
     if (found !== null) await run.snapshot(found);
   }
   return run;
-}
-
-/** An empty log proves nothing. If the store holds other objects, the log is lost. */
-async function refuseEmptyLog(store: ObjectStore): Promise<never> {
-  for (const prefix of [SESSIONS, LEDGER]) {
-    for await (const { key } of store.list(prefix)) {
-      throw new DamageError(`${store.location} holds ${key} but no publication`);
-    }
-  }
-  throw new InputError(`${store.location} holds no publication yet`);
 }
 
 /** Checks a snapshot that was already found; returns the damages, one line each. */

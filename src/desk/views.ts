@@ -2,7 +2,9 @@
 import type { Decimal } from "../market/decimal.ts";
 import { sessionKey, sessionUtc } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
+import type { ObjectStore } from "../store/object-store.ts";
 import type { Comparison } from "./compare.ts";
+import type { Copying } from "./copy.ts";
 import type { Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
@@ -117,6 +119,22 @@ export const pruningView = (pruning: Pruning, dryRun: boolean): object => ({
   objects: pruning.objects,
   bytes: pruning.bytes,
   kept: pruning.kept,
+});
+
+/** `snapshots copy --json`. */
+export const copyingView = (
+  { outcome, objects, bytes, there, snapshots, head }: Copying,
+  from: ObjectStore,
+  to: ObjectStore,
+): object => ({
+  outcome,
+  from: from.location,
+  to: to.location,
+  objects,
+  bytes,
+  there,
+  snapshots,
+  head: head && { snapshot: snapshotText(head), number: head.number },
 });
 
 const number = (decimal: Decimal | null): number | null =>

@@ -3,7 +3,9 @@ import { counted } from "../lib/text.ts";
 import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { plainText, printLine, printTable, type Cell } from "../lib/terminal.ts";
+import type { ObjectStore } from "../store/object-store.ts";
 import type { Comparison } from "./compare.ts";
+import type { Copying } from "./copy.ts";
 import { missedText, whatOf, type Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
@@ -114,9 +116,19 @@ export function printDescription(description: Description): void {
     manifest.dropped.map((item) => [item.id, item.session_utc, item.as_of]),
   );
   section(
+    "Delisted",
+    ["contract", "last level of", "as of"],
+    manifest.delisted.map((item) => [item.id, item.session_utc, item.as_of]),
+  );
+  section(
     "Corrected",
     ["contract", "session", "old", "new"],
     manifest.corrected.map((item) => [item.contract, item.session_utc, item.old_usd, item.new_usd]),
+  );
+  section(
+    "Judgements",
+    ["gate", "contract", "measured", "limit"],
+    manifest.judgements.map((item) => [item.gate, item.contract, item.measured, item.limit]),
   );
   section(
     "Breaks",
@@ -210,6 +222,22 @@ export function printPruning(pruning: Pruning, dryRun: boolean): void {
     ["snapshot", ""],
     snapshots.map(({ name, orphan }) => [name, orphan ? "no publication names it" : ""]),
   );
+}
+
+/** `snapshots copy`. */
+export function printCopying(done: Copying, from: ObjectStore, to: ObjectStore): void {
+  const { outcome, objects, bytes, there, snapshots, head } = done;
+  const headText =
+    head === null ? "" : `; the head is ${snapshotText(head)}, publication ${head.number}`;
+  const whole = `${counted(snapshots, "snapshot")}${headText}`;
+  if (outcome === "unchanged") {
+    return printLine(`Nothing to do: ${to.location} holds all of ${from.location}, ${whole}`);
+  }
+  const what = `${counted(objects, "object")} of ${counted(bytes, "byte")}`;
+  const way = `from ${from.location} to ${to.location}`;
+  const isPlan = outcome === "planned";
+  printLine(`${isPlan ? "Would copy" : "Copied"} ${what} ${way}; ${there} were there before`);
+  printLine(`${to.location} ${isPlan ? "would hold" : "holds"} ${whole}`);
 }
 
 /** Turns a manifest's `2026-11-21T00:00:00.000Z` into the form that commands take. */

@@ -2,11 +2,11 @@ import { getSystemErrorMessage } from "node:util";
 import { errorCode, UnreachableError } from "../lib/errors.ts";
 
 /**
- * Turns an error of the operating system into an UnreachableError with one line: store, key and cause.
- * Returns any other error unchanged.
+ * Turns an error of the operating system into an UnreachableError with one line: store (`place`, such
+ * as `--store "./snapshots"`), key and cause. Returns any other error unchanged.
  */
 export function folderError(
-  location: string,
+  place: string,
   verb: "read" | "write" | "list" | "remove",
   key: string | null,
   error: unknown,
@@ -15,7 +15,7 @@ export function folderError(
   const code = errorCode(error);
   const what = key === null || key === "" ? "to it" : JSON.stringify(key);
   const object = verb === "list" && what === "to it" ? "it" : what;
-  const subject = `--store ${JSON.stringify(location)}: cannot ${verb} ${object}`;
+  const subject = `${place}: cannot ${verb} ${object}`;
   if (error.syscall === "link" && code === "EXDEV") {
     return new UnreachableError(
       `${subject}: its folder is on another file system than the store (EXDEV); expected a single file system`,

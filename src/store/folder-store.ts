@@ -16,7 +16,7 @@ import { dirname, join, resolve } from "node:path";
 import { HOUR_MS } from "../lib/clock.ts";
 import { errorCode, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
-import { DirectorySync } from "./directory-sync.ts";
+import { DirectorySync } from "../lib/directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
@@ -33,13 +33,19 @@ const MAX_ATTEMPTS = 10;
 /** The driver for a folder. */
 export class FolderStore implements ObjectStore {
   readonly location: string;
+  /** The store in messages. */
+  readonly #place: string;
   readonly #root: string;
   readonly #limiter = new Limiter(MAX_AT_ONCE);
   readonly #sync = new DirectorySync();
 
-  /** `location` is the folder's path. A missing folder is an empty store; the first write creates it. */
-  constructor(location: string) {
+  /**
+   * `location` is the folder's path. A missing folder is an empty store; the first write creates it.
+   * `option` is what named the location on the command line.
+   */
+  constructor(location: string, option = "--store") {
     this.location = location;
+    this.#place = `${option} ${JSON.stringify(location)}`;
     this.#root = resolve(location);
   }
 
@@ -58,7 +64,7 @@ export class FolderStore implements ObjectStore {
       const read = async () => {
         const piece = Buffer.allocUnsafe(PIECE_BYTES);
         const { bytesRead } = await file.read(piece, 0, PIECE_BYTES).catch((error: unknown) => {
-          throw folderError(this.location, "read", key, error);
+          throw folderError(this.#place, "read", key, error);
         });
         return bytesRead === 0 ? null : piece.subarray(0, bytesRead);
       };
@@ -80,7 +86,7 @@ export class FolderStore implements ObjectStore {
           await unlink(temporary).catch(() => {});
         }
       } catch (error) {
-        throw folderError(this.location, "write", key, error);
+        throw folderError(this.#place, "write", key, error);
       }
     });
   }
@@ -99,7 +105,7 @@ export class FolderStore implements ObjectStore {
       }
     } catch (error) {
       if (["ENOENT", "ENOTEMPTY", "EEXIST"].includes(errorCode(error))) return;
-      throw folderError(this.location, "remove", key, error);
+      throw folderError(this.#place, "remove", key, error);
     }
   }
 
@@ -125,7 +131,7 @@ export class FolderStore implements ObjectStore {
         });
       }
     } catch (error) {
-      throw folderError(this.location, "write", null, error);
+      throw folderError(this.#place, "write", null, error);
     }
   }
 
@@ -136,7 +142,7 @@ export class FolderStore implements ObjectStore {
         return await access(folder, constants.W_OK | constants.X_OK);
       } catch (error) {
         if (errorCode(error) === "ENOENT" && dirname(folder) !== folder) continue;
-        throw folderError(this.location, "write", null, error);
+        throw folderError(this.#place, "write", null, error);
       }
     }
   }
@@ -150,7 +156,7 @@ export class FolderStore implements ObjectStore {
   /** Null if the error says that there is no such object; throws the error otherwise. */
   #absent(verb: "read", key: string, error: unknown): null {
     if (["ENOENT", "EISDIR"].includes(errorCode(error))) return null;
-    throw folderError(this.location, verb, key, error);
+    throw folderError(this.#place, verb, key, error);
   }
 
   /** Writes a hidden file whose content is durable, and returns its path. Leaves no file on failure. */
@@ -208,7 +214,7 @@ export class FolderStore implements ObjectStore {
       throw error;
     }
     throw new UnreachableError(
-      `--store ${JSON.stringify(this.location)}: link(2) replaces an existing file here, so publishing is unsafe; expected a local file system`,
+      `${this.#place}: link(2) replaces an existing file here, so publishing is unsafe; expected a local file system`,
     );
   }
 
@@ -248,7 +254,7 @@ export class FolderStore implements ObjectStore {
       );
     } catch (error) {
       if (errorCode(error) === "ENOENT") return [];
-      throw folderError(this.location, "list", folder, error);
+      throw folderError(this.#place, "list", folder, error);
     }
   }
 }

@@ -6,6 +6,8 @@ export const NDJSON_TYPE = "application/x-ndjson";
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
 /** An Office Open XML workbook (ECMA-376). */
 export const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+/** Apache Parquet, as registered with IANA. */
+export const PARQUET_TYPE = "application/vnd.apache.parquet";
 /** The report. */
 export const HTML_TYPE = "text/html; charset=utf-8";
 /** A signature, which has no registered type. */

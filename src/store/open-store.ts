@@ -12,18 +12,23 @@ export interface S3Settings {
 
 /**
  * Opens the store at `location`: `s3://bucket/prefix`, or the path of a folder (the first write
- * creates it). Throws InputError for any other location. Loads only the driver that it needs.
+ * creates it). `option` is what named it on the command line, for messages. Throws InputError for any
+ * other location. Loads only the driver that it needs.
  */
-export async function openStore(location: string, s3: S3Settings = {}): Promise<ObjectStore> {
+export async function openStore(
+  location: string,
+  s3: S3Settings = {},
+  option = "--store",
+): Promise<ObjectStore> {
   if (location.startsWith("s3://")) {
     const { openS3Store } = await import("./s3-store.ts");
-    return openS3Store(location, s3);
+    return openS3Store(location, s3, option);
   }
   if (location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
     throw new InputError(
-      `--store ${JSON.stringify(location)}: expected a folder or s3://bucket/prefix`,
+      `${option} ${JSON.stringify(location)}: expected a folder or s3://bucket/prefix`,
     );
   }
   const { FolderStore } = await import("./folder-store.ts");
-  return new FolderStore(location);
+  return new FolderStore(location, option);
 }

@@ -117,4 +117,7 @@ export const FILES = {
   csv: (tier: string) => `${tier}/export.csv`,
   xlsx: (tier: string) => `${tier}/export.xlsx`,
   basket: (tier: string) => `${tier}/basket.json`,
+  historyCsv: (tier: string) => `${tier}/history.csv`,
+  historyParquet: (tier: string) => `${tier}/history.parquet`,
+  tierCorrections: (tier: string) => `${tier}/corrections.json`,
 } as const;

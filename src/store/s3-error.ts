@@ -6,14 +6,16 @@ export type S3Verb = "read" | "write" | "list" | "remove";
 /** The place that the message names. */
 interface S3Place {
   readonly location: string;
+  /** What named the location on the command line. */
+  readonly option: string;
   /** The value of --s3-endpoint; undefined: Amazon's. */
   readonly endpoint: string | undefined;
 }
 
 /** Error codes of S3 that a person can act on (Amazon S3 API reference, "Error responses"). */
 const ANSWERS: Readonly<Record<string, string>> = {
-  NoSuchBucket: "there is no such bucket; check --store",
-  InvalidBucketName: "this is not a valid bucket name; check --store",
+  NoSuchBucket: "there is no such bucket; check {option}",
+  InvalidBucketName: "this is not a valid bucket name; check {option}",
   InvalidAccessKeyId: "the server does not know the access key; check AWS_ACCESS_KEY_ID",
   SignatureDoesNotMatch: "the secret key is wrong; check AWS_SECRET_ACCESS_KEY",
   InvalidToken: "the session token is not valid; check AWS_SESSION_TOKEN",
@@ -43,7 +45,7 @@ export function s3Error(place: S3Place, verb: S3Verb, key: string, error: unknow
   if (error instanceof ChipboardError) return error;
   const what = key === "" ? "it" : JSON.stringify(key);
   return new UnreachableError(
-    `--store ${JSON.stringify(place.location)}: cannot ${verb} ${what}: ${cause(place, error)}`,
+    `${place.option} ${JSON.stringify(place.location)}: cannot ${verb} ${what}: ${cause(place, error)}`,
     [],
     { cause: error },
   );
@@ -52,7 +54,7 @@ export function s3Error(place: S3Place, verb: S3Verb, key: string, error: unknow
 function cause(place: S3Place, error: unknown): string {
   const { name, code, message, status } = parts(error);
   const answer = ANSWERS[name];
-  if (answer !== undefined) return answer;
+  if (answer !== undefined) return answer.replace("{option}", place.option);
   const where = place.endpoint === undefined ? "the server" : JSON.stringify(place.endpoint);
   const setting = place.endpoint === undefined ? "--s3-region" : "--s3-endpoint";
   if (name === "CredentialsProviderError" || name === "CredentialsError") {

@@ -41,12 +41,16 @@ const CACHE_CONTROL = "private, max-age=31536000, immutable";
  * Opens `s3://bucket` or `s3://bucket/prefix`, without sending a request. The SDK looks for credentials
  * when it needs them. Throws InputError for any other location.
  */
-export async function openS3Store(location: string, settings: S3Settings): Promise<ObjectStore> {
+export async function openS3Store(
+  location: string,
+  settings: S3Settings,
+  option: string,
+): Promise<ObjectStore> {
   const [, bucket = "", prefix = ""] =
     /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,254})(?:\/(.*?))?\/*$/.exec(location) ?? [];
   if (bucket === "" || (prefix !== "" && !isKey(prefix))) {
     throw new InputError(
-      `--store ${JSON.stringify(location)}: expected s3://bucket/prefix, the prefix made of A-Z a-z 0-9 . _ - and /`,
+      `${option} ${JSON.stringify(location)}: expected s3://bucket/prefix, the prefix made of A-Z a-z 0-9 . _ - and /`,
     );
   }
   if (settings.endpoint !== undefined && !isHttpUrl(settings.endpoint)) {
@@ -54,7 +58,7 @@ export async function openS3Store(location: string, settings: S3Settings): Promi
       `--s3-endpoint ${JSON.stringify(settings.endpoint)}: expected a URL such as https://s3.example.com`,
     );
   }
-  return new S3Store(bucket, prefix, await connect(settings), settings.endpoint);
+  return new S3Store(bucket, prefix, await connect(settings), settings.endpoint, option);
 }
 
 class S3Store implements ObjectStore {
@@ -64,14 +68,22 @@ class S3Store implements ObjectStore {
   readonly #prefix: string;
   readonly #client: S3Client;
   readonly #endpoint: string | undefined;
+  readonly #option: string;
   readonly #limiter = new Limiter(MAX_AT_ONCE);
 
-  constructor(bucket: string, prefix: string, client: S3Client, endpoint: string | undefined) {
+  constructor(
+    bucket: string,
+    prefix: string,
+    client: S3Client,
+    endpoint: string | undefined,
+    option: string,
+  ) {
     this.location = prefix === "" ? `s3://${bucket}` : `s3://${bucket}/${prefix}`;
     this.#bucket = bucket;
     this.#prefix = prefix === "" ? "" : `${prefix}/`;
     this.#client = client;
     this.#endpoint = endpoint;
+    this.#option = option;
   }
 
   async get(key: string): Promise<Buffer | null> {
@@ -144,7 +156,7 @@ class S3Store implements ObjectStore {
       const read = body === null ? null : Buffer.from(await body.transformToByteArray());
       if (read === null || !read.equals(bytes)) {
         throw new UnreachableError(
-          `--store ${JSON.stringify(this.location)}: the server does not return the bytes that were written; check --s3-endpoint`,
+          `${this.#option} ${JSON.stringify(this.location)}: the server does not return the bytes that were written; check --s3-endpoint`,
         );
       }
     } finally {
@@ -216,12 +228,13 @@ class S3Store implements ObjectStore {
   }
 
   #fail(verb: S3Verb, key: string, error: unknown): never {
-    throw s3Error({ location: this.location, endpoint: this.#endpoint }, verb, key, error);
+    const place = { location: this.location, option: this.#option, endpoint: this.#endpoint };
+    throw s3Error(place, verb, key, error);
   }
 
   #unfit(): UnreachableError {
     return new UnreachableError(
-      `--store ${JSON.stringify(this.location)}: the server ignores If-None-Match on this bucket, so publishing is unsafe; expected a server that enforces it (Ceph ignores it where versioning is on)`,
+      `${this.#option} ${JSON.stringify(this.location)}: the server ignores If-None-Match on this bucket, so publishing is unsafe; expected a server that enforces it (Ceph ignores it where versioning is on)`,
     );
   }
 }

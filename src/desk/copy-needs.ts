@@ -1,0 +1,123 @@
+/** What a copy of a store must hold besides the log: everything that the log names and no prune took. */
+import { DamageError } from "../lib/errors.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import { isPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
+import { readSignature } from "../snapshot/signature.ts";
+import { objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
+import { isSame, requirePruned } from "./reference.ts";
+
+const AT_ONCE = 16;
+
+/** Tells how far the copy is. */
+export type CopyProgress = (stage: string, done: number, total: number) => void;
+
+/** An object to copy. */
+export interface Needed {
+  readonly key: string;
+  readonly sha256: string;
+  readonly mediaType: string;
+}
+
+/** All of it. */
+export interface Needs {
+  /** Files of snapshots and parts of the ledger. */
+  readonly files: readonly Needed[];
+  /** What vouches for the files: manifests, signatures. And the names that are never used again. */
+  readonly manifests: readonly Needed[];
+  /** The snapshots whose objects these are. */
+  readonly names: ReadonlySet<string>;
+  /** What the store lacks, one line each. */
+  readonly damages: readonly string[];
+}
+
+/** Reads the manifests that the log names. */
+export async function needsOf(
+  store: ObjectStore,
+  log: readonly Entry[],
+  progress: CopyProgress,
+): Promise<Needs> {
+  const files = new Map<string, Needed>();
+  const manifests: Needed[] = [];
+  const names = new Set<string>();
+  const damages: string[] = [];
+  const head = log.findLast(isPublication);
+  const entries = [...publicationsOf(log).values()];
+  let read = 0;
+  await atOnce(entries, async (entry) => {
+    const { session, revision, manifest_sha256: sha256 } = entry;
+    const name = { session, revision };
+    await collected(damages, async () => {
+      const stored = await readStoredManifest(store, name, sha256);
+      // A prune of 0.1.0 left no entry.
+      if (stored === null) {
+        return requirePruned(store, name, head !== undefined && isSame(head, name));
+      }
+      names.add(snapshotText(name));
+      const mediaTypes = new Map(
+        stored.manifest.files.map((file) => [snapshotFileKey(name, file.path), file.media_type]),
+      );
+      for (const object of objectsOf(name, stored.manifest)) {
+        const mediaType = mediaTypes.get(object.key) ?? NDJSON_TYPE;
+        files.set(object.key, { key: object.key, sha256: object.sha256, mediaType });
+      }
+      const manifestKey = snapshotFileKey(name, FILES.manifest);
+      manifests.push({ key: manifestKey, sha256, mediaType: JSON_TYPE });
+      const signature = await readSignature(store, name);
+      if (signature === null) return;
+      const key = snapshotFileKey(name, FILES.signature);
+      manifests.push({ key, sha256: sha256Hex(signature), mediaType: SIGNATURE_TYPE });
+    });
+    progress("Reading", (read += 1), entries.length);
+  });
+  await atOnce(await keysBelow(store, TAKEN), async (key) => {
+    const bytes = await store.get(key);
+    if (bytes !== null) manifests.push({ key, sha256: sha256Hex(bytes), mediaType: JSON_TYPE });
+  });
+  return { files: [...files.values()], manifests, names, damages };
+}
+
+/** An entry for each snapshot that the log names and no prune took. */
+function publicationsOf(log: readonly Entry[]): ReadonlyMap<string, Publication> {
+  const taken = new Set(log.flatMap((entry) => (isPublication(entry) ? [] : entry.snapshots)));
+  const publications = log
+    .filter(isPublication)
+    .filter((entry) => !taken.has(snapshotText(entry)))
+    // Two entries that name different manifests for a snapshot are a damage, which is found later.
+    .map((entry) => [`${snapshotText(entry)} ${entry.manifest_sha256}`, entry] as const);
+  return new Map(publications);
+}
+
+/** Does the work. A DamageError becomes a finding; other errors pass. */
+export async function collected(damages: string[], work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    damages.push(error.message);
+  }
+}
+
+/** The results of `work` in the order of the items. None is still running when it returns or throws. */
+export async function atOnce<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const running = Array.from({ length: AT_ONCE }, async () => {
+    for (const [at, item] of queue) results[at] = await work(item);
+  });
+  await Promise.allSettled(running);
+  await Promise.all(running);
+  return results;
+}
+
+/** The keys that begin with `prefix`. */
+export async function keysBelow(store: ObjectStore, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of store.list(prefix)) keys.push(key);
+  return keys;
+}

@@ -1,0 +1,246 @@
+/**
+ * `snapshots copy`: brings another store to the state of this one. It copies every object that an
+ * entry of the log names and no prune took, and the names that are never used again (`taken/`).
+ * Claims stay behind: they belong to runs that write into the source.
+ *
+ * It can stop at any time, because of its order: files and ledger parts, then manifests, and last the
+ * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
+ * copy goes on where the last one ended, and a target that was published to is refused. It compares
+ * every object with its digest when it reads it, and again after it has arrived.
+ */
+import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
+import { counted } from "../lib/text.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import {
+  isPublication,
+  lacks,
+  logLength,
+  readEntry,
+  readStoredEntry,
+  type Publication,
+  type StoredEntry,
+} from "../snapshot/publication-log.ts";
+import { readVerified } from "../snapshot/stored-snapshot.ts";
+import { JSON_TYPE } from "../store/media-types.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import {
+  FILES,
+  LEDGER,
+  parseSnapshotFileKey,
+  publicationKey,
+  SESSIONS,
+  snapshotText,
+  TAKEN,
+} from "../store/paths.ts";
+import {
+  atOnce,
+  collected,
+  keysBelow,
+  needsOf,
+  type CopyProgress,
+  type Needed,
+  type Needs,
+} from "./copy-needs.ts";
+import { emptyLogError } from "./reference.ts";
+
+/** The result of a copy; of a dry run, what it would do. */
+export interface Copying {
+  /** "unchanged": the target had everything. "planned": a dry run that would copy something. */
+  readonly outcome: "copied" | "planned" | "unchanged";
+  /** How many objects were written, entries of the log among them. */
+  readonly objects: number;
+  /** The size of those objects. */
+  readonly bytes: number;
+  /** How many objects the target already had, with the same bytes. */
+  readonly there: number;
+  /** How many snapshots the target has after the copy, without those that a prune took. */
+  readonly snapshots: number;
+  /** The entry of the log that makes the head of both stores; null: there is none. */
+  readonly head: Publication | null;
+}
+
+/**
+ * Copies; with `dryRun` it reads and checks everything and writes nothing. Throws InputError if the
+ * source holds no log, ConflictError if the target has another log, or other bytes under a key of
+ * the source: nothing is changed then. Throws DamageError if an object of the source is missing or
+ * damaged: the others are copied then, but the target's log stays as it was.
+ */
+export async function copyStore(
+  from: ObjectStore,
+  to: ObjectStore,
+  dryRun: boolean,
+  progress: CopyProgress,
+): Promise<Copying> {
+  const run = new CopyRun(from, to, dryRun, progress);
+  for (;;) {
+    const log = await run.readLogs();
+    const needs = await needsOf(
+      from,
+      log.map(({ entry }) => entry),
+      progress,
+    );
+    const damages = [...needs.damages, ...(await run.copy(log, needs))];
+    if (damages.length === 0) return run.result(log, needs);
+    // A prune that ran meanwhile explains what is missing. Its entry says that nothing needs it.
+    if (await hasPruneAfter(from, log.length)) continue;
+    throw new DamageError(
+      `${from.location} is damaged: ${counted(damages.length, "finding")}; the log of ${to.location} ` +
+        "stays as it was. Restore these objects, or prune their snapshots, and copy again",
+      damages,
+    );
+  }
+}
+
+class CopyRun {
+  readonly #from: ObjectStore;
+  readonly #to: ObjectStore;
+  readonly #dryRun: boolean;
+  readonly #progress: CopyProgress;
+  /** Keys whose bytes are the same in both stores. */
+  readonly #same = new Set<string>();
+  #objects = 0;
+  #bytes = 0;
+
+  constructor(from: ObjectStore, to: ObjectStore, dryRun: boolean, progress: CopyProgress) {
+    this.#from = from;
+    this.#to = to;
+    this.#dryRun = dryRun;
+    this.#progress = progress;
+  }
+
+  /** The source's log. Throws ConflictError unless the target's is its beginning. */
+  async readLogs(): Promise<StoredEntry[]> {
+    // The target's first: another copy may extend it meanwhile, but only by what the source has.
+    const there = await atOnce(numbers(await logLength(this.#to)), (number) =>
+      this.#to.get(publicationKey(number)),
+    );
+    const log = await atOnce(numbers(await logLength(this.#from)), async (number) => {
+      const entry = await readStoredEntry(this.#from, number);
+      if (entry === null) throw lacks(this.#from, number);
+      return entry;
+    });
+    if (log.length === 0) throw await emptyLogError(this.#from);
+    for (const [at, bytes] of there.entries()) {
+      const key = publicationKey(at + 1);
+      if (bytes === null || sha256Hex(bytes) !== log[at]?.sha256) {
+        throw this.#otherLog(key, at < log.length);
+      }
+      this.#same.add(key);
+    }
+    return log;
+  }
+
+  /** Copies everything that the log names, then the log. Returns the damages of the source. */
+  async copy(log: readonly StoredEntry[], needs: Needs): Promise<string[]> {
+    await this.#compareTarget(needs);
+    const entries = log.map(({ entry, sha256 }) => ({
+      key: publicationKey(entry.number),
+      sha256,
+      mediaType: JSON_TYPE,
+    }));
+    const [files, manifests, newEntries] = [needs.files, needs.manifests, entries].map((needed) =>
+      needed.filter(({ key }) => !this.#same.has(key)),
+    ) as [Needed[], Needed[], Needed[]];
+    const total = files.length + manifests.length + newEntries.length;
+    if (total === 0) return [];
+    await (this.#dryRun ? this.#to.mayWrite() : this.#to.prove());
+    const damages: string[] = [];
+    let done = 0;
+    const tell = (): void => this.#progress("Copying", (done += 1), total);
+    for (const objects of [files, manifests]) {
+      await atOnce(objects, async (object) => {
+        await collected(damages, () => this.#transfer(object));
+        tell();
+      });
+    }
+    if (damages.length + needs.damages.length > 0) return damages;
+    for (const entry of newEntries) {
+      await this.#transfer(entry);
+      tell();
+    }
+    return [];
+  }
+
+  result(log: readonly StoredEntry[], { files, manifests, names }: Needs): Copying {
+    const head = log.map(({ entry }) => entry).findLast(isPublication) ?? null;
+    return {
+      outcome: this.#objects === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
+      objects: this.#objects,
+      bytes: this.#bytes,
+      there: files.length + manifests.length + log.length - this.#objects,
+      snapshots: names.size,
+      head,
+    };
+  }
+
+  /** Throws ConflictError if the target holds other bytes, or other files of a snapshot. */
+  async #compareTarget({ files, manifests, names }: Needs): Promise<void> {
+    const needed = new Map([...files, ...manifests].map((object) => [object.key, object]));
+    const isStray = (key: string): boolean => {
+      const parsed = parseSnapshotFileKey(key);
+      // A snapshot may have been signed in the target.
+      if (parsed === null || parsed.path === FILES.signature) return false;
+      return names.has(snapshotText(parsed.name)) && !needed.has(key);
+    };
+    const keys: string[] = [];
+    for (const prefix of [SESSIONS, LEDGER, TAKEN]) {
+      keys.push(...(await keysBelow(this.#to, prefix)));
+    }
+    const [from, to] = [this.#from.location, this.#to.location];
+    const differences = keys.filter(isStray).map((key) => `${to}/${key} is not in ${from}`);
+    const there = keys.flatMap((key) => (this.#same.has(key) ? [] : (needed.get(key) ?? [])));
+    let compared = 0;
+    await atOnce(there, async ({ key, sha256 }) => {
+      const bytes = await this.#to.get(key);
+      if (bytes !== null && sha256Hex(bytes) === sha256) this.#same.add(key);
+      else differences.push(`${to}/${key} has other bytes`);
+      this.#progress("Comparing", (compared += 1), there.length);
+    });
+    if (differences.length === 0) return;
+    throw new ConflictError(
+      `${to} holds other content than ${from}: ${counted(differences.length, "finding")}; ` +
+        `nothing was changed. ${EXPECTED_TARGET}`,
+      differences,
+    );
+  }
+
+  /** Copies one object. Throws DamageError if the source lacks it, or has other bytes. */
+  async #transfer({ key, sha256, mediaType }: Needed): Promise<void> {
+    const bytes = await readVerified(this.#from, key, sha256);
+    if (!this.#dryRun) {
+      const outcome = await this.#to.create(key, bytes, mediaType);
+      const arrived = await this.#to.get(key);
+      if (arrived === null || sha256Hex(arrived) !== sha256) {
+        const where = `${this.#to.location}/${key}`;
+        throw outcome === "taken"
+          ? new ConflictError(`${where} was written by another run. ${EXPECTED_TARGET}`)
+          : new UnreachableError(`${where} does not hold the bytes that were written to it`);
+      }
+      this.#same.add(key);
+    }
+    this.#objects += 1;
+    this.#bytes += bytes.length;
+  }
+
+  #otherLog(key: string, isInBoth: boolean): ConflictError {
+    const [from, to] = [this.#from.location, this.#to.location];
+    const what = isInBoth
+      ? `${to}/${key} is not the ${key} of ${from}`
+      : `${to}/${key} is not in ${from}: ${to} was published to, rolled back or pruned`;
+    return new ConflictError(`${what}; nothing was changed. ${EXPECTED_TARGET}`);
+  }
+}
+
+const EXPECTED_TARGET = "Expected an empty target, or an earlier copy that nothing else wrote to";
+
+/** Whether the log has a prune after the entry with this number. */
+async function hasPruneAfter(store: ObjectStore, number: number): Promise<boolean> {
+  for (let next = number + 1; ; next += 1) {
+    const entry = await readEntry(store, next);
+    if (entry === null) return false;
+    if (!isPublication(entry)) return true;
+  }
+}
+
+/** 1 to `count`. */
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
