@@ -6,10 +6,10 @@
  * Values are canonical text: decimals without exponent or trailing zeros, dates `YYYY-MM-DD`,
  * instants ISO 8601 with milliseconds, null for "there is none".
  */
-import type { Board } from "../market/contract.ts";
+import { PRICE_TYPES, type Board } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateOf } from "../market/series.ts";
-import { dateText, sessionUtc } from "../market/session.ts";
+import { dateText, sessionUtc, SESSIONS_PER_DAY } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
 
 /** The kind of a column's values. `instant` is ISO 8601 in UTC. */
@@ -26,6 +26,8 @@ export interface Column {
    * this field.
    */
   readonly follows?: string | null;
+  /** The format of snapshots that has it first, if not 1: stored answers of older ones lack it. */
+  readonly since?: 2;
   readonly kind: ColumnKind;
   /** Whether `value` may be null. */
   readonly nullable?: true;
@@ -42,7 +44,10 @@ export interface Column {
 /** The name of the column's field in a JSON record. */
 export const fieldOf = ({ field, name }: Column): string => field ?? name;
 
-/** In the order of the CSV. `source` is last, because existing clients expect it there. */
+/**
+ * In the order of the CSV. Free text is at the end, and `source` last, because there are clients that
+ * split lines at commas.
+ */
 export const COLUMNS: readonly Column[] = [
   {
     name: "session_utc",
@@ -146,20 +151,119 @@ export const COLUMNS: readonly Column[] = [
     value: ({ contract }) => contract.board,
   },
   {
+    name: "chg_7d_pct",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 2,
+    meaning: "Change against the level in force 7 days earlier, percent.",
+    value: ({ changePct }) => changePct["7d"],
+  },
+  {
+    name: "chg_60d_pct",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 2,
+    meaning: "Change against the level in force 60 days earlier, percent.",
+    value: ({ changePct }) => changePct["60d"],
+  },
+  {
+    name: "chg_90d_pct",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 2,
+    meaning: "Change against the level in force 90 days earlier, percent.",
+    value: ({ changePct }) => changePct["90d"],
+  },
+  {
+    name: "chg_180d_pct",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 2,
+    meaning: "Change against the level in force 180 days earlier, percent.",
+    value: ({ changePct }) => changePct["180d"],
+  },
+  {
+    name: "low_52w_usd",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 6,
+    meaning:
+      "Lowest level given in the calendar year up to the session, none before the latest break.",
+    value: ({ yearRange }) => yearRange && formatMicros(yearRange.low),
+  },
+  {
+    name: "high_52w_usd",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 6,
+    meaning:
+      "Highest level given in the calendar year up to the session, none before the latest break.",
+    value: ({ yearRange }) => yearRange && formatMicros(yearRange.high),
+  },
+  {
+    name: "prev_as_of",
+    since: 2,
+    kind: "date",
+    nullable: true,
+    meaning: "Date of the level that chg_24h_pct compares with; empty without a change.",
+    value: ({ previous }) => previous && dateText(dateOf(previous)),
+  },
+  {
+    name: "age_days",
+    since: 2,
+    kind: "decimal",
+    shownDecimals: 1,
+    meaning: "Days from the level's session to this one: 0, 0.5, 1 and so on.",
+    value: ({ session, level }) => String((session - level.session) / SESSIONS_PER_DAY),
+  },
+  {
+    name: "price_type",
+    since: 2,
+    kind: "text",
+    nullable: true,
+    meaning: `What kind of price it is: ${PRICE_TYPES.join(", ")}; empty where the publisher does not say.`,
+    value: ({ contract }) => contract.priceType,
+  },
+  {
+    name: "low_usd",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 6,
+    meaning: "Lowest price behind the level in force, US dollars per unit; empty where not given.",
+    value: ({ level }) => (level.lowUsd === undefined ? null : formatMicros(level.lowUsd)),
+  },
+  {
+    name: "high_usd",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 6,
+    meaning: "Highest price behind the level in force, US dollars per unit; empty where not given.",
+    value: ({ level }) => (level.highUsd === undefined ? null : formatMicros(level.highUsd)),
+  },
+  {
+    name: "inputs",
+    since: 2,
+    kind: "decimal",
+    nullable: true,
+    shownDecimals: 0,
+    meaning: "How many prices are behind the level in force; empty where not given.",
+    value: ({ level }) => (level.inputs === undefined ? null : String(level.inputs)),
+  },
+  {
     name: "break_session_utc",
     follows: null,
     kind: "instant",
     nullable: true,
     meaning: "Session of the latest break: levels from it on are not comparable with earlier ones.",
     value: (record) => record.break && sessionUtc(record.break.session),
-  },
-  {
-    name: "break_reason",
-    follows: null,
-    kind: "text",
-    nullable: true,
-    meaning: "Why the levels are not comparable across the break.",
-    value: (record) => record.break?.reason ?? null,
   },
   {
     name: "basis",
@@ -182,6 +286,14 @@ export const COLUMNS: readonly Column[] = [
     kind: "url",
     meaning: "Address of the source.",
     value: ({ contract, level }) => level.sourceUrl ?? contract.sourceUrl,
+  },
+  {
+    name: "break_reason",
+    follows: null,
+    kind: "text",
+    nullable: true,
+    meaning: "Why the levels are not comparable across the break.",
+    value: (record) => record.break?.reason ?? null,
   },
   {
     name: "source",

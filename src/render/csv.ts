@@ -16,8 +16,12 @@ export function renderCsv(view: TierView): string {
       return isFreeText(column) && value !== null ? harmless(value) : value;
     }),
   );
-  return stringify([header, ...rows], { record_delimiter: "windows", quoted_match: LINE_BREAK });
+  return csvText([header, ...rows]);
 }
+
+/** Rows as the text of a file. */
+export const csvText = (rows: readonly (readonly (string | null)[])[]): string =>
+  stringify(rows as string[][], { record_delimiter: "windows", quoted_match: LINE_BREAK });
 
 /** Columns whose text comes from the program, not from a feed. It may start with a minus. */
 const isFreeText = ({ kind }: Column): boolean => kind === "text" || kind === "url";
@@ -35,4 +39,4 @@ const FORMULA_START = /^[=+\-@\t\r]/;
  * CSV Injection). csv-stringify's `escape_formulas` would also change negative numbers, and
  * full-width signs, which no spreadsheet takes for a formula.
  */
-const harmless = (text: string): string => (FORMULA_START.test(text) ? `'${text}` : text);
+export const harmless = (text: string): string => (FORMULA_START.test(text) ? `'${text}` : text);

@@ -3,15 +3,23 @@ import { renderCorrections, type Correction } from "../ledger/corrections.ts";
 import { equalWeighted, type Constituent } from "../market/composite.ts";
 import type { Session } from "../market/session.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
-import { memberships, recordsOf, type Market, type TierView } from "../market/view.ts";
+import {
+  discontinuedOf,
+  memberships,
+  recordsOf,
+  type Market,
+  type TierView,
+} from "../market/view.ts";
 import { renderBasketFile } from "./basket.ts";
 import type { Envelope } from "./envelope.ts";
 import { indexBody, indexHead } from "./index-body.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
-import { CSV_TYPE, HTML_TYPE, JSON_TYPE, XLSX_TYPE } from "../store/media-types.ts";
+import type { Judgement } from "../snapshot/judgement.ts";
+import { CSV_TYPE, HTML_TYPE, JSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
-import { boardBody, contractBody } from "./json.ts";
+import { historyCsv, historyParquet } from "./history.ts";
+import { boardBody, contractBody, correctionsBody } from "./json.ts";
 import { renderReport } from "./report/page.ts";
 import type { ReportGates } from "./report/gates.ts";
 import { renderWorkbook } from "./workbook/workbook.ts";
@@ -35,8 +43,10 @@ export interface RenderInput {
   readonly attribution: string;
   /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
-  /** The limits that the report compares with. */
+  /** The run's limits, for the report. */
   readonly gates: ReportGates;
+  /** What the run let through, held or changed, for the report. */
+  readonly judgements: readonly Judgement[];
   /** The name and version of the program, for the report. */
   readonly program: { readonly name: string; readonly version: string };
 }
@@ -80,12 +90,27 @@ function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
     files.push({ path: FILES.xlsx(tier.name), mediaType: XLSX_TYPE, tier: tier.name, render });
   }
   const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
-  const contracts = recordsOf(view).map((record) => {
+  const contracts = [...recordsOf(view), ...discontinuedOf(view)].map((record) => {
     const { id } = record.contract;
     const corrections = correctionsOf.get(id) ?? [];
     const body = (): string => contractBody(envelope, view, record, corrections);
     return json(FILES.contract(tier.name, id), body);
   });
+  if (tier.history !== null) {
+    const ids = new Set(market.catalog.map(({ id }) => id));
+    const body = (): string => correctionsBody(envelope, view, input.corrections, ids);
+    files.push(json(FILES.tierCorrections(tier.name), body));
+  }
+  if (tier.historyFiles.includes("csv")) {
+    const render = (): Uint8Array => historyCsv(view, market.catalog);
+    const path = FILES.historyCsv(tier.name);
+    files.push({ path, mediaType: CSV_TYPE, tier: tier.name, render });
+  }
+  if (tier.historyFiles.includes("parquet")) {
+    const render = (): Uint8Array => historyParquet(view, market.catalog);
+    const path = FILES.historyParquet(tier.name);
+    files.push({ path, mediaType: PARQUET_TYPE, tier: tier.name, render });
+  }
   return [...files, ...contracts];
 }
 

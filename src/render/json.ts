@@ -2,9 +2,8 @@
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
 import { formatMicros } from "../market/decimal.ts";
 import type { Break } from "../market/series.ts";
-import { dateText, dayOf, sessionUtc, type Session } from "../market/session.ts";
-import { historyFloor } from "../market/tier.ts";
-import type { BoardRecord, TierView } from "../market/view.ts";
+import { dateText, sessionUtc, type Session } from "../market/session.ts";
+import { historyOf, isWithinHistory, type BoardRecord, type TierView } from "../market/view.ts";
 import { fieldOf, RECORD_COLUMNS } from "./columns.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import { jsonArray } from "../lib/text.ts";
@@ -27,23 +26,35 @@ export function boardBody(envelope: Envelope, view: TierView, nextSession: Sessi
  */
 export function contractBody(
   envelope: Envelope,
-  { tier, session }: TierView,
+  view: TierView,
   record: BoardRecord,
   corrections: readonly Correction[],
 ): string {
-  const floor = historyFloor(tier, session);
   const isVisible = (item: { readonly session: Session }): boolean =>
-    floor !== null && item.session <= session && dayOf(item.session) > floor;
-  const closes = floor === null ? [] : record.series.closes(session, floor);
-  const history = closes.map(
-    ({ date, usd }) => `{"date":"${dateText(date)}","close_usd":${formatMicros(usd)}}`,
+    isWithinHistory(view, item.session);
+  const history = historyOf(view, record).map(
+    ({ date, level }) => `{"date":"${dateText(date)}","close_usd":${formatMicros(level.usd)}}`,
   );
   const breaks = record.series.breaks.filter(isVisible).map(breakObject);
   const corrected = corrections.filter(isVisible).map((item) => `{${correctionFields(item)}}`);
   return (
     `${envelopeHead(envelope)},${recordFields(record)},"history":${jsonArray(history)},` +
-    `"breaks":${jsonArray(breaks)},"corrections":${jsonArray(corrected)}}\n`
+    `"breaks":${jsonArray(breaks)},"rationale":${JSON.stringify(record.level.rationale ?? null)},` +
+    `"corrections":${jsonArray(corrected)}}\n`
   );
+}
+
+/** The corrections of contracts of the catalog that the tier sees, in the order given. */
+export function correctionsBody(
+  envelope: Envelope,
+  view: TierView,
+  corrections: readonly Correction[],
+  ids: ReadonlySet<string>,
+): string {
+  const items = corrections
+    .filter(({ contract, session }) => ids.has(contract) && isWithinHistory(view, session))
+    .map((item) => `{"contract_id":${JSON.stringify(item.contract)},${correctionFields(item)}}`);
+  return `${envelopeHead(envelope)},"corrections":${jsonArray(items)}}\n`;
 }
 
 /** The fields of a record, in the order of the contract, without braces. */

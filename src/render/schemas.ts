@@ -44,25 +44,42 @@ export const board = z.object({
   semiconductor: z.array(contractRecord),
 });
 
+const correctionFields = {
+  session_utc: instant,
+  old_usd: z.number().positive().nullable(),
+  new_usd: z.number().positive().nullable(),
+  reason: z.string(),
+  corrected_in: z.string().describe("The snapshot that brought the correction."),
+};
+const CORRECTIONS = "Published levels that were changed later; null: no level.";
+
+/** `/corrections`. */
+export const corrections = z.object({
+  ...envelope,
+  corrections: z
+    .array(z.object({ contract_id: z.string(), ...correctionFields }))
+    .describe(`${CORRECTIONS} Oldest corrected_in first.`),
+});
+
 /** `/prices/{id}`. */
 export const contract = z.object({
   ...envelope,
   ...recordFields,
+  basis: z
+    .string()
+    .describe(
+      "As on a board, or discontinued: the contract is off the boards, and this is its last level, without changes.",
+    ),
   history: z
     .array(z.object({ date, close_usd: z.number().positive() }))
-    .describe("Daily closes, ascending, as deep as the tier; the last is the current level."),
+    .describe("Daily closes, ascending, as deep as the tier; the last is the record's level."),
   breaks: z.array(breakSchema),
-  corrections: z
-    .array(
-      z.object({
-        session_utc: instant,
-        old_usd: z.number().positive().nullable(),
-        new_usd: z.number().positive().nullable(),
-        reason: z.string(),
-        corrected_in: z.string().describe("The snapshot that brought the correction."),
-      }),
-    )
-    .describe("Published levels that were changed later; null: no level."),
+  rationale: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("The judgement behind the level in force; null: not given."),
+  corrections: z.array(z.object(correctionFields)).describe(CORRECTIONS),
 });
 
 /** `/index`, the composite or a basket. */
@@ -140,7 +157,7 @@ export const problem = (codes: readonly [string, ...string[]]) =>
     detail: z.string(),
     code: z.enum(codes),
     required_tier: z.enum(KEY_TIER_NAMES).optional().describe("With tier_required."),
-    as_of: date.nullable().optional().describe("With not_on_board: date of the last level."),
+    as_of: z.null().optional().describe("With not_on_board: there is no level so far."),
     errors: z
       .array(z.object({ parameter: z.string(), value: z.string(), detail: z.string() }))
       .optional()
@@ -155,5 +172,6 @@ function valueOf(column: Column): z.ZodType {
     date,
     instant,
   }[column.kind];
-  return (column.nullable === true ? plain.nullable() : plain).describe(column.meaning);
+  const value = column.nullable === true ? plain.nullable() : plain;
+  return (column.since === undefined ? value : value.optional()).describe(column.meaning);
 }

@@ -3,7 +3,7 @@ import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
-import { dateOf, type Close, type Level } from "../../market/series.ts";
+import { dateOf, type Close } from "../../market/series.ts";
 import { dateText, dayOf, type Session } from "../../market/session.ts";
 import { basisOf, type BoardRecord } from "../../market/view.ts";
 import { changeHtml, escaped, foreign, idHtml, scrolling, section, usdText } from "./html.ts";
@@ -82,17 +82,14 @@ function sparkline({ series }: BoardRecord, session: Session): string {
     [to - SPARK_DAYS + 1, to],
     [SPARK_MARGIN, SPARK_WIDTH - SPARK_MARGIN],
   ).clamp(true);
-  const [low = 0, high = 0] = extent(points, ({ usd }) => usd);
+  const [low = 0, high = 0] = extent(points, ({ level }) => level.usd);
   const y = scaleLinear([low, high], [SPARK_HEIGHT - SPARK_MARGIN, SPARK_MARGIN]);
   const path = new RelativePath();
   const draw = line<Close>(
     ({ date }) => x(date),
-    ({ usd }) => y(usd),
+    ({ level }) => y(level.usd),
   ).context(path);
-  const breakDates = series.breaks
-    .filter((item) => item.session <= session)
-    .map((item) => dateOf(series.at(item.session) as Level));
-  for (const run of comparableRuns(points, breakDates)) draw(run);
+  for (const run of comparableRuns(points)) draw(run);
   return `<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true"><path d="${path.text}"/></svg>`;
 }
 
@@ -128,14 +125,11 @@ class RelativePath {
 }
 
 /** The closes, split before each break. */
-function comparableRuns(points: readonly Close[], breakDates: readonly number[]): Close[][] {
+function comparableRuns(points: readonly Close[]): Close[][] {
   const runs: Close[][] = [[]];
-  let previous: Close | undefined;
   for (const point of points) {
-    const { date } = previous ?? point;
-    if (breakDates.some((at) => date < at && at <= point.date)) runs.push([]);
+    if (point.breakReason !== null) runs.push([]);
     runs.at(-1)?.push(point);
-    previous = point;
   }
   return runs;
 }

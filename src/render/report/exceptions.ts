@@ -1,10 +1,11 @@
-/** The exceptions: carried levels, contracts off the board, breaks, and corrections. */
+/** The exceptions: judgements, carried levels, contracts off the board, breaks, and corrections. */
 import { counted } from "../../lib/text.ts";
 import type { Correction } from "../../ledger/corrections.ts";
 import { carryLimitSessions, type Contract } from "../../market/contract.ts";
 import { dateOf, type Level } from "../../market/series.ts";
-import { sessionKey, type Session } from "../../market/session.ts";
-import { droppedOf, recordsOf, type Market, type TierView } from "../../market/view.ts";
+import { sessionKey, type Day, type Session } from "../../market/session.ts";
+import { delistedOf, droppedOf, recordsOf, type Market, type TierView } from "../../market/view.ts";
+import type { Judgement } from "../../snapshot/judgement.ts";
 import { FILES } from "../../store/paths.ts";
 import { carriedLevels } from "./gates.ts";
 import {
@@ -46,13 +47,43 @@ export function droppedSection(market: Market, view: TierView): string {
   const rows = droppedOf(view).map(({ contract, level }) =>
     pastLevelRow(market, view, contract, level),
   );
-  const unlisted = view.offBoard.filter(({ lastLevel }) => lastLevel === null);
+  const unlisted = view.offBoard.filter(({ last }) => last === null);
   const names = unlisted.map(({ contract }) => idHtml(contract.id)).slice(0, LISTED_MAX);
   const note =
     names.length === 0
       ? ""
       : `\n<p>Without a level so far: ${names.join(", ")}${cutNote(unlisted.length, FILES.manifest)}</p>`;
   return listSection("dropped", "Dropped", PAST_LEVEL, rows, { all: FILES.manifest, note });
+}
+
+/** The contracts that the catalog delists, with their last levels. */
+export function delistedSection(view: TierView): string {
+  const rows = delistedOf(view).map(({ contract, level }) => [
+    idHtml(contract.id),
+    foreign(contract.name),
+    usdText(level.usd),
+    dateHtml(dateOf(level)),
+    dateHtml(contract.delistedOn as Day),
+  ]);
+  const headings = [...PAST_LEVEL.slice(0, 4), { label: "Delisted on" }];
+  return listSection("delisted", "Delisted", headings, rows, { all: FILES.manifest });
+}
+
+/** What the gates refused and the run let through, and the rows that it held, ignored or rounded. */
+export function judgementsSection(judgements: readonly Judgement[]): string {
+  const rows = judgements.map(({ gate, contract, measured, limit }) => [
+    escaped(gate),
+    contract === null ? "" : foreign(contract),
+    foreign(String(measured ?? "")),
+    foreign(String(limit ?? "")),
+  ]);
+  const headings = [
+    { label: "Gate" },
+    { label: "Contract" },
+    { label: "Measured" },
+    { label: "Limit" },
+  ] as const;
+  return listSection("judgements", "Judgements", headings, rows, { all: FILES.manifest });
 }
 
 /** A row for a carried or dropped level, with its age and limit in days. */

@@ -1,6 +1,7 @@
 /** How far the session's levels are from the limits of the gates. */
 import { changePct, isComparableMove } from "../../market/change.ts";
-import { carryLimitSessions, type Contract } from "../../market/contract.ts";
+import { cadenceSessions, carryLimitSessions, type Contract } from "../../market/contract.ts";
+import { coverageOf, lastMove, type Coverage } from "../../market/coverage.ts";
 import {
   MICROS_PER_UNIT,
   ratio,
@@ -14,11 +15,12 @@ import type { BoardRecord, Market } from "../../market/view.ts";
 const PERCENT_DECIMALS = 2;
 const MICROS = BigInt(MICROS_PER_UNIT);
 
-/** The limits that the report compares with. */
+/** The limits of the run. */
 export interface ReportGates {
   /** Percent, in millionths. */
   readonly maxMoveMicros: Micros;
   readonly minCoverageMicros: Micros;
+  readonly maxUnchangedSessions: number;
 }
 
 /** A level given for the session, and the one before it. */
@@ -76,11 +78,9 @@ function predecessor(market: Market, record: BoardRecord): Micros | null {
   return isComparableMove(series, previous, level, limit) ? previous.usd : null;
 }
 
-/** How many contracts have a level for the session, and how many the catalog has. */
-export interface Coverage {
-  readonly given: number;
-  readonly contracts: number;
-  /** given / contracts × 100. */
+/** How much of the catalog is covered (coverageOf). */
+export interface MeasuredCoverage extends Pick<Coverage, "covered" | "contracts"> {
+  /** covered / contracts × 100. */
   readonly pct: Decimal;
   /** Whether the exact coverage is at least the limit. */
   readonly within: boolean;
@@ -88,17 +88,46 @@ export interface Coverage {
   readonly marginPct: Decimal;
 }
 
-/** The part of the catalog with a level for the session; 100 percent of an empty catalog. */
-export function coverage(given: number, contracts: number, gates: ReportGates): Coverage {
+/** The part of the catalog that the session covers; 100 percent of an empty catalog. */
+export function measuredCoverage(
+  market: Market,
+  session: Session,
+  gates: ReportGates,
+): MeasuredCoverage {
+  const { covered, contracts } = coverageOf(market.catalog, market.seriesOf, session);
   const all = BigInt(Math.max(contracts, 1));
-  const have = BigInt(contracts === 0 ? 1 : given) * 100n;
+  const have = BigInt(contracts === 0 ? 1 : covered) * 100n;
   const margin = ratio(have * MICROS - BigInt(gates.minCoverageMicros) * all, MICROS * all);
   return {
-    given,
+    covered,
     contracts,
     pct: roundRatio(ratio(have, all), PERCENT_DECIMALS),
     within: margin.numerator >= 0n,
     marginPct: roundRatio(margin, PERCENT_DECIMALS),
+  };
+}
+
+/** How many sessions ago a level last moved, and after how many the gate refuses. */
+export interface Standstill {
+  readonly sessions: number;
+  /** Longer than the run's limit if a contract with a level for the session has a longer cadence. */
+  readonly limitSessions: number;
+}
+
+/** Null if no level was given for the session: then the gate does not judge. */
+export function standstill(
+  { catalog, seriesOf }: Market,
+  records: readonly BoardRecord[],
+  session: Session,
+  { maxUnchangedSessions }: ReportGates,
+): Standstill | null {
+  const given = records.filter(({ carried }) => !carried);
+  const last = lastMove(catalog, seriesOf, session);
+  if (given.length === 0 || last === null) return null;
+  const cadences = given.map(({ contract }) => cadenceSessions(contract));
+  return {
+    sessions: session - last,
+    limitSessions: Math.max(maxUnchangedSessions, ...cadences),
   };
 }
 

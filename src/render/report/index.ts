@@ -73,7 +73,7 @@ export function indexSection(market: Market, index: TracedIndex): string {
     "index",
     "Composite index over the year",
     `<p>Equal weights over ${counted(constituents.length, "constituent")}` +
-      `${index.excluded === 0 ? "" : `, ${counted(index.excluded, "contract")} excluded for want of a comparable base`}; ` +
+      `${index.excluded === 0 ? "" : `, ${counted(index.excluded, "contract")} excluded (no comparable base)`}; ` +
       `${INDEX_BASE_LEVEL} at ${sessionHtml(base)}. The base rolls with the session: this is the ` +
       "course of today's constituents against today's base, and levels of different sessions are not one series.</p>\n" +
       `${chart(index, `Composite index over the year. ${summary}`)}\n<p class="note">${summary}</p>`,

@@ -9,10 +9,18 @@ import { createHash } from "node:crypto";
 import type { Correction } from "../../ledger/corrections.ts";
 import { sessionKey, type Session } from "../../market/session.ts";
 import { TIERS } from "../../market/tier.ts";
+import type { Judgement } from "../../snapshot/judgement.ts";
 import { recordsOf, tierView, type Market } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
 import { boardSection } from "./board.ts";
-import { breaksSection, carriedSection, correctionsSection, droppedSection } from "./exceptions.ts";
+import {
+  breaksSection,
+  carriedSection,
+  correctionsSection,
+  delistedSection,
+  droppedSection,
+  judgementsSection,
+} from "./exceptions.ts";
 import type { ReportGates } from "./gates.ts";
 import { escaped, foreign, sessionHtml } from "./html.ts";
 import { indexSection, traceIndex } from "./index.ts";
@@ -30,17 +38,18 @@ export interface ReportInput {
   /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
   readonly gates: ReportGates;
+  readonly judgements: readonly Judgement[];
   /** The name and version of the program, for the foot of the page. */
   readonly program: { readonly name: string; readonly version: string };
 }
 
 /**
  * The whole page. The same input gives the same text, at any time and in any time zone. The page does
- * not contain the snapshot's revision or its parent, so that a repeated publish and a replay session
- * by session give the same bytes.
+ * not contain the snapshot's revision or its parent, so that `--rerender` of an equal page has nothing
+ * to do.
  */
 export function renderReport(input: ReportInput): string {
-  const { market, head, attribution, corrections, gates, program } = input;
+  const { market, head, attribution, corrections, gates, judgements, program } = input;
   const view = tierView(market, TIERS.pro, head);
   const records = recordsOf(view);
   const index = traceIndex(market, view);
@@ -72,8 +81,10 @@ ${indexSection(market, index)}
 ${movesSection(records)}
 ${segmentsSection(records)}
 ${boardSection(records, head)}
+${judgementsSection(judgements)}
 ${carriedSection(market, view)}
 ${droppedSection(market, view)}
+${delistedSection(view)}
 ${breaksSection(market, view)}
 ${correctionsSection(corrections, head)}
 </main>
@@ -101,8 +112,10 @@ const ANCHORS = {
   moves: "Moves",
   segments: "Segments",
   board: "Board",
+  judgements: "Judgements",
   carried: "Carried",
   dropped: "Dropped",
+  delisted: "Delisted",
   breaks: "Breaks",
   corrections: "Corrections",
 } as const;

@@ -13,11 +13,13 @@ import {
 } from "../../market/view.ts";
 import {
   carriedLevels,
-  coverage,
   largestMove,
-  type Coverage,
+  measuredCoverage,
+  standstill,
+  type MeasuredCoverage,
   type Move,
   type ReportGates,
+  type Standstill,
 } from "./gates.ts";
 import {
   changeHtml,
@@ -42,6 +44,7 @@ export function figures(view: TierView, index: Composite): string {
     ["Given", counts.given],
     ["Carried", counts.carried],
     ["Dropped", counts.dropped],
+    ["Delisted", counts.delisted],
     ["No level so far", counts.withoutLevel],
   ];
   return `<dl class="figures">
@@ -53,25 +56,29 @@ ${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).j
 
 /** Each gate with the measured value, the limit, and the difference. */
 export function gatesSection(market: Market, view: TierView, gates: ReportGates): string {
-  const covered = coverage(countsOf(view).given, market.catalog.length, gates);
+  const records = recordsOf(view);
   const rows = [
-    coverageRow(covered, gates),
-    moveRow(largestMove(market, recordsOf(view), gates), gates),
+    coverageRow(measuredCoverage(market, view.session, gates), gates),
+    moveRow(largestMove(market, records, gates), gates),
+    standstillRow(standstill(market, records, view.session, gates), gates),
     carryRow(market, view),
   ];
   const headings = [
     { label: "Gate" },
     { label: "Measured" },
-    { label: "Usual limit", numeric: true },
+    { label: "Limit", numeric: true },
     { label: "To spare", numeric: true },
   ] as const;
   return section("gates", "Gates", table("Gates", headings, rows));
 }
 
-function coverageRow({ pct, within, marginPct, given, contracts }: Coverage, gates: ReportGates) {
+function coverageRow(
+  { pct, within, marginPct, covered, contracts }: MeasuredCoverage,
+  gates: ReportGates,
+): string[] {
   return [
     `Coverage<br>${verdict(within)}`,
-    `${padded(pct, 2)} %<br><small>${given} of ${counted(contracts, "contract")} with a level for the session</small>`,
+    `${padded(pct, 2)} %<br><small>${covered} of ${counted(contracts, "contract")} covered</small>`,
     limitText("\u{2265}", formatMicros(gates.minCoverageMicros), "%"),
     pointsText(marginPct),
   ];
@@ -94,6 +101,20 @@ function moveRow(move: Move | null, gates: ReportGates): string[] {
       `${usdText(before)} to ${usdText(now)}</small>`,
     limit,
     pointsText(marginPct),
+  ];
+}
+
+function standstillRow(measured: Standstill | null, gates: ReportGates): string[] {
+  if (measured === null) {
+    const limit = limitText("\u{2264}", String(gates.maxUnchangedSessions), "sessions");
+    return [`Since a level moved<br>${verdict(true)}`, "no level for the session", limit, ""];
+  }
+  const { sessions, limitSessions } = measured;
+  return [
+    `Since a level moved<br>${verdict(sessions <= limitSessions)}`,
+    counted(sessions, "session"),
+    limitText("\u{2264}", String(limitSessions), "sessions"),
+    String(limitSessions - sessions),
   ];
 }
 

@@ -6,7 +6,10 @@ import { WORKBOOK_COLUMNS } from "../columns.ts";
 import { HEADER_FONT } from "./font.ts";
 import { cellText } from "./text.ts";
 
-const BASIS_MEANINGS: { readonly [B in ReturnType<typeof basisOf>]: string } = {
+/** No contract of the workbook is discontinued. */
+type BoardBasis = Exclude<ReturnType<typeof basisOf>, "discontinued">;
+
+const BASIS_MEANINGS: { readonly [B in BoardBasis]: string } = {
   reported: "The source reports the level for the session.",
   assessed: "The source assesses the level from what it knows of the market.",
   estimated: "The level is an estimate; the source neither reports nor assesses it.",

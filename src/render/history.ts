@@ -1,0 +1,144 @@
+/**
+ * The files with all histories, as CSV and Parquet: a row for each entry of a contract's `history`;
+ * contracts in board order, dates ascending.
+ */
+import type { SchemaElement } from "hyparquet";
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import type { Contract } from "../market/contract.ts";
+import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
+import type { Close } from "../market/series.ts";
+import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
+import { historyOf, knownOf, type TierView } from "../market/view.ts";
+import { csvText, harmless } from "./csv.ts";
+
+/** A close of a contract. */
+interface Row extends Close {
+  readonly id: string;
+}
+
+interface Column {
+  readonly name: string;
+  /** How Parquet stores it; an OPTIONAL one may be null. */
+  readonly type: Omit<SchemaElement, "name">;
+  /** The cell in CSV, quoted if it must be. */
+  readonly text: (row: Row) => string;
+  /** The value in Parquet: dates in days and instants in milliseconds since 1970. */
+  readonly value: (row: Row) => string | number | null;
+}
+
+const TEXT = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
+const UTC_MILLIS = {
+  type: "INT64",
+  converted_type: "TIMESTAMP_MILLIS",
+  logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+} as const;
+const REQUIRED = { repetition_type: "REQUIRED" } as const;
+const OPTIONAL = { repetition_type: "OPTIONAL" } as const;
+
+/** A column of prices that may be null. */
+const price = (name: string, usdOf: (row: Row) => Micros | null): Column => ({
+  name,
+  type: { type: "DOUBLE", ...OPTIONAL },
+  text: (row) => {
+    const usd = usdOf(row);
+    return usd === null ? "" : formatMicros(usd);
+  },
+  value: (row) => {
+    const usd = usdOf(row);
+    return usd === null ? null : usd / MICROS_PER_UNIT;
+  },
+});
+
+/** The columns of both files, in their order. */
+const COLUMNS: readonly Column[] = [
+  {
+    name: "contract_id",
+    type: { ...TEXT, ...REQUIRED },
+    text: ({ id }) => id,
+    value: ({ id }) => id,
+  },
+  {
+    name: "date",
+    type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
+    text: ({ date }) => dateText(date),
+    value: ({ date }) => date,
+  },
+  { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
+  price("low_usd", ({ level }) => level.lowUsd ?? null),
+  price("high_usd", ({ level }) => level.highUsd ?? null),
+  {
+    name: "inputs",
+    type: { type: "INT32", ...OPTIONAL },
+    text: ({ level }) => String(level.inputs ?? ""),
+    value: ({ level }) => level.inputs ?? null,
+  },
+  {
+    name: "basis",
+    type: { ...TEXT, ...REQUIRED },
+    text: basisOf,
+    value: basisOf,
+  },
+  {
+    name: "session_utc",
+    type: { ...UTC_MILLIS, ...REQUIRED },
+    text: ({ level }) => sessionUtc(level.session),
+    value: ({ level }) => sessionStartMs(level.session),
+  },
+  {
+    name: "break_reason",
+    type: { ...TEXT, ...OPTIONAL },
+    text: ({ breakReason }) => (breakReason === null ? "" : quotedText(breakReason)),
+    value: ({ breakReason }) => breakReason,
+  },
+];
+
+/** The basis that the feed gave: an entry of the history is never carried. */
+function basisOf({ level }: Row): string {
+  return level.basis ?? "reported";
+}
+
+/**
+ * The CSV. A file may have millions of rows, so only text that may need quotation marks goes through
+ * the CSV library, and only one contract's rows are in memory as strings.
+ */
+export function historyCsv(view: TierView, catalog: readonly Contract[]): Buffer {
+  const pieces = [Buffer.from(csvText([COLUMNS.map(({ name }) => name)]))];
+  for (const rows of rowsByContract(view, catalog)) {
+    const lines = rows.map((row) => `${COLUMNS.map(({ text }) => text(row)).join(",")}\r\n`);
+    pieces.push(Buffer.from(lines.join("")));
+  }
+  return Buffer.concat(pieces);
+}
+
+const quotedText = (text: string): string => csvText([[harmless(text)]]).slice(0, -"\r\n".length);
+
+/** A reader of some contracts fetches their groups alone. */
+const ROWS_PER_GROUP = 10_000;
+
+/** The Parquet file, compressed with Snappy. The same rows give the same bytes. */
+export function historyParquet(view: TierView, catalog: readonly Contract[]): Uint8Array {
+  const root = { name: "history", num_children: COLUMNS.length };
+  const schema = [root, ...COLUMNS.map(({ name, type }) => ({ name, ...type }))];
+  const writer = new ByteWriter();
+  const file = new ParquetWriter({ writer, schema });
+  let group: Row[] = [];
+  const writeGroup = (): void => {
+    const columnData = COLUMNS.map(({ name, value }) => ({ name, data: group.map(value) }));
+    void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
+    group = [];
+  };
+  for (const rows of rowsByContract(view, catalog)) {
+    if (group.length > 0 && group.length + rows.length > ROWS_PER_GROUP) writeGroup();
+    group.push(...rows);
+  }
+  if (group.length > 0) writeGroup();
+  void file.finish();
+  return writer.getBytes();
+}
+
+function* rowsByContract(view: TierView, catalog: readonly Contract[]): Generator<Row[]> {
+  for (const record of knownOf(view, catalog)) {
+    const { id } = record.contract;
+    yield historyOf(view, record).map((close) => ({ id, ...close }));
+  }
+}
