@@ -80,8 +80,8 @@ export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "Content-Disposition, Content-Length, ETag, Last-Modified, Retry-After, Vary, WWW-Authenticate, " +
-    "X-Delayed-Sessions, X-RateLimit-Remaining, X-Session-UTC, X-Snapshot",
+    "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, " +
+    "Retry-After, Vary, WWW-Authenticate, X-Delayed-Sessions, X-RateLimit-Remaining, X-Session-UTC, X-Snapshot",
 } as const;
 
 /** The request fields that the answer depends on (RFC 9110, 12.5.5). */
@@ -95,7 +95,8 @@ export const OPTIONS_REPLY: Reply = {
     allow: ALLOWED_METHODS,
     "access-control-allow-methods": ALLOWED_METHODS,
     "access-control-allow-headers":
-      "Authorization, X-Api-Key, Accept, Cache-Control, If-None-Match, If-Modified-Since, Pragma",
+      "Authorization, X-Api-Key, Accept, Cache-Control, If-Modified-Since, If-None-Match, If-Range, " +
+      "Pragma, Range",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
   }),
@@ -108,9 +109,22 @@ export function jsonReply(value: unknown): Reply {
   return { status: 200, fields: flatFields(uncached(body, "application/json")), body };
 }
 
+/** The address of something has changed for good (RFC 9110, 15.4.9); the method stays the same. */
+export const movedReply = (location: string): Reply => ({
+  status: 308,
+  fields: flatFields({
+    ...CORS_HEADERS,
+    location,
+    "content-length": "0",
+    "cache-control": "no-store",
+    vary: VARY,
+  }),
+  body: null,
+});
+
 /** Turns a denial into HTTP: status, fields and problem document (RFC 9457). */
 export function problemReply(denial: Denial): Reply {
-  const { code, status, retryAfterMs } = denial;
+  const { code, status, retryAfterMs, sizeBytes } = denial;
   const body = Buffer.from(problemBody(denial));
   const fields = flatFields({
     ...uncached(body, PROBLEM_MEDIA_TYPE),
@@ -120,6 +134,8 @@ export function problemReply(denial: Denial): Reply {
       // In whole seconds (RFC 9110, 10.2.3), at least 1.
       "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
     }),
+    // RFC 9110, 15.5.17.
+    ...(sizeBytes !== undefined && { "content-range": `bytes */${sizeBytes}` }),
   });
   return { status, code, fields, body };
 }

@@ -10,7 +10,14 @@ import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Tier } from "../market/tier.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, responseOf, type Reply } from "./answer.ts";
+import {
+  ALLOWED_METHODS,
+  movedReply,
+  OPTIONS_REPLY,
+  problemReply,
+  responseOf,
+  type Reply,
+} from "./answer.ts";
 import { basketAnswer } from "./basket.ts";
 import {
   addressOf,
@@ -51,6 +58,7 @@ export interface AppOptions {
 }
 
 type Outcome = Reply | Denial;
+type DeliveredStatus = Representation["status"] | 304;
 type Handler = (exchange: Exchange) => MaybePromise<Outcome>;
 type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Outcome>;
 
@@ -153,7 +161,7 @@ export function createApp(options: AppOptions): H3 {
     const fault = exchange.bodyFault();
     if (fault !== null) return fault;
     return chain(find(dataRoute, exchange, caller, snapshot), (found) =>
-      "extras" in found ? found : deliver(exchange, caller, snapshot, found),
+      "etag" in found ? deliver(exchange, caller, snapshot, found) : found,
     );
   }
 
@@ -163,7 +171,7 @@ export function createApp(options: AppOptions): H3 {
     { query, path, nowMs, request }: Exchange,
     { tier }: AdmittedCaller,
     snapshot: LoadedSnapshot,
-  ): MaybePromise<Representation | Denial> {
+  ): MaybePromise<Representation | Outcome> {
     if (takesBasket && namesBasket(query)) return basketAnswer(snapshot, query, nowMs);
     const fault = faultsDenial(nameFaults(query, takesBasket ? BASKET_PARAMETERS : []));
     if (fault !== null) return fault;
@@ -171,11 +179,18 @@ export function createApp(options: AppOptions): H3 {
     const found = snapshot.files.get(file(tier, id));
     if (found !== undefined) {
       const overdue = overdueSessions(snapshot.stamp, nowMs);
-      return found.answer(overdue, request.headers["accept-encoding"]);
+      const { headers, method } = request;
+      if (headers.range !== undefined && method === "GET") {
+        const part = found.part(overdue, headers);
+        if (part !== null) return part;
+      }
+      return found.answer(overdue, headers["accept-encoding"]);
     }
-    return path.startsWith(CONTRACT_PREFIX)
+    if (!path.startsWith(CONTRACT_PREFIX)) return notInSnapshot(snapshot.stamp.text);
+    const newId = snapshot.newIds.get(id);
+    return newId === undefined
       ? noContract(snapshot, tier, id)
-      : notInSnapshot(snapshot.stamp.text);
+      : movedReply(`${CONTRACT_PREFIX}${newId}`);
   }
 
   /** Checks preconditions, then counts the call. It counts last, so that an error costs no call. */
@@ -187,31 +202,39 @@ export function createApp(options: AppOptions): H3 {
   ): MaybePromise<Outcome> {
     const limit = caller.tier.callsPerMonth;
     const fresh = cacheControl(stamp, nowMs);
-    if (!isNotModified(request.headers, found.etag, found.modifiedMs)) {
-      if (isHead) return charged(200, null);
-      if (typeof found.body !== "function") return charged(200, found.body);
-      // Opens the stream before the call is counted: an open that fails costs no call.
-      return found.body().then((body) => charged(200, body));
+    if (isNotModified(request.headers, found.etag, found.modifiedMs)) {
+      // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
+      return asksForAny(request.headers) ? charged(304, null) : uncharged(null);
     }
-    // A 304 to `*` costs a call: it tells a caller without a copy something. Any other 304 is free.
-    if (asksForAny(request.headers)) return charged(304, null);
-    const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
-    return chain(known, (used) => {
-      const isSpent = limit !== null && used >= limit;
-      return isSpent ? quotaExceeded(caller, nowMs) : reply(304, null, used);
-    });
+    if (found.refusal !== undefined) return uncharged(found.refusal);
+    if (isHead) return charged(200, null);
+    if (typeof found.body !== "function") return charged(found.status, found.body);
+    // Opens the stream before the call is counted: an open that fails costs no call.
+    return found.body().then((body) => charged(found.status, body));
 
-    function charged(status: 200 | 304, body: Reply["body"]): MaybePromise<Outcome> {
-      return chain(gatekeeper.take(caller.subject, limit, nowMs), ({ granted, used }) => {
-        if (granted) return reply(status, body, used);
-        // Nobody reads this body, so an error of cancel() does not matter.
-        if (body instanceof ReadableStream) body.cancel().catch(() => {});
-        return quotaExceeded(caller, nowMs);
+    /** The refusal (null: a 304) if the caller has calls left. */
+    function uncharged(refusal: Denial | null): MaybePromise<Outcome> {
+      const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
+      return chain(known, (used) => {
+        if (limit !== null && used >= limit) return quotaExceeded(caller, nowMs);
+        return refusal ?? reply(304, null, used);
       });
     }
 
-    function reply(status: 200 | 304, body: Reply["body"], used: number): Reply {
-      const fields = status === 200 ? found.fields : found.notModifiedFields;
+    function charged(status: DeliveredStatus, body: Reply["body"]): MaybePromise<Outcome> {
+      return chain(
+        gatekeeper.take(caller.subject, limit, nowMs, caller.keyId),
+        ({ granted, used }) => {
+          if (granted) return reply(status, body, used);
+          // Nobody reads this body, so an error of cancel() does not matter.
+          if (body instanceof ReadableStream) body.cancel().catch(() => {});
+          return quotaExceeded(caller, nowMs);
+        },
+      );
+    }
+
+    function reply(status: DeliveredStatus, body: Reply["body"], used: number): Reply {
+      const fields = status === 304 ? found.notModifiedFields : found.fields;
       return { status, fields, body, cacheControl: fresh, remaining: remainingAfter(limit, used) };
     }
   }
@@ -235,7 +258,7 @@ export function createApp(options: AppOptions): H3 {
     const { status, code } = reply;
     const durationMs = performance.now() - startedAt;
     const tier = caller?.tier?.name ?? "none";
-    options.metrics.observe(path, tier, status, durationMs);
+    options.metrics.requests.observe(path, tier, status, durationMs);
     if (log.wantsRequest(code)) {
       const { method } = request;
       const account = caller?.account ?? null;
@@ -279,12 +302,13 @@ function contractIdOf(path: string): string {
 }
 
 /** Says why the tier has no file of this contract. */
-function noContract({ offBoard, catalog, stamp }: LoadedSnapshot, tier: Tier, id: string): Denial {
-  const lastAsOf = offBoard[tier.name].get(id);
-  if (lastAsOf !== undefined) {
-    const last = lastAsOf === null ? "it never had one" : `its last one is of ${lastAsOf}`;
-    const detail = `Contract "${id}" has no current level; ${last}.`;
-    return deny("not_on_board", detail, { as_of: lastAsOf });
+function noContract(
+  { withoutLevel, catalog, stamp }: LoadedSnapshot,
+  tier: Tier,
+  id: string,
+): Denial {
+  if (withoutLevel[tier.name].has(id)) {
+    return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
   const isFree = catalog?.get(id);
   if (catalog !== null && isFree === undefined) {

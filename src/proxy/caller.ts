@@ -13,6 +13,8 @@ export interface Caller {
   readonly tier: Tier | null;
   /** Whose calls are counted; null: the key names no account. */
   readonly subject: Subject | null;
+  /** The KEYID of the key; null: no key, or one that names no account. */
+  readonly keyId: string | null;
   /** Null: the caller is admitted. */
   readonly refusal: Refusal | null;
 }
@@ -27,17 +29,22 @@ export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: S
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
+const BASIC = /^basic(?:[ \t]+(.*))?$/i;
+const BASE64 = /^[a-z0-9+/]*={0,2}$/i;
 const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
 
 /**
  * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
- * case: RFC 9110, 11.4) takes precedence over x-api-key; other schemes are ignored. A key without a
- * scheme and two Authorization fields both count as an invalid key: the caller tried to send a key
- * and must not silently get the free slice.
+ * case: RFC 9110, 11.4) takes precedence over x-api-key, and so does Basic, except if it holds nothing
+ * like a key: programs add it by themselves. Other schemes are ignored. A key without a scheme, two
+ * Authorization fields, and Basic without a key all count as an invalid key: the caller tried to send
+ * a key and must not silently get the free slice.
  */
 function presentedKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
+  // Node joins repeated x-api-key fields with commas, and no key contains a comma.
+  const apiKey = request.headers["x-api-key"] as string | undefined;
   if (authorization !== undefined) {
     if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
     if (authorization.startsWith(USUAL_PREFIX)) {
@@ -46,9 +53,22 @@ function presentedKey(request: IncomingMessage): string | null {
     const bearer = BEARER.exec(authorization);
     if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
+    const basic = BASIC.exec(authorization);
+    if (basic !== null) {
+      const sent = basic[1] ?? "";
+      const decoded = BASE64.test(sent) ? Buffer.from(sent, "base64").toString("latin1") : "";
+      const holdsKey = sent.includes(KEY_PREFIX) || decoded.includes(KEY_PREFIX);
+      if (apiKey === undefined || holdsKey) return keyIn(decoded);
+    }
   }
-  // Node joins repeated x-api-key fields with commas, and no key contains a comma.
-  return (request.headers["x-api-key"] as string | undefined) ?? null;
+  return apiKey ?? null;
+}
+
+/** The key in Basic's `user:password` (RFC 7617, 2): the password or, if it is empty, the user. */
+function keyIn(userPass: string): string {
+  const colon = userPass.indexOf(":");
+  if (colon === -1) return NO_KEY_AT_ALL;
+  return userPass.slice(colon + 1) || userPass.slice(0, colon);
 }
 
 /** Finds the caller; returns a promise only if the state must be asked. */
@@ -89,14 +109,16 @@ export function callerAt(
   nowMs: number,
 ): AdmittedCaller {
   const subject = gatekeeper.addressSubject(address, nowMs);
-  return { account: null, tier: TIERS.free, subject, refusal: null };
+  return { account: null, tier: TIERS.free, subject, keyId: null, refusal: null };
 }
 
 function callerOf(verdict: KeyVerdict): Caller {
   const refusal = verdict.ok ? null : verdict.code;
-  if (!("account" in verdict)) return { account: null, tier: null, subject: null, refusal };
-  const { account, tier, subject } = verdict;
-  return { account, tier: TIERS[tier], subject, refusal };
+  if (!("account" in verdict)) {
+    return { account: null, tier: null, subject: null, keyId: null, refusal };
+  }
+  const { account, tier, subject, keyId } = verdict;
+  return { account, tier: TIERS[tier], subject, keyId, refusal };
 }
 
 /** The address group that a request without a key is counted for. */

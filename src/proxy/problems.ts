@@ -119,7 +119,7 @@ export const PROBLEMS = {
   not_on_board: {
     status: 404,
     title: "Contract not on the board",
-    meaning: "The contract is in the catalog but has no current level; as_of dates its last one.",
+    meaning: "The contract is in the catalog but has no level so far; as_of is null.",
     remedy: "Ask again in a later session.",
   },
   quota_exceeded: {
@@ -128,6 +128,12 @@ export const PROBLEMS = {
     meaning: "All calls of this calendar month (UTC) are used.",
     remedy:
       "Wait the seconds in retry-after, until the 1st of next month, or move to a higher tier.",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    title: "No such part",
+    meaning: "The file has none of the bytes that Range asks for; content-range gives its size.",
+    remedy: "Ask for bytes that the file has, or leave out Range for the whole file.",
   },
   request_timeout: {
     status: 408,
@@ -179,16 +185,25 @@ export interface Denial {
   readonly extras: ProblemExtras;
   /** How long the caller should wait before the next try. */
   readonly retryAfterMs?: number;
+  /** The size of the file that the request asks for a part of. */
+  readonly sizeBytes?: number;
 }
 
 /** Makes a denial. `status` replaces the code's own: every fault of a parameter is a 400. */
 export function deny(
   code: ProblemCode,
   detail: string,
-  more: ProblemExtras & { readonly status?: number; readonly retryAfterMs?: number } = {},
+  more: ProblemExtras & Partial<Pick<Denial, "status" | "retryAfterMs" | "sizeBytes">> = {},
 ): Denial {
-  const { status = PROBLEMS[code].status, retryAfterMs, ...extras } = more;
-  return { code, status, detail, extras, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const { status = PROBLEMS[code].status, retryAfterMs, sizeBytes, ...extras } = more;
+  return {
+    code,
+    status,
+    detail,
+    extras,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(sizeBytes !== undefined && { sizeBytes }),
+  };
 }
 
 /** The snapshot has no file for the request because an older version published it. */

@@ -71,7 +71,7 @@ export function answerRefusedRequests(
     const { code } = denial;
     const line = { method: undefined, route: "(none)", status, code, account: null, tier: "free" };
     const durationMs = performance.now() - startedAt;
-    metrics.observe(line.route, line.tier, status, durationMs);
+    metrics.requests.observe(line.route, line.tier, status, durationMs);
     if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
   }
 }

@@ -32,6 +32,8 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
   return (tier) => paths.get(tier.name) as string;
 };
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
+const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
+  tier.historyFiles.includes(format);
 
 /** The data routes. The compiler requires each to be documented in openapi-operations.ts. */
 export const DATA_ROUTES = {
@@ -68,6 +70,27 @@ export const DATA_ROUTES = {
     path: `${API}/export.xlsx`,
     isOffered: exportedAs("xlsx"),
     file: eachTier(FILES.xlsx),
+    takesBasket: false,
+  },
+  /** The tier's histories of all contracts as CSV. */
+  historyCsv: {
+    path: `${API}/history.csv`,
+    isOffered: hasHistoryAs("csv"),
+    file: eachTier(FILES.historyCsv),
+    takesBasket: false,
+  },
+  /** The same as Parquet. */
+  historyParquet: {
+    path: `${API}/history.parquet`,
+    isOffered: hasHistoryAs("parquet"),
+    file: eachTier(FILES.historyParquet),
+    takesBasket: false,
+  },
+  /** The corrections that the tier sees. */
+  corrections: {
+    path: `${API}/corrections`,
+    isOffered: (tier) => tier.history !== null,
+    file: eachTier(FILES.tierCorrections),
     takesBasket: false,
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;

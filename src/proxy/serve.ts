@@ -1,6 +1,7 @@
 /** Starts and stops the whole proxy: snapshot, app and sockets. */
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import { createSecureContext, Server as TlsServer } from "node:tls";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { createApp } from "./app.ts";
@@ -48,6 +49,12 @@ const TLS = {
   ciphers: "ECDHE+AESGCM:ECDHE+CHACHA20",
 } as const;
 
+/** A certificate with its chain, and its private key (PEM). */
+export interface Certificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 /** What a proxy serves, to whom, and where. */
 export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder"> {
   readonly gatekeeper: Gatekeeper;
@@ -60,8 +67,8 @@ export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder"> {
   readonly trustedHops: number;
   /** How many connections may be open at once; a further one is closed at once. */
   readonly maxConnections: number;
-  /** PEM; null: plain HTTP. */
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  /** Null: plain HTTP. */
+  readonly tls: Certificate | null;
   /** Replace those of CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -72,6 +79,11 @@ export interface RunningProxy {
   readonly url: string;
   /** With the path; null: no metrics. */
   readonly metricsUrl: string | null;
+  /**
+   * Gives this certificate to new connections; open ones go on. Throws InputError if certificate and
+   * key do not fit, or the proxy serves plain HTTP; nothing changes then.
+   */
+  renewCertificate(tls: Certificate): void;
   /**
    * Stops accepting, finishes answers in flight and stops following the store. Does not close the
    * store and the gatekeeper; the caller does.
@@ -116,10 +128,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const scheme = tls === null ? "http" : "https";
     const url = await listen(server, "--port", scheme, host, options.port);
     opened.push(connections);
-    if (options.metricsPort === null) return { url, metricsUrl: null, close };
+    const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
+    if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
     const metricsServer = await startMetricsServer(host, options.metricsPort, () => metrics.text());
     opened.push(metricsServer);
-    return { url, metricsUrl: metricsServer.url, close };
+    return { url, metricsUrl: metricsServer.url, renewCertificate, close };
   } catch (error) {
     await close();
     throw error;
@@ -142,15 +155,24 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
   if (tls === null) {
     server = createServer(settings);
   } else {
-    try {
-      server = createTlsServer({ ...settings, ...TLS, ...tls, handshakeTimeout: limits.headersMs });
-    } catch (cause) {
-      const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
-      throw new InputError(message, [], { cause });
-    }
+    server = createTlsServer({ ...settings, handshakeTimeout: limits.headersMs });
+    useCertificate(server, tls);
   }
   // No limit: the checks must see all fields, because a second Host or key may be the last one.
   server.maxHeadersCount = 0;
   // A client that ends its side after the request still gets its answer.
   return Object.assign(server, { httpAllowHalfOpen: true });
+}
+
+function useCertificate(server: Server, { cert, key }: Certificate): void {
+  if (!(server instanceof TlsServer)) throw new InputError("The proxy serves plain HTTP");
+  const settings = { ...TLS, cert, key };
+  try {
+    // Tried first: setSecureContext has half of the settings when it fails.
+    createSecureContext(settings);
+  } catch (cause) {
+    const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
+    throw new InputError(message, [], { cause });
+  }
+  server.setSecureContext(settings);
 }

@@ -1,4 +1,4 @@
-/** The prose of the guide that no table gives. The numbers are those of guide-examples.json. */
+/** The prose of the guide that no table gives. The numbers are those of examples.json. */
 
 /** How to go on asking without wasting calls. */
 export const POLLING = `<h2 id="polling">Polling well</h2>
@@ -24,17 +24,36 @@ above to a key of the tier pro, which are of the session of 2026-11-21 00:00 UTC
 <code>reported</code>, <code>assessed</code>, <code>estimated</code>, or <code>carried</code> where no
 level was given for the session, so that the last one stands. It has the date in <code>as_of</code>.
 The SSD above was given no level for the session, and its 60 of 2026-11-20 is carried. After 45 days
-(or what the contract's entry says) a contract without a new level leaves the board.</p>
+(or what the contract's entry says) a contract without a new level leaves the board, and so does one
+that the publisher delists. Its own address still answers, with its history, its last level, no changes
+and the basis <code>discontinued</code>. Where a contract got another id, the address of the former one
+answers 308 with the present one; follow it, or ask for the new id from then on.</p>
+<p><code>low_usd</code> and <code>high_usd</code> are the range of the prices behind the level, and
+<code>inputs</code> says how many there were: the 3.00 stands for 12 prices from 2.95 to 3.10. They
+belong to the level and are carried with it. So does the <code>rationale</code>, the judgement behind
+the level, which only a contract's own address has. They are null where the publisher does not give
+them.</p>
 <h3>Changes</h3>
-<p>(now / then − 1) × 100, where <code>then</code> is the level in force 24 hours, 30 days or one
-calendar year before the session. The DDR5 contract stands at 3.00. At 2026-11-20 00:00 UTC the close
+<p>(now / then − 1) × 100, where <code>then</code> is the level in force 24 hours, 7, 30, 60, 90 or 180
+days (of 24 hours), or one calendar year before the session. The DDR5 contract stands at 3.00. At 2026-11-20 00:00 UTC the close
 of 2026-11-19 was in force, 2.90: 3.00 / 2.90 − 1 = 3.45 %. Thirty days before it was 2.40: 25 %. A
 year before it was 2.00: 50 %. Where there is no such level, or a break between, the change is null.</p>
+<p><code>prev_as_of</code> is the date of the level that <code>chg_24h_pct</code> compares with, here
+2026-11-19. If it is older than you expect, days without a level lie between. <code>age_days</code> is
+the age of the level itself: the SSD's is 0.5, a session.</p>
+<h3>Range of the year</h3>
+<p><code>low_52w_usd</code> and <code>high_52w_usd</code> are the lowest and the highest level of the
+sessions after the same session of the year before, up to this one: 2.4 and 3. The 2.00 of 2025-11-20
+was given for 12:00 UTC, so it is half a day too old. Levels from before a break do not count; the level in
+force does, however old it is.</p>
 <h3>History</h3>
 <p>One entry for each date of a level: its close, the level of the session at 12:00 UTC, and until then
 the one of 00:00 UTC. Its last entry is the contract's level. A day without a level has no entry:
 nothing is filled in. A level given for 00:00 UTC is what the change over 24 hours compares with a day
 later, and the history does not keep it: where you need it, keep the board.</p>
+<p>The history files have the entries of all contracts, also of those off the boards. There,
+<code>basis</code> is the one that was given, <code>session_utc</code> the session of the level, and
+<code>break_reason</code> stands with the first entry at or after a break.</p>
 <h3>Index</h3>
 <p>Each contract's relative is its level by its level one calendar year before: 3 / 2 = 1.5,
 60 / 80 = 0.75, 11000 / 10000 = 1.1. The index is 100 times their arithmetic mean:
@@ -56,7 +75,8 @@ changes.</p>
 <h3>Breaks and corrections</h3>
 <p>A <code>break</code> says that from a session on a contract's levels do not compare with those
 before, and why: another unit, another specification. No change is formed across it, and the
-contract is not in the index until its base is later. A correction replaces a level that was
+contract is not in the index until its base is later. A tier that is behind the break shows the level
+in its old <code>unit</code> and <code>capacity_gb</code>. A correction replaces a level that was
 published; <code>corrections</code> of a contract lists old and new with the reason.</p>`;
 
 /** Each under an `h3` of its own, by which a test finds the `pre` to run. */
@@ -64,6 +84,11 @@ export const RECIPES = `<h2 id="recipes">Recipes</h2>
 <p>HOST is the service's, KEY yours.</p>
 <h3>curl: save the workbook, and ask again only for a newer one</h3>
 <pre>curl -sS --fail -H "x-api-key: KEY" --etag-save tag --etag-compare tag -o prices.xlsx https://HOST/api/public/v1/export.xlsx</pre>
+<h3>Programs with user and password: the key as password</h3>
+<pre>curl -sS --fail -u :KEY -C - -o board.csv https://HOST/api/public/v1/export.csv
+wget -q --auth-no-challenge --user= --password=KEY https://HOST/api/public/v1/export.csv</pre>
+<p><code>-C -</code> continues a download that stopped. Excel: Data, From Web, the address of
+<code>export.csv</code>, then Basic, with the key as password. Not tried by us in Excel itself.</p>
 <h3>Python, standard library</h3>
 <pre>import json, urllib.request
 
@@ -75,13 +100,31 @@ for record in board["memory"]:
 <h3>Python, pandas</h3>
 <pre>import pandas
 
-board = pandas.read_csv("https://HOST/api/public/v1/export.csv", storage_options={"x-api-key": "KEY"})
-print(board.groupby("segment")["chg_30d_pct"].mean())</pre>
+key = {"x-api-key": "KEY"}
+board = pandas.read_csv("https://HOST/api/public/v1/export.csv", storage_options=key)
+print(board.groupby("segment")["chg_30d_pct"].mean())
+history = pandas.read_csv("https://HOST/api/public/v1/history.csv", storage_options=key, parse_dates=["date", "session_utc"])
+print(history.groupby("contract_id")["close_usd"].max())</pre>
 <h3>JavaScript</h3>
 <pre>const answer = await fetch("https://HOST/api/public/v1/index", { headers: { "x-api-key": "KEY" } });
 if (!answer.ok) throw new Error((await answer.json()).detail);
 const { level, chg_24h_pct } = await answer.json();
 console.log(level, chg_24h_pct);</pre>
+<h3>JavaScript, a part of the histories</h3>
+<p><code>npm install hyparquet</code>. Each part that it fetches costs a call.</p>
+<pre>import { asyncBufferFromUrl, parquetReadObjects } from "hyparquet";
+
+const url = "https://HOST/api/public/v1/history.parquet";
+const file = await asyncBufferFromUrl({ url, requestInit: { headers: { "x-api-key": "KEY" } } });
+const rows = await parquetReadObjects({ file, columns: ["contract_id", "date", "close_usd"] });
+console.log(rows.length, rows[0]);</pre>
+<h3>DuckDB: save the histories</h3>
+<pre>curl -sS --fail -H "x-api-key: KEY" -o history.parquet https://HOST/api/public/v1/history.parquet</pre>
+<h3>DuckDB: ask the file</h3>
+<pre>SELECT contract_id, max(close_usd) FROM 'history.parquet' WHERE date BETWEEN '2026-01-01' AND '2026-12-31' GROUP BY contract_id ORDER BY contract_id;</pre>
+<p>With its extension httpfs it reads the address itself. Not run by us:</p>
+<pre>CREATE SECRET (TYPE http, BEARER_TOKEN 'KEY');
+SELECT count(*) FROM 'https://HOST/api/public/v1/history.parquet';</pre>
 <h3>Excel, Power Query</h3>
 <p>Data, Get Data, Blank Query, Advanced Editor. Not tried by us in Excel itself.</p>
 <pre>let

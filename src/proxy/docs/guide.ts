@@ -1,16 +1,17 @@
 /**
  * The guide for those who read prices: how to call, what comes back, how to go on asking, and how
  * the numbers are made. Tiers and problems come from their tables; the answers shown were given
- * (guide-examples.json, which a test compares with what the proxy answers).
+ * (examples.json, which a test compares with what the proxy answers).
  */
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { PROGRAM } from "../../lib/version.ts";
-import examples from "./guide-examples.json" with { type: "json" };
+import { contractRecord } from "../../render/schemas.ts";
+import examples from "./examples.json" with { type: "json" };
 import { escaped } from "./html.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
 import { PROBLEMS } from "../problems.ts";
-import { DOCS_PATH } from "../routes.ts";
-import { callsText, exportsText, historyText } from "./tier-words.ts";
+import { API, DOCS_PATH } from "../routes.ts";
+import { callsText, exportsText, historyFilesText, historyText } from "./tier-words.ts";
 
 const STYLE = `
 body { font: 16px/1.5 sans-serif; color: #26303d; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
@@ -36,7 +37,7 @@ export const guidePage = (): string => `<!doctype html>
 <body>
 <h1>Reading prices</h1>
 <p>Price levels of memory and semiconductor contracts, published every 12 hours, at 00:00 and 12:00
-UTC. Everything is a GET and answers in JSON, but for the two exports. The levels on this page are
+UTC. Everything is a GET and answers in JSON, but for exports and history files. The levels on this page are
 made up; ask the service for real ones. <a href=".${DOCS_PATH}">The reference</a> has every field.</p>
 
 <h2 id="first-call">First call</h2>
@@ -48,29 +49,43 @@ ${shown("GET /api/public/v1/prices")}
 <p>Send the key you were given in a header field, as <code>Authorization: Bearer KEY</code> or
 <code>x-api-key: KEY</code>. Never in the address: those end up in logs, and the service refuses it.</p>
 ${tierTable()}
-<p>A 200 costs one call; a 304, a refusal and <code>/usage</code> cost none (a 304 to
+<p>A 200 or 206 costs one call; a 304, a refusal and <code>/usage</code> cost none (a 304 to
 <code>If-None-Match: *</code> costs one). Every answer says what is
 left in <code>x-ratelimit-remaining</code> (2147483647 stands for no limit). When nothing is left, a
 request with <code>If-None-Match</code> is refused as well. Without a key calls are counted for your
-network address. A scheme other than <code>Bearer</code> in <code>Authorization</code> counts as no
-key.</p>
+network address. Programs that ask for user and password can
+send the key as the password, or as the user without a password (<code>Basic</code>). Any other scheme in
+<code>Authorization</code> counts as no key.</p>
 
 <h2 id="addresses">Addresses</h2>
 ${examples
-  .slice(1, -2)
+  .filter(({ request, status }) => status === 200 && request.startsWith(`GET ${API}/`))
+  .slice(1)
   .map(({ request }) => shown(request))
   .join("\n")}
-<p><code>/export.xlsx</code> is the board as a workbook, for the tier pro.</p>
+<p><code>/export.xlsx</code> is the board as a workbook, and <code>/history.parquet</code> has the rows of
+<code>/history.csv</code>, both for the tier pro.</p>
+<p>Files to download (<code>accept-ranges: bytes</code>) come in parts, too: one range of bytes in
+<code>Range</code> gets a 206 with that part of the uncoded file, at the cost of a call. Send the
+<code>ETag</code> of the first part in <code>If-Range</code>, and you get the whole file if it is another
+one by then. The ETag of a compressed answer is not that of the uncoded file.</p>
+
+<h2 id="fields">Fields of a record</h2>
+<p>The exports have the same values. Look for columns by name: later versions add some. What a snapshot
+of an older version does not have is missing in its answers.</p>
+<div class="wide"><table><tr><th>field</th><th>what it says</th></tr>
+${Object.entries(contractRecord.shape)
+  .map(([field, { description = "" }]) => row([`<code>${field}</code>`, escaped(description)]))
+  .join("\n")}
+</table></div>
 
 ${POLLING}
 
 <h2 id="problems">When something is refused</h2>
 <p>Every refusal is a problem document (RFC 9457). Look at its <code>code</code>; the text is for
 people and may change.</p>
-${examples
-  .slice(-2)
-  .map(({ request, tier }) => shown(request, tier))
-  .join("\n")}
+${shown("GET /api/public/v1/index", null)}
+${shown("GET /api/public/v1/index?ids=ddr5-16gb,ddr6&weights=60,0")}
 <div class="wide"><table><tr><th>code</th><th>status</th><th>what it means, and what to do</th></tr>
 ${Object.entries(PROBLEMS)
   .map(([code, { status, meaning, remedy }]) =>
@@ -116,6 +131,7 @@ ${[
     index ? (baskets ? "and own baskets" : "composite") : "no",
   ),
   line("exports", exportsText),
+  line("all histories in a file", historyFilesText),
   line("calls a month", callsText),
   line("licence", ({ license }) => license),
 ].join("\n")}

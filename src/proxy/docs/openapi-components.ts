@@ -13,6 +13,7 @@ const SCHEMAS = {
   ContractRecord: payload.contractRecord,
   Contract: payload.contract,
   Index: payload.index,
+  Corrections: payload.corrections,
   Usage: payload.usage,
   Health: payload.health,
   Readiness: payload.readiness,
@@ -36,6 +37,8 @@ export const HEADERS = {
   "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
   etag: header("Strong, and another for each content coding.", "string"),
+  "accept-ranges": header("bytes: a GET with Range gets a part.", "string"),
+  "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
 } as const;
 
 /** A reference to a component: `#/components/<kind>/<name>`. */
@@ -49,7 +52,17 @@ const headerRefs = (names: readonly (keyof typeof HEADERS)[]): Json =>
 /** On every answer. */
 export const REMAINING = headerRefs(["x-ratelimit-remaining"]);
 /** On answers with data. */
-export const DATA_HEADERS = headerRefs(Object.keys(HEADERS) as (keyof typeof HEADERS)[]);
+export const DATA_HEADERS = headerRefs([
+  "x-ratelimit-remaining",
+  "x-session-utc",
+  "x-delayed-sessions",
+  "x-snapshot",
+  "etag",
+]);
+/** On downloads, whole. */
+export const DOWNLOAD_HEADERS = { ...DATA_HEADERS, ...headerRefs(["accept-ranges"]) };
+/** On parts of downloads. */
+export const PART_HEADERS = { ...DOWNLOAD_HEADERS, ...headerRefs(["content-range"]) };
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 is based on. */
 export function componentSchemas(): Json {

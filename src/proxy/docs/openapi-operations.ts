@@ -1,7 +1,16 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
-import { CSV_TYPE, XLSX_TYPE } from "../../store/media-types.ts";
-import { DATA_HEADERS, ref, REMAINING, type Json, type SchemaName } from "./openapi-components.ts";
+import { CSV_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../../store/media-types.ts";
+import { examplesAt, problemExamples } from "./openapi-examples.ts";
+import {
+  DATA_HEADERS,
+  DOWNLOAD_HEADERS,
+  PART_HEADERS,
+  ref,
+  REMAINING,
+  type Json,
+  type SchemaName,
+} from "./openapi-components.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES, USAGE_PATH, type DataRoute } from "../routes.ts";
 
@@ -28,6 +37,7 @@ const DATA_PROBLEMS: readonly ProblemCode[] = [
   "not_in_snapshot",
   "quota_exceeded",
 ];
+const PART_PROBLEMS: readonly ProblemCode[] = ["range_not_satisfiable"];
 
 const BASKET_QUERY: readonly Json[] = [
   {
@@ -45,6 +55,14 @@ const BASKET_QUERY: readonly Json[] = [
     schema: { type: "string" },
   },
 ];
+
+const RENAMED: Json = {
+  description: "The contract has another id now. Not counted.",
+  headers: {
+    ...REMAINING,
+    location: { description: "Its present address.", schema: { type: "string" } },
+  },
+};
 
 const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
   board: data(DATA_ROUTES.board, "getBoard", "The board", { json: "Board" }),
@@ -80,6 +98,27 @@ const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
     { binary: XLSX_TYPE },
     ["key_required", "tier_required"],
   ),
+  historyCsv: data(
+    DATA_ROUTES.historyCsv,
+    "exportHistoryCsv",
+    "The histories of all contracts as CSV",
+    { text: CSV_TYPE },
+    ["key_required"],
+  ),
+  historyParquet: data(
+    DATA_ROUTES.historyParquet,
+    "exportHistoryParquet",
+    "The histories of all contracts as Parquet",
+    { binary: PARQUET_TYPE },
+    ["key_required", "tier_required"],
+  ),
+  corrections: data(
+    DATA_ROUTES.corrections,
+    "getCorrections",
+    "The corrections of all contracts",
+    { json: "Corrections" },
+    ["key_required"],
+  ),
 };
 
 /** The `paths` of the document: every address but those of the pages. */
@@ -93,7 +132,10 @@ export function paths(): Json {
         summary: "Calls used this month",
         description: "Not counted, and answered when the quota is spent, too.",
         tags: ["Account"],
-        responses: { 200: jsonResponse("Usage", "Calls used."), ...problems(KEY_PROBLEMS) },
+        responses: {
+          200: jsonResponse(USAGE_PATH, "Usage", "Calls used."),
+          ...problems(KEY_PROBLEMS),
+        },
       },
     },
     "/openapi.json": {
@@ -104,13 +146,17 @@ export function paths(): Json {
       }),
     },
     "/healthz": {
-      get: service("getHealth", "Whether the process answers", jsonResponse("Health", "It does.")),
+      get: service(
+        "getHealth",
+        "Whether the process answers",
+        jsonResponse("/healthz", "Health", "It does."),
+      ),
     },
     "/readyz": {
       get: service(
         "getReadiness",
         "Whether there is data to serve, and what is wrong",
-        jsonResponse("Readiness", "A snapshot is served."),
+        jsonResponse("/readyz", "Readiness", "A snapshot is served."),
         ["no_session"],
       ),
     },
@@ -138,6 +184,7 @@ function data(
   more: readonly ProblemCode[] = [],
   parameters: readonly Json[] = [],
 ): Json {
+  const isDownload = !("json" in content);
   const offered = TIER_NAMES.filter((name) => route.isOffered(TIERS[name], []));
   return {
     get: {
@@ -149,22 +196,32 @@ function data(
       responses: {
         200: {
           description: "Counted as one call.",
-          headers: DATA_HEADERS,
-          content: contentOf(content),
+          headers: isDownload ? DOWNLOAD_HEADERS : DATA_HEADERS,
+          content: contentOf(content, examplesAt(route.path)),
         },
+        ...(isDownload && {
+          206: {
+            description: "The one part that Range asks for (RFC 9110, 14). Counted as one call.",
+            headers: PART_HEADERS,
+            content: contentOf(content, {}),
+          },
+        }),
         304: {
           description: "Not changed. Counted only where it answers If-None-Match: *.",
           headers: DATA_HEADERS,
         },
-        ...problems([...DATA_PROBLEMS, ...more]),
+        ...(route === DATA_ROUTES.contract && { 308: RENAMED }),
+        ...problems([...DATA_PROBLEMS, ...more, ...(isDownload ? PART_PROBLEMS : [])]),
       },
     },
   };
 }
 
-function contentOf(content: Content): Json {
-  if ("json" in content) return { "application/json": { schema: ref("schemas", content.json) } };
-  if ("text" in content) return { [content.text]: { schema: { type: "string" } } };
+function contentOf(content: Content, examples: Json): Json {
+  if ("json" in content) {
+    return { "application/json": { schema: ref("schemas", content.json), ...examples } };
+  }
+  if ("text" in content) return { [content.text]: { schema: { type: "string" }, ...examples } };
   return { [content.binary]: { schema: { type: "string", format: "binary" } } };
 }
 
@@ -181,10 +238,10 @@ const service = (
   responses: { 200: ok, ...problems([...ANY_PROBLEMS, ...more]) },
 });
 
-const jsonResponse = (schema: SchemaName, description: string): Json => ({
+const jsonResponse = (path: string, schema: SchemaName, description: string): Json => ({
   description,
   headers: REMAINING,
-  content: { "application/json": { schema: ref("schemas", schema) } },
+  content: contentOf({ json: schema }, examplesAt(path)),
 });
 
 /** One response a status, naming the codes it can have. Faults of parameters are 400 throughout. */
@@ -203,7 +260,12 @@ function problems(codes: readonly ProblemCode[]): Json {
       {
         description: found.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join("\n\n"),
         headers: REMAINING,
-        content: { [PROBLEM_MEDIA_TYPE]: { schema: ref("schemas", "Problem") } },
+        content: {
+          [PROBLEM_MEDIA_TYPE]: {
+            schema: ref("schemas", "Problem"),
+            ...problemExamples(status, found),
+          },
+        },
       },
     ]),
   );

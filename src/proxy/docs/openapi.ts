@@ -5,6 +5,7 @@
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { PROGRAM } from "../../lib/version.ts";
 import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
+import { componentExamples } from "./openapi-examples.ts";
 import { paths } from "./openapi-operations.ts";
 import { callsText, exportsText, historyText } from "./tier-words.ts";
 
@@ -20,7 +21,7 @@ export function openApiDocument(): Json {
       license: { name: "The terms that the member license of each payload names" },
     },
     servers: [{ url: "/" }],
-    security: [{}, { bearer: [] }, { apiKey: [] }],
+    security: [{}, { bearer: [] }, { apiKey: [] }, { basic: [] }],
     tags: [
       { name: "Data", description: "Levels, history, index and exports of the live session." },
       { name: "Account", description: "What is left of the month's calls." },
@@ -30,9 +31,15 @@ export function openApiDocument(): Json {
     components: {
       schemas: componentSchemas(),
       headers: HEADERS,
+      examples: componentExamples(),
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "The API key." },
         apiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "The API key." },
+        basic: {
+          type: "http",
+          scheme: "basic",
+          description: "The API key as the password, or as the user name without a password.",
+        },
       },
     },
   };
@@ -45,7 +52,7 @@ const DESCRIPTION = [
   "|---|---|---|---|---|---|---|---|",
   ...TIER_NAMES.map((name) => tierRow(TIERS[name])),
   "",
-  "A call is counted for each answer with status 200; the month is the calendar month in UTC. HEAD is answered like GET, without the body. Answers can be asked for again with If-None-Match, at no cost while they have not changed (304; `If-None-Match: *` costs a call).",
+  "A call is counted for each answer with status 200 or 206; the month is the calendar month in UTC. HEAD is answered like GET, without the body. Answers can be asked for again with If-None-Match, at no cost while they have not changed (304; `If-None-Match: *` costs a call).",
 ].join("\n");
 
 function tierRow(tier: Tier): string {

@@ -10,6 +10,10 @@ export function historyText({ history }: Tier): string {
 /** `csv, xlsx` or `none`. */
 export const exportsText = ({ exports }: Tier): string => exports.join(", ") || "none";
 
+/** `csv, parquet` or `none`. */
+export const historyFilesText = ({ historyFiles }: Tier): string =>
+  historyFiles.join(", ") || "none";
+
 /** Calls a month: `25,000` or `unlimited`. */
 export const callsText = ({ callsPerMonth }: Tier): string =>
   callsPerMonth?.toLocaleString("en-US") ?? "unlimited";

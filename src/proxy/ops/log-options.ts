@@ -9,12 +9,3 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const REQUEST_LOGS = ["all", "problems", "none"] as const;
 /** One of REQUEST_LOGS. */
 export type RequestLog = (typeof REQUEST_LOGS)[number];
-
-/** How much the proxy logs. */
-export interface LogOptions {
-  readonly level: LogLevel;
-  /** Takes effect only at level info. */
-  readonly requests: RequestLog;
-  /** The most lines per second about requests with a problem; 50 unless a test sets another. */
-  readonly problemsPerSecond?: number;
-}

@@ -1,14 +1,14 @@
 /**
- * Structured logs (NDJSON): events of the service and, if wanted, requests. They never hold a key,
- * a query or a full client address.
+ * The log: events of the service and, if wanted, requests. It never holds a key, a query or a full
+ * client address.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { ProblemCode } from "../problems.ts";
-import { LOG_LEVELS, type LogLevel, type LogOptions, type RequestLog } from "./log-options.ts";
+import { JSON_LINES, type LineForm, type LineLevel, type RequestLine } from "./log-lines.ts";
+import { LOG_LEVELS, type LogLevel, type RequestLog } from "./log-options.ts";
 import { PerSecond } from "./per-second.ts";
 import { StandardError, type LogSink } from "./standard-error.ts";
 
-type LineLevel = Exclude<LogLevel, "silent">;
 type WriteLine = (fields: object, message: string) => void;
 
 /** The log of one process. */
@@ -21,34 +21,30 @@ export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
   readonly droppedLines: number;
 }
 
-interface RequestLine {
-  readonly method: string | undefined;
-  /** The route's path template, never the path sent. */
-  readonly route: string;
-  readonly status: number;
-  /** Undefined: no problem. */
-  readonly code: ProblemCode | undefined;
-  readonly account: string | null;
-  readonly tier: string;
-  /** The client's network, not its full address. */
-  readonly from: string;
-  /** From the end of the request's header until Node takes the answer. */
-  readonly durationMs: number;
+/** How much the proxy logs. */
+interface LogOptions {
+  readonly level: LogLevel;
+  /** Takes effect only at level info. */
+  readonly requests: RequestLog;
+  /** JSON unless it is given. */
+  readonly form?: LineForm;
+  /** The most lines per second about requests with a problem; 50 unless a test sets another. */
+  readonly problemsPerSecond?: number;
 }
 
-/** Makes the log. `time` in its lines is the clock's, in epoch milliseconds. */
+/** Makes the log. The times in its lines are the clock's. */
 export function createLogger(
-  { level, requests, problemsPerSecond = PROBLEM_LINES_PER_SECOND }: LogOptions,
+  { level, requests, form = JSON_LINES, problemsPerSecond = PROBLEM_LINES_PER_SECOND }: LogOptions,
   clock: Clock,
   sink: LogSink = new StandardError((dropped) =>
-    lineText("warn", clock.now(), { dropped }, `${dropped} lines were dropped`),
+    form.event("warn", clock.now(), { dropped }, `${dropped} lines were dropped`),
   ),
 ): Logger {
   const isWanted = (other: LineLevel): boolean =>
     LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
   const writeAt = (at: LineLevel): WriteLine => {
     if (!isWanted(at)) return () => undefined;
-    return (fields, message) => sink.write(lineText(at, clock.now(), fields, message));
+    return (fields, message) => sink.write(form.event(at, clock.now(), fields, message));
   };
   const info = writeAt("info");
   const problems = new PerSecond(problemsPerSecond, (more) =>
@@ -60,30 +56,12 @@ export function createLogger(
     info,
     wantsRequest: isWanted("info") ? WANTS[requests] : WANTS.none,
     request: (line) => {
-      if (line.code === undefined || problems.passes()) sink.write(requestText(line, clock.now()));
+      if (line.code === undefined || problems.passes()) sink.write(form.request(line, clock.now()));
     },
     get droppedLines() {
       return sink.droppedLines;
     },
   };
-}
-
-const LEVEL_NUMBERS: { readonly [L in LineLevel]: number } = { error: 50, warn: 40, info: 30 };
-
-function lineText(level: LineLevel, time: number, fields: object, msg: string): string {
-  const line = { level: LEVEL_NUMBERS[level], time, ...fields, msg };
-  return `${JSON.stringify(line, (_name, value) => (value instanceof Error ? shown(value) : value))}\n`;
-}
-
-/** Leaves out extra members: a library may put secrets there. */
-const shown = (error: Error): object => ({
-  type: error.name,
-  message: error.message,
-  stack: stackOf(error),
-});
-
-function stackOf({ stack = "", cause }: Error): string {
-  return cause instanceof Error ? `${stack}\ncaused by: ${stackOf(cause)}` : stack;
 }
 
 const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
@@ -94,19 +72,3 @@ const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
 
 /** Anybody can cause problems and must not fill the disk with lines about them. */
 const PROBLEM_LINES_PER_SECOND = 50;
-
-const PLAIN = /^[\w.:/{}()-]*$/;
-
-/** Builds the JSON by hand for speed: this runs for each request. */
-function requestText(line: RequestLine, timeMs: number): string {
-  const { method = "", route, status, code, account, tier, from, durationMs } = line;
-  const ms = Math.round(durationMs * 1000) / 1000;
-  return (
-    `{"level":${LEVEL_NUMBERS.info},"time":${timeMs},"method":${json(method)},"route":${json(route)}` +
-    `,"status":${status}${code === undefined ? "" : `,"code":"${code}"`}` +
-    `,"account":${account === null ? "null" : json(account)},"tier":"${tier}","from":${json(from)}` +
-    `,"ms":${ms},"msg":"request"}\n`
-  );
-}
-
-const json = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));

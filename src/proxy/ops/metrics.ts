@@ -1,5 +1,5 @@
 /** The proxy's metrics for Prometheus. */
-import { Counter, Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
@@ -7,20 +7,12 @@ import { overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { Logger } from "./log.ts";
 import { collectProcessMetrics, counterIn, gaugeIn } from "./process-metrics.ts";
-
-type RequestLabels = { readonly [L in "route" | "status" | "tier"]: string };
-
-interface Counted {
-  readonly labels: RequestLabels;
-  requests: number;
-  ms: number;
-}
+import { RequestMetrics } from "./request-metrics.ts";
 
 /** The metrics of one process. */
 export class ProxyMetrics {
   readonly #registry = new Registry();
-  /** By route, tier and status. Plain numbers cost less than prom-client's labelled counters. */
-  readonly #counts = new Map<string, Map<string, Map<number, Counted>>>();
+  readonly requests = new RequestMetrics(this.#registry);
 
   /** Connections closed at once because too many were open. */
   connectionsRefused = 0;
@@ -29,16 +21,6 @@ export class ProxyMetrics {
     collectProcessMetrics(this.#registry);
     const gauge = gaugeIn(this.#registry);
     const counter = counterIn(this.#registry);
-    this.#requestCounter(
-      "chipboard_requests_total",
-      "Requests answered.",
-      ({ requests }) => requests,
-    );
-    this.#requestCounter(
-      "chipboard_request_seconds_total",
-      "Time from a request's header to its answer being handed over, summed.",
-      ({ ms }) => ms / 1000,
-    );
     counter(
       "chipboard_connections_refused_total",
       "Connections closed at once because too many were open.",
@@ -56,9 +38,24 @@ export class ProxyMetrics {
     gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", () =>
       live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000,
     );
+    gauge(
+      "chipboard_publication_timestamp_seconds",
+      "When the publication served was published or rolled back to.",
+      () => (live.current === null ? 0 : live.current.stamp.publishedAtMs / 1000),
+    );
     gauge("chipboard_overdue_sessions", "Sessions that should have been published.", () =>
       live.current === null ? 0 : overdueSessions(live.current.stamp, clock.now()),
     );
+    const judgements: Gauge = new Gauge({
+      name: "chipboard_judgements",
+      help: "What the publication served let through, held back or changed.",
+      labelNames: ["gate"],
+      registers: [this.#registry],
+      collect: () => {
+        judgements.reset();
+        for (const { gate } of live.current?.judgements ?? []) judgements.inc({ gate });
+      },
+    });
     gauge("chipboard_held_bytes", "Stored size of the files held in memory.", () =>
       live.current === null ? 0 : live.current.heldBytes,
     );
@@ -71,55 +68,16 @@ export class ProxyMetrics {
     gauge("chipboard_store_up", "1 when the store answers.", () =>
       Number(live.trouble?.kind !== "unreachable"),
     );
-    gauge("chipboard_snapshot_loads", "Snapshots loaded since the start.", () => live.loads.loaded);
-    gauge(
-      "chipboard_snapshot_load_failures",
-      "Loads that failed since the start.",
+    counter("chipboard_snapshot_loads_total", "Snapshots loaded.", () => live.loads.loaded);
+    counter(
+      "chipboard_snapshot_load_failures_total",
+      "Loads of a snapshot that failed.",
       () => live.loads.failed,
     );
   }
 
-  /** Counts a request. `route` is the route's path template, never the path sent. */
-  observe(route: string, tier: string, status: number, durationMs: number): void {
-    const counted = this.#counts.get(route)?.get(tier)?.get(status);
-    if (counted === undefined) this.#begin({ route, status: String(status), tier }, durationMs);
-    else {
-      counted.requests += 1;
-      counted.ms += durationMs;
-    }
-  }
-
-  #begin(labels: RequestLabels, ms: number): void {
-    const ofRoute = this.#counts.get(labels.route) ?? new Map<string, Map<number, Counted>>();
-    const ofTier = ofRoute.get(labels.tier) ?? new Map<number, Counted>();
-    this.#counts.set(labels.route, ofRoute);
-    ofRoute.set(labels.tier, ofTier);
-    ofTier.set(Number(labels.status), { labels, requests: 1, ms });
-  }
-
   /** The metrics in text format 0.0.4. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  #requestCounter(
-    name: string,
-    help: string,
-    read: (counted: { readonly requests: number; readonly ms: number }) => number,
-  ): void {
-    const counter: Counter<keyof RequestLabels> = new Counter({
-      name,
-      help,
-      labelNames: ["route", "status", "tier"],
-      registers: [this.#registry],
-      collect: () => {
-        counter.reset();
-        for (const ofRoute of this.#counts.values()) {
-          for (const ofTier of ofRoute.values()) {
-            for (const counted of ofTier.values()) counter.inc(counted.labels, read(counted));
-          }
-        }
-      },
-    });
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${this.requests.histogramText()}`;
   }
 }

@@ -3,12 +3,14 @@
  * `delayed_sessions`: the file is patched once when that number changes, never per request, and is
  * sent uncompressed until its coded forms are made again.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sessionKey } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
 import type { HeaderFields } from "../answer.ts";
 import { chooseCoding, tagOf, type CodedForms, type Coder, type Coding } from "../coding.ts";
+import { requestedPart } from "../range.ts";
 import {
   representation,
   type OpenBody,
@@ -26,8 +28,8 @@ interface FileDescription {
   readonly position: TierPosition;
   readonly sizeBytes: number;
   readonly mediaType: string;
-  /** The extension of a download's file name; null: a payload (JSON). */
-  readonly exportAs: "csv" | "xlsx" | null;
+  /** The end of a download's file name, `-history.csv`; null: a payload (JSON). */
+  readonly nameEnd: string | null;
 }
 
 /** The representation in each coding while `overdue` sessions are missing. */
@@ -59,11 +61,19 @@ export class PreparedFile {
    * are made for the first time: when the delay changes later, no request waits.
    */
   answer(overdue: number, acceptEncoding: string | undefined): MaybePromise<Representation> {
-    if (this.#forms?.overdue !== overdue) this.#prepare(overdue);
-    const { byCoding } = this.#forms as Forms;
+    const byCoding = this.#byCoding(overdue);
     const choose = (): Representation =>
       byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
     return this.#coding === null ? choose() : this.#coding.then(choose);
+  }
+
+  /**
+   * What to send to a GET with Range. Downloads answer it; their bytes do not depend on the delay.
+   * Null: what `answer` says.
+   */
+  part(overdue: number, headers: IncomingHttpHeaders): Representation | null {
+    if (this.#file.nameEnd === null) return null;
+    return requestedPart(this.#byCoding(overdue).get("identity") as Representation, headers);
   }
 
   /** Resolves when the first coded forms are made. */
@@ -71,13 +81,18 @@ export class PreparedFile {
     await this.answer(overdue, undefined);
   }
 
+  #byCoding(overdue: number): Forms["byCoding"] {
+    if (this.#forms?.overdue !== overdue) this.#prepare(overdue);
+    return (this.#forms as Forms).byCoding;
+  }
+
   #prepare(overdue: number): void {
     const isFirst = this.#forms === null;
     const plain = this.#plain(overdue);
     const byCoding = new Map([["identity" as Coding, this.#represent(overdue, "identity", plain)]]);
     this.#forms = { overdue, byCoding };
-    // A workbook is already compressed, and a stream is sent uncompressed.
-    if (this.#file.exportAs === "xlsx" || !Buffer.isBuffer(plain)) return;
+    // These formats are compressed already, and a stream is sent uncompressed.
+    if (/\.(?:xlsx|parquet)$/.test(this.#file.path) || !Buffer.isBuffer(plain)) return;
     if (this.#downloadForms !== null) {
       this.#add(this.#downloadForms, overdue, byCoding);
       return;
@@ -88,7 +103,7 @@ export class PreparedFile {
 
   async #code(overdue: number, byCoding: Forms["byCoding"], plain: Buffer): Promise<void> {
     const forms = await this.#coder.forms(plain);
-    if (this.#file.exportAs !== null) this.#downloadForms = forms;
+    if (this.#file.nameEnd !== null) this.#downloadForms = forms;
     this.#add(forms, overdue, byCoding);
     this.#coding = null;
   }
@@ -120,18 +135,19 @@ export class PreparedFile {
   }
 
   #content(): HeaderFields {
-    const { mediaType, exportAs, tier, position } = this.#file;
-    if (exportAs === null) return { "content-type": mediaType };
-    const name = `chipboard-${sessionKey(position.session)}-${tier}.${exportAs}`;
+    const { mediaType, nameEnd, tier, position } = this.#file;
+    if (nameEnd === null) return { "content-type": mediaType };
+    const name = `chipboard-${sessionKey(position.session)}-${tier}${nameEnd}`;
     return {
       "content-type": mediaType,
       "content-disposition": `attachment; filename="${name}"`,
+      "accept-ranges": "bytes",
     };
   }
 
-  /** Whether the bytes carry a raised delay; exports have none in their bytes. */
+  /** Whether the bytes carry a raised delay; downloads have none in their bytes. */
   #isRaised(overdue: number): boolean {
-    return overdue > 0 && this.#file.exportAs === null;
+    return overdue > 0 && this.#file.nameEnd === null;
   }
 
   #sizeBytes(overdue: number): number {

@@ -44,12 +44,16 @@ export interface LoadedSnapshot {
    * catalog.
    */
   readonly catalog: ReadonlyMap<string, boolean> | null;
-  /** Per tier, its contracts without a current level: the date of the last one (or null) by id. */
-  readonly offBoard: PerTier<ReadonlyMap<string, string | null>>;
+  /** The present id of each contract that was renamed, by its former id. */
+  readonly newIds: ReadonlyMap<string, string>;
+  /** The ids of each tier's contracts that never had a level. */
+  readonly withoutLevel: PerTier<ReadonlySet<string>>;
   /** By path relative to the snapshot's folder. */
   readonly files: ReadonlyMap<string, PreparedFile>;
   /** Null: the snapshot has no file for baskets. */
   readonly baskets: BasketFile | null;
+  /** What the publish let through, held back or changed. */
+  readonly judgements: Manifest["judgements"];
   /** The credit line in all payloads. */
   readonly attribution: string;
   /** Recently priced baskets by name and number of overdue sessions. */
@@ -118,16 +122,24 @@ export async function loadSnapshot(
   );
   const catalogBytes = inner.get(FILES.catalog);
   const basketBytes = inner.get(FILES.basket("pro"));
+  const catalog =
+    catalogBytes === undefined
+      ? null
+      : parseCatalog(catalogBytes, `The catalog of snapshot ${stamp.text}`);
   return {
     publication,
     stamp,
-    catalog: catalogBytes === undefined ? null : readCatalog(catalogBytes, stamp),
-    offBoard: offBoardOf(manifest),
+    catalog: catalog && new Map(catalog.map(({ id, free }) => [id, free])),
+    newIds: new Map(
+      catalog?.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
+    ),
+    withoutLevel: withoutLevelOf(manifest),
     files,
     baskets:
       basketBytes === undefined || manifest.tiers.pro === undefined
         ? null
         : readBaskets(basketBytes),
+    judgements: manifest.judgements,
     attribution: manifest.attribution,
     basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
@@ -169,7 +181,7 @@ function preparedFile(
   source: Buffer | OpenBody,
   coder: Coder,
 ): PreparedFile {
-  const extension = /\.(csv|xlsx)$/.exec(entry.path)?.[1] as "csv" | "xlsx" | undefined;
+  const [, name, extension] = /\/(export|history)\.(csv|xlsx|parquet)$/.exec(entry.path) ?? [];
   const description = {
     stamp,
     path: entry.path,
@@ -177,7 +189,7 @@ function preparedFile(
     position,
     sizeBytes: entry.bytes,
     mediaType: entry.media_type,
-    exportAs: extension ?? null,
+    nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
   };
   return new PreparedFile(description, source, coder);
 }
@@ -190,10 +202,10 @@ async function streamedSource(
 ): Promise<OpenBody> {
   await verifyStreamed(store, key, entry);
   const where = `${store.location}/${key}`;
-  return async () => {
+  return async (range) => {
     try {
       const stream = await openStored(store, key);
-      return stream.pipeThrough(verified(entry.sha256, where, onFailure));
+      return stream.pipeThrough(verified(entry.sha256, where, onFailure, range));
     } catch (error) {
       onFailure(error);
       throw error;
@@ -213,11 +225,11 @@ async function openStored(store: ObjectStore, key: string): Promise<ReadableStre
   throw new DamageError(`${store.location}/${key} is missing`);
 }
 
-const offBoardOf = ({ tiers }: Manifest): LoadedSnapshot["offBoard"] =>
-  perTier((name) => new Map(tiers[name]?.off_board.map(({ id, as_of }) => [id, as_of])));
-
-const readCatalog = (bytes: Buffer, { text }: SnapshotStamp): ReadonlyMap<string, boolean> =>
-  new Map(parseCatalog(bytes, `The catalog of snapshot ${text}`).map(({ id, free }) => [id, free]));
+const withoutLevelOf = ({ tiers }: Manifest): LoadedSnapshot["withoutLevel"] =>
+  perTier(
+    (name) =>
+      new Set(tiers[name]?.off_board.flatMap(({ id, as_of }) => (as_of === null ? [id] : []))),
+  );
 
 function readBaskets(bytes: Buffer): BasketFile {
   try {

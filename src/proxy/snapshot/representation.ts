@@ -13,7 +13,9 @@ import {
   type HeaderFields,
 } from "../answer.ts";
 import type { Coding } from "../coding.ts";
+import type { Denial } from "../problems.ts";
 import { overdueSinceMs, type Expectation } from "./freshness.ts";
+import type { ByteRange } from "./stream.ts";
 
 /** The facts that all files of a snapshot share. */
 export interface SnapshotStamp extends Expectation {
@@ -31,15 +33,21 @@ export interface TierPosition {
   readonly delayedSessions: number;
 }
 
-/** Opens a new stream for one answer. Rejects if it cannot. */
-export type OpenBody = () => Promise<ReadableStream<Uint8Array>>;
+/** Opens a new stream of the file, or of a part of it, for one answer. Rejects if it cannot. */
+export type OpenBody = (range?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
 
 /** A body in one coding, with its header fields. */
 export interface Representation {
+  /** 206: a part of the file. */
+  readonly status: 200 | 206;
+  /** The answer if the caller does not already have the file; it costs no call. */
+  readonly refusal?: Denial;
   readonly etag: string;
   /** For Last-Modified and If-Modified-Since (epoch milliseconds). */
   readonly modifiedMs: number;
-  /** The fields of a 200, without those that depend on the request: cache-control, quota, date. */
+  /** Of the whole body. */
+  readonly sizeBytes: number;
+  /** The fields of the answer, without those that depend on the request: cache-control, quota, date. */
   readonly fields: FlatFields;
   /** The fields of a 304, without the same ones. */
   readonly notModifiedFields: FlatFields;
@@ -72,10 +80,13 @@ export function representation(parts: Parts): Representation {
     "x-snapshot": stamp.text,
     etag,
   };
-  const sizeBytes = Buffer.isBuffer(plain) ? plain.length : parts.sizeBytes;
+  // Only a stream lacks the length, and `sizeBytes` says it.
+  const sizeBytes = Buffer.isBuffer(plain) ? plain.length : (parts.sizeBytes as number);
   return {
+    status: 200,
     etag,
     modifiedMs,
+    sizeBytes,
     fields: flatFields({
       ...shared,
       ...parts.content,

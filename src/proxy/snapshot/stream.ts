@@ -2,7 +2,7 @@
  * Streams a stored file that is not held in memory. Loading verified it once, and each stream
  * verifies it again. The last chunk waits until the digest is right, so that a damaged file never
  * arrives complete: the stream fails, the connection ends before its content-length, and the client
- * sees the error.
+ * sees the error. The same holds for a part of a file, so the whole file is read for each part.
  */
 import { createHash } from "node:crypto";
 import { raiseDelay } from "../../render/envelope.ts";
@@ -11,22 +11,36 @@ import { DamageError } from "../../lib/errors.ts";
 /** The part that raiseDelay must see is shorter than this. */
 const HEAD_BYTES = 128;
 
+/** Positions of bytes in a file, from 0. Both are part of the range. */
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+const WHOLE: ByteRange = { first: 0, last: Infinity };
+
 /**
- * Passes the bytes through. If their SHA-256 (hex) is not `sha256`, it calls `onDamage` and fails
- * with DamageError before the last chunk.
+ * Passes the bytes of `range` on. If the SHA-256 (hex) of the whole file is not `sha256`, it calls
+ * `onDamage` and fails with DamageError before the last chunk.
  */
 export function verified(
   sha256: string,
   where: string,
   onDamage: (error: DamageError) => void,
+  { first, last }: ByteRange = WHOLE,
 ): TransformStream<Uint8Array, Uint8Array> {
   const hash = createHash("sha256");
+  let readBytes = 0;
   let held: Uint8Array | null = null;
   return new TransformStream({
     transform(piece, controller) {
       hash.update(piece);
+      const from = Math.max(0, first - readBytes);
+      const wanted = piece.subarray(from, Math.max(0, last + 1 - readBytes));
+      readBytes += piece.length;
+      if (wanted.length === 0) return;
       if (held !== null) controller.enqueue(held);
-      held = piece;
+      held = wanted;
     },
     flush(controller) {
       if (hash.digest("hex") !== sha256) {
