@@ -41,7 +41,7 @@ const COMMANDS: readonly {
   },
   {
     name: "accounts",
-    description: "add, list and change accounts",
+    description: "add, list, change and remove accounts",
     load: async () => (await import("./commands/accounts.ts")).accountsCommand(),
   },
   {
@@ -51,8 +51,13 @@ const COMMANDS: readonly {
   },
   {
     name: "usage",
-    description: "show how many calls accounts have made this month",
+    description: "show how many calls accounts have made, by key or month, too",
     load: async () => (await import("./commands/usage.ts")).usageCommand(),
+  },
+  {
+    name: "state",
+    description: "copy or back up accounts, keys and counts",
+    load: async () => (await import("./commands/state.ts")).stateCommand(),
   },
   {
     name: "snapshots",

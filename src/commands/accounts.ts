@@ -4,12 +4,17 @@ import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
-import { wholeNumber } from "./option-values.ts";
+import { noteText, wholeNumber } from "./option-values.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface AddOptions extends StateOptions {
   readonly tier: KeyTierName;
   readonly trialDays?: number;
+  readonly note?: string;
+}
+
+interface RemoveOptions extends StateOptions {
+  readonly yes?: true;
 }
 
 interface SetOptions extends StateOptions {
@@ -17,9 +22,10 @@ interface SetOptions extends StateOptions {
   readonly trialDays?: number;
   readonly suspend?: true;
   readonly resume?: true;
+  readonly note?: string;
 }
 
-/** `accounts add|ls|show|set`: who may call, and on which tier. */
+/** `accounts add|ls|show|set|rm`: who may call, and on which tier. */
 export function accountsCommand(): Command {
   const accounts = new Command("accounts").addHelpText(
     "after",
@@ -28,10 +34,11 @@ export function accountsCommand(): Command {
   withStateOptions(
     accounts
       .command("add")
-      .description("add an account")
+      .description("add an account; if there is no state yet, create one")
       .addArgument(nameArgument())
       .addOption(tierOption().makeOptionMandatory())
-      .addOption(trialDaysOption()),
+      .addOption(trialDaysOption())
+      .addOption(noteOption()),
   )
     .addHelpText("after", examples("accounts add acme --tier starter --trial-days 14"))
     .action(add);
@@ -50,27 +57,47 @@ export function accountsCommand(): Command {
     accounts
       .command("set")
       .description(
-        "change an account's tier (this ends a trial) or its trial, suspend it or resume it",
+        "change an account's tier (this ends a trial), its trial or its note, suspend it or resume it",
       )
       .addArgument(nameArgument())
       .addOption(tierOption())
       .addOption(trialDaysOption())
+      .addOption(noteOption())
       .addOption(setting("--suspend", "refuse all keys of the account").conflicts("resume"))
       .addOption(setting("--resume", "accept the account's keys again")),
   )
     .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))
     .action(change);
+  withStateOptions(
+    accounts
+      .command("rm")
+      .description("remove an account with all its keys; proxies refuse them within 5 seconds")
+      .addArgument(nameArgument())
+      .addOption(setting("--yes", "do not ask")),
+  )
+    .addHelpText(
+      "after",
+      "\nThe account's counts stay until their time: an account that is added again under the same\nname continues with this month's calls." +
+        examples("accounts rm acme --yes"),
+    )
+    .action(remove);
   return accounts;
 }
 
 async function add(name: string, options: AddOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { accountView } = await import("../state/account-view.ts");
-  const { printJson, printLine } = await import("../lib/terminal.ts");
+  const { printJson, printLine, printNotice } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
-  const account = await withRegistry(options.state, clock, "change", (registry) =>
-    registry.addAccount(name, options.tier, options.trialDays ?? null),
-  );
+  const { tier, trialDays = null, note } = options;
+  const account = await withRegistry(options.state, clock, "create", (registry) => {
+    if (registry.created !== null) {
+      printNotice(
+        `Created a new state at ${registry.created}. If your proxies use another one, name it with --state or CHIPBOARD_STATE.`,
+      );
+    }
+    return registry.addAccount(name, tier, trialDays, note === "" ? null : note);
+  });
   const view = accountView(account, clock.now());
   if (options.json) return printJson(view);
   printLine(`Added account ${name} (${tierText(view)}).`);
@@ -117,6 +144,7 @@ async function show(name: string, options: StateOptions): Promise<void> {
   printLine(`tier       ${view.tier}`);
   printLine(`suspended  ${view.suspended ? "yes" : "no"}`);
   printLine(`created    ${view.created_at}`);
+  if (view.note !== null) printLine(`note       ${view.note}`);
   if (view.trial !== null) {
     const { days, lapses_at, lapsed } = view.trial;
     printLine(`trial      ${days} days, ${lapsed ? "lapsed" : "until"} ${lapses_at}`);
@@ -126,9 +154,11 @@ async function show(name: string, options: StateOptions): Promise<void> {
 }
 
 async function change(name: string, options: SetOptions): Promise<void> {
-  const { tier, trialDays, suspend, resume } = options;
-  if (tier === undefined && trialDays === undefined && !suspend && !resume) {
-    throw new InputError("Nothing to change: expected --tier, --trial-days, --suspend or --resume");
+  const { tier, trialDays, suspend, resume, note } = options;
+  if ([tier, trialDays, suspend, resume, note].every((value) => value === undefined)) {
+    throw new InputError(
+      "Nothing to change: expected --tier, --trial-days, --note, --suspend or --resume",
+    );
   }
   const { withRegistry } = await import("../state/open.ts");
   const { accountView } = await import("../state/account-view.ts");
@@ -136,11 +166,45 @@ async function change(name: string, options: SetOptions): Promise<void> {
   const clock = clockFromEnvironment();
   const suspended = suspend ? true : resume ? false : undefined;
   const account = await withRegistry(options.state, clock, "change", (registry) =>
-    registry.setAccount(name, { tier, trialDays, suspended }),
+    registry.setAccount(name, { tier, trialDays, suspended, note }),
   );
   const view = accountView(account, clock.now());
   if (options.json) return printJson(view);
   printLine(`Account ${name}: ${tierText(view)}${account.suspended ? ", suspended" : ""}.`);
+}
+
+async function remove(name: string, options: RemoveOptions): Promise<void> {
+  const { withRegistry } = await import("../state/open.ts");
+  const { accountView } = await import("../state/account-view.ts");
+  const { counted } = await import("../lib/text.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
+  const clock = clockFromEnvironment();
+  if (!options.yes && !process.stdin.isTTY) {
+    throw new InputError(
+      `Account ${JSON.stringify(name)} stays: expected --yes, because there is no terminal to ask on`,
+    );
+  }
+  const account = await withRegistry(options.state, clock, "change", async (registry) => {
+    const { keys } = await registry.account(name);
+    const question = `Remove account ${name} and its ${counted(keys.length, "key")}?`;
+    return options.yes || (await confirms(question)) ? registry.removeAccount(name) : null;
+  });
+  if (account === null) return printLine(`Account ${name} stays.`);
+  if (options.json) return printJson(accountView(account, clock.now()));
+  printLine(`Removed account ${name} and its ${counted(account.keys.length, "key")}.`);
+}
+
+/** Asks on the terminal. The output stays free for the result. */
+async function confirms(question: string): Promise<boolean> {
+  const { createInterface } = await import("node:readline/promises");
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await new Promise<string>((resolve) => {
+    // The end of the input is a no.
+    terminal.once("close", () => resolve(""));
+    void terminal.question(`${question} [y/N] `).then(resolve);
+  });
+  terminal.close();
+  return /^y(?:es)?$/i.test(answer.trim());
 }
 
 const tierText = ({ tier, trial }: ReturnType<typeof accountView>): string =>
@@ -151,6 +215,9 @@ const nameArgument = (): Argument =>
 
 const tierOption = (): Option =>
   setting("--tier <tier>", "what the account's keys may do").choices(KEY_TIER_NAMES);
+
+const noteOption = (): Option =>
+  setting("--note <text>", 'your own words on the account; "" removes them', noteText);
 
 const trialDaysOption = (): Option =>
   setting(

@@ -1,5 +1,8 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
+import { ChipboardError, DamageError, UnreachableError } from "../lib/errors.ts";
 import { examples } from "./every-command.ts";
 import { serve } from "./serve.ts";
 import { withServeOptions, type ServeOptions } from "./serve-options.ts";
@@ -12,28 +15,64 @@ export function demoCommand(): Command {
       "after",
       examples("demo", "demo --port 8090 --store /tmp/demo --state /tmp/demo-state"),
     )
-    .action(demo);
+    .action(async (options: ServeOptions, command: Command) => {
+      const { withFreePorts } = await import("./free-ports.ts");
+      const isUsual = command.getOptionValueSource("metricsPort") === "default";
+      await demo(await withFreePorts(options, isUsual));
+    });
 }
 
 async function demo(options: ServeOptions): Promise<void> {
-  const { publishDemo } = await import("../demo/publish-demo.ts");
   const { demoKeys } = await import("../demo/demo-keys.ts");
   const { welcome } = await import("../demo/welcome.ts");
-  const { progressTo } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
-  const store = await storeFromOptions(options);
-  const progress = progressTo(process.stderr);
-  try {
-    await publishDemo(store, clock, progress.tell);
-  } finally {
-    progress.end();
-    await store.close();
-  }
+  await requireState(options.state);
+  const report = await publishedReport(options);
   // Create keys only when the proxy serves: a start that fails must not replace the keys of a running one.
   await serve(options, async ({ url, metricsUrl }) => {
     const keys = await demoKeys(options.state, clock);
     return options.json
-      ? JSON.stringify({ url, metrics_url: metricsUrl, keys })
-      : welcome(url, keys, options.store);
+      ? JSON.stringify({ url, metrics_url: metricsUrl, guide_url: `${url}/guide`, report, keys })
+      : welcome({ url, metricsUrl, report, store: options.store }, keys);
   });
 }
+
+/** Publishes, and returns the address of the head's report. */
+async function publishedReport(options: ServeOptions): Promise<string> {
+  const { publishDemo } = await import("../demo/publish-demo.ts");
+  const { reportPath } = await import("../desk/show.ts");
+  const { progressTo } = await import("../lib/terminal.ts");
+  const store = await storeFromOptions(options);
+  const progress = progressTo(process.stderr);
+  try {
+    await publishDemo(store, clockFromEnvironment(), progress.tell);
+    const path = await reportPath(store, "head");
+    return path.startsWith("s3://") ? path : pathToFileURL(resolve(path)).href;
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    const place = `the folders in ${options.store} (their snapshots are lost)`;
+    throw withWayOn(error, "--store", place);
+  } finally {
+    progress.end();
+    await store.close();
+  }
+}
+
+/** Throws UnreachableError if there is a state and it cannot be used. */
+async function requireState(state: string): Promise<void> {
+  const { withRegistry } = await import("../state/open.ts");
+  const { NoStateError } = await import("../state/driver.ts");
+  try {
+    await withRegistry(state, clockFromEnvironment(), "read", (registry) => registry.accounts());
+  } catch (error) {
+    if (error instanceof NoStateError) return;
+    if (!(error instanceof UnreachableError) || /^rediss?:/i.test(state)) throw error;
+    throw withWayOn(error, "--state", `${state} (its accounts and keys are lost)`);
+  }
+}
+
+const withWayOn = (error: ChipboardError, option: string, place: string): ChipboardError =>
+  new ChipboardError(error.exitCode, error.message, [
+    ...error.details,
+    `To start anew, name another folder with ${option}, or delete ${place}`,
+  ]);

@@ -41,10 +41,16 @@ export const wholeNumber = (expected: string, min: number, max: number): OptionP
     return number >= min && number <= max ? number : null;
   }, expected);
 
+const isLine = (text: string): boolean =>
+  text.trim() !== "" && text.length <= 1_000 && !/\p{Cc}|\p{Surrogate}/u.test(text);
+
 /** One line of text to store and show: a reason, an attribution. */
-export const lineOfText = textThat(
-  (text) => text.trim() !== "" && text.length <= 1_000 && !/\p{Cc}|\p{Surrogate}/u.test(text),
-  "expected text of 1 to 1000 characters on one line",
+export const lineOfText = textThat(isLine, "expected text of 1 to 1000 characters on one line");
+
+/** The same, or no text. */
+export const noteText = textThat(
+  (text) => text === "" || isLine(text),
+  'expected text of up to 1000 characters on one line, or ""',
 );
 
 /**

@@ -66,7 +66,12 @@ export const withServeOptions = (command: Command): Command =>
         hops,
       ).default(0),
     )
-    .addOption(setting("--tls-cert <file>", "certificate and its chain (PEM); serve HTTPS"))
+    .addOption(
+      setting(
+        "--tls-cert <file>",
+        "certificate and its chain (PEM); serve HTTPS; SIGHUP reads it again",
+      ),
+    )
     .addOption(setting("--tls-key <file>", "private key (PEM) of the certificate"))
     .addOption(
       setting(

@@ -1,8 +1,11 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { isatty } from "node:tty";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
-import { InputError } from "../lib/errors.ts";
-import type { ProxyOptions } from "../proxy/serve.ts";
+import { InputError, reasonOf } from "../lib/errors.ts";
+import type { Logger } from "../proxy/ops/log.ts";
+import type { Certificate, RunningProxy } from "../proxy/serve.ts";
 import { examples } from "./every-command.ts";
 import { readable } from "./option-files.ts";
 import { withServeOptions, type ServeOptions } from "./serve-options.ts";
@@ -42,14 +45,19 @@ export async function serve(
   const { openGatekeeper } = await import("../state/open.ts");
   const { startProxy } = await import("../proxy/serve.ts");
   const { createLogger } = await import("../proxy/ops/log.ts");
+  const { JSON_LINES, TEXT_LINES } = await import("../proxy/ops/log-lines.ts");
   const { printLine } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
   const ended = nextSignal();
+  const started = Promise.withResolvers<RunningProxy>();
   const tls = await readTls(options);
   const verifyKeys = await verifyKeysFrom(options);
   const store = await storeFromOptions(options);
   try {
-    const log = createLogger({ level: options.logLevel, requests: options.logRequests }, clock);
+    const { logLevel: level, logRequests: requests } = options;
+    const form = process.stderr.isTTY ? TEXT_LINES : JSON_LINES;
+    const log = createLogger({ level, requests, form }, clock);
+    renewOnHangUp(options, started.promise, log);
     const gatekeeper = await openGatekeeper(options.state, clock, (trouble) => {
       if (trouble === null) log.info({}, "the state answers again");
       else
@@ -74,6 +82,7 @@ export async function serve(
         maxConnections: options.maxConnections,
         cacheBytes: options.cacheMb * MEGABYTE,
       });
+      started.resolve(proxy);
       try {
         printLine(await announce(proxy));
         await ended;
@@ -100,7 +109,40 @@ const nextSignal = (): Promise<void> =>
     process.on("SIGTERM", end).on("SIGINT", end);
   });
 
-async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<ProxyOptions["tls"]> {
+/**
+ * On each SIGHUP reads certificate and key again. If they cannot be used, the proxy keeps the old ones
+ * and the log says why. In a terminal SIGHUP says that the terminal is closed, and ends the process.
+ */
+function renewOnHangUp(options: ServeOptions, started: Promise<RunningProxy>, log: Logger): void {
+  if (isatty(0)) return;
+  let renewed: Promise<void> = Promise.resolve();
+  process.on("SIGHUP", () => {
+    renewed = renewed.then(() => renew(options, started, log));
+  });
+}
+
+async function renew(
+  options: ServeOptions,
+  started: Promise<RunningProxy>,
+  log: Logger,
+): Promise<void> {
+  const proxy = await started;
+  try {
+    const tls = await readTls(options);
+    if (tls === null) {
+      log.info({}, "SIGHUP: there is no certificate to read again");
+      return;
+    }
+    proxy.renewCertificate(tls);
+    const { subject, validTo } = new X509Certificate(tls.cert);
+    log.info({ subject, valid_to: validTo }, "SIGHUP: new connections get this certificate");
+  } catch (error) {
+    const trouble = reasonOf(error);
+    log.error({ trouble }, "SIGHUP: the certificate cannot be used; the old one stays in use");
+  }
+}
+
+async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certificate | null> {
   if (tlsCert === undefined && tlsKey === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new InputError("--tls-cert and --tls-key belong together: give both, or none");

@@ -6,14 +6,20 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
-import { storeFromOptions, withStoreOptions, type StoreOptions } from "./store-options.ts";
+import {
+  s3SettingsFrom,
+  storeFromOptions,
+  withS3Options,
+  withStoreOptions,
+  type StoreOptions,
+} from "./store-options.ts";
 
 type SnapshotOptions = StoreOptions & JsonOption;
 
 const REFERENCES =
   "\nTo name a snapshot, write head, head~1 (the publication before), a session (2026-11-21T00Z: its\nlast published revision) or a session and revision (2026-11-21T00Z/r1).";
 
-/** `snapshots ls|show|diff|verify|rollback|prune`: the commands of the operator. */
+/** `snapshots ls|show|diff|verify|rollback|prune|copy`: the commands of the operator. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
     .addCommand(listCommand())
@@ -21,7 +27,8 @@ export function snapshotsCommand(): Command {
     .addCommand(diffCommand())
     .addCommand(verifyCommand())
     .addCommand(rollbackCommand())
-    .addCommand(pruneCommand());
+    .addCommand(pruneCommand())
+    .addCommand(copyCommand());
 }
 
 function listCommand(): Command {
@@ -133,7 +140,7 @@ function rollbackCommand(): Command {
     .addOption(
       setting(
         "--reason <text>",
-        "the reason, which the log stores",
+        "the reason, which the log stores and which is public",
         lineOfText,
       ).makeOptionMandatory(),
     )
@@ -190,6 +197,60 @@ function pruneCommand(): Command {
     });
 }
 
+const COPY_HELP = `
+FROM and TO are folders or s3://bucket/prefix; the --s3-... options and the AWS credentials are for
+both. If they need different ones, copy into a folder first, and from there with the others.
+
+Publishing into FROM can go on. A second run copies only what is new since the first, and a run that
+was interrupted is completed by the next. TO must be empty or an earlier copy of FROM: after you have
+published to TO, or pruned it, it takes no more copies. FROM is never changed.
+`;
+
+function copyCommand(): Command {
+  return withS3Options(
+    new Command("copy")
+      .description("copy a whole store: what the log names, then the log")
+      .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
+      .argument("<to>", "the store to copy into, which is empty or an earlier copy"),
+  )
+    .addOption(setting("--dry-run", "read and check everything; write nothing"))
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      COPY_HELP +
+        examples(
+          "snapshots copy ./snapshots /mnt/backup/snapshots",
+          "snapshots copy ./snapshots s3://prices/chipboard --dry-run",
+          "snapshots copy s3://prices/chipboard ./snapshots --s3-endpoint https://s3.example.com",
+        ),
+    )
+    .action(copyFromOptions);
+}
+
+async function copyFromOptions(
+  fromLocation: string,
+  toLocation: string,
+  options: Omit<SnapshotOptions, "store"> & { dryRun?: true },
+): Promise<void> {
+  const { copyStore } = await import("../desk/copy.ts");
+  const { copyingView } = await import("../desk/views.ts");
+  const { printCopying } = await import("../desk/words.ts");
+  const { progressTo } = await import("../lib/terminal.ts");
+  const { openStore } = await import("../store/open-store.ts");
+  const progress = progressTo(process.stderr);
+  const settings = s3SettingsFrom(options);
+  const from = await openStore(fromLocation, settings, "FROM");
+  const to = await openStore(toLocation, settings, "TO");
+  try {
+    const done = await copyStore(from, to, options.dryRun ?? false, progress.tell);
+    progress.end();
+    await print(options, copyingView(done, from, to), () => printCopying(done, from, to));
+  } finally {
+    progress.end();
+    await Promise.all([from.close(), to.close()]);
+  }
+}
+
 const desk = (name: string, description: string): Command =>
   withStoreOptions(new Command(name).description(description)).addOption(jsonOption());
 
@@ -205,7 +266,7 @@ async function withStore(
   }
 }
 
-async function print(options: SnapshotOptions, view: object, inWords: () => void): Promise<void> {
+async function print(options: JsonOption, view: object, inWords: () => void): Promise<void> {
   const { printJson } = await import("../lib/terminal.ts");
   if (options.json) printJson(view);
   else inWords();

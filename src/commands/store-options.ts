@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { openStore } from "../store/open-store.ts";
+import { openStore, type S3Settings } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 
 /** The values of the options of withStoreOptions. */
@@ -20,12 +20,17 @@ const endpoint = textThat(
 
 /** Adds `--store` and the `--s3-…` options. */
 export const withStoreOptions = (command: Command): Command =>
-  command
-    .addOption(
+  withS3Options(
+    command.addOption(
       setting("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
         "./snapshots",
       ),
-    )
+    ),
+  );
+
+/** Adds the `--s3-…` options only. */
+export const withS3Options = (command: Command): Command =>
+  command
     .addOption(
       setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", endpoint),
     )
@@ -36,8 +41,11 @@ export const withStoreOptions = (command: Command): Command =>
 
 /** Opens the store that the options name. Throws InputError if they name none. */
 export const storeFromOptions = (options: StoreOptions): Promise<ObjectStore> =>
-  openStore(options.store, {
-    endpoint: options.s3Endpoint,
-    region: options.s3Region,
-    pathStyle: options.s3PathStyle,
-  });
+  openStore(options.store, s3SettingsFrom(options));
+
+/** The values of the `--s3-…` options. */
+export const s3SettingsFrom = (options: Omit<StoreOptions, "store">): S3Settings => ({
+  endpoint: options.s3Endpoint,
+  region: options.s3Region,
+  pathStyle: options.s3PathStyle,
+});

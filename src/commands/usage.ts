@@ -1,36 +1,55 @@
 import { Command } from "commander";
-import { clockFromEnvironment } from "../lib/config.ts";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { examples } from "./every-command.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
-/** `usage [ACCOUNT]`: the calls of the current month. */
+interface UsageOptions extends StateOptions {
+  readonly by?: "key" | "month";
+}
+
+/** `usage [ACCOUNT]`: the calls of the current month, also by key, or by month. */
 export function usageCommand(): Command {
-  return withStateOptions(new Command("usage").argument("[account]", "one account; default: all"))
-    .addHelpText("after", examples("usage", "usage acme --json"))
+  return withStateOptions(
+    new Command("usage")
+      .argument("[account]", "one account; default: all")
+      .addOption(
+        setting("--by <what>", "by key in this month, or by month").choices(["key", "month"]),
+      ),
+  )
+    .addHelpText(
+      "after",
+      "\nThe state keeps a month's counts of accounts and keys for 400 days after its end." +
+        examples("usage", "usage acme --json", "usage acme --by key", "usage --by month"),
+    )
     .action(usage);
 }
 
-async function usage(account: string | undefined, options: StateOptions): Promise<void> {
+async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
-  const { usageView } = await import("../state/account-view.ts");
+  const { keyUsageView, usageView } = await import("../state/account-view.ts");
   const { redactedUrl } = await import("../lib/text.ts");
   const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
-  const found = await withRegistry(options.state, clockFromEnvironment(), "read", (registry) =>
-    registry.usage(account),
-  );
-  const views = found.map(usageView);
-  if (options.json) return printJson(account === undefined ? views : views[0]);
-  if (views.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
+  const { by, json, state } = options;
+  const clock = clockFromEnvironment();
+  const views = await withRegistry(state, clock, "read", async (registry) => {
+    if (by === "month") return registry.usageByMonth(account);
+    if (by === undefined) return (await registry.usage(account)).map(usageView);
+    const found = await registry.usageByKey(account);
+    return found.map((one) => keyUsageView(one, clock.now()));
+  });
+  if (json) return printJson(account === undefined || by !== undefined ? views : views[0]);
+  const [first] = views;
+  if (first === undefined) {
+    const whose = account === undefined ? "" : ` of ${account}`;
+    return printLine(`No ${by === "key" ? "keys" : "accounts"}${whose} in ${redactedUrl(state)}.`);
+  }
   printTable(
-    ["account", "tier", "month", "used", "limit", "remaining", "resets at"],
-    views.map(({ account: name, tier, month, used, limit, remaining, resets_at }) => [
-      name,
-      tier,
-      month,
-      used,
-      limit ?? "none",
-      remaining ?? "unlimited",
-      resets_at,
-    ]),
+    Object.keys(first).map((name) => name.replaceAll("_", " ")),
+    views.map((view) =>
+      Object.entries(view).map(([name, value]) => value ?? WITHOUT[name] ?? null),
+    ),
   );
 }
+
+/** What null means in a column. */
+const WITHOUT: Readonly<Record<string, string>> = { limit: "none", remaining: "unlimited" };

@@ -11,7 +11,7 @@ const LABEL = "demonstration";
  * the errors of `withRegistry`.
  */
 export function demoKeys(state: string, clock: Clock): Promise<Record<KeyTierName, string>> {
-  return withRegistry(state, clock, "change", async (registry) => {
+  return withRegistry(state, clock, "create", async (registry) => {
     const keys: Partial<Record<KeyTierName, string>> = {};
     const accounts = new Set((await registry.accounts()).map(({ name }) => name));
     for (const tier of KEY_TIER_NAMES) {

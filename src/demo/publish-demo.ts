@@ -1,14 +1,14 @@
 /** Publishes the demonstration market: five years of history, and the sessions up to now. */
 import type { Clock } from "../lib/clock.ts";
-import { ConflictError } from "../lib/errors.ts";
-import { USUAL_LIMITS } from "../feed/gates.ts";
+import { ConflictError, DamageError } from "../lib/errors.ts";
+import { USUAL_LIMITS } from "../feed/finding.ts";
 import type { Source } from "../feed/source.ts";
 import { sourceOf } from "../feed/source.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { publish } from "../publish/publish.ts";
 import type { Progress } from "../publish/request.ts";
 import { readHead } from "../snapshot/publication-log.ts";
-import { readManifest } from "../snapshot/stored-snapshot.ts";
+import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { demoCatalogPath } from "./catalog.ts";
 import { demoCsv, demoHistory } from "./feed.ts";
@@ -26,7 +26,8 @@ const GATES = {
 
 /**
  * Publishes the sessions after the store's head up to the current one. Throws ConflictError if the
- * store holds other data than the demonstration, and the errors of `publish`.
+ * store holds other data than the demonstration, DamageError if its head is not whole, and the errors of
+ * `publish`.
  */
 export async function publishDemo(
   store: ObjectStore,
@@ -35,12 +36,14 @@ export async function publishDemo(
 ): Promise<void> {
   const head = await readHead(store);
   if (head !== null) {
-    const { attribution } = await readManifest(store, head, head.manifest_sha256);
-    if (attribution !== DEMO_NOTICE) {
+    const manifest = await readManifest(store, head, head.manifest_sha256);
+    if (manifest.attribution !== DEMO_NOTICE) {
       throw new ConflictError(
         `${store.location} holds snapshots that are not the demonstration's; name another folder with --store`,
       );
     }
+    const { damages } = await compareObjects(store, objectsOf(head, manifest));
+    if (damages.length > 0) throw new DamageError(`${store.location} is damaged`, damages);
   }
   const current = sessionAt(clock.now());
   let from = head === null ? DEMO_FIRST_SESSION : head.session + 1;

@@ -1,11 +1,27 @@
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { DEMO_NOTICE } from "./notice.ts";
 
+/** Where the demonstration is. */
+interface Places {
+  readonly url: string;
+  /** Null: no metrics. */
+  readonly metricsUrl: string | null;
+  /** The address of the head's report. */
+  readonly report: string;
+  readonly store: string;
+}
+
 /** What `demo` prints when it serves: addresses, and commands to paste. */
-export const welcome = (url: string, keys: Record<KeyTierName, string>, store: string): string => `
+export const welcome = (
+  { url, metricsUrl, report, store }: Places,
+  keys: Record<KeyTierName, string>,
+): string => `
 ${DEMO_NOTICE}
 
 Documentation   ${url}/
+Guide           ${url}/guide
+Report          ${report}
+Metrics         ${metricsUrl ?? "off"}
 Snapshots       ${store}
 
 Without a key: ten contracts, one session behind

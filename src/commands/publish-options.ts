@@ -1,0 +1,224 @@
+/** The options of `publish`, in groups, and what their texts stand for. */
+import type { Command } from "commander";
+import { setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
+import { USUAL_LIMITS } from "../feed/finding.ts";
+import { acceptanceOf, GATE_NAMES, type GateOptions } from "../feed/gates.ts";
+import { DAY_MS } from "../lib/clock.ts";
+import { MAX_CARRY_DAYS } from "../market/contract.ts";
+import { parseMicros, type Micros } from "../market/decimal.ts";
+import { parseSession, type Session } from "../market/session.ts";
+import { jsonOption, type JsonOption } from "./every-command.ts";
+import {
+  durationMs,
+  lineOfText,
+  parsedBy,
+  wholeNumber,
+  type OptionParser,
+} from "./option-values.ts";
+import { signKeyOption, verifyKeyOption, type PublishingKeyOptions } from "./signing-options.ts";
+import { withStoreOptions, type StoreOptions } from "./store-options.ts";
+
+/** The values of the options of withPublishOptions. */
+export interface PublishOptions extends StoreOptions, PublishingKeyOptions, JsonOption {
+  readonly catalog?: string;
+  readonly quotes?: readonly string[];
+  readonly closes?: readonly string[];
+  readonly feedHeader?: readonly string[];
+  /** In milliseconds. */
+  readonly wait?: number;
+  readonly hold?: readonly string[];
+  readonly ignoreUnknown?: true;
+  readonly round?: true;
+  readonly session?: Session;
+  readonly attribution?: string;
+  readonly revise?: string;
+  readonly rerender?: string;
+  readonly dryRun?: true;
+  readonly summary?: string;
+  readonly accept?: readonly string[];
+  readonly maxMove: Micros;
+  readonly minCoverage: Micros;
+  readonly maxUnchanged: number;
+  readonly maxCarryDays: number;
+  readonly acceptMoves?: true;
+  readonly allowSparse?: true;
+}
+
+/** Adds the options of `publish`. */
+export function withPublishOptions(command: Command): Command {
+  command
+    .optionsGroup("Input:")
+    .addOption(
+      setting(
+        "--catalog <source>",
+        "contracts: a file, - or an http(s) address (default: the last published catalog)",
+      ),
+    )
+    .addOption(setting("--quotes <sources...>", "levels of sessions"))
+    .addOption(setting("--closes <sources...>", "daily history"))
+    .addOption(
+      setting(
+        "--feed-header <headers...>",
+        "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines: better set the variable, with one header per line",
+      ),
+    )
+    .addOption(
+      setting(
+        "--wait <duration>",
+        "while an input cannot be fetched, or only coverage is refused, read again every 30 seconds, for this long (such as 25m)",
+        durationMs("m", 1_000, DAY_MS),
+      ),
+    )
+    .addOption(
+      setting(
+        "--hold <ids...>",
+        "leave out all rows of these contracts (ID,ID): they keep their level",
+      ),
+    )
+    .addOption(setting("--ignore-unknown", "leave out rows of ids outside the catalog"))
+    .addOption(setting("--round", "round levels with more than 6 decimals, half away from zero"))
+    .optionsGroup("Snapshot:")
+    .addOption(
+      setting(
+        "--session <session>",
+        "session to publish, such as 2026-11-21T00Z (default: the current one)",
+        session,
+      ),
+    )
+    .addOption(
+      setting(
+        "--attribution <text>",
+        "credit line of all payloads (default: that of the last snapshot)",
+        lineOfText,
+      ),
+    )
+    .addOption(
+      setting(
+        "--revise <reason>",
+        "change published levels, for this reason, which is public",
+        lineOfText,
+      ),
+    )
+    .addOption(
+      setting(
+        "--rerender <reason>",
+        "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public",
+        lineOfText,
+      ),
+    )
+    .addOption(setting("--dry-run", "do everything except write"))
+    .addOption(
+      setting(
+        "--summary <file>",
+        "also write the result, or the refusal, to this file, as Markdown",
+      ),
+    )
+    .addOption(jsonOption())
+    .optionsGroup("Gates:")
+    .addOption(
+      setting(
+        "--accept <gates...>",
+        `let through what a gate refuses: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
+      ),
+    )
+    .addOption(
+      setting(
+        "--max-move <percent>",
+        "moves: refuse larger ones from one level to the next",
+        percent(1e9),
+      ).default(USUAL_LIMITS.maxMoveMicros, "50"),
+    )
+    .addOption(setting("--accept-moves", "moves: accept all, if there are any"))
+    .addOption(
+      setting(
+        "--min-coverage <percent>",
+        "sparse: refuse if fewer contracts have a level for the session",
+        percent(100),
+      ).default(USUAL_LIMITS.minCoverageMicros, "80"),
+    )
+    .addOption(setting("--allow-sparse", "sparse: accept fewer levels, if they are fewer"))
+    .addOption(
+      setting(
+        "--max-unchanged <sessions>",
+        "unchanged: refuse levels that have not moved for more sessions",
+        wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
+      ).default(USUAL_LIMITS.maxUnchangedSessions),
+    )
+    .addOption(
+      setting(
+        "--max-carry-days <days>",
+        "how long a contract keeps its level without a new one",
+        wholeNumber(
+          `expected a whole number of days, at most ${MAX_CARRY_DAYS} days`,
+          0,
+          MAX_CARRY_DAYS,
+        ),
+      ).default(USUAL_LIMITS.maxCarryDays),
+    )
+    .optionsGroup("Signing:")
+    .addOption(signKeyOption())
+    .addOption(verifyKeyOption("build only on a head that one of these public keys has signed"))
+    .optionsGroup("Store:");
+  return withStoreOptions(command).optionsGroup("Options:");
+}
+
+/** The limits of the gates, and what the run lets through. Throws InputError for a wrong `--accept`. */
+export const gatesFrom = (options: PublishOptions): GateOptions => ({
+  maxMoveMicros: options.maxMove,
+  minCoverageMicros: options.minCoverage,
+  maxUnchangedSessions: options.maxUnchanged,
+  maxCarryDays: options.maxCarryDays,
+  acceptMoves: options.acceptMoves ?? false,
+  allowSparse: options.allowSparse ?? false,
+  accept: (options.accept ?? [])
+    .flatMap((text) => text.split(/\s+/))
+    .filter((text) => text !== "")
+    .map(acceptanceOf),
+});
+
+/** The ids of `--hold`. Throws InputError for an empty one. */
+export function heldFrom({ hold = [] }: PublishOptions): readonly string[] {
+  const ids = hold.flatMap((text) => text.split(","));
+  if (!ids.includes("")) return ids;
+  throw new InputError(`--hold ${JSON.stringify(hold.join(" "))}: expected ID or ID,ID`);
+}
+
+/** A header's name and value (RFC 9110), in characters that HTTP/1.1 can send. */
+const HEADER =
+  /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)[ \t]*$/;
+/** The headers that say how the connection is used, which only the program knows. */
+const OF_THE_CONNECTION =
+  /^(?:connection|content-length|expect|host|te|trailer|transfer-encoding|upgrade)$/;
+
+/** The headers of `--feed-header`, by lower-case name. Throws InputError, which shows none of them. */
+export function feedHeadersFrom({
+  feedHeader = [],
+}: PublishOptions): Readonly<Record<string, string>> {
+  const lines = feedHeader.flatMap((text) => text.split("\n")).filter((line) => line.trim() !== "");
+  const headers = new Map<string, string>();
+  for (const [at, line] of lines.entries()) {
+    const [, name = "", value = ""] = HEADER.exec(line) ?? [];
+    const key = name.toLowerCase();
+    const fault =
+      value === ""
+        ? "is not 'Name: value', such as 'Authorization: Bearer TOKEN'"
+        : OF_THE_CONNECTION.test(key)
+          ? "is one that only the program can set"
+          : headers.has(key)
+            ? "has the name of an earlier one"
+            : null;
+    if (fault !== null) throw new InputError(`--feed-header: number ${at + 1} ${fault}`);
+    headers.set(key, value);
+  }
+  return Object.fromEntries(headers);
+}
+
+const session = parsedBy(
+  parseSession,
+  "expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z",
+);
+
+function percent(max: number): OptionParser<Micros> {
+  return parsedBy((text) => parseMicros(text, max), `expected a percentage from 0 to ${max}`);
+}

@@ -1,0 +1,111 @@
+import { Command } from "commander";
+import type { StateCopy } from "../state/copy.ts";
+import { clockFromEnvironment } from "../lib/config.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
+import { withStateOptions, type StateOptions } from "./state-options.ts";
+
+const COPY_HELP = `
+FROM and TO are folders or redis://[:password@]host:port/db; FROM can also be a backup's file. TO must
+hold no accounts, keys and counts. It gets everything in one step: after a kill it is empty or whole.
+
+To move without a lost count, stop the proxies, copy, and start them with --state TO. To move without a
+pause, copy, then restart one proxy after the other with --state TO: the calls that they count in FROM
+after the copy are not in TO. Change no accounts and keys in between.`;
+
+const BACKUP_HELP = `
+Proxies can go on. FILE is an SQLite file that only its owner can read. It appears when it is whole, and
+must not exist before. "accounts ls --state FILE" looks into it; "state copy FILE TO" restores it into an
+empty folder or Redis.`;
+
+/** `state copy|backup`: the whole state, moved or kept. */
+export function stateCommand(): Command {
+  const state = new Command("state").addHelpText(
+    "after",
+    examples("state copy ./state redis://127.0.0.1:6379/0", "state backup state-2026-11-21.sqlite"),
+  );
+  state
+    .command("copy")
+    .description("copy accounts, keys (as hashes) and counts into an empty state")
+    .argument("<from>", "the state to copy")
+    .argument("<to>", "the state to copy into, which is empty")
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      COPY_HELP +
+        examples(
+          "state copy ./state redis://127.0.0.1:6379/0",
+          "state copy redis://127.0.0.1:6379/0 ./state",
+          "state copy state-2026-11-21.sqlite ./state",
+        ),
+    )
+    .action(copy);
+  withStateOptions(
+    state
+      .command("backup")
+      .description("write accounts, keys (as hashes) and counts into a new file")
+      .argument("<file>", "the file to create"),
+  )
+    .addHelpText(
+      "after",
+      BACKUP_HELP +
+        examples(
+          "state backup state-2026-11-21.sqlite",
+          "state backup state-2026-11-21.sqlite --state redis://127.0.0.1:6379/0",
+        ),
+    )
+    .action(backUp);
+  return state;
+}
+
+async function copy(from: string, to: string, options: JsonOption): Promise<void> {
+  const { copyState } = await import("../state/copy.ts");
+  const { printLine } = await import("../lib/terminal.ts");
+  const { redactedUrl } = await import("../lib/text.ts");
+  const done = await copyState(from, to, clockFromEnvironment().now());
+  await print("Copied", done, from, to, options);
+  if (options.json) return;
+  printLine(
+    `Start the proxies with --state ${redactedUrl(to)}. Calls that they count in ${redactedUrl(from)} from now on are not in the copy.`,
+  );
+}
+
+async function backUp(file: string, options: StateOptions): Promise<void> {
+  const { backUpState } = await import("../state/copy.ts");
+  const done = await backUpState(options.state, file, clockFromEnvironment().now());
+  await print("Backed up", done, options.state, file, options);
+}
+
+async function print(
+  did: string,
+  copied: StateCopy,
+  fromLocation: string,
+  toLocation: string,
+  { json }: JsonOption,
+): Promise<void> {
+  const { inWords } = await import("../state/copy.ts");
+  const { counted, redactedUrl } = await import("../lib/text.ts");
+  const { printJson, printLine, printNotice } = await import("../lib/terminal.ts");
+  const [from, to] = [redactedUrl(fromLocation), redactedUrl(toLocation)];
+  const { accounts, keys, counts, missedCalls, isOutdated } = copied;
+  if (json) {
+    printJson({
+      from,
+      to,
+      accounts,
+      keys,
+      counts,
+      missed_calls: missedCalls,
+      outdated: isOutdated,
+    });
+  } else {
+    printLine(`${did} ${inWords(copied)} from ${from} to ${to}, and read them back.`);
+  }
+  if (missedCalls > 0) {
+    printNotice(`${counted(missedCalls, "call")} counted in ${from} meanwhile: not in ${to}.`);
+  }
+  if (isOutdated) {
+    printNotice(
+      `Accounts or keys in ${from} changed meanwhile: ${to} has them as they were before.`,
+    );
+  }
+}
