@@ -1,20 +1,22 @@
-/** A store that 0.1.0 wrote, frozen: every later version reads it, and goes on from it. */
+/** A frozen store that 0.1.0 wrote: every later version must read it and publish into it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { sourceOf } from "../../src/feed/source.ts";
 import { compareSnapshots } from "../../src/desk/compare.ts";
+import { copyStore } from "../../src/desk/copy.ts";
 import { listPublications } from "../../src/desk/list.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { findSnapshot } from "../../src/desk/reference.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { describeSnapshot } from "../../src/desk/show.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { rerender } from "../../src/publish/rerender.ts";
+import { FORMAT } from "../../src/snapshot/manifest.ts";
 import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { contentOf, mustPublish, tryPublish, type Run } from "../cli/market.ts";
 import { copyOf, startTestProxy, TestClock } from "../http/fixture.ts";
 import { INPUTS } from "./market.ts";
 
@@ -24,30 +26,21 @@ const clockAt = (instant: string) => new TestClock(Date.parse(instant));
 const NOW = clockAt("2026-11-20T13:00:00Z");
 const store = (): Promise<MemoryStore> => copyOf(new FolderStore(join(FROZEN, "store")));
 
-/** The next session, from the inputs of the golden market. */
-async function publishNext(on: MemoryStore): Promise<void> {
-  const session = parseSession("2026-11-21T00Z") as Session;
-  await publish(
-    {
-      catalog: null,
-      quotes: [sourceOf(join(INPUTS, "quotes-5.csv"))],
-      closes: [],
-      session,
-      attribution: null,
-      revise: null,
-      dryRun: false,
-      gates: {
-        maxMoveMicros: 500_000_000,
-        minCoverageMicros: 0,
-        maxCarryDays: 45,
-        acceptMoves: true,
-        allowSparse: true,
-      },
-    },
-    on,
-    clockAt(new Date(sessionStartMs(session) + 300_000).toISOString()),
-    () => {},
-  );
+const input = (name: string): string => readFileSync(join(INPUTS, name), "utf8");
+/** The run that published the head. */
+const LAST = { session: "2026-11-20T12Z", quotes: input("quotes-6.csv") };
+const NEXT = { session: "2026-11-21T00Z", quotes: input("quotes-5.csv") };
+
+async function expectWhole(on: ObjectStore): Promise<void> {
+  expect((await verifySnapshots(on, null)).damages).toEqual([]);
+}
+
+/** Expects that the run changes nothing. */
+async function expectNothingToDo(on: ObjectStore, run: Run): Promise<void> {
+  const before = await contentOf(on);
+  const { result, said } = await tryPublish(on, run);
+  expect([result?.outcome, said]).toEqual(["unchanged", []]);
+  expect(await contentOf(on)).toEqual(before);
 }
 
 test("is whole, with its own columns and its signature", async () => {
@@ -87,16 +80,74 @@ test("is listed, shown and compared", async () => {
   expect((await compareSnapshots(frozen, before, after)).repriced?.length).toBeGreaterThan(0);
 });
 
+test("the run that published the head, again: nothing to do", async () => {
+  const frozen = await store();
+  const { result } = await tryPublish(new MemoryStore(), { ...LAST, catalog: input("catalog.csv") });
+  const { manifest } = await findSnapshot(frozen, "head");
+  expect(result?.manifest.inputs.slice(1)).toEqual(manifest.inputs);
+  await expectNothingToDo(frozen, LAST);
+  await expectNothingToDo(frozen, { ...LAST, revise: "The right feed" });
+  await expectNothingToDo(frozen, {
+    ...LAST,
+    catalog: input("catalog.csv"),
+    closes: input("closes.csv"),
+    attribution: manifest.attribution,
+  });
+  const moved = { ...LAST, quotes: LAST.quotes.replace("3.5\n", "3.51\n") };
+  expect(await tryPublish(frozen, moved)).toMatchObject({ code: 4, result: null });
+});
+
 test("can be rolled back, published on, and pruned", async () => {
   const frozen = await store();
   await rollBack(frozen, "2026-11-20T00Z/r2", "check", NOW);
-  await publishNext(frozen);
-  const old = await findSnapshot(frozen, "2026-11-20T12Z/r2");
+  await mustPublish(frozen, NEXT);
+  const old = await findSnapshot(frozen, HEAD);
   const next = await findSnapshot(frozen, "head");
   expect((await compareSnapshots(frozen, old, next)).added).toEqual([]);
   expect(next.manifest.corrected).toEqual([]);
-  expect((await verifySnapshots(frozen, null)).damages).toEqual([]);
+  await expectWhole(frozen);
   const { snapshots } = await prune(frozen, 0, false, clockAt("2026-11-21T00:10:00Z"));
   expect(snapshots.length).toBeGreaterThan(0);
-  expect((await verifySnapshots(frozen, null)).damages).toEqual([]);
+  await expectWhole(frozen);
+});
+
+test("is published upon, rolled back to, and rendered anew by this version", async () => {
+  const frozen = await store();
+  expect(await mustPublish(frozen, NEXT)).toBe("2026-11-21T00Z/r1");
+  expect((await findSnapshot(frozen, "head")).manifest.format).toBe(FORMAT);
+  await expectNothingToDo(frozen, NEXT);
+  await rollBack(frozen, HEAD, "check", clockAt("2026-11-21T00:10:00Z"));
+  await expectNothingToDo(frozen, LAST);
+  const clock = clockAt("2026-11-21T00:15:00Z");
+  const anew = () => rerender("New columns", { dryRun: false }, frozen, clock, () => {});
+  expect(await anew()).toMatchObject({ outcome: "published", snapshot: { revision: 3 } });
+  const [old, now] = [await findSnapshot(frozen, HEAD), await findSnapshot(frozen, "head")];
+  expect(await compareSnapshots(frozen, old, now)).toMatchObject({
+    added: [],
+    removed: [],
+    repriced: [],
+    corrected: [],
+  });
+  expect((await anew()).outcome).toBe("unchanged");
+  await expectNothingToDo(frozen, LAST);
+  await expectWhole(frozen);
+});
+
+test("is copied, and its copy published upon", async () => {
+  const frozen = await store();
+  const copy = new MemoryStore();
+  const copied = () => copyStore(frozen, copy, false, () => {});
+  expect(await copied()).toMatchObject({ outcome: "copied", snapshots: 4, head: { number: 9 } });
+  // What a prune and a rollback of 0.1.0 left has no effect.
+  const needed = Object.entries(await contentOf(frozen)).filter(
+    ([key]) => !/^(pruning|rollbacks)\//.test(key),
+  );
+  expect(await contentOf(copy)).toEqual(Object.fromEntries(needed));
+  expect(await copied()).toMatchObject({ outcome: "unchanged" });
+  await expectNothingToDo(copy, LAST);
+  await mustPublish(frozen, NEXT);
+  expect(await copied()).toMatchObject({ outcome: "copied", snapshots: 5, head: { number: 10 } });
+  await expectNothingToDo(copy, NEXT);
+  await mustPublish(copy, { session: "2026-11-21T12Z", quotes: input("quotes-6.csv") });
+  await expectWhole(copy);
 });

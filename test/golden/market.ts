@@ -1,7 +1,9 @@
 /**
- * A small market over six sessions: a late listing (echo-new), a carried level (charlie-1tb), a
- * drop (delta-old), a break (bravo-8gb), a correction and a withdrawal, a rollback and what
- * replaced the session that it took back. Nothing in it depends on when or where it is published.
+ * A small market over seven sessions: a late listing (echo-new), a carried level (charlie-1tb), a
+ * drop (delta-old), a break (bravo-8gb), a correction and a withdrawal, a rollback and the
+ * revision that replaced the session. The last session brings another catalog: a unit that a break
+ * changes (bravo-8gb), another id (echo-stack), a delisting (delta-old) and the first price types.
+ * Nothing depends on the time or place of publishing.
  */
 import { join } from "node:path";
 import { sourceOf } from "../../src/feed/source.ts";
@@ -17,12 +19,13 @@ interface Step {
   readonly session: string;
   readonly minutes: number;
   readonly first?: true;
+  readonly catalog?: string;
   readonly quotes: string;
   readonly revise?: string;
 }
 
 export async function publishGolden(store: ObjectStore): Promise<void> {
-  await publishStep(store, { session: "2026-11-18T00Z", minutes: 5, first: true, quotes: "quotes-1.csv" });
+  await publishStep(store, { session: "2026-11-18T00Z", minutes: 5, first: true, catalog: "catalog.csv", quotes: "quotes-1.csv" });
   await publishStep(store, { session: "2026-11-18T12Z", minutes: 5, quotes: "quotes-2.csv" });
   await publishStep(store, { session: "2026-11-19T00Z", minutes: 5, quotes: "quotes-3.csv" });
   await publishStep(store, { session: "2026-11-19T12Z", minutes: 5, quotes: "quotes-4.csv" });
@@ -32,13 +35,14 @@ export async function publishGolden(store: ObjectStore): Promise<void> {
   const clock = { now: () => startMs("2026-11-20T12Z") + 30 * 60_000 };
   await rollBack(store, "2026-11-20T00Z", "The feed was of another day", clock);
   await publishStep(store, { session: "2026-11-20T12Z", minutes: 50, quotes: "quotes-6.csv", revise: "The right feed" });
+  await publishStep(store, { session: "2026-11-21T00Z", minutes: 5, catalog: "catalog-7.csv", quotes: "quotes-7.csv" });
 }
 
 async function publishStep(store: ObjectStore, step: Step): Promise<void> {
   const nowMs = startMs(step.session) + step.minutes * 60_000;
   await publish(
     {
-      catalog: step.first ? sourceOf(join(INPUTS, "catalog.csv")) : null,
+      catalog: step.catalog === undefined ? null : sourceOf(join(INPUTS, step.catalog)),
       quotes: [sourceOf(join(INPUTS, step.quotes))],
       closes: step.first ? [sourceOf(join(INPUTS, "closes.csv"))] : [],
       session: parseSession(step.session) as Session,
@@ -48,6 +52,7 @@ async function publishStep(store: ObjectStore, step: Step): Promise<void> {
       gates: {
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 60_000_000,
+        maxUnchangedSessions: 8,
         maxCarryDays: 45,
         acceptMoves: false,
         allowSparse: false,

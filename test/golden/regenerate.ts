@@ -1,4 +1,4 @@
-/** Makes the expected store anew, on purpose: `node test/golden/regenerate.ts`. Read the diff. */
+/** Writes the expected store again: `node test/golden/regenerate.ts`. Read the diff before you commit it. */
 import { rm } from "node:fs/promises";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { EXPECTED, publishGolden } from "./market.ts";
