@@ -1,10 +1,10 @@
-/** Answers as they come over the wire, and the proof that two servers send the same. */
+/** Reads answers from a socket, and checks that two servers send the same answer. */
 import { once } from "node:events";
 import { connect } from "node:net";
 
 export interface Answer {
   readonly status: number;
-  /** Names as they were sent. */
+  /** Header fields with their names as sent. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
   /** Header and body together. */
@@ -32,7 +32,7 @@ export async function rawGet(url: string, fields: Fields): Promise<Answer> {
 /** Fields that belong to the connection or to the server's name, not to the answer. */
 const SERVERS_OWN: ReadonlySet<string> = new Set(["date", "connection", "keep-alive", "server"]);
 
-/** The header fields that another server is to repeat, in their order. */
+/** The header fields that the other servers must send, in this order. */
 export const repeatable = ({ headers }: Answer): Answer["headers"] =>
   headers.filter(([name]) => !SERVERS_OWN.has(name.toLowerCase()));
 

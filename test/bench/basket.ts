@@ -1,6 +1,6 @@
 /**
- * Baskets of ten contracts with the caller's weights, beside the board of the same proxy. A basket
- * is priced when it is asked for; of ten thousand different ones hardly any is asked for twice.
+ * Baskets of ten contracts with the caller's weights, compared with the board of the same proxy. A basket
+ * is computed per request; with ten thousand different ones, few repeat.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: how fast chipboard is beside servers that do the same work, and how it grows.
- * Prints Markdown, and at the end which targets are met; tells on standard error how far it is.
- * Absolute numbers are noise on shared machines, so everything that is compared runs in turns of a
- * fraction of a second, and what counts are the ratios.
+ * `npm run bench`: compares chipboard with servers that do the same work, and measures how it scales.
+ * Prints Markdown, with the targets that are met at the end, and its progress on standard error.
+ * Absolute numbers vary on shared machines, so everything that is compared runs in turns of a
+ * fraction of a second, and the ratios count.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   publish: benchPublish,
 };
 
-// Servers and folders are cleared away on exit, however it comes about.
+// The handlers of "exit" end the servers and remove the folders.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const options = readOptions(process.argv.slice(2));
 if (options !== null) await runBenches(options);

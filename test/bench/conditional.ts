@@ -1,6 +1,6 @@
 /**
- * Answers of chipboard beside the bare server that repeats them: 304 to a caller that has the board
- * already, and five years of a contract's history.
+ * Compares answers of chipboard with a bare server that repeats them: 304 to a caller that has the
+ * board already, and five years of a contract's history.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -54,7 +54,7 @@ interface Raced {
   readonly charged: number;
 }
 
-/** `extra` are the fields that a caller adds once it has had a first answer. */
+/** `extra`: the header fields that a caller adds after its first answer. */
 async function raceWithBare(
   title: string,
   options: BenchOptions,

@@ -1,15 +1,15 @@
 /**
- * What a million keys in the registry cost: the board asked for with one of them, beside the same
- * load on a proxy whose registry holds one. Beside it what it costs that many are in use at once:
- * ten thousand of them, each with a count of its own to be written ten times a second; and keys
- * drawn at random from all, of which most must be looked up first.
+ * The cost of a million keys in the registry: requests for the board with one of them, compared with
+ * a registry that holds one key. Also the cost of many keys in use at once:
+ * ten thousand keys, whose counts are written ten times per second; and keys
+ * drawn at random from all, most of which must be looked up first.
  */
 import { cpSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { stateFilePath } from "../../src/state/sqlite/file.ts";
 import { createLargeState, KEYS_EACH } from "./million.ts";
-import { chipboard } from "./program.ts";
+import { environment, outputOf } from "../program/program.ts";
 import { Race, raceColumns, type Runner } from "./race.ts";
 import { atLeast, type BenchOptions, type Section } from "./section.ts";
 import { residentMb, Servers, type Server } from "./server.ts";
@@ -34,7 +34,7 @@ export async function benchKeys(options: BenchOptions): Promise<Section> {
   const account = await createLargeState(large, ACCOUNTS, files.all);
   await requireListed(account, large);
   const stateMb = statSync(stateFilePath(large)).size / 2 ** 20;
-  // A second copy, so that the two loads cannot fill each other's memory of keys.
+  // A copy of its own, so that the two loads do not share a cache of keys.
   const calm = join(folder, "calm-state");
   cpSync(large, calm, { recursive: true });
   const oneOfAll = lines(files.all)[KEYS >> 1] as string;
@@ -102,13 +102,15 @@ export async function benchKeys(options: BenchOptions): Promise<Section> {
 
 /** Throws unless the command line finds the account's keys. */
 async function requireListed(account: string, state: string): Promise<void> {
-  const listed = await chipboard(["keys", "ls", account, "--state", state, "--json"], NOW);
+  const listed = await outputOf(["keys", "ls", account, "--state", state, "--json"], {
+    env: environment(NOW),
+  });
   const keys = JSON.parse(listed) as { status: string }[];
   const active = keys.filter(({ status }) => status === "active");
   if (active.length !== KEYS_EACH) throw new Error(`${account} has keys ${listed}`);
 }
 
-/** All calls in the state of a proxy that has ended. */
+/** The sum of all counts in the state of a proxy that has ended. */
 function callsWritten(state: string): number {
   const database = new DatabaseSync(stateFilePath(state), { readOnly: true });
   try {

@@ -1,5 +1,5 @@
 /**
- * A market of any size, as the files a desk would hand in: a catalog, five years of daily closes,
+ * A market of any size as input files: a catalog, five years of daily closes,
  * and the quotes of the sessions that follow. Levels are random walks with fixed seeds: the same
  * size always gives the same bytes. Rows are written contract by contract, so that 1,200 contracts
  * (2 million closes, about 60 MB) need no more memory than ten.
@@ -17,11 +17,11 @@ import {
   type Session,
 } from "../../src/market/session.ts";
 
-/** Closes of a contract: every day of the five years before the first session. */
+/** Number of closes per contract: one for each day of the five years before the first session. */
 export const CLOSES = 1826;
 export const FIRST_SESSION = parseSession("2026-11-21T00Z") as Session;
 
-/** Five minutes into the session (ISO 8601), when it would be published. */
+/** The time of publication, five minutes into the session (ISO 8601). */
 export const instantIn = (session: Session): string =>
   new Date(sessionStartMs(session) + SESSION_MS / 144).toISOString();
 
@@ -67,7 +67,7 @@ export function writeMarket(folder: string, contracts: number, sessions: number)
 export const contractId = (at: number): string =>
   `${segmentOf(at).segment.toLowerCase()}-${String(at).padStart(5, "0")}`;
 
-/** Both boards, and levels from a chip's to a wafer's. */
+/** Contracts of both boards, with levels from that of a chip to that of a wafer. */
 const SEGMENTS = [
   { board: "memory", segment: "DDR5", unit: "USD per chip", capacityGb: "2", usd: 12 },
   { board: "memory", segment: "DDR4", unit: "USD per chip", capacityGb: "1", usd: 6 },
@@ -91,7 +91,7 @@ function catalogRow(at: number): string {
 
 const startUsd = (at: number): number => segmentOf(at).usd * (0.6 + ((at * 37) % 80) / 100);
 
-/** One step of a contract's walk: at most 5 percent, and never to nothing. */
+/** One step of a contract's random walk: at most 5 percent, and never down to 0. */
 function walk(name: string): (usd: number) => number {
   const noise = createNoise(seedOf(name));
   return (usd) => Math.max(1, usd * (1 + 0.012 * noise()));
@@ -99,7 +99,7 @@ function walk(name: string): (usd: number) => number {
 
 const CENTS = Array.from({ length: 100 }, (_, cents) => `.${String(cents).padStart(2, "0")}`);
 
-/** With two decimals; `toFixed` would take as long as all the rest. */
+/** Formats with two decimals. `toFixed` would take as long as everything else. */
 function centsText(usd: number): string {
   const cents = Math.round(usd * 100);
   return `${Math.floor(cents / 100)}${CENTS[cents % 100]}`;

@@ -1,6 +1,6 @@
 /**
  * The memory of a proxy with 110 contracts under load: its peak (VmHWM, proc(5)) after the board
- * alone, and after everything it can be asked for.
+ * alone, and after requests for everything that it serves.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { sendLoad } from "./wrk.ts";
 
 const MB_MAX = 200;
 
-/** The environment that deploy/ gives the proxy, as far as it matters here. */
+/** The variables of deploy/ that affect memory. */
 const DEPLOYED = { MALLOC_ARENA_MAX: "1" };
 
 export async function benchMemory(options: BenchOptions): Promise<Section> {

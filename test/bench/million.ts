@@ -1,4 +1,4 @@
-/** A registry as large as one can get, written with the registry's own records and tables. */
+/** Fills a registry with a million keys, with the registry's own records and tables. */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
@@ -31,11 +31,11 @@ export async function createLargeState(
   keysFile: string,
 ): Promise<string> {
   const keys = createKeys(accounts, keysFile);
-  const database = await createStateFile(folder);
+  const { database } = await createStateFile(folder);
   try {
     database.exec("PRAGMA synchronous = OFF");
     const storage = itemStorage(statementsOf(() => database));
-    // In the order of the table, which is several times faster than in any other.
+    // Inserting in the order of the table is several times faster.
     for (const batch of batches(itemsOf(keys))) {
       database.exec("BEGIN");
       await storage.setItems(batch);
@@ -53,7 +53,7 @@ export const KEYS_EACH = 5;
 const SECRET_BYTES = 32;
 const SECRETS_AT_ONCE = 1_000;
 
-/** Random secrets, asked of the system in bulk: one by one they would take the longest of all. */
+/** Random secrets. The system is asked for many at once, because single requests are slow. */
 function secretSource(): () => Uint8Array {
   let pool = Buffer.alloc(0);
   return () => {
@@ -103,6 +103,7 @@ function* itemsOf(keys: readonly Key[]): Generator<Item> {
       trial: null,
       suspended: false,
       created_at: NOW,
+      note: null,
       keys: held.map(({ sha256 }) => sha256),
     };
     yield { key: accountItem(name), value };

@@ -1,6 +1,6 @@
 /**
- * nginx with Lua, as Debian packages it: the key looked up in a shared table before the file is
- * sent, the call counted there, the compressed file sent as it lies there.
+ * nginx with Lua from Debian: it looks the key up in a shared table, counts the call there, and
+ * sends the compressed file from disk.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ const NGINX = "/usr/sbin/nginx";
 const MODULES = "/usr/lib/nginx/modules";
 const LUA_MODULES = ["ndk_http_module.so", "ngx_http_lua_module.so"];
 
-/** What is missing of nginx and its Lua module, in words; null where all is there. */
+/** Names what is missing of nginx and its Lua module; null if nothing is. */
 export function missingNginx(): string | null {
   const missing = [NGINX, ...LUA_MODULES.map((file) => join(MODULES, file))].filter(
     (path) => !existsSync(path),

@@ -35,7 +35,7 @@ The servers are pinned to core 0, the load to core 1. wrk and taskset (Debian: w
 needed; nginx with its Lua module (nginx-light, libnginx-mod-http-lua) is compared with if it is
 there. The other servers are installed into test/bench/node_modules if they are missing.`;
 
-/** The options of this run; null where only help was asked for. Throws where one makes no sense. */
+/** The options of this run; null for `--help`. Throws if an option is invalid. */
 export function readOptions(argv: readonly string[]): Options | null {
   const { values } = parseArgs({
     args: [...argv],

@@ -1,4 +1,4 @@
-/** The servers to compare with. Those that are not Node's own are packages of test/bench. */
+/** The servers to compare with. Their packages are those of test/bench. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ const HERE = import.meta.dirname;
 
 const BUN_ARCH = process.arch === "arm64" ? "aarch64" : process.arch;
 
-/** Bun's program. Its package brings it as a package for each platform, and needs no install script. */
+/** Bun's program, from its package for this platform, which needs no install script. */
 export const BUN = join(HERE, `node_modules/@oven/bun-${process.platform}-${BUN_ARCH}/bin/bun`);
 
 /** Programs under peers/. */
@@ -24,7 +24,7 @@ export const startPeer = (name: PeerName, folder: string): Promise<Server> =>
     log: join(folder, `${name}.log`),
   });
 
-/** Installs the packages, exactly as locked, where they are missing. Throws where that fails. */
+/** Installs the locked packages if they are missing. Throws if that fails. */
 export function installPeers(say: (text: string) => void): void {
   if (existsSync(join(HERE, "node_modules", "fastify")) && existsSync(BUN)) return;
   say("installing the servers to compare with (npm ci --prefix test/bench)");

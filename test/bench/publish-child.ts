@@ -1,4 +1,4 @@
-/** Runs `publish` with the options given and tells the peak memory of the process, threads included. */
+/** Runs `publish` with the given options, and prints the peak memory of the process and its threads. */
 import { run } from "../../src/main.ts";
 
 process.exitCode = await run([process.execPath, "chipboard", "publish", ...process.argv.slice(2)]);

@@ -1,8 +1,8 @@
 /**
- * How long a publish takes as the market grows, and what memory it needs at its peak: five years of
+ * Measures the time and the peak memory of a publish for markets of several sizes: five years of
  * daily closes and a session's quotes into an empty folder, then the next session on top. Each
- * figure is that of a whole process, start included, on all cores. The smaller markets are
- * published once a round, those of more than 1,000 contracts once.
+ * figure is that of a whole process with its start, on all cores. The smaller markets are
+ * published once per round, those of more than 1,000 contracts once.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,12 +11,12 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { sessionKey, type Session } from "../../src/market/session.ts";
 import { CLOSES, instantIn, writeMarket, type MarketFiles } from "./market.ts";
-import { chipboardEnv } from "./program.ts";
+import { environment } from "../program/program.ts";
 import { median, type BenchOptions, type Section, type Target } from "./section.ts";
 
 const CHILD = new URL("publish-child.ts", import.meta.url).pathname;
 const LARGE_CONTRACTS = 1_000;
-/** What markets of these sizes may take: the first publish, and the next session's. */
+/** The targets for markets of these sizes: the first publish, and that of the next session. */
 const LIMITS = [
   { contracts: 110, seconds: 2.5, nextSeconds: 2, rssMb: 250 },
   { contracts: 1_200, seconds: 25, nextSeconds: null, rssMb: 600 },
@@ -28,7 +28,7 @@ interface Run {
   readonly rssMb: number;
 }
 
-/** A market's runs, and what the next session wrote of the ledger. */
+/** The runs of a market, and the ledger parts that the next session wrote. */
 interface Published {
   readonly contracts: number;
   readonly first: Run;
@@ -37,7 +37,7 @@ interface Published {
   readonly ledger: { readonly parts: number; readonly written: readonly string[] };
 }
 
-/** Publishes a market of each size. Throws where a publish fails. */
+/** Publishes a market of each size. Throws if a publish fails. */
 export async function benchPublish(options: BenchOptions): Promise<Section> {
   const all: Published[] = [];
   for (const contracts of options.contracts) all.push(await publishMarket(contracts, options));
@@ -165,7 +165,7 @@ async function publishWhole(session: Session, inputs: readonly string[]): Promis
   const startedAt = performance.now();
   const args = [CHILD, "--session", sessionKey(session), ...inputs];
   const child = spawn(process.execPath, args, {
-    env: chipboardEnv(instantIn(session)),
+    env: environment(instantIn(session)),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "exit");

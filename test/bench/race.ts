@@ -1,6 +1,6 @@
 /**
- * Servers measured in turns of a quarter of a second, A B C A B C …, so that a slow spell of the
- * machine strikes all of them. Ratios are taken within a round, of all rounds the median counts.
+ * Measures servers in turns of a quarter of a second, A B C A B C …, so that a slow moment of the
+ * machine affects all of them. Each round gives ratios; the result is the median of all rounds.
  */
 import { median, type BenchOptions } from "./section.ts";
 import type { Server } from "./server.ts";
@@ -14,9 +14,9 @@ export interface Runner {
   readonly name: string;
   readonly server: Server;
   readonly load: Load;
-  /** Of every answer, header included; null where answers differ. */
+  /** Size of every answer with its header; null if answers differ. */
   readonly answerBytes: number | null;
-  /** Longer than usual where there is much to remember first. */
+  /** Longer than usual if the server has many keys to look up first. */
   readonly warmUpSeconds?: number;
 }
 
@@ -38,7 +38,7 @@ export class Race {
 
   /**
    * Runs all rounds, in each of which every runner has `seconds` of load in turns, after a warm-up
-   * of every runner. Throws where an answer was not what it should be.
+   * of every runner. Throws if an answer was wrong.
    */
   static async run(
     title: string,
@@ -58,7 +58,7 @@ export class Race {
     return race;
   }
 
-  /** Requests a second of one runner by those of another in the same round. */
+  /** Requests per second of one runner, divided by those of another in the same round. */
   ratio(name: string, base: string): number {
     return median(this.#ratios(name, base));
   }
@@ -81,7 +81,7 @@ export class Race {
   }
 
   /**
-   * Throws unless `charged` calls are the answers that wrk saw to these runners, and at most those
+   * Throws unless `charged` is the number of answers that wrk saw for these runners, plus at most those
    * that it left in flight.
    */
   requireCharged(names: readonly string[], charged: number): void {
@@ -129,7 +129,7 @@ export class Race {
   }
 }
 
-/** wrk looks at no byte; but all of them together show whether every answer was whole. */
+/** wrk does not check bytes, but their sum shows whether every answer was complete. */
 function requireSize(name: string, { bytes, requests }: Loaded, answerBytes: number): void {
   const surplus = bytes - requests * answerBytes;
   if (surplus >= 0 && surplus <= CONNECTIONS * answerBytes) return;

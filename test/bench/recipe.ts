@@ -1,5 +1,5 @@
 /**
- * What a peer serves: chipboard's own answer, kept in a folder that the peer is started with.
+ * What a peer serves: chipboard's own answer, in a folder that the peer gets when it starts.
  *
  *   recipe.json           path, key, status and header fields
  *   prices.json.gz        the body as it was sent
@@ -20,7 +20,7 @@ export interface Recipe {
   readonly body: Buffer;
 }
 
-/** Lays down an answer for the peers. A body, where there is one, must be coded with gzip. */
+/** Writes an answer for the peers. If it has a body, the body must be coded with gzip. */
 export function writeRecipe(folder: string, path: string, key: string, answer: Answer): void {
   const { status, body } = answer;
   const recipe = { path, key, status, headers: repeatable(answer) };

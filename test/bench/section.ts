@@ -1,9 +1,9 @@
-/** What a bench hands in: its table, the figures for machines, and the targets it was held to. */
+/** The result of a bench: its table, the figures for `--json`, and its targets. */
 export interface Section {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Lines below the table: what was compared, and what the figures do not say by themselves. */
+  /** Lines below the table that explain it. */
   readonly notes: readonly string[];
   readonly targets: readonly Target[];
   readonly figures: Partial<Figures>;
@@ -15,9 +15,9 @@ export interface Target {
   readonly figure: string;
 }
 
-/** The figures of `--json`; null for what was not run, or not there to compare with. */
+/** The figures of `--json`; null for a bench that did not run, or a server that is not installed. */
 export interface Figures {
-  /** Requests a second, as ratios to the bare server's. */
+  /** Requests per second, divided by those of the bare server. */
   readonly serving: {
     readonly bare: 1;
     readonly chipboard: number;
@@ -27,18 +27,18 @@ export interface Figures {
     readonly bun: number;
     readonly nginx_lua: number | null;
   } | null;
-  /** 304 answers, as a ratio to the bare server's. */
+  /** 304 answers per second, divided by those of the bare server. */
   readonly not_modified: number | null;
-  /** A basket's requests a second, as a ratio to the board's. */
+  /** Requests per second for baskets, divided by those for the board. */
   readonly basket: number | null;
   readonly history: number | null;
-  /** One key in a registry of a million, as a ratio to one in a registry of one. */
+  /** Requests per second with a million keys in the registry, divided by those with one. */
   readonly million_keys: number | null;
-  /** By number of contracts: seconds and peak megabytes (2^20 bytes) of a whole publish. */
+  /** Seconds and peak megabytes (2^20 bytes) of a whole publish, by number of contracts. */
   readonly publish: Readonly<Record<string, { seconds: number; rss_mb: number }>> | null;
   /** The proxy's peak under load, in megabytes (2^20 bytes). */
   readonly rss_mb: number | null;
-  /** The 99th percentile of latency during a switch, as a ratio to that of all other answers. */
+  /** The 99th percentile of latency during a switch, divided by that of all other answers. */
   readonly switch_p99: number | null;
 }
 
@@ -53,16 +53,16 @@ export const NO_FIGURES: Figures = {
   switch_p99: null,
 };
 
-/** What all benches are run with. */
+/** The options of all benches. */
 export interface BenchOptions {
   readonly rounds: number;
-  /** Of one measurement, after the warm-up. */
+  /** Length of one measurement, after the warm-up. */
   readonly seconds: number;
   /** Sizes of the markets to publish. */
   readonly contracts: readonly number[];
   /** An empty folder, removed afterwards. */
   readonly folder: string;
-  /** Tells how far the bench is. */
+  /** Prints progress. */
   readonly say: (text: string) => void;
 }
 

@@ -1,18 +1,18 @@
 /**
- * Server processes of the benches. All are pinned to one core, the load to the other: what the two
- * take from each other is nobody's merit.
+ * Server processes of the benches. All run on one core and the load on the other, so that they do
+ * not slow each other.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { endWithUs } from "./child.ts";
+import { endWithUs } from "../program/program.ts";
 
 export const SERVER_CORE = "0";
 export const LOAD_CORE = "1";
 
 const START_MS = 60_000;
-/** A process that uses less of its core in that time is quiet. */
+/** A process that uses less processor time than this in QUIET_MS is quiet. */
 const QUIET_MS = 1_000;
 const QUIET_CPU_SECONDS = 0.05;
 const CLOCK_TICKS_PER_SECOND = 100;
@@ -22,7 +22,7 @@ export interface Server {
   /** `http://127.0.0.1:40123` */
   readonly url: string;
   readonly pid: number;
-  /** SIGTERM, and waits for the end. Throws where the server fails on its way out. */
+  /** Sends SIGTERM and waits for the end. Throws if the exit code is not 0. */
   stop(): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ export interface ServerCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The file that standard error goes to. */
   readonly log: string;
-  /** Where it listens, for a program that does not print `listening on URL`. */
+  /** Its address, for a program that does not print `listening on URL`. */
   readonly url?: string;
-  /** For a program that cannot end in order. */
+  /** Set if SIGTERM does not end the program with exit code 0. */
   readonly isKilled?: boolean;
 }
 
@@ -74,7 +74,7 @@ export async function startServer(start: ServerCommand): Promise<Server> {
   throw new Error(`${name} did not start: ${logEnd(log)}`);
 }
 
-/** Servers that end together, the last first, whatever became of the bench: `await using`. */
+/** Servers that end together at the end of a block (`await using`), the last one first. */
 export class Servers implements AsyncDisposable {
   readonly #running: Server[] = [];
 
@@ -103,7 +103,7 @@ export function cpuSeconds(pid: number): number {
   return children.reduce((sum, child) => sum + cpuSeconds(Number(child)), own);
 }
 
-/** Waits until the process has nothing more to do of its own accord. */
+/** Waits until the process is idle. */
 export async function settled(pid: number): Promise<void> {
   for (let before = -1, now = cpuSeconds(pid); now - before > QUIET_CPU_SECONDS;) {
     await delay(QUIET_MS);

@@ -1,5 +1,5 @@
 /**
- * The board of 110 contracts to a pro key, gzip: chipboard beside servers that send the same bytes
+ * The board of 110 contracts for a pro key, with gzip: chipboard and servers that send the same bytes
  * with the same header fields.
  */
 import { mkdirSync } from "node:fs";
@@ -68,7 +68,7 @@ export async function benchServing(options: BenchOptions): Promise<Section> {
   return sectionOf(race, missing, reference.sizeBytes);
 }
 
-/** Bun compresses by a zlib of its own, to other bytes of another length. */
+/** Bun has another zlib, whose output has another length. */
 function requireSameBoard(answer: Answer, reference: Answer): void {
   if (gunzipSync(answer.body).equals(gunzipSync(reference.body))) return;
   throw new Error(`${ON_BUN} sends another board`);

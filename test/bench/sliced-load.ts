@@ -1,35 +1,35 @@
 /**
- * A load that is put to sleep and woken again (SIGSTOP, SIGCONT) while its connections stay open,
+ * A load that is stopped and continued (SIGSTOP, SIGCONT) while its connections stay open,
  * so that several loads can take turns of a fraction of a second on the same core.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { endWithUs } from "./child.ts";
+import { endWithUs } from "../program/program.ts";
 import { cpuSeconds } from "./server.ts";
 import { CONNECTIONS, readSummary, startLoad, type Load, type Loaded } from "./wrk.ts";
 
-/** For the connections to open; a file of a million lines must be read before. */
+/** Time for the connections to open, and to read a file of a million lines before. */
 const OPEN_MS = { plain: 250, lines: 2_500 };
-/** For the server to answer what is in flight, so that it does not answer in another's turn. */
+/** Time for the server to answer open requests, so that it does not answer in another load's turn. */
 const DRAIN_MS = 40;
 
 /**
- * wrk's main thread sleeps until a signal wakes it. One that comes just as the process goes on may
+ * wrk's main thread sleeps until a signal wakes it. A signal that comes when the process continues may
  * be taken by the other thread, which stops the load and leaves the main thread asleep.
  */
 const TOLD_AGAIN_MS = 200;
 
-/** What came of all turns together; `seconds` is the time of the turns. */
+/** The sums of all turns; `seconds` is their total time. */
 export interface SlicedLoaded extends Loaded {
-  /** Answers that were sent within the turns, for each second of them. */
+  /** Answers per second, within the turns. */
   readonly perSecond: number;
-  /** Processor time that the server took within the turns. */
+  /** Processor time of the server within the turns. */
   readonly serverSeconds: number;
 }
 
-/** When the load was awake (milliseconds of this process), and what the server used meanwhile. */
+/** The time of a turn (milliseconds of this process), and the server's processor time in it. */
 interface Turn {
   readonly startMs: number;
   readonly endMs: number;
@@ -43,7 +43,7 @@ export class SlicedLoad {
   readonly #output: Promise<string>;
   readonly #turns: Turn[] = [];
 
-  /** Starts the load, and puts it to sleep when its connections are open. */
+  /** Starts the load, and stops it when its connections are open. */
   static async open(load: Load, serverPid: number): Promise<SlicedLoad> {
     const sliced = new SlicedLoad(load, serverPid);
     await sliced.#turn(load.lines === undefined ? OPEN_MS.plain : OPEN_MS.lines);
@@ -59,7 +59,7 @@ export class SlicedLoad {
     this.#output = text(child.stdout);
   }
 
-  /** Wakes the load for one turn. */
+  /** Continues the load for one turn. */
   async slice(milliseconds: number): Promise<void> {
     this.#child.kill("SIGCONT");
     await this.#turn(milliseconds);
@@ -76,7 +76,7 @@ export class SlicedLoad {
     clearInterval(again);
     this.#turns.push(lastTurn());
     const loaded = readSummary(this.#load, await this.#output);
-    // wrk measures from when it began to send; only from then on the first turn counts.
+    // wrk measures from its first request on, so the first turn counts from then on.
     const beganMs = performance.now() - loaded.seconds * 1_000;
     let awakeMs = 0;
     let serverSeconds = 0;
@@ -84,7 +84,7 @@ export class SlicedLoad {
       awakeMs += Math.max(0, turn.endMs - Math.max(beganMs, turn.startMs));
       serverSeconds += turn.serverSeconds;
     }
-    // What is in flight when a turn ends is answered in nobody's time.
+    // Requests that are open at the end of a turn are answered between turns.
     const answered = loaded.requests - (this.#turns.length - 1) * CONNECTIONS;
     const seconds = awakeMs / 1_000;
     return { ...loaded, seconds, perSecond: answered / seconds, serverSeconds };

@@ -1,5 +1,5 @@
 /**
- * A load that remembers every answer: 64 connections, each of which asks again as soon as it is
+ * A load that records every answer: 64 connections, each of which sends its next request as soon as it is
  * answered, until standard input ends. It prints the name of each new snapshot that answers come
  * from. Arguments: URL, key, and the file for the records: 64-bit floats, three an answer: when it
  * was whole (epoch milliseconds), how long it took (milliseconds), and which of the snapshots, in
@@ -13,7 +13,7 @@ const [url = "", key = "", recordsFile = ""] = process.argv.slice(2);
 const { hostname, port, host, pathname } = new URL(url);
 const request = `GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept-encoding: gzip\r\nauthorization: Bearer ${key}\r\n\r\n`;
 
-/** Grows in blocks, so that no record waits for the others to be copied. */
+/** Grows in blocks, so that no record waits while others are copied. */
 const BLOCK = 300_000;
 const blocks: Float64Array[] = [];
 let filled = BLOCK;

@@ -1,16 +1,16 @@
 /**
- * What callers feel of a switch of session: the 99th percentile of latency while one happens, beside
- * that of the answers before it, since the switch before.
+ * Measures how a switch of session affects callers: the 99th percentile of latency during a switch, and
+ * that of the answers between the previous switch and this one.
  *
- * All sessions are published beforehand, into the store that is served; but of the entries in the
- * publication log only the first is left there. The others are moved back one by one while the load
+ * All sessions are published before, into the store that is served; but only the first entry of the
+ * publication log is left there. The others are moved back one by one while the load
  * runs. So the only work during a switch is the proxy's own: to find the entry, to read and prove
- * the snapshot, to compress it, to take it over. Both cores are spoken for, the proxy's and the
- * load's; a publish beside them would be measured, too.
+ * the snapshot, to compress it, to serve it. The proxy and the load use both cores; a publish at
+ * the same time would be measured, too.
  *
  * A switch lasts from when the proxy began to load the snapshot (it logs how long that took) until a
- * quarter of a second after the first answer from it. An answer belongs to it that was waited for at
- * any time between.
+ * quarter of a second after the first answer from it. An answer counts to the switch if its caller
+ * waited for it at any time between.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { endWithUs } from "./child.ts";
+import { endWithUs } from "../program/program.ts";
 import { median, type BenchOptions, type Section } from "./section.ts";
 import { LOAD_CORE, Servers } from "./server.ts";
 import { BOARD_PATH, prepareService, startProxy } from "./service.ts";
@@ -92,7 +92,7 @@ function sectionOf(records: Records, loadMs: readonly number[], switches: number
     throw new Error(`Expected answers from ${switches} new snapshots, got ${windows.length}`);
   }
   const during: number[][] = windows.map(() => []);
-  /** Before each switch, since the one before it. */
+  /** The answers between two switches. */
   const before: number[][] = windows.map(() => []);
   const otherwise: number[] = [];
   for (let at = 0; at < records.count; at += 1) {
@@ -134,7 +134,7 @@ function sectionOf(records: Records, loadMs: readonly number[], switches: number
   };
 }
 
-/** When the first answer from each new snapshot was there; the one served at first is not new. */
+/** The time of the first answer from each new snapshot, without the first snapshot. */
 function firstAnswersMs(records: Records): number[] {
   const first: number[] = [];
   for (let at = 0; at < records.count; at += 1) {
@@ -144,7 +144,7 @@ function firstAnswersMs(records: Records): number[] {
   return first;
 }
 
-/** How long the proxy took to load each new snapshot, from its log; the first was no switch. */
+/** How long the proxy took to load each new snapshot, from its log, without the first. */
 function loadTimesMs(log: string): number[] {
   const lines = readFileSync(log, "utf8").split("\n");
   return lines

@@ -1,4 +1,4 @@
-/** The load: wrk on a core of its own, and what it saw. */
+/** The load: wrk on a core of its own, and its results. */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cpus } from "node:os";
@@ -12,7 +12,7 @@ export const CONNECTIONS = 64;
 const WRK = "/usr/bin/wrk";
 const TASKSET = "/usr/bin/taskset";
 const ENDLESS_SECONDS = 3_600;
-/** A load that sleeps between its turns waits that long for answers. */
+/** A load that stops between its turns waits this long for answers. */
 const PATIENCE_SECONDS = 60;
 const SCRIPT = new URL("load.lua", import.meta.url).pathname;
 
@@ -31,7 +31,7 @@ export interface Loaded {
   readonly p50: number;
 }
 
-/** Throws where the machine lacks what the load needs: wrk, and a core beside the server's. */
+/** Throws if the machine lacks wrk or a second core. */
 export function requireLoad(): void {
   for (const [path, debianPackage] of [[WRK, "wrk"] as const, [TASKSET, "util-linux"] as const]) {
     if (existsSync(path)) continue;
@@ -41,7 +41,7 @@ export function requireLoad(): void {
 }
 
 /**
- * Sends requests on 64 connections for some seconds. Throws where a connection failed, or where an
+ * Sends requests on 64 connections for some seconds. Throws if a connection failed or an
  * answer had a status above 399.
  */
 export async function sendLoad(load: Load, seconds: number): Promise<Loaded> {
@@ -49,7 +49,7 @@ export async function sendLoad(load: Load, seconds: number): Promise<Loaded> {
   return readSummary(load, stdout);
 }
 
-/** The load as a process of its own, which sends until it is stopped (SIGINT) and then sums up. */
+/** The load as a process of its own, which sends until SIGINT and then prints its results. */
 export const startLoad = (load: Load): ChildProcess & { readonly stdout: Readable } =>
   spawn(TASKSET, wrkArgs(load, ENDLESS_SECONDS), { stdio: ["ignore", "pipe", "inherit"] });
 

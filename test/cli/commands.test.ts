@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inProcess, type Ran } from "./run.ts";
+import type { Ran } from "../program/program.ts";
+import { inProcess } from "./run.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -34,22 +35,28 @@ describe("--help", () => {
         ..."--catalog --quotes --closes --session --attribution --dry-run --revise --max-move --accept-moves".split(
           " ",
         ),
-        ..."--min-coverage --allow-sparse --max-carry-days".split(" "),
+        ..."--min-coverage --allow-sparse --max-unchanged --max-carry-days --accept".split(" "),
+        ..."--feed-header --wait --hold --ignore-unknown --round --rerender --summary".split(" "),
+        ..."--sign-key --verify-key".split(" "),
       ],
     ],
     ["serve", SERVE],
     ["demo", SERVE],
-    ["accounts add", ["--tier", "--trial-days", ...STATE]],
+    ["snapshots copy", [...STORE.slice(1), "--dry-run"]],
+    ["accounts add", ["--tier", "--trial-days", "--note", ...STATE]],
     ["accounts ls", STATE],
     ["accounts show", STATE],
-    ["accounts set", ["--tier", "--trial-days", "--suspend", "--resume", ...STATE]],
+    ["accounts set", ["--tier", "--trial-days", "--note", "--suspend", "--resume", ...STATE]],
+    ["accounts rm", ["--yes", ...STATE]],
     ["keys create", ["--label", ...STATE]],
     ["keys ls", STATE],
     ["keys suspend", STATE],
     ["keys resume", STATE],
     ["keys revoke", STATE],
     ["keys rotate", ["--overlap", ...STATE]],
-    ["usage", STATE],
+    ["usage", ["--by", ...STATE]],
+    ["state copy", ["--json"]],
+    ["state backup", STATE],
   ])("%s has examples, every option and its variable", async (command, options) => {
     const { code, stdout, stderr } = await run(`${command} --help`);
     expect([code, stderr]).toEqual([0, ""]);
@@ -61,7 +68,7 @@ describe("--help", () => {
     }
   });
 
-  test.each(["", "accounts", "keys"])(
+  test.each(["", "accounts", "keys", "state"])(
     "%j without a command shows the help, and is a usage error",
     async (line) => {
       const { code, stdout, stderr } = await run(line);
@@ -107,6 +114,18 @@ test("accounts, keys and usage from beginning to end", async () => {
     expect(code).toBe(expected);
     return JSON.parse(stdout);
   };
+  const absent = join(folder, "state", "chipboard.sqlite");
+  for (const line of ["accounts ls", "keys create acme", "accounts rm acme --yes", "usage"]) {
+    const { code, stderr } = await run(line);
+    expect([line, code]).toEqual([line, 5]);
+    expect(stderr).toContain(`There is no state at ${absent}: `);
+  }
+  expect(readdirSync(folder)).toEqual([]);
+  const first = await run("accounts add other --tier pro");
+  expect([first.code, first.stdout]).toEqual([0, "Added account other (pro).\n"]);
+  expect(first.stderr).toBe(
+    `Created a new state at ${absent}. If your proxies use another one, name it with --state or CHIPBOARD_STATE.\n`,
+  );
   const trial = await json("accounts add acme --tier starter --trial-days 14");
   expect(trial).toMatchObject({ name: "acme", tier: "starter", trial: { lapsed: false } });
   expect(trial.trial.lapses_at).toMatch(/^2026-12-05T00:05:/);
@@ -153,12 +172,47 @@ test("accounts, keys and usage from beginning to end", async () => {
   expect(table.stdout).toMatch(
     /^account +tier +month +used +limit +remaining +resets at\nacme +pro +2026-11 +0 +none +unlimited +2026-12-01T00:00:00/,
   );
+  expect(await json("usage acme --by key")).toMatchObject([
+    { account: "acme", key_id: id, status: "rotating", month: "2026-11", used: 0 },
+    {},
+    {},
+  ]);
+  expect((await run("usage --by month")).stdout).toBe(
+    "account  month    used\nacme     2026-11     0\nother    2026-11     0\n",
+  );
   const listing = (await run("keys ls")).stdout + (await run("accounts show acme")).stdout;
   expect(listing).not.toContain(key);
   expect(readdirSync(folder)).toEqual(["state"]);
 
+  const copied = await run(`state copy ${join(folder, "state")} ${join(folder, "copy")}`);
+  expect([copied.code, copied.stderr]).toEqual([0, ""]);
+  expect(copied.stdout).toMatch(
+    /^Copied 2 accounts, 3 keys and 0 counts from \S+ to \S+, and read them back\.\nStart the proxies with --state \S+copy\./,
+  );
+  const again = await json(`state copy ${join(folder, "state")} ${join(folder, "copy")}`, 4);
+  expect(again.error.message).toContain("copy holds 2 accounts, 3 keys and 0 counts");
+  const backup = join(folder, "state.backup");
+  expect(await json(`state backup ${backup}`)).toMatchObject({ to: backup, accounts: 2, keys: 3 });
+  expect((await run(`accounts ls --state ${backup}`)).stdout).toBe(
+    (await run("accounts ls")).stdout,
+  );
+  const euros = { CHIPBOARD_NOTE: "pays in euros" };
+  expect(await json("accounts set acme", 0, euros)).toMatchObject({ note: "pays in euros" });
+  expect((await run("accounts show acme")).stdout).toContain("note       pays in euros\n");
+  expect(await json("accounts ls")).toMatchObject([{ note: "pays in euros" }, { note: null }]);
+  const unsure = await run("accounts rm acme");
+  expect([unsure.code, unsure.stderr]).toEqual([
+    2,
+    'error: Account "acme" stays: expected --yes, because there is no terminal to ask on\n',
+  ]);
+  expect((await run("accounts rm acme --yes")).stdout).toBe(
+    "Removed account acme and its 3 keys.\n",
+  );
+  expect(await json("keys ls")).toEqual([]);
+
   for (const line of [
     "accounts show nobody",
+    "accounts rm nobody --yes",
     "keys create nobody",
     "keys revoke cbk_00000000",
     "usage nobody",

@@ -1,4 +1,4 @@
-/** Publishing again, later, earlier, with corrections, after a rollback, beside orphans and on damage. */
+/** Publishing the same, a later or an earlier session, with corrections, after a rollback, with orphans and damage. */
 import { describe, expect, test } from "vitest";
 import { appendEntry, readHead, readPublications } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -62,7 +62,12 @@ describe("the same session", () => {
       { quotes: quotesOf({ a: 11.5, b: 5 }) },
       { ...SECOND, attribution: "Other" },
       { ...SECOND, catalog: catalogOf(["b", "a"]) },
-      { ...SECOND, catalog: catalogOf(["a", "b", "c"]), allowSparse: true },
+      {
+        ...SECOND,
+        catalog: catalogOf(["a", "b", "c"]),
+        allowSparse: true,
+        accept: [{ gate: "free", ids: ["c"] }],
+      },
       { ...SECOND, closes: lines("id,date,close_usd", "a,2026-11-01,9"), allowSparse: true },
     ];
     for (const run of others) expect((await untouched(store, run)).code).toBe(4);
@@ -212,7 +217,7 @@ describe("after a rollback", () => {
 });
 
 describe("orphans", () => {
-  test("a folder that no publication names blocks nobody: the next run takes the next number", async () => {
+  test("a folder that no publication names does not block the next run, which takes the next number", async () => {
     const store = await published(FIRST);
     await store.create("sessions/2026-11-21T00Z/r1/catalog.json", Buffer.from("junk"), "");
     await store.create("sessions/2026-11-21T00Z/r7/pro/board.json", Buffer.from("junk"), "");

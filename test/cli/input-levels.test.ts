@@ -18,7 +18,7 @@ describe("levels", () => {
 
   test.each(
     (
-      "0 -0 0.000000 -1 0.0000001 1.1234567 1000000000.000001 1000000001 NaN Infinity -Infinity " +
+      "0 -0 0.000000 -1 0.0000001 1000000000.000001 1000000001 NaN Infinity -Infinity " +
       "0x10 1_000 $5 5% 1.2.3 . 5. .5 +5 １２"
     ).split(" "),
   )("%s is refused", async (text) => {
@@ -40,9 +40,11 @@ describe("levels", () => {
     ["1,000", "no commas, decimals after a point"],
     ["1e3", "plain digits, no exponent"],
     ["1.5E-5", "plain digits, no exponent"],
+    ["1.1234567", "--round rounds levels with more"],
+    ["0.0000005", "--round rounds levels with more"],
     [" 5", "no spaces"],
     ["1 000", "no spaces"],
-  ])("the message for %j names the slip", async (text, slip) => {
+  ])("the message for %j names the slip, or the way on", async (text, slip) => {
     expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: `"${text}"` }) })).toEqual([
       "1 error in the input; nothing was written",
       `quotes.csv:2 spot_usd "${text}": expected a number above 0, at most 1000000000, with at most 6 decimals; ${slip}`,
@@ -173,6 +175,11 @@ describe("sessions and dates", () => {
       { date: "1969-12-31", close_usd: 6 },
       { date: "1970-01-01", close_usd: 7 },
     ]);
+    expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({
+      low_52w_usd: 6,
+      high_52w_usd: 7,
+      prev_as_of: "1969-12-31",
+    });
     // A revision reads the stored months before 1970.
     const more = lines("id,date,close_usd", "a,1968-12-31,4");
     await mustPublish(store, { ...SPARSE, session: "1970-01-02T00Z", closes: more, revise: "x" });

@@ -11,7 +11,7 @@ const dayBefore = (days: number): string =>
 describe("columns and ids", () => {
   test("unknown, duplicate and missing columns and fields", async () => {
     expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,price", "a,1,1") })).toContain(
-      'quotes.csv:1: unknown column "price", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break',
+      'quotes.csv:1: unknown column "price", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break, low_usd, high_usd, inputs, rationale',
     );
     expect(await complaints({ ...SPARSE, quotes: lines("id,spot_usd,id", "a,1,a") })).toContain(
       'quotes.csv:1: column "id" appears twice',
@@ -20,7 +20,7 @@ describe("columns and ids", () => {
       'quotes.csv:1: the header lacks the column "spot_usd"',
     );
     expect(await complaints({ ...SPARSE, quotes: '{"id":"a","spot_usd":1,"x":2}' })).toContain(
-      'quotes.ndjson:1: unknown field "x", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break',
+      'quotes.ndjson:1: unknown field "x", expected id, spot_usd, session_utc, basis, as_of, source, source_url, break, low_usd, high_usd, inputs, rationale',
     );
     expect(await complaints({ ...SPARSE, quotes: '[{"id":"a"}]' })).toContain(
       'quotes.json[0]: the field "spot_usd" is missing',
@@ -140,12 +140,59 @@ describe("the catalog", () => {
     ["max_carry_days", "-1", /expected a whole number/],
     ["max_carry_days", "1.5", /expected a whole number/],
     ["free", "yes", /^catalog\.csv:2 free "yes": expected true or false$/],
+    ["price_type", "Spot", /expected spot or contract or retail or derived or other$/],
+    ["delisted_on", "2026-11-31", /^catalog\.csv:2 delisted_on "2026-11-31": expected a date/],
+    ["formerly", "DDR5", /^catalog\.csv:2 formerly "DDR5": expected a lowercase slug/],
+    [
+      "formerly",
+      "a",
+      /^catalog\.csv:2 formerly "a": expected an id that the catalog no longer uses/,
+    ],
+    ["cadence_days", "0.4", /expected a number from 0.5 to 366/],
+    ["cadence_days", "367", /expected a number from 0.5 to 366/],
   ])("%s %j", async (column, value, expected) => {
     const [columns = "", row = ""] = catalogOf(["a"]).split("\n");
     const cells = row.split(",");
     cells[columns.split(",").indexOf(column)] = value;
     const [, complaint] = await complaints({ catalog: lines(columns, cells.join(",")) });
     expect(complaint).toMatch(expected);
+  });
+
+  test("price type, delisting, former id and cadence are stored, with defaults for empty cells", async () => {
+    const store = new MemoryStore();
+    const given = {
+      price_type: "spot",
+      delisted_on: "2027-01-31",
+      formerly: "z",
+      cadence_days: "7.50",
+    };
+    await mustPublish(store, {
+      catalog: catalogOf([{ id: "a", ...given }, "b"]),
+      quotes: quotesOf({ a: 1, b: 2 }),
+    });
+    expect(await headJson(store, "catalog.json")).toMatchObject([
+      { id: "a", ...given, cadence_days: 7.5 },
+      { id: "b", price_type: null, delisted_on: null, formerly: null, cadence_days: 0.5 },
+    ]);
+  });
+
+  test("a former id that is in use, also in a circle, or named twice", async () => {
+    const circle = catalogOf([
+      { id: "a", formerly: "b" },
+      { id: "b", formerly: "a" },
+    ]);
+    expect(await complaints({ catalog: circle })).toEqual([
+      expect.any(String),
+      'catalog.csv:2 formerly "b": expected an id that the catalog no longer uses, but it does at catalog.csv:3',
+      'catalog.csv:3 formerly "a": expected an id that the catalog no longer uses, but it does at catalog.csv:2',
+    ]);
+    const twice = catalogOf([
+      { id: "a", formerly: "z" },
+      { id: "b", formerly: "z" },
+    ]);
+    expect(await complaints({ catalog: twice })).toContain(
+      'catalog.csv:3 formerly "z": expected an id that one contract had before, but a names it, too',
+    );
   });
 
   test("a duplicate id, no rows, and quotes for a contract that is no longer there", async () => {
@@ -191,7 +238,7 @@ test("every error of every input is reported at once", async () => {
       "quotes-2.json[2]",
       'closes.ndjson:1 date "2026-13-01"',
       "closes.ndjson:3",
-      'closes-2.csv:1: unknown column "close", expected id, date, close_usd, break',
+      'closes-2.csv:1: unknown column "close", expected id, date, close_usd, break, low_usd, high_usd',
       'closes-2.csv:1: the header lacks the column "date"',
       'closes-2.csv:1: the header lacks the column "close_usd"',
     ].map((line) => line.replace(/: expected.*/, "")),

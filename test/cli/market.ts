@@ -3,7 +3,9 @@ import { ChipboardError } from "../../src/lib/errors.ts";
 import type { GateOptions } from "../../src/feed/gates.ts";
 import type { Source } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish, type PublishResult } from "../../src/publish/publish.ts";
+import { publish } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
+import type { PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -12,7 +14,8 @@ export const at = (key: string): Session => parseSession(key) as Session;
 export const SESSION = at("2026-11-21T00Z");
 
 const CATALOG_COLUMNS =
-  "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free";
+  "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free," +
+  "price_type,delisted_on,formerly,cadence_days";
 
 export interface CatalogRow {
   readonly id: string;
@@ -22,6 +25,10 @@ export interface CatalogRow {
   readonly capacity_gb?: string;
   readonly max_carry_days?: string;
   readonly free?: string;
+  readonly price_type?: string;
+  readonly delisted_on?: string;
+  readonly formerly?: string;
+  readonly cadence_days?: string;
 }
 
 /** A catalog in CSV; a row that is only an id gets plain values. */
@@ -31,7 +38,11 @@ export function catalogOf(rows: readonly (string | CatalogRow)[]): string {
     const { id, name = `Contract ${id}`, board = "memory", unit = "USD per piece" } = row;
     const { capacity_gb = "", max_carry_days = "", free = "" } = row;
     const start = `${id},${id.toUpperCase()},${name},${board},DRAM,${unit},40,Source`;
-    return `${start},https://s.example/${id},${capacity_gb},${max_carry_days},${free}`;
+    const { price_type = "", delisted_on = "", formerly = "", cadence_days = "" } = row;
+    return (
+      `${start},https://s.example/${id},${capacity_gb},${max_carry_days},${free},` +
+      `${price_type},${delisted_on},${formerly},${cadence_days}`
+    );
   });
   return [CATALOG_COLUMNS, ...lines, ""].join("\n");
 }
@@ -44,7 +55,8 @@ export const quotesOf = (levels: Readonly<Record<string, number | string>>): str
 
 export const lines = (...texts: readonly string[]): string => `${texts.join("\n")}\n`;
 
-export interface Run extends Partial<GateOptions> {
+export interface Run
+  extends Partial<GateOptions>, Pick<PublishRequest, "hold" | "ignoreUnknown" | "round"> {
   readonly session?: string;
   readonly catalog?: string;
   /** One text for each file: quotes.csv, quotes-2.csv, … */
@@ -75,12 +87,17 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         attribution: run.attribution ?? null,
         revise: run.revise ?? null,
         dryRun: run.dryRun ?? false,
+        hold: run.hold ?? [],
+        ignoreUnknown: run.ignoreUnknown ?? false,
+        round: run.round ?? false,
         gates: {
           maxMoveMicros: run.maxMoveMicros ?? 50_000_000,
           minCoverageMicros: run.minCoverageMicros ?? 80_000_000,
+          maxUnchangedSessions: run.maxUnchangedSessions ?? 8,
           maxCarryDays: run.maxCarryDays ?? 45,
           acceptMoves: run.acceptMoves ?? false,
           allowSparse: run.allowSparse ?? false,
+          accept: run.accept ?? [],
         },
       },
       store,
@@ -111,7 +128,7 @@ export async function contentOf(store: ObjectStore): Promise<Record<string, stri
 }
 
 /** A JSON file of the head's snapshot. */
-// oxlint-disable-next-line typescript/no-explicit-any -- payloads are checked by what is read of them
+// oxlint-disable-next-line typescript/no-explicit-any -- tests check the fields that they read
 export async function headJson(store: ObjectStore, path: string): Promise<any> {
   const head = await readHead(store);
   if (head === null) throw new Error("The store is empty");
@@ -124,7 +141,7 @@ const sourcesOf = (kind: string, texts: string | readonly string[] = []): Source
     sourceOf(index === 0 ? kind : `${kind}-${index + 1}`, text),
   );
 
-/** Named by its content: `.json` and `.ndjson` where it looks like that. */
+/** The name of the file, with `.json` or `.ndjson` if its content looks like that. */
 function sourceOf(stem: string, text: string): Source {
   const format = text.startsWith("[") ? "json" : text.startsWith("{") ? "ndjson" : "csv";
   return {

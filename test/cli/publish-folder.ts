@@ -2,8 +2,9 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { chipboard, type Ran, type RunOptions } from "../program/program.ts";
 import { catalogOf, lines, quotesOf } from "./market.ts";
-import { chipboard, inProcess, type Ran, type RunOptions } from "./run.ts";
+import { inProcess } from "./run.ts";
 
 /** What is in c.csv and q.csv. */
 export const CATALOG = catalogOf(["a", "b"]);
@@ -21,7 +22,7 @@ export function inputFolder(): string {
   return folder;
 }
 
-/** Runs `chipboard LINE` in the folder; spaces separate the words. A process only for its input. */
+/** Runs `chipboard LINE` in the folder; spaces separate the words. With standard input it runs in a process of its own. */
 export const runIn = (folder: string, line: string, options: RunOptions = {}): Promise<Ran> =>
   (options.stdin === undefined ? inProcess : chipboard)(line.split(" "), {
     cwd: folder,
@@ -29,6 +30,6 @@ export const runIn = (folder: string, line: string, options: RunOptions = {}): P
   });
 
 /** A JSON file of the folder. */
-// oxlint-disable-next-line typescript/no-explicit-any -- payloads are checked by what is read of them
+// oxlint-disable-next-line typescript/no-explicit-any -- tests check the fields that they read
 export const jsonIn = (folder: string, path: string): any =>
   JSON.parse(readFileSync(join(folder, path), "utf8"));

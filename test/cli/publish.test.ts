@@ -2,9 +2,10 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Ran, RunOptions } from "../program/program.ts";
 import { lines } from "./market.ts";
 import { inputFolder, jsonIn, runIn } from "./publish-folder.ts";
-import { inProcess, type Ran, type RunOptions } from "./run.ts";
+import { inProcess } from "./run.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -1,66 +1,11 @@
-/** Runs the program like a user, in a clean environment, and collects its output. */
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
+/** Runs the program within the tests' process, and collects its output. */
 import { vi } from "vitest";
 import { run } from "../../src/main.ts";
-
-const BIN = join(import.meta.dirname, "../../bin/chipboard.ts");
-const AS_NOBODY = join(import.meta.dirname, "../process/setuid.ts");
-
-/** The start of the tests' clocks: five minutes into their session. */
-export const NOW = "2026-11-21T00:05:00Z";
-
-export interface RunOptions {
-  readonly env?: Record<string, string>;
-  readonly cwd?: string;
-  /** Its standard input; empty by default. */
-  readonly stdin?: string;
-  /** Run without the rights of root: as the user nobody if the tests run as root. */
-  readonly unprivileged?: true;
-  /** Kill it (SIGKILL) after this time. */
-  readonly killAfterMs?: number;
-}
-
-export interface Ran {
-  /** Null if it was killed. */
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Starts `chipboard ARGS`. The environment holds a path, the clock's start, and `env`. */
-export function start(args: readonly string[], options: RunOptions = {}): ChildProcess {
-  const asNobody = options.unprivileged === true && process.getuid?.() === 0;
-  return spawn(process.execPath, [asNobody ? AS_NOBODY : BIN, ...args], {
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    env: { PATH: process.env["PATH"] ?? "", CHIPBOARD_NOW: NOW, ...options.env },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-}
-
-/** Runs `chipboard ARGS` to its end. */
-export async function chipboard(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const child = start(args, options);
-  const closed = once(child, "close");
-  const output = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name]?.setEncoding("utf8").on("data", (text: string) => (output[name] += text));
-  }
-  // A program that ends early does not read its input. The test must not fail for that.
-  child.stdin?.on("error", () => undefined).end(options.stdin ?? "");
-  const timer =
-    options.killAfterMs === undefined
-      ? undefined
-      : setTimeout(() => child.kill("SIGKILL"), options.killAfterMs);
-  const [code] = await closed;
-  clearTimeout(timer);
-  return { code, ...output };
-}
+import { BIN, NOW, type Ran, type RunOptions } from "../program/program.ts";
 
 /**
- * The same within this process, which is many times faster; one at a time. Settings of the tester's
- * own (AWS_…, CHIPBOARD_…) are hidden. For tests that need neither standard input nor another user.
+ * Runs `chipboard ARGS` in this process, which is many times faster than a process of its own. Only
+ * one run at a time. Hides the tester's own settings (AWS_…, CHIPBOARD_…).
  */
 export async function inProcess(
   args: readonly string[],

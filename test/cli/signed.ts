@@ -1,4 +1,4 @@
-/** A folder with signed snapshots: the program's commands, openssl, and an attacker who can write there. */
+/** A folder with signed snapshots, and helpers: the program, openssl, and changes that an attacker could make. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +10,9 @@ import { readHead } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
+import type { Ran } from "../program/program.ts";
 import { catalogOf, quotesOf } from "./market.ts";
-import { inProcess, type Ran } from "./run.ts";
+import { inProcess } from "./run.ts";
 
 export const FIRST = "2026-11-20T12Z";
 export const SECOND = "2026-11-21T00Z";
@@ -100,14 +101,14 @@ export async function opensslVerifies(shop: Workshop, publicKey: string): Promis
   return code === 0;
 }
 
-/** Replaces the bytes of an object, which no store does. */
+/** Replaces the bytes of an object. No store does this itself. */
 export async function replace(store: ObjectStore, key: string, bytes: Uint8Array): Promise<void> {
   await store.delete(key);
   await store.create(key, bytes, "application/octet-stream");
 }
 
 /**
- * The attack of somebody who can write to the store but has no key: changes a file of the head, and
+ * Acts as an attacker who can write to the store but has no key: changes a file of the head, and
  * makes manifest, identity and log agree with it.
  */
 export async function forgeHead(

@@ -105,7 +105,9 @@ describe("an unchanged head", () => {
       const { code, stderr } = await shop.publish(FIRST, more);
       expect([code, stderr]).toEqual([
         4,
-        expect.stringContaining(`manifest.sig is there already, and not by ${fingerprint}\n`),
+        expect.stringContaining(
+          `manifest.sig already holds a signature that is not by ${fingerprint}\n`,
+        ),
       ]);
     }
     expect(await contentOf(shop.store)).toEqual(before);
@@ -232,6 +234,7 @@ const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest 
   gates: {
     maxMoveMicros: 50_000_000,
     minCoverageMicros: 0,
+    maxUnchangedSessions: 8,
     maxCarryDays: run.maxCarryDays ?? 45,
     acceptMoves: true,
     allowSparse: true,

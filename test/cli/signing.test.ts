@@ -1,8 +1,9 @@
 /** `keys signing` and `publish --sign-key`, checked with openssl. */
 import { chmodSync, chownSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { chipboard } from "../program/program.ts";
 import { contentOf } from "./market.ts";
-import { chipboard, inProcess } from "./run.ts";
+import { inProcess } from "./run.ts";
 import { FIRST, opensslVerifies, SECOND, stored, workshop } from "./signed.ts";
 
 const SIGNATURE = stored(FIRST, "manifest.sig");
@@ -185,7 +186,7 @@ describe("--sign-key refuses: 2, before anything is read or written", () => {
 
   // Only root can give a file to another user.
   test.runIf(process.geteuid?.() === 0)(
-    "another owner's may be its group's, as secrets are",
+    "a file of another owner may be readable by its group, as mounted secrets are",
     async () => {
       const shop = workshop();
       await shop.opensslKey("k");

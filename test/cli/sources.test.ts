@@ -8,9 +8,9 @@ import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import exceljs from "exceljs";
 import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../../src/feed/text.ts";
+import type { Ran, RunOptions } from "../program/program.ts";
 import { catalogOf } from "./market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";
-import type { Ran, RunOptions } from "./run.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -161,7 +161,7 @@ describe("sources", () => {
     };
 
     test.each(["/unframed", "/unchunked"])(
-      "an answer that does not say where it ends is refused: %s",
+      "an answer without a length is refused: %s",
       async (path) => {
         expect(await refusalOf(path)).toBe(
           `Cannot fetch ${address}${path}: the answer has neither a content-length nor chunked coding, ` +

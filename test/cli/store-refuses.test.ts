@@ -1,13 +1,14 @@
-/** Stores that cannot be written, or that do not keep what they are given. */
+/** Stores that cannot be written, or that lose or change what is written. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { AttendedStore } from "../faults/crash-store.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import type { Ran } from "../program/program.ts";
 import { catalogOf, mustPublish, quotesOf, tryPublish } from "./market.ts";
-import { inProcess, type Ran } from "./run.ts";
+import { inProcess } from "./run.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `c${n}`);
 const CATALOG = catalogOf(IDS);
@@ -53,7 +54,7 @@ test.each(["report.html", "pro/board.json", "ledger/2026-11"])(
     const memory = new MemoryStore();
     await mustPublish(memory, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
     for (const kept of [null, "x"]) {
-      const losing = new AttendedStore(memory, async ({ kind, key }, run) => {
+      const losing = new InterceptedStore(memory, async ({ kind, key }, run) => {
         if (kind !== "create" || !key.includes(lost)) return run();
         if (kept !== null) await memory.create(key, Buffer.from(kept), "");
         return "created" as never;

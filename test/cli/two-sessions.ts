@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { catalogOf, contentOf, lines, mustPublish, quotesOf } from "./market.ts";
+import { catalogOf, contentOf, lines, mustPublish, quotesOf, type CatalogRow } from "./market.ts";
 import { tryPublish, type Ended, type Run } from "./market.ts";
 
 /** The session after the two. */
@@ -12,11 +12,13 @@ export const NOON = "2026-11-21T12Z";
 export const QUOTES = "id,spot_usd,session_utc";
 
 /** Two sessions: a has levels from 2026-11-19T12Z on, b from 2026-11-21T00Z. */
-export async function published(): Promise<MemoryStore> {
+export async function published(
+  catalog: readonly (string | CatalogRow)[] = ["a", "b"],
+): Promise<MemoryStore> {
   const store = new MemoryStore();
   await mustPublish(store, {
     session: "2026-11-20T12Z",
-    catalog: catalogOf(["a", "b"]),
+    catalog: catalogOf(catalog),
     quotes: lines(
       `${QUOTES},basis,break`,
       "a,10,2026-11-19T12Z,,",

@@ -17,7 +17,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Ran } from "../cli/run.ts";
+import type { Ran } from "../program/program.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import { testService } from "../services/services.ts";
 import { chipboard, SESSION, writeMarket, type Environment, type MarketFiles } from "./fixture.ts";

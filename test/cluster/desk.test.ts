@@ -7,7 +7,7 @@ import { testService } from "../services/services.ts";
 
 const s3 = testService("s3");
 
-test.runIf(s3 !== null)("what the desk does with a folder, it does on S3", async () => {
+test.runIf(s3 !== null)("the commands work on S3 as in a folder", async () => {
   const { env } = s3 as NonNullable<typeof s3>;
   const prefix = `desk-${process.pid}-${performance.now().toString(36).replace(".", "")}`;
   const location = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${prefix}`;

@@ -1,7 +1,5 @@
-/** The program as its users run it, over a small market in files. */
-import { spawn, type ChildProcess } from "node:child_process";
+/** Runs the program over a small market in files. */
 import { writeFile } from "node:fs/promises";
-import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
@@ -9,18 +7,23 @@ import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SESSIONS, snapshotFileKey, snapshotFolder } from "../../src/store/paths.ts";
-import { chipboard as ownProcess, inProcess, type Ran } from "../cli/run.ts";
+import { inProcess } from "../cli/run.ts";
+import {
+  chipboard as ownProcess,
+  serve as startServe,
+  type Ran,
+  type Serving,
+} from "../program/program.ts";
 
 export const API = "/api/public/v1";
-/** The sessions of the market, and the instant that the program's clock starts at. */
+/** The sessions of the market, and the start of the program's clock. */
 export const SESSION = "2026-11-21T00Z";
 export const NEXT_SESSION = "2026-11-21T12Z";
 export const NOW = "2026-11-21T12:05:00Z";
 
-const PROGRAM = new URL("../../bin/chipboard.ts", import.meta.url).pathname;
 const CONTRACTS = 12;
 
-/** The environment without any credentials except those that a test gives. */
+/** Settings that hide the machine's own credentials. */
 const SETTINGS = {
   AWS_EC2_METADATA_DISABLED: "true",
   AWS_SHARED_CREDENTIALS_FILE: "/nonexistent/aws",
@@ -30,67 +33,31 @@ const SETTINGS = {
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** Runs `chipboard` to its end, in this process and one at a time. Use it for all but `serve`. */
+/** Runs `chipboard` in this process, one at a time; a failing `serve` in a process of its own. */
 export const chipboard = (args: readonly string[], env: Environment = {}): Promise<Ran> =>
   (args[0] === "serve" ? ownProcess : inProcess)(args, { env: { ...SETTINGS, ...env } });
 
-export interface Serving {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly metricsUrl: string | null;
-  readonly ended: Promise<number | NodeJS.Signals | null>;
-  stderr(): string;
-  /** Sends SIGTERM and resolves with the exit code. */
-  end(): Promise<number | NodeJS.Signals | null>;
-}
-
-/** Starts `chipboard serve` on a free port; resolves when it listens. */
-export async function serve(args: readonly string[], env: Environment = {}): Promise<Serving> {
-  const all = ["serve", "--port", "0", "--metrics-port", "off", "--json", ...args];
-  const child = spawn(process.execPath, [PROGRAM, ...all], {
-    env: { PATH: process.env["PATH"] ?? "", ...SETTINGS, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const output = collect(child);
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
-    child.once("exit", (code, signal) => resolve(signal ?? code));
-  });
-  await Promise.race([ended, until(() => output.stdout().includes("\n"))]);
-  if (!output.stdout().includes("\n")) throw new Error(`serve ended: ${output.stderr()}`);
-  const { url, metrics_url: metricsUrl } = JSON.parse(output.stdout());
-  return {
-    child,
-    url,
-    metricsUrl,
-    ended,
-    stderr: output.stderr,
-    end: () => {
-      child.kill("SIGTERM");
-      return ended;
-    },
-  };
-}
+/** Starts `chipboard serve --json` on a free port; resolves when it listens. */
+export const serve = (args: readonly string[], env: Environment = {}): Promise<Serving> =>
+  startServe(["--json", ...args], { env: { ...SETTINGS, ...env } });
 
 /** Ends the processes that a failed test left. */
 export async function killed(servings: Serving[]): Promise<void> {
-  for (const { child, ended } of servings.splice(0)) {
-    child.kill("SIGKILL");
-    await ended;
-  }
+  for (const serving of servings.splice(0)) await serving.end("SIGKILL");
 }
 
-/** Waits until `check` holds. */
+/** Waits until `check` returns true. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 1_500; attempt += 1) {
     if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error("It did not come to pass within 30 s");
+  throw new Error("The condition was not met within 30 s");
 }
 
 export interface Market {
   readonly catalog: string;
-  /** The same levels for a session, or others, by a factor. */
+  /** Quotes of a session; the factor multiplies the levels. */
   quotes(session: string, factor?: number): string;
 }
 
@@ -125,7 +92,7 @@ export async function writeMarket(folder: string): Promise<MarketFiles> {
 }
 
 /**
- * Proves that the log has no gap and that every object it names exists, byte for byte. Returns the
+ * Checks that the log has no gap and that every object it names exists, byte for byte. Returns the
  * manifest of the head; `orphans` are keys below sessions/ that no published manifest names.
  */
 export async function verified(
@@ -150,42 +117,6 @@ export async function verified(
   return { publications: log.length, manifest: manifest as Manifest, orphans };
 }
 
-/** A caller's answer. */
-export interface Told {
-  readonly status: number;
-  readonly remaining: number;
-}
-
-/** Load from callers that keep their connections. Rejects if a connection breaks. */
-export class Callers {
-  readonly #agent: Agent;
-
-  constructor(connections: number) {
-    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
-  }
-
-  get(url: string, key: string): Promise<Told> {
-    return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${key}` };
-      const sent = request(url, { agent: this.#agent, headers }, (response) => {
-        response.resume().on("error", reject);
-        response.on("end", () => {
-          const { statusCode, headers: received } = response;
-          resolve({
-            status: Number(statusCode),
-            remaining: Number(received["x-ratelimit-remaining"]),
-          });
-        });
-      });
-      sent.on("error", reject).end();
-    });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-}
-
 /** How often each value occurs. */
 export function tally(values: Iterable<unknown>): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -195,12 +126,4 @@ export function tally(values: Iterable<unknown>): Record<string, number> {
 
 function lines(header: string, row: (at: number) => string): string {
   return `${[header, ...Array.from({ length: CONTRACTS }, (_, at) => row(at))].join("\n")}\n`;
-}
-
-function collect(child: ChildProcess): { stdout: () => string; stderr: () => string } {
-  let stdout = "";
-  let stderr = "";
-  child.stdout?.on("data", (piece) => (stdout += String(piece)));
-  child.stderr?.on("data", (piece) => (stderr += String(piece)));
-  return { stdout: () => stdout, stderr: () => stderr };
 }

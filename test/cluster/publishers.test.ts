@@ -14,7 +14,8 @@ import { ConflictError, UnreachableError } from "../../src/lib/errors.ts";
 import { sourceOf } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Progress } from "../../src/publish/request.ts";
-import { publish, type PublishResult } from "../../src/publish/publish.ts";
+import { publish } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../services/services.ts";
@@ -164,6 +165,7 @@ const run = (
       gates: {
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 80_000_000,
+        maxUnchangedSessions: 8,
         maxCarryDays: 45,
         acceptMoves: false,
         allowSparse: false,

@@ -1,4 +1,4 @@
-/** A TCP forwarder on a free port of the loopback, to cut connections without stopping a server. */
+/** A TCP forwarder on a free port of 127.0.0.1, to cut connections without stopping a server. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 

@@ -1,6 +1,6 @@
 /**
- * A Redis for tests: the one of CHIPBOARD_TEST_REDIS_URL, or a redis-server of our own on a free
- * port of the loopback.
+ * A Redis for tests: the one of CHIPBOARD_TEST_REDIS_URL, or a new redis-server on a free
+ * port of 127.0.0.1.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

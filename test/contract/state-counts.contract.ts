@@ -1,6 +1,7 @@
 /** The promises of every state driver about counts: exact, durable, and by month. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { keyIdOf } from "../../src/state/keys.ts";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
 import { CountingProcess } from "./counting-processes.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
@@ -15,7 +16,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     });
     afterEach(() => use.close());
 
-    test("exactly the limit is granted, however many ask at once", async () => {
+    test("exactly the limit is granted, even to many parallel callers", async () => {
       const gatekeeper = await use.serve();
       const results = await Promise.all(
         Array.from({ length: 200 }, async () => gatekeeper.take("account:acme", 73, START)),
@@ -74,7 +75,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       }
     });
 
-    test("a count never decreases within its month, whatever the state loses", async () => {
+    test("a count never decreases within its month, even if the state loses data", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();
       for (let call = 0; call < 5; call++) await gatekeeper.take("account:acme", 8, START);
@@ -145,6 +146,77 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(await next.take("account:acme", null, START)).toEqual({ granted: true, used: 6 });
       await use.stop(next);
       expect(await use.registry.usage()).toMatchObject([{ used: 6, limit: null, remaining: null }]);
+    });
+
+    test("a granted call is counted for its key, too, and no other call is", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const keyIds = [keyIdOf(await use.newKey("acme")), keyIdOf(await use.newKey("acme"))];
+      const gatekeeper = await use.serve();
+      const granted = [0, 0];
+      const taking = Array.from({ length: 90 }, async (_, at) => {
+        const which = at % 3 === 0 ? 0 : 1;
+        const result = await gatekeeper.take("account:acme", 50, START, keyIds[which]);
+        if (result.granted) granted[which] = (granted[which] ?? 0) + 1;
+      });
+      await Promise.all(taking);
+      const byKey = async (): Promise<unknown> =>
+        (await use.registry.usageByKey("acme")).map(({ key, used }) => [key?.key_id, used]);
+      expect(await byKey()).toEqual([
+        [keyIds[0], granted[0]],
+        [keyIds[1], granted[1]],
+      ]);
+      expect(granted[0]! + granted[1]!).toBe(50);
+      // Calls of the account without a key, as version 0.1.0 counted them.
+      await gatekeeper.take("account:acme", 51, START);
+      expect(await byKey()).toContainEqual([undefined, 1]);
+    });
+
+    test("calls by key are written once after an outage, and come back when the state loses them", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      const keyId = keyIdOf(await use.newKey("acme"));
+      const gatekeeper = await use.serve();
+      const take = () => gatekeeper.take("account:acme", null, START, keyId);
+      await take();
+      await use.state.breakDown();
+      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
+      for (let call = 0; call < 10; call++) await take();
+      await use.state.restore();
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
+        ...WITHIN_FIVE_SECONDS,
+        timeout: 20_000,
+      });
+      await take();
+      await use.registry.close();
+      use.registry = await openRegistry(use.state.location, use.clock, "create");
+      const byKey = async (): Promise<unknown> =>
+        (await use.registry.usageByKey()).map(({ key, used }) => [key?.key_id, used]);
+      await vi.waitFor(
+        async () => expect(await byKey()).toEqual([[keyId, 12]]),
+        WITHIN_FIVE_SECONDS,
+      );
+      await use.state.loseCounts();
+      await take();
+      expect(await byKey()).toEqual([[keyId, 13]]);
+    });
+
+    test("usage by month has the past months with calls, and the current one", async () => {
+      for (const name of ["acme", "other"]) await use.registry.addAccount(name, "pro", null);
+      const gatekeeper = await use.serve();
+      const months = ["2026-11-21", "2026-11-22", "2027-01-05"];
+      for (const day of months) {
+        use.clock.nowMs = Date.parse(`${day}T09:30:00.000Z`);
+        await gatekeeper.take("account:acme", null, use.clock.nowMs);
+      }
+      const byMonth = async (): Promise<unknown> =>
+        (await use.registry.usageByMonth()).map((one) => [one.account, one.month, one.used]);
+      expect(await byMonth()).toEqual([
+        ["acme", "2026-11", 2],
+        ["acme", "2027-01", 1],
+        ["other", "2027-01", 0],
+      ]);
+      // 400 days after the end of November 2026.
+      use.clock.nowMs = Date.parse("2028-01-04T23:00:00.000Z");
+      expect(await byMonth()).toContainEqual(["acme", "2026-11", 2]);
     });
 
     test("a granted call is in the state", async () => {
@@ -224,7 +296,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       });
       await use.stop(gatekeeper);
       await use.registry.close();
-      use.registry = await openRegistry(use.state.location, use.clock, "change");
+      use.registry = await openRegistry(use.state.location, use.clock, "create");
       expect(await use.usedBy("acme")).toBe(9);
       await use.registry.addAccount("late", "starter", null);
       expect(await use.usedBy("late")).toBe(1);

@@ -24,6 +24,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         account: "acme",
         tier: "starter",
         subject: "account:acme",
+        keyId: keyIdOf(key),
       });
       const { createKey } = await import("../../src/state/keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
@@ -53,10 +54,41 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.expectSoon(gatekeeper, key, "invalid_key");
     });
 
+    test("an account is removed with its keys, and a running gatekeeper refuses them", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      await use.registry.addAccount("other", "pro", null);
+      const keys = [await use.newKey("acme"), await use.newKey("acme")] as const;
+      const others = await use.newKey("other");
+      const gatekeeper = await use.serve();
+      for (const key of keys) await use.expectSoon(gatekeeper, key, "ok");
+      await gatekeeper.take("account:acme", null, START, keyIdOf(keys[0]));
+      expect(await use.registry.removeAccount("acme")).toMatchObject({ name: "acme" });
+      for (const key of keys) await use.expectSoon(gatekeeper, key, "invalid_key");
+      expect(codeOf(await gatekeeper.authenticate(others))).toBe("ok");
+      expect((await use.registry.accounts()).map(({ name }) => name)).toEqual(["other"]);
+      expect((await use.registry.keys()).map(({ key_id }) => key_id)).toEqual([keyIdOf(others)]);
+      await expect(use.registry.revokeKey(keyIdOf(keys[1]))).rejects.toThrow("no such key");
+      await expect(use.registry.removeAccount("acme")).rejects.toThrow(InputError);
+      await use.registry.addAccount("acme", "pro", null);
+      expect(await use.registry.keys("acme")).toEqual([]);
+      expect(await use.usedBy("acme")).toBe(1);
+    });
+
+    test("an account keeps its note until it is changed or removed", async () => {
+      await use.registry.addAccount("acme", "pro", null, "invoice to Ann");
+      expect(await use.registry.setAccount("acme", { suspended: true })).toMatchObject({
+        note: "invoice to Ann",
+      });
+      await use.registry.setAccount("acme", { note: "invoice to Bea" });
+      expect((await use.registry.account("acme")).note).toBe("invoice to Bea");
+      await use.registry.setAccount("acme", { note: "" });
+      expect((await use.registry.account("acme")).note).toBeNull();
+    });
+
     test("a key that was looked up before it existed is found when it exists", async () => {
       await use.registry.addAccount("acme", "pro", null);
       const gatekeeper = await use.serve();
-      const other = await openRegistry(use.state.location, use.clock, "change");
+      const other = await openRegistry(use.state.location, use.clock, "create");
       const made = await other.createKey("acme", "ci");
       await other.close();
       await use.expectSoon(gatekeeper, made.key, "ok");
@@ -98,7 +130,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
 
     test("parallel commands create no more keys than the tier allows", async () => {
       await use.registry.addAccount("acme", "starter", null);
-      const other = await openRegistry(use.state.location, use.clock, "change");
+      const other = await openRegistry(use.state.location, use.clock, "create");
       const attempts = await Promise.allSettled(
         Array.from({ length: 8 }, (_, index) =>
           (index % 2 === 0 ? use.registry : other).createKey("acme", null),

@@ -95,7 +95,7 @@ function redisTests(baseUrl: string): void {
 
     test("all gatekeepers see a change", async () => {
       const both = [await serve(direct), await serve(direct)];
-      const registry = await openRegistry(direct, clock, "change");
+      const registry = await openRegistry(direct, clock, "create");
       await registry.addAccount("acme", "pro", null);
       const { key, record } = await registry.createKey("acme", null);
       const expectAll = (code: string): Promise<void> =>
@@ -148,7 +148,7 @@ function redisTests(baseUrl: string): void {
       client.disconnect();
     });
 
-    test("emptied under a running gatekeeper: no count starts anew, and commands say why", async () => {
+    test("emptied while a gatekeeper runs: no count starts again from 0, and commands say why", async () => {
       const said: (string | null)[] = [];
       const gatekeeper = await openGatekeeper(direct, clock, (trouble) => said.push(trouble));
       open.push(gatekeeper);
@@ -168,7 +168,7 @@ function redisTests(baseUrl: string): void {
       expect(await client.keys("chipboard:*")).toEqual(["chipboard:format"]);
       // The operator does what the message says, and begins with an empty state.
       await client.del("chipboard:format");
-      await withRegistry(direct, clock, "change", (registry) =>
+      await withRegistry(direct, clock, "create", (registry) =>
         registry.addAccount("acme", "pro", null),
       );
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
@@ -178,6 +178,22 @@ function redisTests(baseUrl: string): void {
         expect.stringMatching(reason),
         null,
       ]);
+      client.disconnect();
+    });
+
+    test("without a state is named, and only marked on purpose", async () => {
+      const client = new Redis(direct);
+      for (const purpose of ["read", "change"] as const) {
+        const refused = openRegistry(direct, clock, purpose);
+        await expect(refused).rejects.toThrow(UnreachableError);
+        await expect(refused).rejects.toThrow(`There is no state at ${direct}:`);
+      }
+      expect(await client.keys("chipboard:*")).toEqual([]);
+      for (const created of [direct, null]) {
+        const registry = await openRegistry(direct, clock, "create");
+        expect(registry.created).toBe(created);
+        await registry.close();
+      }
       client.disconnect();
     });
 
@@ -208,7 +224,7 @@ function redisTests(baseUrl: string): void {
     });
   });
 
-  describe("a Redis of our own", () => {
+  describe("a Redis of its own", () => {
     test("with a password and an address without one: the error says so", async (context) => {
       const server = await RedisServer.start("--requirepass", "open-sesame");
       if (server === null) return requireServer(context.skip);
@@ -228,7 +244,7 @@ function redisTests(baseUrl: string): void {
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());
       const location = `redis://127.0.0.1:${server.port}/0`;
-      const key = await withRegistry(location, clock, "change", async (registry) => {
+      const key = await withRegistry(location, clock, "create", async (registry) => {
         await registry.addAccount("acme", "pro", null);
         return (await registry.createKey("acme", null)).key;
       });

@@ -62,7 +62,7 @@ describe("an SQLite state", () => {
   });
 
   test("holds no whole key", async () => {
-    const registry = await openRegistry(location, clock, "change");
+    const registry = await openRegistry(location, clock, "create");
     await registry.addAccount("acme", "pro", null);
     const { key, record } = await registry.createKey("acme", null);
     await registry.close();
@@ -93,22 +93,41 @@ describe("an SQLite state", () => {
     file.close();
     const gatekeeper = await openGatekeeper(location, clock);
     expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true, tier: "pro" });
-    expect(await gatekeeper.take("account:acme", null, clock.now())).toEqual({
+    expect(await gatekeeper.take("account:acme", null, clock.now(), keyIdOf(key))).toEqual({
       granted: true,
       used: 42,
     });
     await gatekeeper.close();
+    await withRegistry(location, clock, "change", async (registry) => {
+      expect((await registry.account("acme")).note).toBeNull();
+      const byKey = (await registry.usageByKey("acme")).map((one) => [one.key?.key_id, one.used]);
+      expect(byKey).toEqual([
+        [keyIdOf(key), 1],
+        [undefined, 41],
+      ]);
+      await registry.setAccount("acme", { note: "kept since 0.1.0" });
+      expect((await registry.account("acme")).note).toBe("kept since 0.1.0");
+    });
   });
 
-  test("reads as empty if it is missing, and a read does not create it", async () => {
-    const accounts = await withRegistry(location, clock, "read", (registry) => registry.accounts());
-    expect(accounts).toEqual([]);
+  test("that is missing is named, and only created on purpose", async () => {
+    const path = join(location, "chipboard.sqlite");
+    for (const purpose of ["read", "change"] as const) {
+      const refused = openRegistry(location, clock, purpose);
+      await expect(refused).rejects.toThrow(UnreachableError);
+      await expect(refused).rejects.toThrow(`There is no state at ${path}:`);
+    }
     await expect(stat(location)).rejects.toThrow("ENOENT");
+    for (const created of [path, null]) {
+      const registry = await openRegistry(location, clock, "create");
+      expect(registry.created).toBe(created);
+      await registry.close();
+    }
   });
 
   test("file that is not a state is refused in one line", async () => {
     const file = join(location, "chipboard.sqlite");
-    await withRegistry(location, clock, "change", async () => undefined);
+    await withRegistry(location, clock, "create", async () => undefined);
     await writeFile(file, "no database, and long enough to be read as one".repeat(100));
     const refusal = (): Promise<unknown> => openGatekeeper(location, clock);
     await expect(refusal()).rejects.toThrow(UnreachableError);
@@ -149,7 +168,7 @@ describe("an SQLite state", () => {
 
   test("that an older copy replaces gets its missing counts from a running gatekeeper", async () => {
     const file = join(location, "chipboard.sqlite");
-    await withRegistry(location, clock, "change", (registry) =>
+    await withRegistry(location, clock, "create", (registry) =>
       registry.addAccount("acme", "pro", null),
     );
     const older = await readFile(file);
@@ -215,7 +234,7 @@ describe("an SQLite state", () => {
       const address = gatekeeper.addressSubject("203.0.113.7", nowMs);
       await gatekeeper.take(address, 1_000, nowMs);
       await gatekeeper.take("account:acme", null, nowMs);
-      // Longer than one look at the file takes.
+      // Longer than one check of the file.
       await delay(1_100);
       if (at < "2026-12" || at > "2027") {
         expect(await gatekeeper.used("account:acme", november)).toBeGreaterThan(0);

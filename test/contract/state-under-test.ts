@@ -1,4 +1,4 @@
-/** A state under test: registry, gatekeepers, and a clock that stands still until it is set. */
+/** A state under test: registry, gatekeepers, and a clock that only a test moves. */
 import { expect, vi } from "vitest";
 import type { KeyVerdict } from "../../src/state/gatekeeper.ts";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
@@ -8,16 +8,16 @@ import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 /** One empty state for one test. */
 export interface StateUnderTest {
   readonly location: string;
-  /** Makes the state fail for everybody, without losing what it holds. */
+  /** Makes the state fail for all gatekeepers; its data stays. */
   breakDown(): Promise<void>;
   /** Undoes `breakDown`. */
   restore(): Promise<void>;
-  /** Takes all counts out of the state, as a failover to an older copy would. */
+  /** Removes all counts from the state, like a failover to an older copy. */
   loseCounts(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** The clock's instant at the start of every test. */
+/** The clock's time at the start of every test. */
 export const START = Date.parse("2026-11-21T09:30:00.000Z");
 export const HOUR_MS = 3_600_000;
 export const WITHIN_FIVE_SECONDS = { timeout: 5_000, interval: 20 };
@@ -25,11 +25,11 @@ export const WITHIN_FIVE_SECONDS = { timeout: 5_000, interval: 20 };
 /** "ok", or the code of the refusal. */
 export const codeOf = (verdict: KeyVerdict): string => (verdict.ok ? "ok" : verdict.code);
 
-/** The state's registry and gatekeepers, which the test's end closes. */
+/** The registry and the gatekeepers of the state. They are closed when the test ends. */
 export class StateInUse {
   readonly state: StateUnderTest;
   readonly clock: { nowMs: number; now(): number };
-  /** A test that closes it opens another in its place. */
+  /** A test that closes it must open another one. */
   registry: Registry;
   readonly #gatekeepers: Gatekeeper[] = [];
 
@@ -41,7 +41,7 @@ export class StateInUse {
 
   static async open(state: StateUnderTest): Promise<StateInUse> {
     const clock = { nowMs: START, now: () => clock.nowMs };
-    return new StateInUse(state, clock, await openRegistry(state.location, clock, "change"));
+    return new StateInUse(state, clock, await openRegistry(state.location, clock, "create"));
   }
 
   async close(): Promise<void> {

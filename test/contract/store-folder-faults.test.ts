@@ -75,7 +75,7 @@ describe("a folder without write permission", () => {
   test("a file system without hard links is named as the cause", () => {
     for (const code of ["EPERM", "ENOTSUP", "EMLINK"]) {
       const error = Object.assign(new Error(code), { code, errno: -1, syscall: "link" });
-      expect(folderError("./x", "write", "a", error)).toMatchObject({
+      expect(folderError('--store "./x"', "write", "a", error)).toMatchObject({
         exitCode: EXIT.unreachable,
         message: `--store "./x": cannot write "a": hard links do not work here (${code}); expected a file system with hard links`,
       });

@@ -37,7 +37,7 @@ describe("no space", () => {
   test("on a full disk, the objects that fit are whole, and a delete makes room again", async () => {
     mkdirSync(folder);
     if (!mountSmallDisk(folder)) {
-      console.warn("NOT TESTED: a full disk, for want of the right to mount one");
+      console.warn("not tested: a full disk (this user may not mount one)");
       return;
     }
     try {

@@ -1,5 +1,5 @@
 /**
- * The errors of the S3 store if the server is missing or unfit. The server that misbehaves is a plain
+ * The errors of the S3 store if the server is missing or misbehaves. The misbehaving server is an
  * HTTP server of this test.
  */
 import { once } from "node:events";
@@ -133,7 +133,7 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
-  test("a read repeats an answer that breaks off, and never returns a part of it", async () => {
+  test("a read repeats a request whose answer breaks off, and never returns a part", async () => {
     const whole = Buffer.alloc(200_000, "whole");
     let requests = 0;
     const server = await serve((_request, response) => {

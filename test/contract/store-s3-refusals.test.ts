@@ -70,7 +70,7 @@ describe.skipIf(service === null)("a real server that refuses", () => {
     expect(await keysOf(mine, "")).toEqual(["publications/1"]);
   });
 
-  test("prove refuses a bucket with versioning, where the server ignores the condition", async () => {
+  test("prove refuses a bucket with versioning, because the server then ignores the condition", async () => {
     const versioned = `versioned-${randomUUID()}`;
     await asOwner(async (owner) => {
       await owner.send(new CreateBucketCommand({ Bucket: versioned }));

@@ -7,7 +7,7 @@ import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts"
 export interface StoreUnderTest {
   readonly store: ObjectStore;
   readonly other: ObjectStore;
-  /** Every name in the place, hidden ones included, listed without the driver. */
+  /** All names in the place, with hidden ones, listed without the driver. */
   rawNames(): Promise<string[]>;
   dispose(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect(await objectsOf(store, key)).toMatchObject([{ key, sizeBytes: bytes.length }]);
     });
 
-    test("of a view into a larger buffer only the view is stored; later changes do not matter", async () => {
+    test("only the view of a larger buffer is stored, and later changes of the buffer have no effect", async () => {
       const whole = new Uint8Array([1, 2, 3, 4, 5, 6]);
       await store.create("bytes/view", whole.subarray(2, 4), "application/octet-stream");
       whole.fill(9);

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { lines, mustPublish, quotesOf } from "../cli/market.ts";
+import { catalogOf, lines, mustPublish, quotesOf } from "../cli/market.ts";
 import { CATALOG, desk, deskJson, temporaryFolder } from "./desk.ts";
 import { publishedFolders, REVISION } from "./published-folder.ts";
 
@@ -83,7 +83,7 @@ describe("ls", () => {
   });
 });
 
-test("diff: added, removed, repriced, metadata, index and who moved it", async () => {
+test("diff: added, removed, repriced, metadata, the index and its largest contributors", async () => {
   const folder = published();
   expect(await deskJson("diff 2026-11-20T00Z head~1", folder)).toMatchObject({
     before: "2026-11-20T00Z/r1",
@@ -116,7 +116,7 @@ test("diff: added, removed, repriced, metadata, index and who moved it", async (
   expect(same.out.split("\n")).toHaveLength(5);
 });
 
-test("diff: what did not move moved no index, though its base and its weight did", async () => {
+test("diff: a contract without a new price does not contribute, even if its base and its weight changed", async () => {
   const folder = temporaryFolder();
   const closes = (...rows: string[]) => lines("id,date,close_usd", ...rows);
   const store = new FolderStore(folder);
@@ -183,4 +183,34 @@ test.each([
   const said = await desk(line, folder);
   expect([said.code, said.err]).toEqual([code, expect.stringContaining(named)]);
   expect((await deskJson("ls", folder)).publications[2].number).toBe(3);
+});
+
+test("diff: a contract that was renamed in between is one contract, in either direction", async () => {
+  const folder = published();
+  const store = new FolderStore(folder);
+  const catalog = catalogOf([
+    { id: "z", formerly: "a" },
+    { id: "b" },
+    { id: "c", board: "semiconductor" },
+    { id: "d" },
+  ]);
+  const quotes = quotesOf({ z: 13, b: 10.5, d: 3.1 });
+  await mustPublish(store, { session: "2026-11-22T00Z", catalog, quotes, minCoverageMicros: 0 });
+  const found = await deskJson("diff head~1 head", folder);
+  expect(found).toMatchObject({
+    added: [],
+    removed: [],
+    repriced: [{ id: "z", old_usd: 12.5, new_usd: 13, change_pct: 4 }],
+    metadata: [
+      { id: "z", field: "id", old: "a", new: "z" },
+      { id: "z", field: "ticker", old: "A", new: "Z" },
+      { id: "z", field: "name", old: "Contract a", new: "Contract z" },
+      { id: "z", field: "source_url" },
+      { id: "z", field: "formerly", old: null, new: "a" },
+    ],
+    corrected: [],
+    index: { movers: [{ id: "z" }] },
+  });
+  const back = await deskJson("diff head head~1", folder);
+  expect(back).toMatchObject({ added: [], removed: [], repriced: [{ id: "a", new_usd: 12.5 }] });
 });

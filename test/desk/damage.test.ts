@@ -1,4 +1,4 @@
-/** What `verify` finds, and that nothing goes on from it. */
+/** `verify` finds all damage, and no command continues from a damaged snapshot. */
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { contentOf, mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
-import { AttendedStore } from "../faults/crash-store.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
 import { CATALOG, desk, flip, keysOf, overwrite, RUNS, temporaryFolder } from "./desk.ts";
 
@@ -107,7 +107,7 @@ describe("the log", () => {
     for (const reference of [null, "2026-11-20T00Z/r1"]) {
       expect(await damages(store, reference)).toEqual([expect.stringContaining(expected)]);
     }
-    // A gap is seen by whoever lists the log, damage by whoever reads the entry.
+    // Commands that list the log see a gap; commands that read the entry see damage.
     const headDamages = text === "{" ? [] : [expect.stringContaining(expected)];
     expect(await damages(store, "head")).toEqual(headDamages);
     const before = await contentOf(store);
@@ -119,7 +119,7 @@ describe("the log", () => {
     expect(await contentOf(store)).toEqual(before);
   });
 
-  test("lost, or a link that is not followed: 6, and 2 for an empty store, not whole", async () => {
+  test("if it is lost or a symbolic link: 6; verify of an empty store: 2", async () => {
     const folder = temporaryFolder();
     for (const run of RUNS) await mustPublish(new FolderStore(folder), run);
     const aside = join(temporaryFolder(), "publications");
@@ -132,7 +132,7 @@ describe("the log", () => {
     expect(await desk("verify --all", temporaryFolder())).toMatchObject({ code: 2, out: "" });
   });
 
-  test("is read from its end, and no further than is asked for", async () => {
+  test("is read from its end, and only as far as needed", async () => {
     const store = new MemoryStore();
     const days = Array.from(
       { length: 12 },
@@ -145,11 +145,11 @@ describe("the log", () => {
     }
     const read = async (work: (store: ObjectStore) => Promise<unknown>): Promise<number> => {
       let entries = 0;
-      const attended = new AttendedStore(store, ({ kind, key }, run) => {
+      const intercepted = new InterceptedStore(store, ({ kind, key }, run) => {
         if (kind === "get" && key.startsWith("publications/")) entries += 1;
         return run();
       });
-      await work(attended);
+      await work(intercepted);
       return entries;
     };
     expect(await read((of) => describeSnapshot(of, "head"))).toBe(1);
@@ -181,7 +181,7 @@ describe("the log", () => {
   });
 });
 
-/** Changes a file and makes manifest and log agree with it, as only a faulty publisher would. */
+/** Changes a file and makes manifest and log agree with it, like a faulty publisher. */
 async function forge(store: ObjectStore, path: string, change: (text: string) => string) {
   const bytes = Buffer.from(change(String(await store.get(HEAD + path))));
   const manifest = JSON.parse(String(await store.get(`${HEAD}manifest.json`))) as Manifest;
@@ -198,7 +198,7 @@ async function forge(store: ObjectStore, path: string, change: (text: string) =>
   await overwrite(store, key, Buffer.from(JSON.stringify(entry)));
 }
 
-describe("formats that do not say the same", () => {
+describe("formats with different values", () => {
   test.each([
     ["pro/export.csv", "a,A,", "a,Z,", 'pro/export.csv row 2 ticker: "Z", expected "A"'],
     ["pro/export.csv", ",12.5,", ",12.6,", 'row 2 spot_usd: "12.6", expected "12.5"'],
@@ -236,7 +236,7 @@ describe("formats that do not say the same", () => {
     }
   });
 
-  test("an identity that is not that of the files", async () => {
+  test("an identity that does not match the files", async () => {
     const store = await copyOf(whole);
     await forge(store, "report.html", (text) => text);
     expect(await damages(store, "head")).toEqual([]);

@@ -1,4 +1,4 @@
-/** The desk's commands in this process, and stores to aim them at. */
+/** Runs the commands `snapshots …` in this process, and creates stores for them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, quotesOf, type Run } from "../cli/market.ts";
 import { inProcess } from "../cli/run.ts";
 
-/** How a command ended, and what it wrote. */
+/** The exit code and the output of a command. */
 export interface Said {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** Runs `chipboard snapshots ARGS`, or another command where the first word names one. */
+/** Runs `chipboard snapshots ARGS`, or another command if the first word names one. */
 export async function desk(line: string, store: string, now = NOW, env = {}): Promise<Said> {
   const args = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [];
   const words = args[0] === "publish" ? args : ["snapshots", ...args];
@@ -25,7 +25,7 @@ export async function desk(line: string, store: string, now = NOW, env = {}): Pr
 }
 
 /** The same with `--json`, parsed. */
-// oxlint-disable-next-line typescript/no-explicit-any -- checked by what is read of it
+// oxlint-disable-next-line typescript/no-explicit-any -- tests check the fields that they read
 export async function deskJson(line: string, store: string, now = NOW, env = {}): Promise<any> {
   return JSON.parse((await desk(`${line} --json`, store, now, env)).out);
 }
@@ -71,14 +71,14 @@ export const RUNS: readonly Run[] = [
   },
 ];
 
-/** A folder of its own, removed when the test is done. */
+/** A new folder, which is removed at the end of the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "chipboard-desk-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Puts other bytes in the place of an object's, as no store would do it by itself. */
+/** Replaces the bytes of an object. No store does this itself. */
 export async function overwrite(store: ObjectStore, key: string, bytes: Uint8Array): Promise<void> {
   await store.delete(key);
   await store.create(key, bytes, "application/octet-stream");

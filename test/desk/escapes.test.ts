@@ -1,4 +1,4 @@
-/** What comes out of a store reaches no terminal as it is: it could move the cursor or hide a line. */
+/** Commands escape control characters from a store: they could move the cursor or hide a line. */
 import { expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { mustPublish } from "../cli/market.ts";
@@ -6,7 +6,7 @@ import { desk, NOW, overwrite, RUNS, temporaryFolder } from "./desk.ts";
 
 const REASON = "\u001b]0;title\u0007\u001b[2J\u009b31m\rhidden\nSigned     yes\u202e";
 
-test("escape sequences in the log's reason are shown as what they are, by every command", async () => {
+test("every command shows escape sequences in the log's reason as text", async () => {
   const folder = temporaryFolder();
   const store = new FolderStore(folder);
   for (const run of RUNS) await mustPublish(store, run);

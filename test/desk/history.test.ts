@@ -1,4 +1,4 @@
-/** Random histories of a store, crashes among them, against a model of a few lines. */
+/** Random histories of a store with crashes, compared with a small model. */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { ChipboardError } from "../../src/lib/errors.ts";
@@ -78,7 +78,7 @@ interface Model {
 const CATALOG = catalogOf(["a", "b"]);
 
 test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 25 })(
-  "the head is right, the log without a gap, what is kept is whole",
+  "the head is correct, the log has no gap, and all kept snapshots are complete",
   async (steps) => {
     const clock = { ms: Date.parse("2026-11-20T00:05:00Z"), now: () => clock.ms };
     const store = new MemoryStore(clock);
@@ -104,7 +104,7 @@ test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 25 })(
       const head = log.at(-1) as string;
       expect((await headJson(store, "pro/contracts/a.json")).spot_usd).toBe(model.usd.get(head));
       if (ended.crashed && item.kind === "prune") {
-        // Half a folder may be left; the next run finishes what this one began.
+        // Half a folder may remain; the next run completes it.
         clock.ms += 1_000;
         await prune(store, item.days, false, clock);
       }
@@ -166,6 +166,7 @@ const publishLevel = (
       gates: {
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 80_000_000,
+        maxUnchangedSessions: 1_000,
         maxCarryDays: 45,
         acceptMoves: false,
         allowSparse: false,

@@ -1,4 +1,4 @@
-/** Heads that lack files, tiers or columns, or that a newer version published, in every command. */
+/** Every command with heads that lack files, tiers or columns, or that a newer version published. */
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
@@ -16,7 +16,7 @@ const NEXT = {
 };
 
 describe("a head that lacks", () => {
-  test("Pro's board and index: show and diff have null for what they would say", async () => {
+  test("Pro's board and index: show and diff have null for the missing values", async () => {
     const folder = published();
     await withoutFiles(new FolderStore(folder), /^pro\/(board|index)\.json$/);
     expect(await deskJson("show", folder)).toMatchObject({
@@ -51,7 +51,7 @@ describe("a head that lacks", () => {
     expect((await desk("diff head head~1", folder)).code).toBe(0);
   });
 
-  test("catalog and corrections: null in diff, and the next publish brings a catalog", async () => {
+  test("catalog and corrections: diff has null, and the next publish needs a catalog", async () => {
     const folder = published();
     await withoutFiles(new FolderStore(folder), /^(catalog|corrections)\.json$/);
     const found = await deskJson("diff head~1 head", folder);
@@ -64,7 +64,7 @@ describe("a head that lacks", () => {
   });
 
   test.each(["free", "starter", "pro"])(
-    "the tier %s: verified, shown, rolled back from and to, published upon",
+    "the tier %s: verify, show, rollback from and to it, and publish work",
     async (tier) => {
       const folder = published();
       const store = new FolderStore(folder);
@@ -86,12 +86,12 @@ describe("a head that lacks", () => {
     },
   );
 
-  test("a column: its exports are compared by the columns that they have", async () => {
+  test("a column: verify compares only the columns that the exports have", async () => {
     const folder = published();
     const store = new FolderStore(folder);
     const narrow = (change: (line: string) => string) =>
       changeExport(store, (text) => text.split("\r\n").map(change).join("\r\n"));
-    // The session is the first column, and no field in it holds a comma.
+    // The session is the first column, and its fields have no comma.
     await narrow((line) => line.slice(line.indexOf(",") + 1));
     expect((await desk("verify --all", folder)).err).toBe("");
     await narrow((line) => line.replace(/^a,/, "z,"));

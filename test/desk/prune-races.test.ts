@@ -1,4 +1,4 @@
-/** A rollback or a publish that comes at the very moment when prune removes what it goes on from. */
+/** A rollback or a publish while a prune removes the snapshot or the parts that it needs. */
 import { expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
@@ -7,7 +7,7 @@ import { readHead, readLog } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 import { mustPublish, quotesOf } from "../cli/market.ts";
-import { AttendedStore, type Operation } from "../faults/crash-store.ts";
+import { InterceptedStore, type Operation } from "../faults/crash-store.ts";
 import { keysOf, RUNS } from "./desk.ts";
 
 const OLDEST = "2026-11-20T00Z";
@@ -17,7 +17,7 @@ const NEXT = {
   minCoverageMicros: 0,
 };
 
-/** The three runs of the desk, and one that crashed before its publication; all of it long ago. */
+/** The three runs of RUNS, and one that crashed before its publication, all long ago. */
 async function storeWithLeftovers(): Promise<{ store: MemoryStore; clock: { now(): number } }> {
   const clock = { ms: Date.parse("2026-11-20T00:00:00Z"), now: () => clock.ms };
   const store = new MemoryStore(clock);
@@ -29,14 +29,14 @@ async function storeWithLeftovers(): Promise<{ store: MemoryStore; clock: { now(
   return { store, clock };
 }
 
-/** The store as one actor sees it, with something done once before any such operation. */
+/** The store of one actor, with an action before the first matching operation. */
 function interrupted(
   store: MemoryStore,
   isMoment: (operation: Operation) => boolean,
   act: () => Promise<void>,
-): AttendedStore {
+): InterceptedStore {
   let acted: Promise<void> | null = null;
-  return new AttendedStore(store, async (operation, run) => {
+  return new InterceptedStore(store, async (operation, run) => {
     if (isMoment(operation)) await (acted ??= act());
     return run();
   });
@@ -62,7 +62,7 @@ test("a rollback to a snapshot that a prune is removing is refused, and the head
 const isAppend = ({ kind, key }: Operation): boolean =>
   kind === "create" && key.startsWith("publications/");
 
-test("a rollback whose snapshot a prune takes before it is named is refused, and the head stays", async () => {
+test("a rollback to a snapshot that a prune names first is refused, and the head stays", async () => {
   const { store, clock } = await storeWithLeftovers();
   const rolledBack = interrupted(store, isAppend, async () => {
     await prune(store, 0, false, clock);
@@ -72,7 +72,7 @@ test("a rollback whose snapshot a prune takes before it is named is refused, and
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("a prune that takes nothing of a publish does not stop it", async () => {
+test("a prune does not stop a publish if it removes nothing that the publish needs", async () => {
   const { store, clock } = await storeWithLeftovers();
   const acting = interrupted(store, isAppend, async () => {
     expect((await prune(store, 0, false, clock)).snapshots).toHaveLength(1);
@@ -83,7 +83,7 @@ test("a prune that takes nothing of a publish does not stop it", async () => {
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("a rollback that is named before a prune appends keeps its snapshot", async () => {
+test("a rollback that appends its entry before a prune keeps its snapshot", async () => {
   const { store, clock } = await storeWithLeftovers();
   const pruned = interrupted(store, isAppend, async () => {
     await rollBack(store, OLDEST, "check", clock);
@@ -94,7 +94,7 @@ test("a rollback that is named before a prune appends keeps its snapshot", async
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("clocks two hours apart: a publish that ends well has lost nothing to a prune", async () => {
+test("clocks two hours apart: a prune removes nothing of a publish that succeeds", async () => {
   const { store, clock } = await storeWithLeftovers();
   const ahead = { now: () => clock.now() + 2 * 3_600_000 };
   const published = interrupted(store, isAppend, async () => {
@@ -104,7 +104,7 @@ test("clocks two hours apart: a publish that ends well has lost nothing to a pru
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("what a crashed run left goes when two heads came after it; its name and parts stay taken", async () => {
+test("prune removes the leftovers of a crashed run after two more heads; its name and its parts are not used again", async () => {
   const { store, clock } = await storeWithLeftovers();
   const leftover = `${NEXT.session}/r1`;
   const part = (await keysOf(store, "ledger/")).filter((key) => key.endsWith("-3.ndjson"));
@@ -121,16 +121,55 @@ test("what a crashed run left goes when two heads came after it; its name and pa
   });
   expect(await keysOf(store, "claims/")).toEqual([]);
   expect(await mustPublish(store, NEXT)).toBe(`${NEXT.session}/r2`);
-  // The same levels in the same month: the same content, under another name.
+  // The same levels in the same month have the same content and another name.
   const content = String(part[0]).replace(/-3\.ndjson$/, "-");
   const named = (await keysOf(store, "ledger/")).filter((key) => key.startsWith(content));
   expect(named).toEqual([expect.not.stringMatching(/-3\.ndjson$/)]);
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("a prune that crashes after its entry is finished by the next one", async () => {
+test("a publish whose files a prune takes, because two heads came first, starts again", async () => {
   const { store, clock } = await storeWithLeftovers();
-  const crashing = new AttendedStore(store, async ({ kind, key }, run) => {
+  const isManifest = ({ kind, key }: Operation): boolean =>
+    kind === "create" && key === `sessions/${NEXT.session}/r2/manifest.json`;
+  const acting = interrupted(store, isManifest, async () => {
+    for (const reason of ["once", "twice"]) await rollBack(store, "head~1", reason, clock);
+    const { snapshots } = await prune(store, 0, false, clock);
+    expect(snapshots).toContainEqual({ name: `${NEXT.session}/r2`, orphan: true });
+  });
+  expect(await mustPublish(acting, NEXT)).toBe(`${NEXT.session}/r3`);
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("a publish whose head is pruned while it reads it goes on from the new head", async () => {
+  const { store, clock } = await storeWithLeftovers();
+  const isHead = ({ kind, key }: Operation): boolean =>
+    kind === "get" && key === "sessions/2026-11-21T12Z/r1/manifest.json";
+  const acting = interrupted(store, isHead, async () => {
+    for (const older of [OLDEST, "2026-11-21T00Z"]) await rollBack(store, older, "check", clock);
+    await prune(store, 0, false, clock);
+    expect(await keysOf(store, "sessions/2026-11-21T12Z/")).toEqual([]);
+  });
+  await mustPublish(acting, NEXT);
+  expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("the files of a run that begins while a prune lists the store stay", async () => {
+  const { store, clock } = await storeWithLeftovers();
+  const file = "sessions/2026-11-22T12Z/r1/catalog.json";
+  const isListing = ({ kind, key }: Operation): boolean => kind === "list" && key === "sessions/";
+  const pruned = interrupted(store, isListing, async () => {
+    await store.create("claims/2026-11-22T12Z/r1.json", Buffer.from('{"began":3}\n'), "");
+    await store.create(file, Buffer.from("[]\n"), "");
+  });
+  const { snapshots } = await prune(pruned, 0, false, clock);
+  expect(snapshots.filter(({ orphan }) => orphan)).toEqual([]);
+  expect(await keysOf(store, "sessions/2026-11-22T12Z/")).toEqual([file]);
+});
+
+test("the next prune completes one that crashed after its entry", async () => {
+  const { store, clock } = await storeWithLeftovers();
+  const crashing = new InterceptedStore(store, async ({ kind, key }, run) => {
     if (kind === "delete" && key.endsWith("report.html")) throw new Error("The run crashed here");
     return run();
   });

@@ -1,4 +1,4 @@
-/** `prune`: what goes, what stays, and that the store is whole after it. */
+/** `prune`: what it removes and keeps, and the store verifies afterwards. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const FORMAT_1 = join(import.meta.dirname, "../golden/format-1");
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const names = ({ snapshots }: Pruning): string[] => snapshots.map(({ name }) => name);
 
-/** A store whose objects are as old as the entries of its log say. */
+/** A store whose objects are as old as the entries of its log. */
 function storeAt(instant: string): { store: MemoryStore; clock: { ms: number; now(): number } } {
   const clock = { ms: Date.parse(instant), now: () => clock.ms };
   return { store: new MemoryStore(clock), clock };
@@ -32,7 +32,7 @@ const daily = (session: string, usd: number) => ({
   minCoverageMicros: 0,
 });
 
-test("keeps the head, the publication before it and all of the last N days; the log whole", async () => {
+test("keeps the head, the publication before it, those of the last N days, and the whole log", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   for (const [day, usd] of [
@@ -55,11 +55,11 @@ test("keeps the head, the publication before it and all of the last N days; the 
   expect(done.bytes).toBe(gone.reduce((sum, key) => sum + (before[key]?.length ?? 0), 0));
   expect(await keysOf(store, "publications/")).toHaveLength(7);
   expect(await verifySnapshots(store, null)).toMatchObject({ damages: [], pruned: { length: 3 } });
-  // Parts of the months before are shared: they go with nobody.
+  // Snapshots share the parts of earlier months, so these stay.
   expect(gone.filter((key) => /^ledger\/(?!2026-11)/.test(key))).toEqual([]);
 
   expect(names(await prune(store, 0, false, now))).toEqual(["2026-11-23T00Z/r1"]);
-  // More days than what is left of them, and again: nothing to do.
+  // With more days than there are, and a second time: nothing to do.
   for (const days of [90, 0]) expect((await prune(store, days, false, now)).objects).toBe(0);
   await rollBack(store, "2026-11-24T00Z", "check", now);
   await mustPublish(store, { ...daily("2026-11-25T00Z", 12.3), revise: "check" });
@@ -67,7 +67,7 @@ test("keeps the head, the publication before it and all of the last N days; the 
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("a clock far ahead takes no fresh history: days count back from the newest entry", async () => {
+test("a clock far ahead removes no recent history: days count back from the newest entry", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   await mustPublish(store, daily("2026-11-25T00Z", 12));
@@ -78,7 +78,7 @@ test("a clock far ahead takes no fresh history: days count back from the newest 
   expect(names(pruned)).toEqual(["2026-11-20T00Z/r1", "2026-11-21T00Z/r1"]);
 });
 
-test("a rollback's snapshot is kept however old, and so is what it went back from", async () => {
+test("the snapshot of a rollback is kept at any age, and so is the one before it", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   const now = clockAt("2027-11-25T01:00:00Z");
@@ -87,7 +87,7 @@ test("a rollback's snapshot is kept however old, and so is what it went back fro
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("orphans without a claim, as 0.1.0 left them, go when the last two heads are of a later format", async () => {
+test("orphans without a claim (of 0.1.0) are removed if the last two heads have a later format", async () => {
   const orphan = [
     "sessions/2026-11-22T00Z/r1/catalog.json",
     "sessions/2026-11-22T00Z/r1/pro/board.json",
@@ -117,7 +117,7 @@ test("orphans without a claim, as 0.1.0 left them, go when the last two heads ar
   expect((await desk("verify --all", folder)).code).toBe(0);
 });
 
-test("a kept snapshot that cannot be read, or a lost log: 6, and nothing goes", async () => {
+test("a kept snapshot that cannot be read, or a lost log: 6, and nothing is removed", async () => {
   const harms = [
     async (store: MemoryStore) => store.delete("sessions/2026-11-21T12Z/r1/manifest.json"),
     async (store: MemoryStore) => {
@@ -136,12 +136,12 @@ test("a kept snapshot that cannot be read, or a lost log: 6, and nothing goes", 
   }
 });
 
-test("beside a publish under way: wherever prune comes in between, the result is whole", async () => {
+test("during a publish: at whatever write a prune runs, the result is complete", async () => {
   let writes = Number.POSITIVE_INFINITY;
   for (let at = 1; at <= writes; at += 5) {
     const { store, clock } = storeAt("2026-11-20T00:00:00Z");
     await published(store);
-    // A crashed run of the same input has left the very parts that this one needs.
+    // A crashed run of the same input has left the parts that this one needs.
     const next = daily("2026-11-22T00Z", 12.4);
     await mustPublish(store, next);
     await store.delete("publications/0000000004.json");
@@ -166,12 +166,12 @@ test("beside a publish under way: wherever prune comes in between, the result is
   }
 });
 
-test("a publish that comes while prune removes, and builds on a part about to go", async () => {
+test("a publish during a prune that needs a part which the prune is about to remove", async () => {
   const { store, clock } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   const next = daily("2026-11-22T00Z", 12.4);
   await mustPublish(store, next);
-  // As if that run had crashed: its part of the ledger is named by nothing now.
+  // As after a crash: no snapshot names its ledger part.
   await store.delete("publications/0000000004.json");
   clock.ms = Date.parse("2026-11-22T00:05:00Z");
   let isFirst = true;

@@ -7,7 +7,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { mustPublish, quotesOf } from "../cli/market.ts";
 import { RUNS, temporaryFolder } from "./desk.ts";
 
-/** Publishes RUNS once for a file of tests; what it returns makes a copy of that for one test. */
+/** Publishes RUNS once per test file. Returns a function that copies the folder for one test. */
 export function publishedFolders(): () => string {
   const original = mkdtempSync(join(tmpdir(), "chipboard-desk-"));
   beforeAll(async () => {

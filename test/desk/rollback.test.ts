@@ -1,4 +1,4 @@
-/** `rollback`: which snapshot, what the next publish goes on from, what may come back. */
+/** `rollback`: references to snapshots, the next publish, and what needs --revise. */
 import { expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { prune } from "../../src/desk/prune.ts";
@@ -7,9 +7,16 @@ import { readHead } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import { contentOf, headJson, mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
+import {
+  catalogOf,
+  contentOf,
+  headJson,
+  mustPublish,
+  quotesOf,
+  tryPublish,
+} from "../cli/market.ts";
 import { eventually, startTestProxy, TestClock } from "../http/fixture.ts";
-import { CATALOG, keysOf, RUNS } from "./desk.ts";
+import { keysOf, RUNS } from "./desk.ts";
 
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const CLOCK = clockAt("2026-11-21T13:00:00Z");
@@ -52,7 +59,7 @@ test("appends one entry and touches nothing else", async () => {
   expect(await head(store)).toBe("5 2026-11-21T12Z/r1 rollback");
 });
 
-test("a session alone means its last published revision, not one that a rollback named", async () => {
+test("a session names its last published revision, not the one of a rollback", async () => {
   const store = await published();
   const revise = { session: "2026-11-21T12Z", minCoverageMicros: 0 };
   await mustPublish(store, { ...revise, quotes: quotesOf({ b: 10.75 }), revise: "once" });
@@ -87,7 +94,7 @@ test("an orphan without a manifest, a pruned snapshot and an unknown one: 2", as
   }
 });
 
-test("the next publish goes on from that snapshot's ledger, catalog and corrections", async () => {
+test("the next publish continues from that snapshot's ledger, catalog and corrections", async () => {
   const store = await published();
   await mustPublish(store, {
     session: "2026-11-21T12Z",
@@ -113,7 +120,7 @@ test("the next publish goes on from that snapshot's ledger, catalog and correcti
   expect((await headJson(store, "pro/board.json")).counts).toEqual({ memory: 2, semiconductor: 1 });
 });
 
-test("what was withdrawn comes back with --revise only, in a revision of its own", async () => {
+test("a withdrawn session needs --revise, which makes a new revision", async () => {
   const store = await published();
   await back(store, "2026-11-20T00Z", "levels of another day");
   for (const run of [RUNS[2], { ...RUNS[2], quotes: quotesOf({ a: 11, b: 11, c: 12 }) }]) {
@@ -130,7 +137,7 @@ test("what was withdrawn comes back with --revise only, in a revision of its own
   expect((await tryPublish(store, { ...RUNS[2] })).result?.outcome).toBe("unchanged");
 });
 
-test("withdrawn, pruned, forgotten by nobody: neither the session nor its number is free", async () => {
+test("after a rollback and a prune neither the session nor its revision number can be used again", async () => {
   const store = new MemoryStore();
   await mustPublish(store, { ...RUNS[0], session: "2026-11-21T00Z" });
   await mustPublish(store, { ...RUNS[1], session: "2026-11-21T12Z" });
@@ -146,7 +153,7 @@ test("withdrawn, pruned, forgotten by nobody: neither the session nor its number
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("somebody publishes meanwhile: 4, and their head stays", async () => {
+test("another publish at the same time: 4, and its head stays", async () => {
   const store = await published();
   const racing = new Proxy(store, {
     get(target, name) {
@@ -184,14 +191,14 @@ test("a running proxy follows", async () => {
   }
 });
 
-test("the catalog of the snapshot stands again", async () => {
+test("the catalog of that snapshot is valid again", async () => {
   const store = await published();
-  const more = `${CATALOG}e,E,Contract e,memory,DRAM,USD per piece,40,Source,https://s.example/e,,,\n`;
   await mustPublish(store, {
     session: "2026-11-22T00Z",
-    catalog: more,
+    catalog: catalogOf(["a", "b", { id: "c", board: "semiconductor" }, "d", "e"]),
     quotes: quotesOf({ a: 12, e: 1 }),
     minCoverageMicros: 0,
+    accept: [{ gate: "free", ids: ["e"] }],
   });
   await back(store, "head~1");
   const { code, said } = await tryPublish(store, {

@@ -1,4 +1,4 @@
-/** `snapshots show`: a snapshot in words and as JSON, and every way to name one. */
+/** `snapshots show`: a snapshot as text and as JSON, and every way to name one. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
@@ -9,7 +9,7 @@ import { publishedFolders, REVISION } from "./published-folder.ts";
 const published = publishedFolders();
 
 describe("show", () => {
-  test("in words: moves, carried, corrected, where it lies", async () => {
+  test("as text: moves, carried and corrected levels, the path", async () => {
     const folder = published();
     await mustPublish(new FolderStore(folder), REVISION);
     const { code, out } = await desk("show", folder);

@@ -1,4 +1,4 @@
-/** Signed snapshots at the operator's desk: what `verify --verify-key` refuses, and what goes on as before. */
+/** Signed snapshots: what `verify --verify-key` refuses, and the other commands. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readHead } from "../../src/snapshot/publication-log.ts";
@@ -29,7 +29,7 @@ async function signed(): Promise<{ shop: Workshop; fingerprint: string }> {
   return { shop, fingerprint };
 }
 
-/** The findings of `snapshots verify LINE`, which must end with 6, or none, where it ends with 0. */
+/** The findings of `snapshots verify LINE`, which must end with 6; none if it ends with 0. */
 async function findings(shop: Workshop, line: string): Promise<readonly string[]> {
   const { code, stdout, stderr } = await shop.say(`snapshots verify ${line} --json`);
   const said = JSON.parse(stdout);
@@ -49,7 +49,7 @@ const wrong = (shop: Workshop, name: string, ...fingerprints: string[]): string 
   `expected a signature by ${fingerprints.join(" or ")}`;
 
 describe("verify --verify-key", () => {
-  test("what is signed: 0, and by whom", async () => {
+  test("signed snapshots: 0, and the key is named", async () => {
     const { shop, fingerprint } = await signed();
     const one = await shop.must("snapshots verify --verify-key @k.pub");
     expect(one).toMatch(/^Whole: 2026-11-21T00Z\/r1, /);
@@ -64,14 +64,14 @@ describe("verify --verify-key", () => {
     });
   });
 
-  test("without a key a signature is nothing strange, and not checked", async () => {
+  test("without a key signatures are accepted and not checked", async () => {
     const { shop } = await signed();
     await replace(shop.store, SIGNATURE, Buffer.alloc(64));
     const found = JSON.parse(await shop.must("snapshots verify --all --json"));
     expect([found.whole, found.signatures]).toEqual([true, []]);
   });
 
-  test("unsigned snapshots, of which --all names each", async () => {
+  test("unsigned snapshots; --all names each", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     await shop.publish(FIRST);
@@ -111,7 +111,7 @@ describe("verify --verify-key", () => {
     }
   });
 
-  test("two keys in one file, while one takes the other's place", async () => {
+  test("two keys in one file, during a change of keys", async () => {
     const shop = workshop();
     const [old, next] = [await shop.opensslKey("old"), await shop.opensslKey("next")];
     await shop.publish(FIRST, "--sign-key @old");
@@ -129,7 +129,7 @@ describe("verify --verify-key", () => {
     ]);
   });
 
-  test("files that hold no public key: 2", async () => {
+  test("files without a public key: 2", async () => {
     const { shop } = await signed();
     await shop.openssl("genpkey -algorithm rsa -pkeyopt rsa_keygen_bits:1024 -out @rsa");
     await shop.openssl("pkey -in @rsa -pubout -out @rsa.pub");
@@ -148,8 +148,8 @@ describe("verify --verify-key", () => {
   });
 });
 
-describe("somebody who may write to the store, without the key", () => {
-  test("a file, its digest, the identity and the log changed: only the signature tells", async () => {
+describe("an attacker who can write to the store but has no key", () => {
+  test("a change of a file, its digest, the identity and the log: only the signature shows it", async () => {
     const { shop, fingerprint } = await signed();
     await forgeHead(
       shop.store,
@@ -184,7 +184,7 @@ describe("somebody who may write to the store, without the key", () => {
     for (const line of ["--verify-key @k.pub", "--all --verify-key @k.pub", "", "--all"]) {
       expect(await findings(shop, line)).toEqual(moved);
     }
-    // All of the older snapshot's files, as the revision after it.
+    // All files of the older snapshot, under the number of the next revision.
     const content = await contentOf(shop.store);
     for (const [key, text] of Object.entries(content)) {
       if (!key.startsWith(`sessions/${OLD}/`)) continue;
@@ -202,14 +202,14 @@ describe("somebody who may write to the store, without the key", () => {
     expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(6);
   });
 
-  test("an older signed snapshot made the head again is what a rollback does, and passes", async () => {
+  test("an older signed snapshot as the head again passes, as after a rollback", async () => {
     const { shop } = await signed();
     expect((await shop.say(`snapshots rollback ${FIRST} --reason replay`)).code).toBe(0);
     expect(await findings(shop, "--verify-key @k.pub")).toEqual([]);
   });
 });
 
-describe("the rest of the desk", () => {
+describe("the other commands", () => {
   test("show says whether there is a signature", async () => {
     const { shop } = await signed();
     expect(await shop.must("snapshots show")).toMatch(/\nSigned +yes; verify --verify-key FILE /);
@@ -219,7 +219,7 @@ describe("the rest of the desk", () => {
     expect(JSON.parse(await shop.must("snapshots show --json")).signed).toBe(false);
   });
 
-  test("rollback needs no key, and keeps what is signed verifiable; with one it asks for it", async () => {
+  test("rollback needs no key, and signed snapshots still verify; with a key it requires a signature", async () => {
     const { shop, fingerprint } = await signed();
     await shop.opensslKey("other");
     const before = await contentOf(shop.store);
@@ -236,7 +236,7 @@ describe("the rest of the desk", () => {
     expect(await findings(shop, "--all --verify-key @k.pub")).toEqual([]);
   });
 
-  test("ls and diff do not care; prune removes a signature with its snapshot", async () => {
+  test("ls and diff ignore signatures; prune removes a signature with its snapshot", async () => {
     const { shop } = await signed();
     const { publications } = JSON.parse(await shop.must("snapshots ls --json"));
     expect(publications).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** What a publish changed, told by its summary, by show, by diff and by the payloads. */
+/** The changes of a publish in its summary, in show, in diff and in the payloads. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { CATALOG, desk, deskJson, temporaryFolder } from "./desk.ts";
 const SESSIONS = ["2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z", "2026-11-21T12Z"];
 const REASON = "The source restated *a* | and b";
 
-/** Four sessions of a, b and c, then what corrects them; d has no level. */
+/** Four sessions of a, b and c, then their corrections; d has no level. */
 async function market(): Promise<{ folder: string; store: string; correction: string }> {
   const folder = temporaryFolder();
   const store = join(folder, "x");
@@ -68,7 +68,7 @@ test("corrections and a withdrawal at 00:00 and at 12:00 of past sessions", asyn
   }
 });
 
-test("--summary: Markdown for what was planned, published, and there already", async () => {
+test("--summary: Markdown for a dry run, a publish, and nothing to do", async () => {
   const { folder, store, correction } = await market();
   const file = join(folder, "summary.md");
   writeFileSync(file, "what was there before, and longer than nothing\n".repeat(100));
@@ -100,7 +100,7 @@ test("--summary: Markdown for what was planned, published, and there already", a
   expect(body).not.toContain("### Dropped");
 });
 
-test("--summary with a carried and a dropped contract; where it cannot be written", async () => {
+test("--summary with a carried and a dropped contract, and to a file that cannot be written", async () => {
   const { folder, store } = await market();
   const file = join(folder, "summary.md");
   const quotes = join(folder, "few.csv");

@@ -1,10 +1,10 @@
-/** Answers as they come off a socket, one after another, with nothing hidden. */
+/** Reads HTTP answers from the bytes of a socket. */
 
 export interface Answer {
   readonly status: number;
-  /** By lower-case name; of repeated fields the last. */
+  /** By lower-case name. If a field is repeated, the last one counts. */
   readonly headers: ReadonlyMap<string, string>;
-  /** As sent; empty where there is none. */
+  /** As sent; empty if there is none. */
   readonly body: Buffer;
 }
 
@@ -12,23 +12,23 @@ const HEADER_END = Buffer.from("\r\n\r\n");
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) [ -~]*$/;
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
 
-/** Reads answers (RFC 9112) out of pieces. Interim ones (1xx) are passed over. */
+/** Reads answers (RFC 9112) from pieces of any size. Skips interim ones (1xx). */
 export class AnswerReader {
   readonly answers: Answer[] = [];
   readonly #isHead: (index: number) => boolean;
   #rest: Buffer = Buffer.alloc(0);
 
-  /** `isHead`: whether the answer in this place is one to HEAD, and has no body. */
+  /** `isHead`: whether the answer with this index is one to HEAD, without a body. */
   constructor(isHead: (index: number) => boolean) {
     this.#isHead = isHead;
   }
 
-  /** Bytes that are no whole answer yet. */
+  /** Bytes of an answer that is not complete yet. */
   get restBytes(): number {
     return this.#rest.length;
   }
 
-  /** Throws where what came is no HTTP. */
+  /** Throws if the bytes are not HTTP. */
   push(piece: Buffer): void {
     this.#rest = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     while (this.#next());

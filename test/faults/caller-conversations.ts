@@ -1,4 +1,4 @@
-/** What a caller sends on one connection: requests, and now and then something that is none. */
+/** What a caller sends on one connection: requests, sometimes with malformed bytes among them. */
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/proxy/routes.ts";
@@ -13,19 +13,19 @@ import {
 } from "./caller-requests.ts";
 
 export interface Conversation {
-  /** Bytes in the order sent; each piece with a write of its own. */
+  /** Bytes in the order sent; each piece is one write. */
   readonly pieces: readonly Buffer[];
-  /** Requests sent, the garbled ones too. */
+  /** Number of requests sent, including malformed ones. */
   readonly sent: number;
   /**
-   * The requests that answers belong to, in order; null where something is garbled, and nobody can
-   * say how many requests these bytes are.
+   * The requests that the answers belong to, in order. Null if some bytes are malformed: then the
+   * number of answers is unknown.
    */
   readonly requests: readonly SentRequest[] | null;
-  /** Whose data may be in the answers; for `requests` each has its own. */
+  /** The tiers whose data may be in the answers. Used if `requests` is null: each request has its own. */
   readonly tiers: ReadonlySet<TierName>;
   readonly secrets: readonly string[];
-  /** `close`: the sender ends its side. `stay`: it waits. `stop`: it stops in mid-request. */
+  /** `close`: the sender ends its side. `stay`: it waits. `stop`: it stops within a request. */
   readonly ending: "close" | "stay" | "stop";
 }
 
@@ -36,7 +36,7 @@ export const conversations = (given: Ingredients): fc.Arbitrary<Conversation> =>
     { weight: 1, arbitrary: broken(given) },
   );
 
-/** Pipelined requests, all of which must be answered: none is so large that the connection ends. */
+/** Pipelined requests that must all be answered: none is larger than the proxy allows. */
 function orderly(given: Ingredients): fc.Arbitrary<Conversation> {
   const fitting = requests(given).filter(
     ({ text }) => text.length <= CONNECTION_LIMITS.headerBytes,
@@ -58,7 +58,7 @@ function orderly(given: Ingredients): fc.Arbitrary<Conversation> {
   });
 }
 
-/** Requests around something garbled, all with the same key, so that it says what may be answered. */
+/** Requests around malformed bytes. All have the same key, which decides what any answer may hold. */
 function garbled(given: Ingredients): fc.Arbitrary<Conversation> {
   const few = fc.array(drafts(given), { maxLength: 8 });
   const noise = fc.oneof(
@@ -72,7 +72,7 @@ function garbled(given: Ingredients): fc.Arbitrary<Conversation> {
   return fc
     .tuple(few, noise, few, credentials(given.accounts), CUTS)
     .map(([before, middle, after, credential, cuts]) => {
-      // Which answer belongs to which request nobody can say: none may be without a body.
+      // It is unknown which answer belongs to which request, so every answer must have a body.
       const made = (list: readonly Draft[]): SentRequest[] =>
         list.map((draft) => draft(credential)).filter(({ isHead }) => !isHead);
       const all = [...made(before), middle(credential), ...made(after)];
@@ -89,7 +89,7 @@ function garbled(given: Ingredients): fc.Arbitrary<Conversation> {
     });
 }
 
-/** A request that does not come to its end. */
+/** A request that is never completed. */
 function broken(given: Ingredients): fc.Arbitrary<Conversation> {
   return fc.tuple(requests(given), fc.nat({ max: 2_000 })).map(([request, at]) => {
     const text = request.text.slice(0, Math.min(at, request.text.length - 3));
@@ -105,7 +105,7 @@ function broken(given: Ingredients): fc.Arbitrary<Conversation> {
   });
 }
 
-/** A request with bytes put in, taken out or put in another's place. */
+/** A request with bytes inserted, removed or replaced. */
 function mutated(given: Ingredients): fc.Arbitrary<Draft> {
   const byte = fc.oneof(
     fc.constantFrom("\r", "\n", "\0", " ", "\t", ":", "\r\n\r\n", "\r\n ", "\xff", "HTTP/1.1"),
@@ -116,7 +116,7 @@ function mutated(given: Ingredients): fc.Arbitrary<Draft> {
   return fc.tuple(drafts(given), changes).map(([draft, list]): Draft => {
     return (credential) => {
       const whole = draft(credential);
-      // HEAD has no place here; see `garbled`.
+      // No HEAD; see `garbled`.
       let text = whole.text.replace(/^HEAD/, "GET");
       for (const [place, removed, inserted] of list) {
         const at = Math.floor(place * text.length);
@@ -127,7 +127,7 @@ function mutated(given: Ingredients): fc.Arbitrary<Draft> {
   });
 }
 
-/** With the caller's key wherever `$KEY` stands on a line of its own. */
+/** Replaces each line `$KEY` by the caller's credentials. */
 const around = (pattern: string): Draft => {
   return ({ lines, tier, secrets }: Credential) => ({
     text: pattern.replaceAll("$KEY\r\n", lines.map((line) => `${line}\r\n`).join("")),
@@ -140,7 +140,7 @@ const around = (pattern: string): Draft => {
 
 const asText = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
-/** Where the bytes are cut, as shares of the whole; most are sent in one piece. */
+/** Where the bytes are cut, as fractions of the whole. Most are sent in one piece. */
 const CUTS = fc.oneof(
   { weight: 4, arbitrary: fc.constant<number[]>([]) },
   { weight: 1, arbitrary: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }) },

@@ -1,4 +1,4 @@
-/** What an answer may be, whatever was asked. */
+/** Decides whether an answer is allowed, for any request. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -21,14 +21,15 @@ const SMALL_DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
 const REMEMBERED = 5_000;
 
 export class Judge {
-  readonly #files: ReadonlyMap<TierName, ReadonlySet<string>>;
+  /** Each tier's files by their digests. */
+  readonly #files: ReadonlyMap<TierName, ReadonlyMap<string, Buffer>>;
   readonly #pages: ReadonlySet<string>;
   readonly #keys: readonly string[];
-  /** By the digest of the body as sent: that of the body decoded. */
+  /** Digest of the decoded body, by the digest of the body as sent. */
   readonly #decoded = new Map<string, string>();
 
   private constructor(
-    files: ReadonlyMap<TierName, ReadonlySet<string>>,
+    files: ReadonlyMap<TierName, ReadonlyMap<string, Buffer>>,
     pages: ReadonlySet<string>,
     keys: readonly string[],
   ) {
@@ -37,18 +38,19 @@ export class Judge {
     this.#keys = keys;
   }
 
-  /** Of a proxy that serves `store`; `keys` are the valid ones, which no answer may hold. */
+  /** For the proxy at `url`, which serves `store`. No answer may contain one of `keys`. */
   static async of(store: string, url: string, keys: readonly string[]): Promise<Judge> {
     const name = { session: parseSession(SESSION) as Session, revision: 1 };
     const path = join(store, snapshotFileKey(name, FILES.manifest));
     const manifest = parseManifest(readFileSync(path), path);
-    const files = new Map<TierName, Set<string>>([
-      ["free", new Set()],
-      ["starter", new Set()],
-      ["pro", new Set()],
+    const files = new Map<TierName, Map<string, Buffer>>([
+      ["free", new Map()],
+      ["starter", new Map()],
+      ["pro", new Map()],
     ]);
     for (const { path: file, sha256, tier } of manifest.files) {
-      if (tier !== null && file !== FILES.basket(tier)) files.get(tier)?.add(sha256);
+      if (tier === null || file === FILES.basket(tier)) continue;
+      files.get(tier)?.set(sha256, readFileSync(join(store, snapshotFileKey(name, file))));
     }
     const pages = PAGE_PATHS.map(async (page) => {
       const response = await fetch(url + page, { headers: { "accept-encoding": "identity" } });
@@ -58,8 +60,8 @@ export class Judge {
   }
 
   /**
-   * What is wrong with an answer to a caller who may see the data of `tiers`; null: nothing.
-   * `isHead`: there is no body to look at.
+   * What is wrong with an answer to a caller who may see the data of `tiers`, or null if nothing is.
+   * `isHead`: the answer has no body.
    */
   faultOf(answer: Answer, tiers: ReadonlySet<TierName>, isHead: boolean): string | null {
     const { status, headers, body } = answer;
@@ -67,6 +69,7 @@ export class Judge {
     if (status >= 500) return "a failure of the service";
     if (status >= 400) return this.#problemFault(answer, isHead);
     if (status === 204 || status === 304) return body.length === 0 ? null : "a body on 204 or 304";
+    if (status === 206) return this.#isPart(answer, tiers) ? null : "a part that is no file's";
     if (status !== 200) return "a status that is none of the service's";
     if (isHead) return tiers.size === 0 && headers.has("x-snapshot") ? "data without a key" : null;
     const decoded = this.#decodedDigest(answer);
@@ -77,6 +80,16 @@ export class Judge {
     for (const tier of tiers) if (this.#files.get(tier)?.has(decoded) === true) return null;
     if (tiers.has("pro") && isBasket(body)) return null;
     return "data that is no file of the caller's tier";
+  }
+
+  #isPart({ headers, body }: Answer, tiers: ReadonlySet<TierName>): boolean {
+    const range = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers.get("content-range") ?? "");
+    if (range === null) return false;
+    const [first = 0, last = 0, size] = range.slice(1).map(Number);
+    const files = [...tiers].flatMap((tier) => [...(this.#files.get(tier)?.values() ?? [])]);
+    return files.some(
+      (file) => file.length === size && file.subarray(first, last + 1).equals(body),
+    );
   }
 
   #problemFault({ status, headers, body }: Answer, isHead: boolean): string | null {

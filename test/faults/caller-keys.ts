@@ -1,16 +1,16 @@
-/** Keys as callers send them: valid, mistyped, cut short, doubled, in odd places. */
+/** Keys as callers send them: valid, mistyped, cut off, doubled, in unusual headers. */
 import fc from "fast-check";
 import { createKey } from "../../src/state/keys.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import type { Account } from "./caller-service.ts";
 
-/** What a request says about who sends it. */
+/** The headers that identify a caller. */
 export interface Credential {
-  /** Header lines, without their ends. */
+  /** Header lines, without CR LF. */
   readonly lines: readonly string[];
-  /** What data it may get; null: none at all. */
+  /** The tier whose data the caller may get; null: no data. */
   readonly tier: TierName | null;
-  /** What must not be found in any log. */
+  /** What no log may contain. */
   readonly secrets: readonly string[];
 }
 
@@ -18,10 +18,10 @@ const NOBODY: Credential = { lines: [], tier: "free", secrets: [] };
 const KEY_CHARACTERS = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"];
 const PREFIX = "cbk_";
 
-/** So much of a secret in a log gives it away. */
+/** A log that contains this many characters of a secret leaks it. */
 export const TELLING_CHARACTERS = 8;
 
-/** What of a key, whole or not, would give it away; null where too little is left of it. */
+/** The part of a key, or of a piece of one, that no log may contain; null if the piece is too short. */
 export function tellingPart(key: string): string | null {
   const secret = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key;
   const part = secret.slice(0, TELLING_CHARACTERS);
@@ -55,7 +55,7 @@ export function credentials(accounts: readonly Account[]): fc.Arbitrary<Credenti
   );
 }
 
-/** Texts that look like keys and are none. */
+/** Texts that look like keys, but are not valid ones. */
 export function wrongKeys(accounts: readonly Account[]): fc.Arbitrary<string> {
   const key = fc.constantFrom(...accounts.map((account) => account.key));
   const at = fc.nat({ max: 52 });
@@ -79,6 +79,8 @@ const PLACES: readonly ((key: string) => string[])[] = [
   (key) => [`authorization:bEaReR \t ${key}`],
   (key) => [`X-Api-Key: ${key}`],
   (key) => ["Authorization: Basic dXNlcjpwYXNz", `x-api-key:   ${key}  `],
+  (key) => [basic(`:${key}`)],
+  (key) => [basic(`${key}:`)],
   (key) => [`Authorization: Bearer ${key}`, "x-api-key: nonsense"],
 ];
 
@@ -89,7 +91,14 @@ const REFUSED_PLACES: readonly ((key: string) => string[])[] = [
   (key) => [`Authorization: Bearer ${key}, Bearer ${key}`],
   (key) => ["Authorization: Bearer", `x-api-key: ${key}`],
   (key) => [`x-api-key: "${key}"`],
+  (key) => [basic(`${key}:x`)],
+  (key) => [basic(key)],
+  (key) => [`Authorization: Basic ${key}`],
 ];
+
+function basic(userPass: string): string {
+  return `Authorization: Basic ${Buffer.from(userPass).toString("base64")}`;
+}
 
 const splice = (text: string, at: number, count: number, inserted: string): string =>
   text.slice(0, at) + inserted + text.slice(at + count);

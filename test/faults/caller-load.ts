@@ -1,7 +1,7 @@
-/** Callers that keep their connections, as load. */
+/** Load: callers with persistent connections. */
 import { Agent, request, type IncomingHttpHeaders } from "node:http";
 
-export interface Told {
+export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -16,8 +16,8 @@ export class Callers {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Rejects where the connection breaks before the answer is whole. */
-  get(url: string, key: string): Promise<Told> {
+  /** Rejects if the connection breaks before the answer is complete. */
+  get(url: string, key: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}` };
       const sent = request(url, { agent: this.#agent, headers }, (response) => {
@@ -32,7 +32,7 @@ export class Callers {
     });
   }
 
-  /** Runs `call` over and over on each connection, until it says that this was enough. */
+  /** Repeats `call` on each connection until it returns false. */
   async all(call: (connection: number) => Promise<boolean>): Promise<void> {
     const caller = async (connection: number): Promise<void> => {
       while (await call(connection));

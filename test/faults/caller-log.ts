@@ -1,12 +1,12 @@
-/** What a log gives away. */
+/** Finds parts of keys in a log. */
 import { TELLING_CHARACTERS } from "./caller-keys.ts";
 
 const WORD = /[0-9A-Za-z_]{8,}/g;
 
-/** Those of `parts`, each of TELLING_CHARACTERS letters and digits, that occur in the log. */
+/** The members of `parts` (each TELLING_CHARACTERS letters and digits) that occur in the log. */
 export function leaked(log: string, parts: ReadonlySet<string>): string[] {
   const found = new Set<string>();
-  // Lines are much alike: each word is looked at once.
+  // Lines repeat the same words: each word is examined once.
   const words = new Set<string>();
   for (const [word] of log.matchAll(WORD)) {
     if (words.has(word)) continue;

@@ -1,4 +1,4 @@
-/** Requests that are each one request to anybody who reads HTTP, whatever they ask for. */
+/** Hostile requests that are well-formed HTTP: every reader takes each for exactly one request. */
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/proxy/routes.ts";
@@ -17,26 +17,26 @@ import {
 } from "./caller-words.ts";
 
 export interface SentRequest {
-  /** As sent, one character a byte (latin1). */
+  /** As sent, one character per byte (latin1). */
   readonly text: string;
   readonly isHead: boolean;
   /**
-   * Whether the caller says that it is the last on its connection, or that something else may
-   * follow: content (100-continue), or another protocol (Upgrade).
+   * Whether no request may follow on the connection: the caller closes it, announces content
+   * (100-continue) or asks for another protocol (Upgrade).
    */
   readonly closes: boolean;
   readonly tier: TierName | null;
   readonly secrets: readonly string[];
 }
 
-/** A request but for who sends it. */
+/** A request without its caller. */
 export type Draft = (credential: Credential) => SentRequest;
 
 /** What requests are made of. */
 export interface Ingredients {
   readonly accounts: readonly Account[];
   readonly contracts: number;
-  /** Entity tags of answers there really are. */
+  /** Entity tags of real answers. */
   readonly etags: readonly string[];
 }
 
@@ -154,7 +154,7 @@ function fields({ etags }: Ingredients): fc.Arbitrary<string[]> {
     { weight: 1, arbitrary: fc.tuple(VISIBLE, VISIBLE).map(([a, b]) => `X-${token(a)}: ${b}`) },
   );
   const address = fc.nat({ max: 65_535 }).map((n) => `X-Forwarded-For: 10.1.${n >> 8}.${n & 255}`);
-  // Twice it would make the request one that cannot be read.
+  // At most once: a repeated Content-Length makes a request malformed.
   const noBody = fc.constantFrom([], [], [], ["Content-Length: 0"]);
   return fc
     .tuple(address, noBody, fc.array(field, { maxLength: 5 }))

@@ -1,18 +1,18 @@
-/** One conversation over a raw socket, to its end. */
+/** Sends one conversation over a raw socket and collects the answers. */
 import { connect } from "node:net";
 import { AnswerReader, type Answer } from "./caller-answers.ts";
 import type { Conversation } from "./caller-conversations.ts";
 
 /**
- * `answered`: every request has its answer, and the caller left. `closed`: the proxy closed the
- * connection. `hanging`: neither, within the time allowed. `refused`: nobody listens.
+ * `answered`: every request was answered, and the caller left. `closed`: the proxy closed the
+ * connection. `hanging`: neither happened in time. `refused`: nothing listens on the port.
  */
 export type Ending = "answered" | "closed" | "hanging" | "refused";
 
 export interface Heard {
   readonly answers: readonly Answer[];
   readonly ending: Ending;
-  /** Where what came is no HTTP. */
+  /** Set if the bytes received are not HTTP. */
   readonly error: string | null;
 }
 
@@ -44,7 +44,7 @@ export function converse(
       const isComplete = reader.answers.length === requests?.length && reader.restBytes === 0;
       if (isComplete && ending === "stay") end("answered");
     });
-    // A connection broken off is told by `close`, too.
+    // `close` follows an error.
     socket.on("error", (thrown: NodeJS.ErrnoException) => {
       isRefused = thrown.code === "ECONNREFUSED";
     });

@@ -1,4 +1,4 @@
-/** The vocabulary of hostile requests: what is usual, and what is next to it. */
+/** The words that hostile requests are made of: usual ones, and ones close to them. */
 import { API } from "../../src/proxy/routes.ts";
 
 export const USUAL_PATHS = [
@@ -82,6 +82,10 @@ export const ODD_FIELDS = [
   "Expect: the-unexpected",
   "Range: bytes=0-1",
   "Range: bytes=-1,5-",
+  "Range: bytes=7-",
+  "Range: bytes=-300",
+  "Range: bytes=99999999-",
+  "Range: bytes=\xff-",
   "Cookie: a=b; c",
   "X-Empty:",
   "If-Match: *",

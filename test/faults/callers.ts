@@ -1,7 +1,7 @@
 /**
- * Hostile callers: everything that can be written to a socket, mixed with plain requests, against a
- * real proxy that logs every request. Each answer must be one that the contract knows; each request
- * that is one gets its answer; and no key is ever logged.
+ * Hostile callers: anything that can be written to a socket, mixed with plain requests, against a
+ * real proxy that logs every request. Each answer must be one that is documented, each well-formed
+ * request must be answered, and no key may be logged.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,12 +11,13 @@ import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/proxy/routes.ts";
 import { CONNECTION_LIMITS } from "../../src/proxy/serve.ts";
 import { residentMb } from "../bench/server.ts";
+import { serve, type Serving } from "../program/program.ts";
 import { conversations, type Conversation } from "./caller-conversations.ts";
 import { Judge } from "./caller-judge.ts";
 import { tellingPart } from "./caller-keys.ts";
 import { leaked } from "./caller-log.ts";
 import type { Ingredients } from "./caller-requests.ts";
-import { addAccount, Proxy, publishMarket } from "./caller-service.ts";
+import { addAccount, publishMarket } from "./caller-service.ts";
 import { converse, type Heard } from "./caller-socket.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
@@ -26,32 +27,32 @@ const CLOSES_DAYS = 400;
 const STARTER_ACCOUNTS = 8;
 const CONNECTIONS_AT_ONCE = 64;
 const GENERATED_AT_ONCE = 100;
-/** Room for a busy machine beyond the proxy's own limits. */
+/** Added to the proxy's own limits, for a busy machine. */
 const PATIENCE_MS = 15_000;
 const QUIET_MS = 2_000;
-/** Of what was sent, where it was not answered as it should; the seed gives the rest. */
+/** Printed of a conversation that failed; the seed reproduces all of it. */
 const SHOWN_BYTES = 1_000;
 /**
- * The proxy's resident memory, at any time. It moves by 100 MB within a run, because V8 collects old
- * garbage late: 173 to 290 MB over 300,000 requests, and no more at their end than at their beginning.
+ * Limit of the proxy's resident memory. It varies by 100 MB within a run, because V8 collects old
+ * garbage late: 173 to 290 MB over 300,000 requests, with no growth from start to end.
  */
 const RESIDENT_MB_MAX = 300;
 
 export interface CallerRun extends FaultOptions {
-  /** How many requests at least. */
+  /** The least number of requests. */
   readonly requests: number;
-  /** Where callers connect to: the proxy's port, or another before it. */
-  readonly portOf: (proxy: Proxy) => Promise<number>;
+  /** The port that callers connect to: the proxy's, or that of a server in front of it. */
+  readonly portOf: (proxy: Serving) => Promise<number>;
 }
 
 export const callerFaults: Faults = (options) =>
-  throwCallers({
+  runCallers({
     ...options,
     requests: REQUESTS[options.scale],
     portOf: async ({ port }) => port,
   });
 
-export async function throwCallers(run: CallerRun): Promise<FaultRow[]> {
+export async function runCallers(run: CallerRun): Promise<FaultRow[]> {
   const { folder, say } = run;
   const store = await publishMarket(folder, CONTRACTS, CLOSES_DAYS);
   const state = join(folder, "state");
@@ -59,59 +60,60 @@ export async function throwCallers(run: CallerRun): Promise<FaultRow[]> {
   while (accounts.length <= STARTER_ACCOUNTS) accounts.push(await addAccount(state, "starter"));
   const log = join(folder, "callers.log");
   const logging = ["--log-requests", "all", "--trust-proxy", "1", "--poll", "1h"];
-  const proxy = await Proxy.serve(["--store", store, "--state", state, ...logging], { log });
+  const proxy = await serve(["--store", store, "--state", state, ...logging], { log });
   try {
     const keys = accounts.map(({ key }) => key);
     const judge = await Judge.of(store, proxy.url, keys);
     const etags = await etagsOf(proxy.url, keys);
-    const thrown = new ThrownCallers(run, judge, await run.portOf(proxy));
+    const callers = new HostileCallers(run, judge, await run.portOf(proxy));
     const given = { accounts, contracts: CONTRACTS, etags };
-    await thrown.converseUntil(run.requests / 2, given);
+    await callers.converseUntil(run.requests / 2, given);
     await delay(QUIET_MS);
     const before = residentMb(proxy.pid).now;
-    await thrown.converseUntil(run.requests, given);
+    await callers.converseUntil(run.requests, given);
     await delay(QUIET_MS);
     const after = residentMb(proxy.pid).now;
-    say(`${thrown.answers} answers, ${thrown.answersWithData} of them with data`);
+    say(`${callers.answers} answers, ${callers.answersWithData} of them with data`);
     say(`${Math.round(before)} MB resident after half of them, ${Math.round(after)} MB after all`);
 
     const whole = new Tally("a proxy after all these callers", say);
-    await whole.throw("is the process that was started, and answers", async () => {
-      if (!proxy.isAlive) throw new Error("The proxy is gone");
+    await whole.inject("is still the same process, and answers", async () => {
+      if (!proxy.isAlive) throw new Error("The proxy has ended");
       const { status } = await fetch(`${proxy.url}/readyz`);
       if (status !== 200) throw new Error(`/readyz answers ${status}`);
     });
-    await whole.throw("holds less than 300 MB", () => {
+    await whole.inject("uses less than 300 MB", () => {
       if (Math.max(before, after) > RESIDENT_MB_MAX) throw new Error(`${before} and ${after} MB`);
     });
-    await proxy.end();
+    const code = await proxy.end();
+    if (code !== 0) throw new Error(`The proxy ended with ${code}`);
     const text = readFileSync(log, "utf8");
-    await whole.throw("logged every answer with data, and no failure", () => {
+    await whole.inject("logged every answer with data, and no failure", () => {
       const lines = text.match(/"msg":"request"\}$/gm)?.length ?? 0;
-      if (lines < thrown.answersWithData) throw new Error(`Only ${lines} requests are logged`);
+      if (lines < callers.answersWithData) throw new Error(`Only ${lines} requests are logged`);
       const failure = /^\{"level":[56]0.*$/m.exec(text)?.[0];
       if (failure !== undefined) throw new Error(failure);
     });
-    return [...thrown.rows, whole.row, keysInLog(text, thrown.secrets, run)];
+    return [...callers.rows, whole.row, keysInLog(text, callers.secrets, run)];
   } finally {
-    await proxy.kill();
+    await proxy.end("SIGKILL");
   }
 }
 
-/** A row for what was sent that must not be in a log. */
+/** A row for the keys that were sent and must not be in the log. */
 export function keysInLog(
   log: string,
   secrets: Iterable<string>,
   { say }: Pick<FaultOptions, "say">,
 ): FaultRow {
-  const tally = new Tally("keys sent, valid or nearly so, and the log", say);
+  const tally = new Tally("valid and mistyped keys, searched for in the log", say);
   const parts = new Set([...secrets].map(tellingPart).filter((part) => part !== null));
   const found = leaked(log, parts);
   tally.note(parts.size, found.length, `logged: ${found.slice(0, 5).join(", ")}`);
   return tally.row;
 }
 
-class ThrownCallers {
+class HostileCallers {
   readonly secrets = new Set<string>();
   answers = 0;
   answersWithData = 0;
@@ -183,7 +185,7 @@ class ThrownCallers {
     if (heard.error !== null) faults.push(heard.error);
     const bytes = (): string =>
       JSON.stringify(Buffer.concat(pieces).toString("latin1", 0, SHOWN_BYTES));
-    const what = (told: string): string => `${name}: ${told}; sent: ${bytes()}`;
+    const what = (reason: string): string => `${name}: ${reason}; sent: ${bytes()}`;
     const lost = Math.min(sent, faults.length);
     this.#requests.note(sent, lost, lost === 0 ? "" : what(faults.join("; ")));
     const failure = connectionFault(conversation, heard);
@@ -194,13 +196,13 @@ class ThrownCallers {
 const tiersOf = (tier: TierName | null): ReadonlySet<TierName> =>
   new Set(tier === null ? [] : [tier]);
 
-/** Null where each request was answered that had to be, and the connection did not hang. */
+/** Null if every well-formed request was answered and the connection did not hang. */
 export function connectionFault(
   { requests }: Pick<Conversation, "requests">,
   { answers, ending }: Heard,
 ): string | null {
   if (ending === "hanging") return "neither answered nor closed in time";
-  if (ending === "refused") return "nobody listens any more";
+  if (ending === "refused") return "the connection was refused";
   if (requests === null || answers.length === requests.length) return null;
   return `${answers.length} answers to ${requests.length} requests`;
 }

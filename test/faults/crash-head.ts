@@ -1,4 +1,4 @@
-/** Whether a store still holds what was promised to its readers: a log without a gap, a whole head. */
+/** Checks what is promised to the readers of a store: a log without a gap, a complete head. */
 import { createHash } from "node:crypto";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
@@ -6,7 +6,7 @@ import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../../src/store/paths.ts";
 
-/** The log and the head's name. Throws where a number, a file or a byte of the head is missing. */
+/** The log and the name of the head. Throws if the log has a gap or the head is not complete. */
 export async function wholeHead(
   store: ObjectStore,
 ): Promise<{ log: readonly Publication[]; head: string }> {
@@ -18,8 +18,8 @@ export async function wholeHead(
 }
 
 /**
- * The keys of all that a snapshot needs: its files, its manifest, the parts of its ledger. Throws
- * where one is missing or its bytes are not those that the manifest names.
+ * The keys of all objects that a snapshot needs: its files, its manifest, the parts of its ledger.
+ * Throws if one is missing or differs from what the manifest says.
  */
 export async function wholeSnapshot(
   store: ObjectStore,
@@ -44,7 +44,7 @@ export async function wholeSnapshot(
   return [snapshotFileKey(name, FILES.manifest), ...objects.map(({ key }) => key)];
 }
 
-/** Throws where `snapshots verify --all` finds anything. */
+/** Throws if `snapshots verify --all` finds damage. */
 export async function requireVerified(store: ObjectStore): Promise<void> {
   const { damages } = await verifySnapshots(store, null);
   if (damages.length > 0) throw new Error(`verify --all: ${damages.join("; ")}`);

@@ -1,4 +1,4 @@
-/** Where stores are put for faults: memory, a folder, a bucket of a real S3 server. */
+/** The kinds of store that faults are injected into: memory, a folder, a real S3 server. */
 import { randomUUID } from "node:crypto";
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../services/services.ts";
 
-/** A kind of store, and copies of a prepared one to break. */
+/** A kind of store. Makes copies of a prepared store, so that each fault gets its own. */
 export interface Place {
   readonly name: string;
   /** A new, empty store. */
   empty(): Promise<ObjectStore>;
-  /** A new store that holds what `original`, of this place, does. */
+  /** A new store with the content of `original`, which is of the same kind. */
   copy(original: ObjectStore): Promise<ObjectStore>;
-  /** Another store object over the same content, as another process would have. */
+  /** Another store object for the same content, like that of another process. */
   again(store: ObjectStore): Promise<ObjectStore>;
   remove(store: ObjectStore): Promise<void>;
 }
@@ -28,7 +28,7 @@ export const MEMORY: Place = {
   remove: async () => {},
 };
 
-/** Stores in folders of `parent`, their files as old as the original's. */
+/** Stores in folders of `parent`. Copies keep the times of the files. */
 export function folderPlace(parent: string): Place {
   const fresh = (): string => join(parent, randomUUID());
   return {
@@ -45,15 +45,15 @@ export function folderPlace(parent: string): Place {
 }
 
 /**
- * Runs the task with stores in the tests' S3 server; not at all where its programs are missing,
- * which is told. While it runs the server's keys and address are in this process's environment.
+ * Runs the task with stores in the tests' S3 server. Skips it, and says so, if the server's programs
+ * are not installed. Meanwhile this process's environment has the server's keys and address.
  */
 export async function withS3(
   say: (text: string) => void,
   task: (place: Place) => Promise<void>,
 ): Promise<void> {
   const service = testService("s3");
-  if (service === null) return say("NOT THROWN: faults on S3, for want of the server's programs");
+  if (service === null) return say("not injected: faults on S3 (its server is not installed)");
   const before = { ...process.env };
   Object.assign(process.env, service.env);
   try {
@@ -86,7 +86,7 @@ const openS3 = (location: string): Promise<ObjectStore> =>
     pathStyle: true,
   });
 
-/** Copies every object, and gives the copies the time that `to` says it is. */
+/** Copies every object to `to`, which dates the copies by its own clock. */
 export async function copied<Store extends ObjectStore>(
   from: ObjectStore,
   to: Store,
@@ -96,7 +96,7 @@ export async function copied<Store extends ObjectStore>(
   await Promise.all(
     keys.map(async (key) => {
       const bytes = await from.get(key);
-      if (bytes === null) throw new Error(`${key} went while it was copied`);
+      if (bytes === null) throw new Error(`${key} was removed while it was copied`);
       await to.create(key, bytes, "application/octet-stream");
     }),
   );

@@ -1,10 +1,12 @@
-/** What is under way when a fault strikes, and what must hold whatever became of it. */
+/** The commands that faults strike, and what must hold afterwards. */
+import { copyStore } from "../../src/desk/copy.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { at, catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
-import { AttendedStore } from "./crash-store.ts";
+import { InterceptedStore } from "./crash-store.ts";
 
 export const SESSIONS = ["2026-11-20T12Z", "2026-11-21T00Z", "2026-11-21T12Z"] as const;
 const [OLD, HEAD, NEXT] = SESSIONS;
@@ -13,13 +15,13 @@ const CATALOG = catalogOf([{ id: "a" }, { id: "b" }, { id: "c", board: "semicond
 
 export interface Scenario {
   readonly name: string;
-  /** Fills an empty store with what is there before. */
+  /** Fills an empty store with what the command needs. */
   prepare(store: ObjectStore): Promise<void>;
-  /** What the fault strikes. `rival`: the same store, out of the fault's reach. */
+  /** The command that the fault strikes. `rival`: the same store without the fault. */
   attack(store: ObjectStore, rival: ObjectStore): Promise<unknown>;
-  /** The next run of it, which must succeed. */
+  /** The next run of the command, which must succeed. */
   next(store: ObjectStore): Promise<unknown>;
-  /** Which snapshots may be the head after the fault, by session, and which after the next run. */
+  /** The sessions that the head may have after the fault, and the one it has after the next run. */
   readonly headAfterFault: readonly string[];
   readonly headAfterNext: string;
 }
@@ -40,13 +42,13 @@ const publishing: Scenario = {
   headAfterNext: NEXT,
 };
 
-/** Another run publishes the same just before: the one attacked removes what it has written. */
+/** Another run publishes the same input first, so the struck run removes what it has written. */
 const outrun: Scenario = {
   ...publishing,
   name: "publish, outrun",
   attack: (store, rival) => {
     let isOutrun = false;
-    const losing = new AttendedStore(store, async ({ kind, key }, run) => {
+    const losing = new InterceptedStore(store, async ({ kind, key }, run) => {
       if (kind === "create" && key.startsWith("publications/") && !isOutrun) {
         isOutrun = true;
         await publish(rival, NEXT);
@@ -79,13 +81,33 @@ const pruning: Scenario = {
   headAfterFault: [NEXT],
   headAfterNext: NEXT,
 };
-/** A year on: all but the head and the one before it may go. */
+/** A year later: prune may remove all snapshots but the head and the one before it. */
 const AGED_CLOCK = { now: () => clock.now() + 366 * 86_400_000 };
 
-export const SCENARIOS: readonly Scenario[] = [publishing, outrun, rollingBack, pruning];
+/** A copy of three sessions into a store that has the first one. */
+const copying: Scenario = {
+  name: "copy",
+  prepare: async (store) => void (await publish(store, OLD)),
+  attack: (store) => copyInto(store),
+  next: (store) => copyInto(store),
+  headAfterFault: SESSIONS,
+  headAfterNext: NEXT,
+};
+let source: Promise<ObjectStore> | null = null;
+
+async function copyInto(store: ObjectStore): Promise<void> {
+  source ??= (async () => {
+    const filled = new MemoryStore();
+    for (const session of SESSIONS) await publish(filled, session);
+    return filled;
+  })();
+  await copyStore(await source, store, false, () => {});
+}
+
+export const SCENARIOS: readonly Scenario[] = [publishing, outrun, rollingBack, pruning, copying];
 
 export function scenarioNamed(name: string): Scenario {
   const found = SCENARIOS.find((scenario) => scenario.name === name);
-  if (found === undefined) throw new Error(`There is no scenario ${JSON.stringify(name)}`);
+  if (found === undefined) throw new Error(`Unknown scenario ${JSON.stringify(name)}`);
   return found;
 }

@@ -1,45 +1,47 @@
-/** A store that lets somebody stand between it and its user: the place where faults are thrown. */
+/** A store whose operations a test can intercept. Faults are injected here. */
 import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts";
 
 export interface Operation {
   readonly kind: "get" | "open" | "list" | "create" | "delete" | "prove" | "mayWrite";
-  /** The key, or a list's prefix; "" where the operation has none. */
+  /** The key, or the prefix of a list; "" if the operation has none. */
   readonly key: string;
 }
 
-/** Runs the operation, or does something else in its place, before it or after it. */
-export type Around = <T>(operation: Operation, run: () => Promise<T>) => Promise<T>;
+/** Called for each operation; calls `run` to carry it out. */
+export type Intercept = <T>(operation: Operation, run: () => Promise<T>) => Promise<T>;
 
-/** The operations after which a store may hold something else than before. */
+/** Whether the operation may change what the store holds. */
 export const isWrite = ({ kind }: Operation): boolean =>
   kind === "create" || kind === "delete" || kind === "prove";
 
-/** A list is one operation: all of it is read at once. */
-export class AttendedStore implements ObjectStore {
+/** A list is one operation: it is read completely at once. */
+export class InterceptedStore implements ObjectStore {
   readonly location: string;
   readonly #inner: ObjectStore;
-  readonly #around: Around;
+  readonly #intercept: Intercept;
 
-  constructor(inner: ObjectStore, around: Around) {
+  constructor(inner: ObjectStore, intercept: Intercept) {
     this.location = inner.location;
     this.#inner = inner;
-    this.#around = around;
+    this.#intercept = intercept;
   }
 
   get(key: string): Promise<Buffer | null> {
-    return this.#around({ kind: "get", key }, () => this.#inner.get(key));
+    return this.#intercept({ kind: "get", key }, () => this.#inner.get(key));
   }
 
   open(key: string): ReturnType<ObjectStore["open"]> {
-    return this.#around({ kind: "open", key }, () => this.#inner.open(key));
+    return this.#intercept({ kind: "open", key }, () => this.#inner.open(key));
   }
 
   create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
-    return this.#around({ kind: "create", key }, () => this.#inner.create(key, bytes, mediaType));
+    return this.#intercept({ kind: "create", key }, () =>
+      this.#inner.create(key, bytes, mediaType),
+    );
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
-    yield* await this.#around({ kind: "list", key: prefix }, async () => {
+    yield* await this.#intercept({ kind: "list", key: prefix }, async () => {
       const objects: StoredObject[] = [];
       for await (const object of this.#inner.list(prefix)) objects.push(object);
       return objects;
@@ -47,15 +49,15 @@ export class AttendedStore implements ObjectStore {
   }
 
   delete(key: string): Promise<void> {
-    return this.#around({ kind: "delete", key }, () => this.#inner.delete(key));
+    return this.#intercept({ kind: "delete", key }, () => this.#inner.delete(key));
   }
 
   prove(): Promise<void> {
-    return this.#around({ kind: "prove", key: "" }, () => this.#inner.prove());
+    return this.#intercept({ kind: "prove", key: "" }, () => this.#inner.prove());
   }
 
   mayWrite(): Promise<void> {
-    return this.#around({ kind: "mayWrite", key: "" }, () => this.#inner.mayWrite());
+    return this.#intercept({ kind: "mayWrite", key: "" }, () => this.#inner.mayWrite());
   }
 
   close(): Promise<void> {
@@ -63,14 +65,14 @@ export class AttendedStore implements ObjectStore {
   }
 }
 
-/** Numbers the writes from 1 on, in the order they are begun; reads go through. */
-export function aroundWrites(
-  around: <T>(step: number, operation: Operation, run: () => Promise<T>) => Promise<T>,
-): Around {
+/** Numbers the writes from 1 on, in the order in which they start. Reads are not intercepted. */
+export function interceptWrites(
+  intercept: <T>(step: number, operation: Operation, run: () => Promise<T>) => Promise<T>,
+): Intercept {
   let step = 0;
   return (operation, run) => {
     if (!isWrite(operation)) return run();
     step += 1;
-    return around(step, operation, run);
+    return intercept(step, operation, run);
   };
 }

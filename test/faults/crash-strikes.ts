@@ -1,4 +1,4 @@
-/** The faults that strike one write of a run: it fails, hangs, or the process is killed there. */
+/** Faults at one write of a run: the write fails or hangs, or the process is killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -6,17 +6,17 @@ import { UnreachableError } from "../../src/lib/errors.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import type { KillOrder } from "./crash-child.ts";
 import type { Scenario } from "./crash-scenarios.ts";
-import { aroundWrites, AttendedStore, type Operation } from "./crash-store.ts";
+import { interceptWrites, InterceptedStore, type Operation } from "./crash-store.ts";
 
-/** What became of the run that was struck. */
+/** A run after the fault. */
 export interface Struck {
-  /** Whether the run said that it had done what it was to do. */
+  /** Whether the run reported success. */
   readonly isDone: boolean;
-  /** Lets go on what hangs, and waits for the end of the run. */
+  /** Lets a write that hangs continue, and waits for the end of the run. */
   finish(): Promise<void>;
 }
 
-/** Strikes the scenario at its write `step`. Throws where the run never gets there. */
+/** Injects the fault at write `step` of the scenario. Throws if the run ends before that write. */
 export type Strike = (
   scenario: Scenario,
   store: ObjectStore,
@@ -27,15 +27,15 @@ export type Strike = (
 /** How many writes the scenario makes. */
 export async function countWrites(scenario: Scenario, store: ObjectStore): Promise<number> {
   let writes = 0;
-  const counting = aroundWrites((step, _operation, run) => {
+  const counting = interceptWrites((step, _operation, run) => {
     writes = step;
     return run();
   });
-  await scenario.attack(new AttendedStore(store, counting), store);
+  await scenario.attack(new InterceptedStore(store, counting), store);
   return writes;
 }
 
-/** The store says no before it has done anything, or after it has done it all. */
+/** The write fails, before or after it takes effect. */
 export const fails = (moment: "before" | "after"): Strike =>
   inProcess(async (isStruck, operation, run) => {
     if (isStruck && moment === "after") await run();
@@ -43,7 +43,7 @@ export const fails = (moment: "before" | "after"): Strike =>
     return run();
   });
 
-/** From this write on the store says no to every one. */
+/** This write and all later ones fail. */
 export const failsFromThenOn: Strike = (scenario, store, step, seed) => {
   let isBroken = false;
   return inProcess(async (isStruck, operation, run) => {
@@ -53,7 +53,7 @@ export const failsFromThenOn: Strike = (scenario, store, step, seed) => {
   })(scenario, store, step, seed);
 };
 
-/** The write gives no answer, until `finish`. */
+/** The write hangs until `finish` is called, before or after it takes effect. */
 export const hangs = (moment: "before" | "after"): Strike => {
   return (scenario, store, step, seed) => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ export const hangs = (moment: "before" | "after"): Strike => {
   };
 };
 
-/** The run is a process of its own, which ends with SIGKILL. */
+/** The run is a process of its own, which is killed with SIGKILL. */
 export const killed =
   (moment: KillOrder["moment"]): Strike =>
   async (scenario, { location }, step, seed) => {
@@ -90,17 +90,17 @@ export const killed =
   };
 
 function inProcess(
-  around: <T>(isStruck: boolean, operation: Operation, run: () => Promise<T>) => Promise<T>,
+  intercept: <T>(isStruck: boolean, operation: Operation, run: () => Promise<T>) => Promise<T>,
   hung: Promise<void> = new Promise(() => {}),
   release: () => void = () => {},
 ): Strike {
   return async (scenario, store, step) => {
     let wasStruck = false;
-    const stepped = aroundWrites((at, operation, run) => {
+    const stepped = interceptWrites((at, operation, run) => {
       wasStruck ||= at === step;
-      return around(at === step, operation, run);
+      return intercept(at === step, operation, run);
     });
-    const run = scenario.attack(new AttendedStore(store, stepped), store).then(
+    const run = scenario.attack(new InterceptedStore(store, stepped), store).then(
       () => true,
       () => false,
     );
@@ -117,4 +117,4 @@ function inProcess(
 }
 
 const unreachable = ({ kind, key }: Operation): UnreachableError =>
-  new UnreachableError(`cannot ${kind} ${key}: the fault that was thrown`);
+  new UnreachableError(`cannot ${kind} ${key}: injected fault`);

@@ -1,7 +1,7 @@
-/** Crashes in their short form, and that a broken promise would be counted. */
+/** Crashes in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
 import { MEMORY } from "./crash-places.ts";
-import { AttendedStore } from "./crash-store.ts";
+import { InterceptedStore } from "./crash-store.ts";
 import { fails, type Strike } from "./crash-strikes.ts";
 import { crashesIn, crashFaults } from "./crashes.ts";
 import { expectNothingLost } from "./short.ts";
@@ -11,9 +11,9 @@ test("a run that fails, hangs or is killed at a write leaves the old head or the
 }, 300_000);
 
 test("a store that names a head before its files are there is counted as a loss", async () => {
-  // Loses a file of the new head after it was read back, as the entry is written.
+  // Deletes a file of the new head after it was read back, when the log entry is written.
   const losing: Strike = (scenario, store, step, seed) => {
-    const forgetful = new AttendedStore(store, async ({ kind, key }, run) => {
+    const forgetful = new InterceptedStore(store, async ({ kind, key }, run) => {
       if (kind === "create" && key.startsWith("publications/")) {
         await store.delete("sessions/2026-11-21T12Z/r1/report.html");
       }
@@ -25,9 +25,9 @@ test("a store that names a head before its files are there is counted as a loss"
   const options = { scale: "full", folder: "", seed: 1, say: (text: string) => told.push(text) };
   const crash = { fault: "a file is lost", strike: losing, strides: { memory: 1 } };
   const [row] = await crashesIn(MEMORY, [crash], options as Parameters<typeof crashesIn>[2]);
-  // Only where the publication was written can readers see it: once each for publish and rollback.
+  // Readers see it only if the publication was written: once each for publish and rollback.
   expect(row?.lost).toBeGreaterThan(0);
-  expect(row?.lost).toBeLessThan(row?.thrown ?? 0);
+  expect(row?.lost).toBeLessThan(row?.injected ?? 0);
   expect(told.filter((text) => text.startsWith("LOST"))).toHaveLength(row?.lost ?? 0);
   expect(told.join("\n")).toContain("lacks sessions/2026-11-21T12Z/r1/report.html");
 }, 60_000);

@@ -1,7 +1,7 @@
 /**
- * Runs that fail, hang or are killed at every single write. Promised is that whatever becomes of
- * them the head is the old snapshot or the new one, whole; that the log has no gap; that the next
- * run succeeds; and that `verify --all` finds nothing then.
+ * Runs that fail, hang or are killed, at each of their writes. Afterwards the head is the old
+ * snapshot or the new one, complete; the log has no gap; the next run succeeds; and then
+ * `verify --all` finds no damage.
  */
 import { join } from "node:path";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -19,18 +19,18 @@ import {
 } from "./crash-strikes.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
-/** Children are started two at a time: so many cores are to be had everywhere. */
+/** One child process for each of two cores. */
 const RUNS_AT_ONCE = 2;
 
-/** In the long form on S3: each kind strikes every sixth write, and all kinds together every write. */
-const S3_STRIDE = 6;
+/** In the long form: each kind strikes every n-th write, and all kinds together every write. */
+const LONG_STRIDES: Readonly<Record<string, number>> = { memory: 1, folder: 3, S3: 6 };
 
-/** A kind of fault: what strikes, and every how many writes in the short form, by place. */
+/** A kind of fault. `strides`: the short form strikes every n-th write, by kind of store. */
 export interface Crash {
   readonly fault: string;
   readonly strike: Strike;
   readonly strides: Readonly<Record<string, number>>;
-  /** What hung goes on when the next run is over, and has to leave everything as that left it. */
+  /** The write that hangs continues after the next run, and must change nothing then. */
   readonly goesOnLater?: boolean;
 }
 
@@ -38,18 +38,18 @@ const IN_PROCESS = { memory: 24, folder: 6, S3: 72 };
 const KILLS = { folder: 16, S3: 96 };
 const CRASHES: readonly Crash[] = [
   { fault: "write fails", strike: fails("before"), strides: IN_PROCESS },
-  { fault: "write fails after it was made", strike: fails("after"), strides: IN_PROCESS },
-  { fault: "write and all after it fail", strike: failsFromThenOn, strides: IN_PROCESS },
+  { fault: "write fails after taking effect", strike: fails("after"), strides: IN_PROCESS },
+  { fault: "write and all later ones fail", strike: failsFromThenOn, strides: IN_PROCESS },
   { fault: "write hangs", strike: hangs("before"), strides: IN_PROCESS },
-  { fault: "write hangs after it was made", strike: hangs("after"), strides: IN_PROCESS },
+  { fault: "write hangs after taking effect", strike: hangs("after"), strides: IN_PROCESS },
   {
-    fault: "write hangs and is made after the next run",
+    fault: "write hangs and takes effect after the next run",
     strike: hangs("before"),
     strides: IN_PROCESS,
     goesOnLater: true,
   },
   { fault: "kill -9 before a write", strike: killed("before"), strides: KILLS },
-  { fault: "kill -9 amid a write", strike: killed("amid"), strides: KILLS },
+  { fault: "kill -9 during a write", strike: killed("during"), strides: KILLS },
   { fault: "kill -9 after a write", strike: killed("after"), strides: KILLS },
 ];
 
@@ -64,7 +64,7 @@ export const crashFaults: Faults = async (options) => {
   return rows;
 };
 
-/** Throws each kind, where it is one for this place, at the writes of every scenario. */
+/** Injects each kind of fault that has a stride for this place, at the writes of every scenario. */
 export async function crashesIn(
   place: Place,
   crashes: readonly Crash[],
@@ -85,14 +85,14 @@ export async function crashesIn(
       say(`${rowName(crash, place)}: ${scenario.name}, ${writes} writes`);
       const steps = stepsOf(
         writes,
-        scale === "short" ? stride : place.name === "S3" ? S3_STRIDE : 1,
+        scale === "short" ? stride : (LONG_STRIDES[place.name] as number),
         crashes.indexOf(crash),
       );
       const queue = steps.values();
       await Promise.all(
         Array.from({ length: RUNS_AT_ONCE }, async () => {
           for (const step of queue) {
-            await tally.throw(`${scenario.name}, write ${step}, seed ${seed}`, () =>
+            await tally.inject(`${scenario.name}, write ${step}, seed ${seed}`, () =>
               crashOnce(place, template, scenario, crash, step, seed),
             );
           }
@@ -101,7 +101,7 @@ export async function crashesIn(
     }
     await place.remove(template);
   }
-  return [...tallies.values()].map(({ row }) => row).filter(({ thrown }) => thrown > 0);
+  return [...tallies.values()].map(({ row }) => row).filter(({ injected }) => injected > 0);
 }
 
 async function crashOnce(
@@ -140,8 +140,8 @@ async function requireHead(store: ObjectStore, sessions: readonly string[]): Pro
 }
 
 /**
- * Each kind begins elsewhere, so that with strides no larger than their number every write is
- * struck by one; larger ones also take the last write, the one that readers see.
+ * Each kind starts at another write: if the stride is at most the number of kinds, some kind strikes
+ * every write. A larger stride also includes the last write, which is the one that readers see.
  */
 const stepsOf = (writes: number, stride: number, start: number): number[] =>
   Array.from({ length: writes }, (_, at) => at + 1).filter(

@@ -9,8 +9,9 @@ import { readPublications } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { wholeHead } from "./crash-head.ts";
-import { HEAD, publishHead, publishSession, quotesAt, requireHead } from "./disk-market.ts";
-import { program, requireFailure } from "./disk-program.ts";
+import { chipboard, environment } from "../program/program.ts";
+import { HEAD, publishHead, publishSession, quotesAt } from "./disk-market.ts";
+import { requireFailure, requireHead } from "./disk-market.ts";
 import { FeedRandom } from "./feed-random.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 
@@ -34,7 +35,7 @@ export const jumpingClocks = async (options: FaultOptions): Promise<FaultRow[]> 
   await commandsByJumpingClock(options),
 ];
 
-/** A desk that publishes the session that its clock is in, and prunes by it. */
+/** Publishes the session that the clock is in, prunes and lists by a clock that jumps. */
 export async function publishByJumpingClock(
   { scale, seed, say }: Omit<FaultOptions, "folder">,
   publish: typeof publishSession,
@@ -50,12 +51,14 @@ export async function publishByJumpingClock(
     clock.ms += jump;
     const now = sessionAt(clock.ms);
     const act = random.below(4);
-    await tally.throw(`seed ${seed}, step ${step}, by ${jump / HOUR_MS} h`, async () => {
+    await tally.inject(`seed ${seed}, step ${step}, by ${jump / HOUR_MS} h`, async () => {
       const before = await readPublications(store);
       if (act < 2) {
-        // One session further than the clock is, in half of the cases.
+        // In half of the cases the session after the clock's.
         const session = now + act;
-        const { code, said } = await publish(store, session, { nowMs: clock.ms });
+        // Levels that never move would be refused as an old file.
+        const usd = 10 + (Math.abs(session - HEAD) % 1_000);
+        const { code, said } = await publish(store, session, { nowMs: clock.ms, usd });
         const expected = act === 1 ? 2 : session < head ? 4 : 0;
         assert.equal(code, expected, `${sessionKey(session)} on ${sessionKey(head)}: ${said}`);
         const added = (await readPublications(store)).length - before.length;
@@ -64,7 +67,7 @@ export async function publishByJumpingClock(
       } else if (act === 2) {
         await prune(store, random.below(3), false, clock);
         assert.deepEqual(await readPublications(store), before);
-        // What a rollback goes to is kept beside the head.
+        // Prune keeps the publication before the head: a rollback returns to it.
         await requireStored(store, before.at(-2)?.session ?? head);
       } else {
         const { rows } = await listPublications(store, clock, null);
@@ -81,7 +84,7 @@ async function requireStored(store: MemoryStore, session: number): Promise<void>
   assert.notEqual(await store.get(`sessions/${sessionKey(session)}/r1/manifest.json`), null);
 }
 
-/** The same by the program, whose clock CHIPBOARD_NOW sets. */
+/** The same with the program, whose clock CHIPBOARD_NOW sets. */
 async function commandsByJumpingClock({ scale, folder, say }: FaultOptions): Promise<FaultRow> {
   const tally = new Tally("clock jumps by a day, commands", say);
   const store = new FolderStore(join(folder, "clock"));
@@ -91,29 +94,29 @@ async function commandsByJumpingClock({ scale, folder, say }: FaultOptions): Pro
     const session = HEAD + 1 + 2 * day;
     const at = (days: number) => ({
       cwd: folder,
-      now: new Date(sessionStartMs(session) + 300_000 + days * DAY_MS).toISOString(),
+      env: environment(new Date(sessionStartMs(session) + 300_000 + days * DAY_MS).toISOString()),
     });
     const words = ["publish", "--quotes", "clock.csv", "--store", "clock"];
     const named = [...words, "--session", sessionKey(session)];
     const { head } = await wholeHead(store);
-    await tally.throw(`day ${day}: publish a day early`, async () => {
-      requireFailure(await program(named, at(-1)), 2, / has not begun: the clock is in /);
+    await tally.inject(`day ${day}: publish a day early`, async () => {
+      requireFailure(await chipboard(named, at(-1)), 2, / has not begun: the clock is in /);
       await requireHead(store, head);
     });
-    await tally.throw(`day ${day}: publish in time`, async () => {
-      const { code, stderr } = await program(words, at(0));
+    await tally.inject(`day ${day}: publish in time`, async () => {
+      const { code, stderr } = await chipboard(words, at(0));
       assert.equal(code, 0, stderr);
       await requireHead(store, `${sessionKey(session)}/r1`);
     });
-    await tally.throw(`day ${day}: publish again by a clock a day back`, async () => {
-      requireFailure(await program(words, at(-1)), 4, / is older than the head, /);
+    await tally.inject(`day ${day}: publish again by a clock a day back`, async () => {
+      requireFailure(await chipboard(words, at(-1)), 4, / is older than the head, /);
       await requireHead(store, `${sessionKey(session)}/r1`);
     });
     for (const days of scale === "full" ? [-1, 1, 0] : [-1]) {
-      await tally.throw(`day ${day}: verify and prune, by ${days} days`, async () => {
+      await tally.inject(`day ${day}: verify and prune, by ${days} days`, async () => {
         for (const command of ["verify --all", "prune --keep-days 0", "ls"]) {
           const args = ["snapshots", ...command.split(" "), "--store", "clock"];
-          const { code, stderr } = await program(args, at(days));
+          const { code, stderr } = await chipboard(args, at(days));
           assert.equal(code, 0, `${command}: ${stderr}`);
         }
         await requireHead(store, `${sessionKey(session)}/r1`);

@@ -1,13 +1,13 @@
 /**
- * Becomes nobody where it is root, and publishes again and again; before the n-th write the folder
- * denies all further ones. `node disk-denied-child.ts FOLDER FIRST STEP` prints, for each n from
- * FIRST on, `{"write": n, "lost": null}` or what was lost.
+ * Publishes again and again, as the user nobody if it is started as root. Each time the folder
+ * becomes read-only before the n-th write. `node disk-denied-child.ts FOLDER FIRST STEP` prints, for
+ * each n from FIRST on, `{"write": n, "lost": null}` or what was lost.
  */
 import assert from "node:assert/strict";
 import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { AttendedStore, isWrite } from "./crash-store.ts";
+import { InterceptedStore, isWrite } from "./crash-store.ts";
 import {
   HEAD_NAME,
   NEXT,
@@ -41,13 +41,13 @@ for (let write = Number(first); ; write += Number(step)) {
   console.log(JSON.stringify({ write, lost }));
 }
 
-/** False where there is no such write. */
+/** False if the publish has fewer writes. */
 async function publishDenied(place: string, write: number): Promise<boolean> {
   const store = new FolderStore(place);
   await publishHead(store);
   let writes = 0;
-  const denying = new AttendedStore(store, (operation, run) => {
-    // In turn the whole store, and only what lies in it: then the file is written, and not named.
+  const denying = new InterceptedStore(store, (operation, run) => {
+    // In turn the whole store and only its subfolders: then a file can be written, but not renamed.
     if (isWrite(operation) && (writes += 1) === write) setMode(place, 0o555, write % 2 === 0);
     return run();
   });
@@ -57,7 +57,7 @@ async function publishDenied(place: string, write: number): Promise<boolean> {
     return false;
   }
   if (code === 0) {
-    // Only the claim was left to remove, which the next prune does.
+    // Only the removal of the claim failed; the next prune removes it.
     await requireHead(store, NEXT_HEAD);
   } else {
     assert.equal(code, 5, said);
@@ -69,7 +69,7 @@ async function publishDenied(place: string, write: number): Promise<boolean> {
   return true;
 }
 
-/** Of the folders below `place`, and of itself unless it is left out. */
+/** Sets the mode of the folders below `place`, and of `place` itself unless `isLeftOut`. */
 function setMode(place: string, mode: number, isLeftOut = false): void {
   if (!isLeftOut) chmodSync(place, 0o755);
   for (const entry of readdirSync(place, { recursive: true, withFileTypes: true })) {

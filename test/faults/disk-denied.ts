@@ -1,4 +1,4 @@
-/** Folders that may not be written: from the start, and from the middle of a publish on. */
+/** Folders that are read-only from the start, or that become so during a publish. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,39 +6,39 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { endWithUs } from "../bench/child.ts";
-import { HEAD_NAME, NEXT_NOW, publishHead, quotesAt, requireHead } from "./disk-market.ts";
-import { requireNextPublished } from "./disk-market.ts";
-import { program, requireFailure } from "./disk-program.ts";
+import { chipboard, endWithUs } from "../program/program.ts";
+import { HEAD_NAME, publishHead, quotesAt, requireHead } from "./disk-market.ts";
+import { requireFailure, requireNextPublished } from "./disk-market.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 
 const CHILD = join(import.meta.dirname, "disk-denied-child.ts");
 
-/** The folder must be one that everybody can enter. */
+/** Every user must be able to enter the folder of the options. */
 export const deniedFolders = async (options: FaultOptions): Promise<FaultRow[]> => [
   await deniedFromTheStart(options),
   await deniedMidway(options),
 ];
 
-/** The store, or one of the folders in it, through the program. */
+/** Runs the program while the store, or one of its folders, is read-only. */
 async function deniedFromTheStart({ scale, folder, say }: FaultOptions): Promise<FaultRow> {
   const tally = new Tally("read-only folder", say);
   writeFileSync(join(folder, "quotes.csv"), quotesAt(10));
   const place = join(folder, "read-only");
   const parts = ["", "publications", "sessions", "ledger"];
   for (const part of scale === "full" ? parts : parts.slice(0, 1)) {
-    await tally.throw(`store/${part}`, async () => {
+    await tally.inject(`store/${part}`, async () => {
       rmSync(place, { recursive: true, force: true });
       const store = new FolderStore(place);
       await publishHead(store);
-      // All but the one part may be written by everybody.
+      // Every user may write to all parts but this one.
       for (const entry of readdirSync(place, { recursive: true, withFileTypes: true })) {
         if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o777);
       }
       chmodSync(place, 0o777);
       chmodSync(join(place, part), 0o555);
       const args = ["publish", "--quotes", "quotes.csv", "--store", "read-only"];
-      const denied = await program(args, { cwd: folder, now: NEXT_NOW, isUnprivileged: true });
+      const options = { cwd: folder, unprivileged: true };
+      const denied = await chipboard(args, options);
       requireFailure(
         denied,
         5,
@@ -46,11 +46,7 @@ async function deniedFromTheStart({ scale, folder, say }: FaultOptions): Promise
       );
       await requireHead(store, HEAD_NAME);
       chmodSync(join(place, part), 0o777);
-      const { code, stderr } = await program(args, {
-        cwd: folder,
-        now: NEXT_NOW,
-        isUnprivileged: true,
-      });
+      const { code, stderr } = await chipboard(args, options);
       assert.equal(code, 0, stderr);
       await requireHead(store, /^2026-11-21T00Z\/r\d+$/);
       await requireNextPublished(store);
@@ -59,7 +55,7 @@ async function deniedFromTheStart({ scale, folder, say }: FaultOptions): Promise
   return tally.row;
 }
 
-/** Before each write of a publish, or before some of them. */
+/** Removes the permission before each write of a publish, or in the short form before some. */
 async function deniedMidway({ scale, folder, say }: FaultOptions): Promise<FaultRow> {
   const tally = new Tally("permission lost while publishing", say);
   const place = join(folder, "denied");
@@ -72,11 +68,11 @@ async function deniedMidway({ scale, folder, say }: FaultOptions): Promise<Fault
   const closed = once(child, "close");
   for await (const line of createInterface({ input: child.stdout })) {
     const { write, lost } = JSON.parse(line) as { write: number; lost: string | null };
-    await tally.throw(`before write ${write}`, () => {
+    await tally.inject(`before write ${write}`, () => {
       if (lost !== null) throw new Error(lost);
     });
   }
   const [code] = await closed;
-  assert.equal(code, 0, "the publisher without permission did not end");
+  assert.equal(code, 0, "the publisher without permission failed");
   return tally.row;
 }

@@ -1,4 +1,4 @@
-/** Disks that are full, or take no large file, at every point of a publish. */
+/** Disks that are full or read-only, and file size limits, during a publish. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
@@ -12,15 +12,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { CATALOG, HEAD_NAME, NEXT, NEXT_NOW, publishHead, publishSession } from "./disk-market.ts";
-import { quotesAt, requireHead, requireNextPublished } from "./disk-market.ts";
-import { program, requireFailure } from "./disk-program.ts";
+import { chipboard } from "../program/program.ts";
+import { CATALOG, HEAD_NAME, NEXT, publishHead, publishSession } from "./disk-market.ts";
+import { quotesAt, requireFailure, requireHead, requireNextPublished } from "./disk-market.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 
 const STEP_BYTES = 4_096;
 const DISK_BYTES = 16 * 1_048_576;
 
-/** A disk of its own, small enough to be filled. */
+/** A disk that is small enough to fill. */
 export class SmallDisk {
   readonly path: string;
   readonly #ballast: string;
@@ -30,7 +30,7 @@ export class SmallDisk {
     this.#ballast = join(path, "ballast");
   }
 
-  /** Null where this user may mount nothing. */
+  /** Null if this user may not mount a disk. */
   static mount(path: string): SmallDisk | null {
     mkdirSync(path, { recursive: true });
     try {
@@ -48,7 +48,7 @@ export class SmallDisk {
     return bavail * bsize;
   }
 
-  /** Leaves no more than so many bytes. */
+  /** Leaves at most this many bytes free. */
   fill(freeBytes: number): void {
     this.empty();
     writeFileSync(this.#ballast, Buffer.alloc(Math.max(0, this.freeBytes - freeBytes), 1));
@@ -67,7 +67,7 @@ export class SmallDisk {
   }
 }
 
-/** None where nothing may be mounted; the limit on files is thrown all the same. */
+/** If this user may not mount a disk, only the file size limits are injected. */
 export async function fullDisks(options: FaultOptions): Promise<FaultRow[]> {
   const { folder, say } = options;
   const whole = join(folder, "whole");
@@ -75,7 +75,7 @@ export async function fullDisks(options: FaultOptions): Promise<FaultRow[]> {
   const rows = [await fileLimits(options, whole)];
   const disk = SmallDisk.mount(join(folder, "disk"));
   if (disk === null) {
-    say("NOT THROWN: full disks, for want of the right to mount one");
+    say("not injected: full disks (this user may not mount one)");
     return rows;
   }
   try {
@@ -107,7 +107,7 @@ async function fillLevels(
   const neededBytes = before - disk.freeBytes;
   const step = scale === "full" ? STEP_BYTES : Math.ceil(neededBytes / 6 / STEP_BYTES) * STEP_BYTES;
   for (let free = 0; free < neededBytes; free += step) {
-    await tally.throw(`${free} of ${neededBytes} bytes left`, async () => {
+    await tally.inject(`${free} of ${neededBytes} bytes left`, async () => {
       renew();
       disk.fill(free);
       const { code, said } = await publishSession(store, NEXT);
@@ -131,7 +131,7 @@ async function readOnlyMounts(
   const place = join(disk.path, "read-only");
   const store = new FolderStore(place);
   for (let number = 0; number < { short: 1, full: 10 }[scale]; number += 1) {
-    await tally.throw(`number ${number}`, async () => {
+    await tally.inject(`number ${number}`, async () => {
       rmSync(place, { recursive: true, force: true });
       cpSync(whole, place, { recursive: true });
       disk.makeReadOnly(true);
@@ -149,7 +149,7 @@ async function readOnlyMounts(
   return tally.row;
 }
 
-/** `ulimit -f`: a write beyond it fails as one on a full disk does, in any file system. */
+/** `ulimit -f`: on any file system, a write beyond the limit fails as on a full disk. */
 async function fileLimits({ scale, folder, say }: FaultOptions, whole: string): Promise<FaultRow> {
   const tally = new Tally("file size limit while publishing", say);
   writeFileSync(join(folder, "quotes.csv"), quotesAt(10));
@@ -164,12 +164,11 @@ async function fileLimits({ scale, folder, say }: FaultOptions, whole: string): 
     Math.round((at * largestKilobytes) / times),
   );
   for (const fileLimitKilobytes of new Set(levels)) {
-    await tally.throw(`files of up to ${fileLimitKilobytes} kB`, async () => {
+    await tally.inject(`files of up to ${fileLimitKilobytes} kB`, async () => {
       rmSync(place, { recursive: true, force: true });
       cpSync(whole, place, { recursive: true });
       const args = ["publish", "--quotes", "quotes.csv", "--store", "limited"];
-      const options = { cwd: folder, now: NEXT_NOW };
-      const failed = await program(args, { ...options, fileLimitKilobytes });
+      const failed = await chipboard(args, { cwd: folder, fileLimitKilobytes });
       requireFailure(
         failed,
         5,
@@ -177,7 +176,7 @@ async function fileLimits({ scale, folder, say }: FaultOptions, whole: string): 
       );
       const store = new FolderStore(place);
       await requireHead(store, HEAD_NAME);
-      const { code, stderr } = await program(args, options);
+      const { code, stderr } = await chipboard(args, { cwd: folder });
       assert.equal(code, 0, stderr);
       await requireHead(store, /^2026-11-21T00Z\/r\d+$/);
     });

@@ -1,4 +1,4 @@
-/** A small market published session by session, on disks that fail and clocks that jump. */
+/** A small market that is published session by session, for failing disks and jumping clocks. */
 import assert from "node:assert/strict";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import type { Source } from "../../src/feed/source.ts";
@@ -6,6 +6,7 @@ import { parseSession, sessionStartMs, type Session } from "../../src/market/ses
 import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
+import type { Ran } from "../program/program.ts";
 import { requireVerified, wholeHead } from "./crash-head.ts";
 
 const IDS = Array.from({ length: 5 }, (_, at) => `item-${at}`);
@@ -13,29 +14,28 @@ export const CATALOG = catalogOf(IDS);
 export const quotesAt = (usd: number): string =>
   quotesOf(Object.fromEntries(IDS.map((id, at) => [id, usd + at])));
 
-/** The session that is published when a fault comes, and the one that is being published then. */
+/** The session that is already published, and the one whose publish meets the fault. */
 export const HEAD = parseSession("2026-11-20T12Z") as Session;
 export const NEXT = HEAD + 1;
 export const HEAD_NAME = "2026-11-20T12Z/r1";
-export const NEXT_NOW = "2026-11-21T00:05:00Z";
-/** The snapshot published for it: runs that failed may have taken the first revisions. */
+/** The snapshot of NEXT: runs that failed may have used up the first revisions. */
 export const NEXT_HEAD = /^2026-11-21T00Z\/r\d+$/;
 
-/** How a publish ended: the exit code and what it says, one line. */
+/** The exit code of a publish and its message of one line. */
 export interface Publishing {
   readonly code: number;
   readonly said: string;
 }
 
 export interface PublishingOptions {
-  /** Epoch milliseconds; without it five minutes into the session. */
+  /** Epoch milliseconds; by default five minutes after the start of the session. */
   readonly nowMs?: number;
-  /** Of the first contract; the others follow. */
+  /** Level of the first contract; each other one is 1 higher than the one before it. */
   readonly usd?: number;
   readonly revise?: string;
 }
 
-/** Publishes the session; with the catalog where the store is empty. Throws what is no expected failure. */
+/** Publishes the session, with the catalog if the store is empty. Rethrows unexpected errors. */
 export async function publishSession(
   store: ObjectStore,
   session: Session,
@@ -55,6 +55,7 @@ export async function publishSession(
         gates: {
           maxMoveMicros: 50_000_000,
           minCoverageMicros: 80_000_000,
+          maxUnchangedSessions: 8,
           maxCarryDays: 45,
           acceptMoves: true,
           allowSparse: false,
@@ -77,7 +78,7 @@ export const publishHead = async (store: ObjectStore): Promise<void> => {
   assert.deepEqual(await publishSession(store, HEAD), { code: 0, said: "" });
 };
 
-/** Throws where the head is another snapshot than this one, or not whole. */
+/** Throws unless this snapshot is the head and complete. */
 export async function requireHead(store: ObjectStore, name: string | RegExp): Promise<void> {
   const { head } = await wholeHead(store);
   if (typeof name === "string") assert.equal(head, name);
@@ -85,10 +86,18 @@ export async function requireHead(store: ObjectStore, name: string | RegExp): Pr
   await requireVerified(store);
 }
 
-/** The fault is gone: what it kept from being published is published, whole. */
+/** Publishes NEXT, now without a fault. Throws unless it becomes the head. */
 export async function requireNextPublished(store: ObjectStore): Promise<void> {
   assert.deepEqual(await publishSession(store, NEXT), { code: 0, said: "" });
   await requireHead(store, NEXT_HEAD);
+}
+
+/** Throws unless the program ended with this exit code and an error that matches `reason`. */
+export function requireFailure({ code, stderr }: Ran, expected: number, reason: RegExp): void {
+  assert.equal(code, expected, stderr);
+  const error = stderr.split("\n").find((line) => line.startsWith("error: "));
+  assert.match(error ?? stderr, reason);
+  assert.doesNotMatch(stderr, /^ +at |node:internal/m);
 }
 
 function source(stem: string, text: string): Source {

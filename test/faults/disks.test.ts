@@ -1,4 +1,4 @@
-/** Disks that fail and clocks that jump, a few times each; and a loss would be counted. */
+/** Failing disks and jumping clocks in their short form; and a loss is counted. */
 import { expect, test } from "vitest";
 import { publishByJumpingClock } from "./disk-clock.ts";
 import { publishSession } from "./disk-market.ts";
@@ -14,7 +14,7 @@ test(
 );
 
 const BROKEN: Record<string, typeof publishSession> = {
-  "a publish that only says it was one": async () => ({ code: 0, said: "" }),
+  "a publish that reports success but writes nothing": async () => ({ code: 0, said: "" }),
   "a refusal with another exit code": async (...args) => {
     const ended = await publishSession(...args);
     return ended.code === 0 ? ended : { ...ended, code: 6 };

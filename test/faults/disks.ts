@@ -1,6 +1,6 @@
 /**
- * Disks that are full, read-only or denied, and clocks that jump. The head stays whole, the error
- * names the cause, and the next run succeeds once the fault is gone.
+ * Disks that are full or read-only, missing permissions, and clocks that jump. The head stays
+ * complete, the error names the cause, and the next run succeeds when the fault is over.
  */
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,14 +17,14 @@ const PARTS: Readonly<Record<string, Faults>> = {
 
 export async function diskFaults(options: FaultOptions): Promise<FaultRow[]> {
   const rows: FaultRow[] = [];
-  // Publishers without root's rights must be able to enter it.
+  // Publishers that run as nobody must be able to enter it.
   chmodSync(options.folder, 0o755);
   for (const [name, part] of Object.entries(PARTS)) {
     const folder = join(options.folder, name);
     mkdirSync(folder);
     const own = await part({ ...options, folder });
-    for (const { fault, thrown, lost } of own) {
-      options.say(`${name}: ${fault}: ${thrown} thrown, ${lost} lost`);
+    for (const { fault, injected, lost } of own) {
+      options.say(`${name}: ${fault}: ${injected} injected, ${lost} lost`);
     }
     rows.push(...own);
   }

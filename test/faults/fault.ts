@@ -1,36 +1,36 @@
-/** A fault as it is thrown at chipboard, over and over, and what became of what was promised. */
+/** A kind of fault that is injected many times, and how often a promise was broken. */
 
 /** What a run of faults is given. */
 export interface FaultOptions {
-  /** `short`: what fits into every run of the tests. `full`: as often as SECURITY.md says. */
+  /** `short`: as often as the tests can afford. `full`: as often as SECURITY.md says. */
   readonly scale: "short" | "full";
   /** An empty folder, removed afterwards. */
   readonly folder: string;
-  /** Of all that is random; printed, so that a failure can be repeated. */
+  /** Seed of all random choices; it is printed, so that a failure can be repeated. */
   readonly seed: number;
-  /** Tells how far the run is. */
+  /** Prints progress and losses. */
   readonly say: (text: string) => void;
 }
 
-/** `lost` is what was promised and did not hold: a whole head, a counted call, an answer. */
+/** `lost`: how many faults broke a promise, such as a complete head, a counted call, an answer. */
 export interface FaultRow {
   readonly fault: string;
-  readonly thrown: number;
+  readonly injected: number;
   readonly survived: number;
   readonly lost: number;
 }
 
-/** Runs some kinds of faults. Throws where they could not be thrown at all. */
+/** Injects some kinds of faults. Throws if that is not possible at all. */
 export type Faults = (options: FaultOptions) => Promise<FaultRow[]>;
 
 /**
- * Counts one kind of fault. Whatever was lost is told at once, with what is needed to repeat it;
- * the run goes on, so that one loss does not hide another.
+ * Counts one kind of fault. Prints each loss at once, with what is needed to repeat it. The run goes
+ * on, so that one loss does not hide another.
  */
 export class Tally {
   readonly #fault: string;
   readonly #say: FaultOptions["say"];
-  #thrown = 0;
+  #injected = 0;
   #lost = 0;
 
   constructor(fault: string, say: FaultOptions["say"]) {
@@ -38,9 +38,9 @@ export class Tally {
     this.#say = say;
   }
 
-  /** Throws the fault once: survived where `attempt` ends without an error. */
-  async throw(what: string, attempt: () => Promise<void> | void): Promise<void> {
-    this.#thrown += 1;
+  /** Injects the fault once: it is survived if `attempt` does not throw. */
+  async inject(what: string, attempt: () => Promise<void> | void): Promise<void> {
+    this.#injected += 1;
     try {
       await attempt();
     } catch (error) {
@@ -50,15 +50,15 @@ export class Tally {
     }
   }
 
-  /** Notes `thrown` faults of which `lost` were not survived, told of by `what`. */
-  note(thrown: number, lost: number, what: string): void {
-    this.#thrown += thrown;
+  /** Adds `injected` faults, `lost` of them not survived for the reason `what`. */
+  note(injected: number, lost: number, what: string): void {
+    this.#injected += injected;
     this.#lost += lost;
-    if (lost > 0) this.#say(`LOST: ${this.#fault}: ${lost} of ${thrown}: ${what}`);
+    if (lost > 0) this.#say(`LOST: ${this.#fault}: ${lost} of ${injected}: ${what}`);
   }
 
   get row(): FaultRow {
-    const thrown = this.#thrown;
-    return { fault: this.#fault, thrown, survived: thrown - this.#lost, lost: this.#lost };
+    const injected = this.#injected;
+    return { fault: this.#fault, injected, survived: injected - this.#lost, lost: this.#lost };
   }
 }

@@ -1,12 +1,13 @@
 /**
- * `npm run faults`: throws every fault as often as SECURITY.md says, and prints the results. Exits
- * with 1 if anything was lost. Takes at most half an hour on two cores; the tests throw fewer.
+ * `npm run faults`: injects every fault as often as SECURITY.md says, and prints the results. Exits
+ * with 1 if anything was lost. Takes at most half an hour on two cores. The tests inject fewer.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { callerFaults } from "./callers.ts";
+import { copyFaults } from "./copies.ts";
 import { crashFaults } from "./crashes.ts";
 import { diskFaults } from "./disks.ts";
 import type { FaultRow, Faults } from "./fault.ts";
@@ -18,6 +19,7 @@ import { soakFaults } from "./soak.ts";
 
 const PARTS: Readonly<Record<string, Faults>> = {
   crashes: crashFaults,
+  copies: copyFaults,
   races: raceFaults,
   quota: quotaFaults,
   callers: callerFaults,
@@ -30,14 +32,14 @@ const PARTS: Readonly<Record<string, Faults>> = {
 const USAGE = `Usage: npm run faults -- [options]
 
   --only <parts>   some of ${Object.keys(PARTS).join(",")} (default: all)
-  --short          as few of each as the tests throw
-  --seed <number>  of all that is random (default: another each time; it is printed)
-  --json <file>    also write the rows there
+  --short          inject as few as the tests do
+  --seed <number>  seed of all random choices (default: a new one, which is printed)
+  --json <file>    also write the rows to this file
   --help
 
-Needs what the tests need (test/services/install). Exits with 1 where anything was lost.`;
+Needs what the tests need (test/services/install). Exits with 1 if anything was lost.`;
 
-// Folders, and processes that were started, are cleared away on exit, however it comes about.
+// The handlers of "exit" remove folders and end child processes.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 await main();
 
@@ -82,9 +84,9 @@ async function main(): Promise<void> {
     remove();
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
   }
-  console.log("| fault | thrown | survived | lost |\n| --- | --: | --: | --: |");
-  for (const { fault, thrown, survived, lost } of rows) {
-    console.log(`| ${fault} | ${thrown} | ${survived} | ${lost} |`);
+  console.log("| fault | injected | survived | lost |\n| --- | --: | --: | --: |");
+  for (const { fault, injected, survived, lost } of rows) {
+    console.log(`| ${fault} | ${injected} | ${survived} | ${lost} |`);
   }
   process.exitCode = rows.some(({ lost }) => lost > 0) ? 1 : 0;
 }

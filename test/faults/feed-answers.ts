@@ -1,4 +1,4 @@
-/** Feeds over HTTP: cut, framed or not, under any status. The whole text is read, or none of it. */
+/** Feeds over HTTP: cut off, with or without a length, with any status. Publish reads all or refuses. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -17,18 +17,18 @@ const STATUSES = [200, 200, 200, 200, 203, 206, 301, 404, 500];
 interface Answer {
   readonly bytes: Buffer;
   readonly story: string;
-  /** Whether it brings all of TEXT, and says so. */
+  /** Whether it carries all of TEXT and lets the reader know that it is complete. */
   readonly isWhole: boolean;
 }
 
-/** Fetches so many answers from a server of its own. */
+/** Fetches `count` answers from a server of its own. */
 export async function fetchAnswers({ seed, say }: FaultOptions, count: number): Promise<FaultRow> {
   const fault = "feeds over HTTP";
   const random = new FeedRandom(seed, fault);
   const tally = new Tally(fault, say);
   let bytes: Buffer = Buffer.alloc(0);
   const server = createServer((socket) => {
-    // A client that refuses an answer closes the connection under it.
+    // A client that refuses an answer closes the connection.
     socket.on("error", () => undefined);
     socket.once("data", () => socket.end(bytes));
   }).listen(0, "127.0.0.1");
@@ -37,7 +37,7 @@ export async function fetchAnswers({ seed, say }: FaultOptions, count: number): 
   for (let number = 0; number < count; number += 1) {
     const answer = answerOf(random);
     ({ bytes } = answer);
-    await tally.throw(`seed ${seed}, number ${number}: ${answer.story}`, () =>
+    await tally.inject(`seed ${seed}, number ${number}: ${answer.story}`, () =>
       fetchOne(`http://127.0.0.1:${port}/quotes.csv?key=secret`, answer),
     );
   }

@@ -1,4 +1,4 @@
-/** Feeds that are wrong below the text, or too large: encodings, depth, length. */
+/** Feeds in wrong encodings, with too deep nesting or with too long cells. */
 import { gzipSync } from "node:zlib";
 import type { Format } from "../../src/feed/source.ts";
 import type { Feed } from "./feed-mutations.ts";
@@ -7,7 +7,7 @@ import { FEED_KINDS, PLAIN_WRITING, validTable, written, type Cell } from "./fee
 
 const TEN_MEGABYTES = 10_000_000;
 
-/** Sequences that are no UTF-8: cut short, too long, of surrogates, beyond U+10FFFF, lone. */
+/** Invalid UTF-8: cut off, overlong, surrogates, beyond U+10FFFF, single continuation bytes. */
 const BROKEN = [
   [0xff],
   [0xfe],
@@ -23,9 +23,9 @@ const BROKEN = [
 
 const WITH_MARK = "UTF-8 with a byte order mark";
 
-/** A right feed in another encoding than UTF-8, or as another kind of file. */
+/** A correct feed in another encoding than UTF-8, or as another kind of file. */
 export function encodedFeed(format: Format, random: FeedRandom): Feed {
-  // Of the three only the catalog has other than ASCII characters.
+  // Only the catalog has characters beyond ASCII.
   const kind = random.oneIn(2) ? "catalog" : random.pick(FEED_KINDS);
   const text = written(validTable(kind), format, PLAIN_WRITING);
   const bytes = Buffer.from(text);
@@ -51,7 +51,7 @@ export function encodedFeed(format: Format, random: FeedRandom): Feed {
   return { kind, format, bytes: mutated, story, outcome };
 }
 
-/** JSON that nests deep or holds very much of what is no row; NDJSON likewise. */
+/** JSON or NDJSON that nests deeply or has very many items that are not rows. */
 export function hugeJsonFeed(format: "json" | "ndjson", random: FeedRandom): Feed {
   const kind = random.pick(FEED_KINDS);
   const count = random.oneIn(10) ? 100_000 : 10 ** (2 + random.below(3));
@@ -71,7 +71,7 @@ export function hugeJsonFeed(format: "json" | "ndjson", random: FeedRandom): Fee
       `a cell of objects ${depth} deep`,
       () => inCell('{"a":'.repeat(depth) + "1" + "}".repeat(depth)),
     ],
-    [`${count} items that are none`, () => `[${Array(count).fill("1").join(",")}]`],
+    [`${count} items that are not rows`, () => `[${Array(count).fill("1").join(",")}]`],
     [`${count} empty objects`, () => `[${Array(count).fill("{}").join(",")}]`],
     [`a cell of ${count} items`, () => inCell(`[${Array(count).fill("1").join(",")}]`)],
     [
@@ -82,12 +82,12 @@ export function hugeJsonFeed(format: "json" | "ndjson", random: FeedRandom): Fee
     [`a number of ${count} digits`, () => inCell("1".repeat(count))],
   ];
   const [story, made] = random.pick(forms);
-  // A name may be a number, as long as a name may be.
+  // A number may stand for a name, if it is not longer than a name may be.
   const outcome = story.startsWith("a number") ? "either" : "refused";
   return { kind, format, bytes: Buffer.from(made()), story, outcome };
 }
 
-/** A right feed but for one cell, or one header, of ten million bytes. */
+/** A correct feed except for one cell, or one header, of ten million bytes. */
 export function longCellFeed(format: Format, random: FeedRandom): Feed {
   const kind = random.pick(FEED_KINDS);
   const table = validTable(kind);

@@ -1,4 +1,4 @@
-/** Feeds with something done to them: in the table, in the text, in the bytes. */
+/** Feeds with mutations of the table, the text or the bytes. */
 import type { Format } from "../../src/feed/source.ts";
 import type { FeedRandom } from "./feed-random.ts";
 import { FEED_KINDS, FEED_SESSION, HEAD_SESSION, PLAIN_WRITING } from "./feed-table.ts";
@@ -18,23 +18,23 @@ import {
   WORDS,
 } from "./feed-values.ts";
 
-/** One file for a run, and what was done to it. */
+/** One input file of a publish, with a description of its mutations. */
 export interface Feed {
   readonly kind: FeedKind;
   readonly format: Format;
   readonly bytes: Buffer;
   readonly story: string;
-  /** "published": nothing is wrong with it. "refused": no reading of it is right. */
+  /** The outcomes that are correct. "published": the feed is valid. "refused": it is invalid. */
   readonly outcome: "published" | "refused" | "either";
 }
 
-/** The feed as it is sent when nothing is wrong with it. */
+/** The feed without mutations. */
 export function validFeed(kind: FeedKind): Feed {
   const bytes = Buffer.from(written(validTable(kind), "csv", PLAIN_WRITING));
   return { kind, format: "csv", bytes, story: "", outcome: "published" };
 }
 
-/** The same for HEAD_SESSION: what quotes name belongs to that one. */
+/** The same for HEAD_SESSION: its quotes name that session. */
 export function headFeed(kind: FeedKind): Feed {
   const feed = validFeed(kind);
   const text = feed.bytes
@@ -44,7 +44,7 @@ export function headFeed(kind: FeedKind): Feed {
   return { ...feed, bytes: Buffer.from(text) };
 }
 
-/** A feed of the format with up to six mutations; without any, it is right. */
+/** A feed with up to six mutations; without any, it is valid. */
 export function mutatedFeed(format: Format, random: FeedRandom): Feed {
   const kind = random.pick(FEED_KINDS);
   const table = validTable(kind);
@@ -70,7 +70,7 @@ export function mutatedFeed(format: Format, random: FeedRandom): Feed {
   };
 }
 
-/** A feed of text that somebody wants to be run, or to be taken for another. */
+/** A feed with texts from `tricks` in some cells. */
 export function trickyFeed(tricks: readonly string[], format: Format, random: FeedRandom): Feed {
   const kind = random.pick(FEED_KINDS);
   const table = validTable(kind);
@@ -88,7 +88,7 @@ export function trickyFeed(tricks: readonly string[], format: Format, random: Fe
     (table.rows[row] as Cell[])[table.columns.indexOf(column)] = { text };
     story.push(`${column} of row ${row} ${shown(text)}`);
   }
-  // What UTF-8 has no bytes for can only be sent as an escape in JSON.
+  // UTF-8 cannot encode a lone surrogate. JSON can, as an escape.
   const sent =
     format === "csv" && /\p{Surrogate}/u.test(written(table, "csv", writingOf(random)))
       ? "json"
@@ -115,7 +115,7 @@ function shuffleHarmlessly(table: FeedTable, kind: FeedKind, random: FeedRandom)
   const from = random.below(table.columns.length);
   for (const cells of [table.columns, ...table.rows] as unknown[][])
     cells.push(...cells.splice(from, 1));
-  // A catalog's order is that of the board.
+  // The order of the catalog is the order of the board.
   if (kind !== "catalog") table.rows.reverse();
   return ["columns and rows in another order"];
 }
@@ -125,7 +125,7 @@ const writingOf = (random: FeedRandom): Writing => ({
   quoteAll: random.oneIn(3),
 });
 
-/** Does one thing to the table, in place, and says what. */
+/** Makes one mutation of the table, in place, and describes it. */
 function mutateTable(table: FeedTable, random: FeedRandom): string {
   const row = random.below(table.rows.length);
   const cells = table.rows[row] ?? [];
@@ -172,7 +172,7 @@ function mutatedCell(column: string, random: FeedRandom): Cell {
   const fitting = random.oneIn(4) ? random.pick(LISTS) : (LIST_OF_COLUMN.get(column) ?? UNICODE);
   const text = random.pick(fitting);
   if (random.oneIn(4)) return { text, json: random.pick(JSON_TOKENS) };
-  // Half of the numbers are written as such in JSON, whether or not they are any there.
+  // In JSON half of these are number tokens, even if JSON has no such number.
   return fitting === NUMBERS && random.oneIn(2) ? { text, json: text } : { text };
 }
 
@@ -187,6 +187,10 @@ const LIST_OF_COLUMN = new Map<string, readonly string[]>([
   ["ai_exposure_pct", NUMBERS],
   ["capacity_gb", NUMBERS],
   ["max_carry_days", NUMBERS],
+  ["price_type", WORDS],
+  ["delisted_on", DATES],
+  ["formerly", IDS],
+  ["cadence_days", NUMBERS],
   ["date", DATES],
   ["as_of", DATES],
   ["session_utc", SESSIONS],

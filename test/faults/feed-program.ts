@@ -1,11 +1,11 @@
-/** Feeds through the program as its users start it: files, a process, an exit code, a folder. */
+/** Feeds as files for the program, in a process of its own. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { program } from "./disk-program.ts";
+import { chipboard } from "../program/program.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 import { validFeed, type Feed } from "./feed-mutations.ts";
 import { FeedRandom } from "./feed-random.ts";
@@ -13,10 +13,8 @@ import { requireReadable } from "./feed-refusal.ts";
 import { FEED_KINDS, FEED_SESSION } from "./feed-table.ts";
 import { contentOf, FeedTrials } from "./feed-trial.ts";
 
-const NOW = "2026-11-21T00:05:00Z";
-
-/** Throws so many feeds. The program must end as publish in this process does. */
-export async function throwAtProgram(
+/** Publishes `count` feeds with the program, which must do the same as `publish` in this process. */
+export async function publishWithProgram(
   { folder, seed, say }: FaultOptions,
   count: number,
   feedOf: (random: FeedRandom) => Feed,
@@ -28,15 +26,15 @@ export async function throwAtProgram(
   for (let number = 0; number < count; number += 1) {
     const feed = feedOf(random);
     const place = mkdtempSync(join(folder, "feed-"));
-    await tally.throw(`seed ${seed}, number ${number}, ${feed.kind}: ${feed.story}`, () =>
-      throwOne(trials, feed, place),
+    await tally.inject(`seed ${seed}, number ${number}, ${feed.kind}: ${feed.story}`, () =>
+      publishOne(trials, feed, place),
     );
     rmSync(place, { recursive: true });
   }
   return tally.row;
 }
 
-async function throwOne(trials: FeedTrials, feed: Feed, place: string): Promise<void> {
+async function publishOne(trials: FeedTrials, feed: Feed, place: string): Promise<void> {
   const store = new FolderStore(join(place, "store"));
   for (const [key, bytes] of await contentOf(await trials.store()))
     await store.create(key, bytes, "");
@@ -46,9 +44,9 @@ async function throwOne(trials: FeedTrials, feed: Feed, place: string): Promise<
     writeFileSync(join(place, `${kind}.${format}`), bytes);
     return [`--${kind}`, `${kind}.${format}`];
   });
-  const { code, stderr } = await program(
+  const { code, stderr } = await chipboard(
     ["publish", ...files, "--store", "store", "--session", FEED_SESSION],
-    { cwd: place, now: NOW },
+    { cwd: place },
   );
   if (code === 0) {
     assert.notEqual(feed.outcome, "refused");

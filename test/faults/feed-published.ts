@@ -1,16 +1,16 @@
-/** Whether a snapshot is what its feeds say: in the payloads, in the exports, in every format. */
+/** Checks that a snapshot says what its feeds say, in every format. */
 import assert from "node:assert/strict";
 import { parse } from "csv-parse/sync";
 import exceljs from "exceljs";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import type { PublishResult } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { headFeed, type Feed } from "./feed-mutations.ts";
 import { expectedContracts, isSameText, plainRows, type PlainRow } from "./feed-reading.ts";
 import { FEED_SESSION, HEAD_SESSION } from "./feed-table.ts";
 
-/** The payloads say what a plain reading of the feeds says. */
+/** Throws unless the payloads equal a simple reading of the feeds. */
 export async function requirePublished(
   store: ObjectStore,
   { snapshot, outcome }: PublishResult,
@@ -48,10 +48,10 @@ export async function requirePublished(
   }
   requireNoFormula(String(await store.get(snapshotFileKey(snapshot, FILES.csv("pro")))));
   const report = String(await store.get(snapshotFileKey(snapshot, FILES.report)));
-  assert.ok(!/<img src=x|<script>alert/.test(report), "the report runs a name");
+  assert.ok(!/<img src=x|<script>alert/.test(report), "the report contains a name as HTML");
 }
 
-/** Every file is what the manifest says, the formats agree, and no cell of the workbook is run. */
+/** Throws unless all files verify, and no cell of a CSV or a workbook is a formula. */
 export async function requireWhole(
   store: ObjectStore,
   { snapshot, manifest }: PublishResult,
@@ -68,14 +68,14 @@ export async function requireWhole(
 const NUMBER_COLUMNS = /_(?:usd|pct|gb)$|^usd_per_gb$/;
 
 function requireNoFormula(csv: string): void {
-  // As lenient programs read it, to which any line break is one.
+  // Lenient programs take CR and LF for line breaks, too.
   const rows: Record<string, string>[] = parse(csv, {
     columns: true,
     record_delimiter: ["\r\n", "\n", "\r"],
   });
   for (const [name, cell] of rows.flatMap((row) => Object.entries(row))) {
     const allowed = NUMBER_COLUMNS.test(name) ? /^(?:-?\d+(?:\.\d+)?)?$/ : /^(?![=+\-@\t\r])/;
-    assert.match(cell, allowed, `${name} would be run`);
+    assert.match(cell, allowed, `${name} is a formula`);
   }
 }
 

@@ -1,16 +1,16 @@
-/** Choices that a seed settles: the same seed, the same feeds. */
+/** Random choices: the same seed gives the same feeds. */
 import { seedOf, uniformAt } from "../../src/demo/random.ts";
 
 export class FeedRandom {
   readonly #seed: number;
   #place = 0;
 
-  /** `name` tells apart what is drawn from one seed. */
+  /** Another `name` gives other choices from the same seed. */
   constructor(seed: number, name: string) {
     this.#seed = (seed ^ seedOf(name)) >>> 0;
   }
 
-  /** A whole number from 0 to below `count`. */
+  /** A whole number from 0 to `count` − 1. */
   below(count: number): number {
     return Math.floor(uniformAt(this.#seed, this.#place++) * count);
   }

@@ -1,12 +1,12 @@
-/** A feed read as plainly as can be, and what must then be published: made without src. */
+/** A simple reading of feeds, and what must be published for them. It uses no code of src. */
 import { parse } from "csv-parse/sync";
 import type { Feed } from "./feed-mutations.ts";
 import { FEED_SESSION, type FeedKind } from "./feed-table.ts";
 
-/** A row by the names of its columns; what is not there is "". */
+/** The cells of a row by column name; a missing cell is "". */
 export type PlainRow = Readonly<Record<string, string>>;
 
-/** The rows of a feed that was accepted. Throws where it is not what its format is. */
+/** The rows of a feed that was accepted. Throws if the text does not follow its format. */
 export function plainRows({ format, bytes }: Pick<Feed, "format" | "bytes">): PlainRow[] {
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   if (format === "csv") {
@@ -25,22 +25,22 @@ export function plainRows({ format, bytes }: Pick<Feed, "format" | "bytes">): Pl
   );
 }
 
-/** A cell that was accepted is no array and no object. */
+/** An accepted cell is neither an array nor an object. */
 const plainText = (value: unknown): string =>
   typeof value === "string" ? value : value === null ? "" : JSON.stringify(value);
 
-/** JSON with its numbers as they were written. */
+/** Parses JSON; numbers become the text they were written as. */
 const digitsKept = (text: string): unknown =>
   JSON.parse(text, (_name, value: unknown, context?: { source?: string }) =>
     typeof value === "number" ? context?.source : value,
   );
 
-/** Whether a text is the one that was given; a number's may be written without its exponent. */
+/** Whether the published text is the given one. A number may have lost its exponent. */
 export const isSameText = (published: unknown, given: string): boolean =>
   published === given ||
   (/^-?\d+(?:\.\d+)?e[+-]?\d+$/i.test(given) && Number(published) === Number(given));
 
-/** What a contract of the board must say. */
+/** What the board must say about a contract. */
 export interface ExpectedContract {
   readonly spotUsd: number;
   readonly basis: string;
@@ -55,8 +55,8 @@ interface PlainLevel {
 }
 
 /**
- * What must be published for each contract that has levels, by id: those of all feeds, in the order
- * they were given. A level says what the last row that names it says.
+ * What must be published, by id, for each contract that has levels. `feeds` are in the order in which
+ * they are given; the last row for a level counts.
  */
 export function expectedContracts(
   feeds: readonly {
@@ -85,7 +85,7 @@ export function expectedContracts(
   return new Map([...levels].map(([id, own]) => [id, expected(own)]));
 }
 
-/** Pro's history goes back five years, as FEED_SESSION has it. */
+/** The history of tier pro starts five years before FEED_SESSION. */
 function expected(levels: ReadonlyMap<string, PlainLevel>): ExpectedContract {
   const sorted = [...levels].sort(([a], [b]) => (a < b ? -1 : 1));
   const byDate = new Map<string, number>();

@@ -1,17 +1,17 @@
-/** Whether a refusal says what a person needs: what is wrong, and where. */
+/** Checks that a refusal says what is wrong and where. */
 import assert from "node:assert/strict";
 import { ChipboardError, EXIT } from "../../src/lib/errors.ts";
 import type { Feed } from "./feed-mutations.ts";
 import { CONTRACT_IDS } from "./feed-table.ts";
 
-/** A line says where, what it found (cut) and what it expected, and needs no more than this. */
+/** A refusal lists at most this many errors, and each line is no longer than this. */
 const LINES_KEPT = 10_000;
 const MAX_LINE_CHARACTERS = 1_000;
 
-/** What a terminal would obey, or a reader not see: controls, surrogates alone, marks of direction. */
+/** Characters that a terminal obeys or a reader does not see: controls, lone surrogates, bidi marks. */
 const UNSHOWN = /\p{Cc}|\p{Surrogate}|\p{Bidi_Control}|[\u2028\u2029\u200b\ufeff]/u;
 
-/** What is true of a file and not of one of its lines. */
+/** Errors of a whole file, without a line. */
 const WHOLE_FILE = [
   "the file is empty",
   "expected an array of objects",
@@ -22,8 +22,8 @@ const WHOLE_FILE = [
 ];
 
 /**
- * Throws where `error` is not a refusal of these feeds by their lines, or of their levels by a gate.
- * A catalog that lacks a contract is told of by the quotes for it.
+ * Throws unless `error` refuses lines of these feeds, or a gate refuses their levels. If the catalog
+ * lacks a contract, the error names the line of its quote.
  */
 export function requireRefusal(error: unknown, feeds: readonly Feed[]): void {
   if (!(error instanceof ChipboardError)) throw error;
@@ -37,14 +37,10 @@ export function requireRefusal(error: unknown, feeds: readonly Feed[]): void {
       return;
     case EXIT.refused:
       assert.match(message, /^Refused: \d+ findings?; nothing was written$/);
-      for (const line of details.slice(0, -1)) {
-        const named =
-          CONTRACT_IDS.some((id) => line.includes(id)) || /percent|publish with/.test(line);
-        assert.ok(named, `a gate names no contract: ${line}`);
-      }
+      requireFindings(details, Number.parseInt(message.slice("Refused: ".length), 10));
       return;
     case EXIT.conflict:
-      // A feed that names a level of the head's session, or one withdrawn, is told so by line.
+      // The feed changes a level of the head's session, or a withdrawn one: each line is named.
       assert.match(message, /^The input changes \d+ published levels?; /);
       for (const line of details) requirePlace(line, feeds);
       return;
@@ -53,20 +49,33 @@ export function requireRefusal(error: unknown, feeds: readonly Feed[]): void {
   }
 }
 
-/** All of them; of more than anybody reads the first, and how many more. */
+/** Throws unless each finding of a gate names a contract or a share, and a way on follows them. */
+function requireFindings(details: readonly string[], findings: number): void {
+  for (const line of details.slice(0, findings)) {
+    const named = CONTRACT_IDS.some((id) => line.includes(id)) || line.includes("percent");
+    assert.ok(named, `a gate names no contract: ${line}`);
+  }
+  const waysOn = details.slice(findings);
+  assert.ok(
+    waysOn.some((line) => line.includes("--accept ")),
+    "a gate says no way on",
+  );
+}
+
+/** Throws unless all errors are listed, or the first LINES_KEPT with the number of the others. */
 function requireCounted(details: readonly string[], announced: number): void {
   const more = announced - LINES_KEPT;
   assert.equal(details.length, more > 0 ? LINES_KEPT + 1 : announced);
   if (more > 0) assert.equal(details.at(-1), `and ${more} more`);
 }
 
-/** Throws where a line is too long to read, or does something to what shows it. */
+/** Throws if a line is too long or has characters of UNSHOWN. */
 export function requireReadable(line: string): void {
   assert.ok(line.length <= MAX_LINE_CHARACTERS, `${line.length} characters: ${line.slice(0, 200)}`);
-  assert.ok(!UNSHOWN.test(line), `not fit to be shown: ${JSON.stringify(line)}`);
+  assert.ok(!UNSHOWN.test(line), `has unprintable characters: ${JSON.stringify(line)}`);
 }
 
-/** `quotes.csv:3` or `quotes.json[2]`, one that is there, and the column or what is wrong with the row. */
+/** Throws unless the line begins with an existing place, such as `quotes.csv:3` or `quotes.json[2]`. */
 function requirePlace(line: string, feeds: readonly Feed[]): void {
   const [, file, row, item] = /^(\w+\.\w+)(?::(\d+)|\[(\d+)\])?:? \S/.exec(line) ?? [];
   const feed = feeds.find(({ kind, format }) => file === `${kind}.${format}`);

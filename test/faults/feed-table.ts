@@ -1,28 +1,28 @@
-/** A small market's feeds as tables of cells, and how a table is written in each format. */
+/** The feeds of a small market as tables of cells, and each format's text of a table. */
 import type { Format } from "../../src/feed/source.ts";
 
 export type FeedKind = "catalog" | "quotes" | "closes";
 export const FEED_KINDS: readonly FeedKind[] = ["catalog", "quotes", "closes"];
 
-/** `json` is the token that JSON has in its place; without it the text, as a string. */
+/** `json`: the token in JSON; without it, JSON has the text as a string. */
 export interface Cell {
   readonly text: string;
   readonly json?: string;
 }
 
-/** A row may have more or fewer cells than there are columns, and a column may stand twice. */
+/** A mutated row may have more or fewer cells than there are columns; a column may occur twice. */
 export interface FeedTable {
   columns: string[];
   rows: Cell[][];
 }
 
-/** The session published before the feeds come, and the one that they are for. */
+/** The session that is already published, and the session of the feeds. */
 export const HEAD_SESSION = "2026-11-20T12Z";
 export const FEED_SESSION = "2026-11-21T00Z";
 
 export const CONTRACT_IDS = ["dram-0", "dram-1", "dram-2", "nand-0", "chip-0", "chip-1"] as const;
 
-/** The feed as a publisher would send it. What closes name lies before all that is published. */
+/** The feed as a publisher sends it. Closes are older than all published levels. */
 export const validTable = (kind: FeedKind): FeedTable =>
   ({ catalog: catalogTable, quotes: quotesTable, closes: closesTable })[kind]();
 
@@ -66,7 +66,7 @@ const numberCell = (text: string): Cell => ({ text, json: text });
 
 function catalogTable(): FeedTable {
   const columns =
-    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free";
+    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free,price_type,delisted_on,formerly,cadence_days";
   const rows = CONTRACT_IDS.map((id, at) => [
     textCell(id),
     textCell(`T${at}`),
@@ -80,6 +80,10 @@ function catalogTable(): FeedTable {
     id.startsWith("chip") ? { text: "", json: "null" } : numberCell("2"),
     { text: "", json: "null" },
     { text: "", json: "null" },
+    textCell("spot"),
+    { text: "", json: "null" },
+    { text: "", json: "null" },
+    numberCell("0.5"),
   ]);
   return { columns: columns.split(","), rows };
 }

@@ -1,4 +1,4 @@
-/** What befalls a feed's text on its way: cut, doubled, with other separators, with a stray mark. */
+/** Mutations of a feed's text: cut off, doubled, other separators, stray characters. */
 import type { FeedRandom } from "./feed-random.ts";
 
 const PIECES = [
@@ -17,7 +17,7 @@ const PIECES = [
   '{"id":"dram-0"}',
 ];
 
-/** Does one thing to the text: what, and the text. */
+/** Makes one mutation: its description and the new text. */
 export function mutateText(text: string, random: FeedRandom): [string, string] {
   const at = random.below(text.length + 1);
   const to = Math.min(text.length, at + 1 + random.below(40));
@@ -43,5 +43,5 @@ export function mutateText(text: string, random: FeedRandom): [string, string] {
   }
 }
 
-/** The beginning of a text, for a failure's message. */
+/** The beginning of a text, for messages. */
 export const shown = (text: string): string => JSON.stringify(text.slice(0, 60));

@@ -1,8 +1,9 @@
-/** Throws one feed at publish, and proves what became of it: published right, or refused by line. */
+/** Publishes one feed, and checks that it is published correctly or refused with its lines. */
 import assert from "node:assert/strict";
 import type { Source } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import type { publish as realPublish, PublishResult } from "../../src/publish/publish.ts";
+import type { publish as realPublish } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { headFeed, validFeed, type Feed } from "./feed-mutations.ts";
@@ -13,7 +14,7 @@ import { FEED_KINDS, FEED_SESSION, HEAD_SESSION, type FeedKind } from "./feed-ta
 
 export type Publish = typeof realPublish;
 
-/** A store that knows which keys were touched since `touched` was last emptied. */
+/** A store that records in `touched` which keys are written or deleted. */
 class WatchedStore extends MemoryStore {
   readonly touched = new Set<string>();
 
@@ -48,8 +49,8 @@ export class FeedTrials {
   }
 
   /**
-   * Publishes HEAD_SESSION, on which every feed of FEED_SESSION is then tried. One in so many
-   * snapshots is verified whole, workbook and all.
+   * Publishes HEAD_SESSION; each feed of FEED_SESSION is then published onto a copy of it. One in
+   * `verifiedOneIn` snapshots is verified completely, with its workbook.
    */
   static async begin(
     publish: Publish,
@@ -66,7 +67,7 @@ export class FeedTrials {
     return new FeedTrials(publish, random, verifiedOneIn, await contentOf(store));
   }
 
-  /** The store as it is before each feed. */
+  /** A new store with HEAD_SESSION. */
   async store(): Promise<WatchedStore> {
     const store = new WatchedStore();
     for (const [key, bytes] of this.#head) await store.create(key, bytes, "");
@@ -74,8 +75,8 @@ export class FeedTrials {
     return store;
   }
 
-  /** Throws where the feed was neither published right nor refused by line. */
-  async throw(feed: Feed): Promise<"published" | "refused"> {
+  /** Throws if the feed is neither published correctly nor refused with its lines. */
+  async publish(feed: Feed): Promise<"published" | "refused"> {
     const store = await this.store();
     const feeds = FEED_KINDS.map((kind) => (kind === feed.kind ? feed : validFeed(kind)));
     let result: PublishResult;
@@ -110,6 +111,7 @@ export class FeedTrials {
         gates: {
           maxMoveMicros: 50_000_000,
           minCoverageMicros: 80_000_000,
+          maxUnchangedSessions: 1_000_000,
           maxCarryDays: 45,
           acceptMoves: !this.#random.oneIn(4),
           allowSparse: !this.#random.oneIn(4),
@@ -122,7 +124,7 @@ export class FeedTrials {
   }
 }
 
-/** Every object of the store. */
+/** All objects of the store, by key. */
 export async function contentOf(store: ObjectStore): Promise<Map<string, Buffer>> {
   const content = new Map<string, Buffer>();
   for await (const { key } of store.list("")) {
@@ -131,7 +133,7 @@ export async function contentOf(store: ObjectStore): Promise<Map<string, Buffer>
   return content;
 }
 
-/** In pieces, as a stream brings them: where they end tells nothing. */
+/** Delivers the bytes in pieces that are cut anywhere, like a stream. */
 function sourceOf({ kind, format, bytes }: Feed, random: FeedRandom): Source {
   const cuts = Array.from({ length: random.below(4) }, () => random.below(bytes.length + 1));
   const ends = [...cuts.sort((a, b) => a - b), bytes.length];

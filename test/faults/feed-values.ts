@@ -1,4 +1,4 @@
-/** What careless exports and hostile senders put into cells. */
+/** Cells of careless exports and hostile senders. */
 
 export const NUMBERS = [
   ..."0 -0 00 007 1e5 1E-5 1e400 1e-400 1e0005 NaN Infinity -Infinity 0x10 0b1 1_000 1,000 5% $5".split(
@@ -91,7 +91,7 @@ export const WORDS = [
   "\u3000",
 ];
 
-/** What a spreadsheet would run, were it to see it as a cell's beginning. */
+/** Texts that a spreadsheet may run as a formula. */
 export const FORMULAS = [
   "=1+1",
   "+1+1",
@@ -117,7 +117,7 @@ export const FORMULAS = [
   "＝1+1",
 ];
 
-/** Text that looks like other text, or breaks what shows it. */
+/** Texts that look like other texts or confuse a display. */
 export const UNICODE = [
   "gpj.\u202eexe",
   "\u2066\u2067hidden\u2069",
@@ -157,7 +157,7 @@ export const UNICODE = [
   "x".repeat(1_001),
 ];
 
-/** Tokens that are no cell in JSON, or an unusual one. */
+/** JSON tokens that are unusual cells, or not cells at all. */
 export const JSON_TOKENS = [
   ...'null true false {} [] [5] {"a":1} -0 0 1e5 1E+2 1e-7 1e400 0.1e1 12.50 NaN Infinity 01 1. .5 +1 0x10'.split(
     " ",

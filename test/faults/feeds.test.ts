@@ -1,4 +1,4 @@
-/** Feeds with anything in them: published right, or refused by line. */
+/** Hostile feeds in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
 import type { Source } from "../../src/feed/source.ts";
 import { parseSession } from "../../src/market/session.ts";
@@ -6,15 +6,15 @@ import { publish } from "../../src/publish/publish.ts";
 import { expectNothingLost } from "./short.ts";
 import { FEED_SESSION } from "./feed-table.ts";
 import type { Publish } from "./feed-trial.ts";
-import { feedFaults, throwFeeds } from "./feeds.ts";
+import { feedFaults, publishFeeds } from "./feeds.ts";
 
 test(
-  "nothing is lost to feeds of every kind, some of them through the program",
+  "nothing is lost to feeds of every kind, some of them published with the program",
   { timeout: 600_000 },
   () => expectNothingLost(feedFaults),
 );
 
-/** Publishers that break one promise each, once there is something to lose. */
+/** Publishers that break one promise each. */
 const BROKEN: Record<string, Publish> = {
   "a defect in place of a refusal": async (...args) => {
     try {
@@ -54,7 +54,7 @@ test.for(Object.entries(BROKEN))("counted as lost: %s", { timeout: 60_000 }, asy
     seed: 7,
     say: (text: string) => told.push(text),
   } as const;
-  const rows = await throwFeeds(options, publisher, 1 / 15);
+  const rows = await publishFeeds(options, publisher, 1 / 15);
   expect(rows.reduce((sum, { lost }) => sum + lost, 0)).toBeGreaterThan(0);
   expect(told.filter((text) => text.startsWith("LOST: mutated CSV: seed 7, number "))).not.toEqual(
     [],

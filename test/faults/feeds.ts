@@ -1,6 +1,6 @@
 /**
- * Hostile feeds: catalogs, quotes and closes with anything in them. Each is published right, or
- * refused with the line and the column, and nothing is written; never anything between.
+ * Hostile feeds: catalogs, quotes and closes with any content. Each is published correctly, or it is
+ * refused with line and column and nothing is written.
  */
 import { publish } from "../../src/publish/publish.ts";
 import type { Format } from "../../src/feed/source.ts";
@@ -8,7 +8,7 @@ import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 import { fetchAnswers } from "./feed-answers.ts";
 import { encodedFeed, hugeJsonFeed, longCellFeed } from "./feed-bytes.ts";
 import { formulaFeed, mutatedFeed, unicodeFeed, type Feed } from "./feed-mutations.ts";
-import { throwAtProgram } from "./feed-program.ts";
+import { publishWithProgram } from "./feed-program.ts";
 import { FeedRandom } from "./feed-random.ts";
 import { FeedTrials, type Publish } from "./feed-trial.ts";
 
@@ -16,7 +16,7 @@ interface Kind {
   readonly fault: string;
   readonly count: Readonly<Record<FaultOptions["scale"], number>>;
   readonly feed: (random: FeedRandom) => Feed;
-  /** Of the snapshots that come of it, one in so many is read in every format; 20 without. */
+  /** One in so many of the snapshots is verified in every format; default 20. */
   readonly verifiedOneIn?: number;
 }
 
@@ -70,17 +70,17 @@ const KINDS: readonly Kind[] = [
 const PROGRAMS = { short: 2, full: 40 } as const;
 const ANSWERS = { short: 100, full: 2_000 } as const;
 
-/** About 700 feeds, or 20,000; some of each kind through the program in a process; and answers. */
+/** About 700 feeds, or 20,000; then some more of them with the program, and some over HTTP. */
 export const feedFaults = async (options: FaultOptions): Promise<FaultRow[]> => [
-  ...(await throwFeeds(options, publish)),
-  await throwAtProgram(options, PROGRAMS[options.scale], (random) =>
+  ...(await publishFeeds(options, publish)),
+  await publishWithProgram(options, PROGRAMS[options.scale], (random) =>
     random.pick(KINDS).feed(random),
   ),
   await fetchAnswers(options, ANSWERS[options.scale]),
 ];
 
-/** The same without the program, or a part of it; `publisher` is what the feeds are thrown at. */
-export async function throwFeeds(
+/** Publishes the fraction `part` of the feeds with `publisher`. */
+export async function publishFeeds(
   options: FaultOptions,
   publisher: Publish,
   part = 1,
@@ -94,14 +94,14 @@ export async function throwFeeds(
     let published = 0;
     const times = Math.ceil(count[scale] * part);
     for (let number = 0; number < times; number += 1) {
-      const thrown = feed(random);
-      const { kind, format, story } = thrown;
-      await tally.throw(`seed ${seed}, number ${number}, ${kind}.${format}: ${story}`, async () => {
-        if ((await trials.throw(thrown)) === "published") published += 1;
+      const made = feed(random);
+      const what = `seed ${seed}, number ${number}, ${made.kind}.${made.format}: ${made.story}`;
+      await tally.inject(what, async () => {
+        if ((await trials.publish(made)) === "published") published += 1;
       });
     }
     rows.push(tally.row);
-    say(`${fault}: ${tally.row.thrown} thrown, ${published} published, ${tally.row.lost} lost`);
+    say(`${fault}: ${tally.row.injected} injected, ${published} published, ${tally.row.lost} lost`);
   }
   return rows;
 }

@@ -1,4 +1,4 @@
-/** A proxy that is killed loses no call it granted; and a loss would be found. */
+/** A proxy that is killed loses no call it granted; and a loss is found. */
 import { afterAll, expect, test } from "vitest";
 import { testService } from "../services/services.ts";
 import { expectCounted, folderQuotaFaults, redisQuotaFaults } from "./quota.ts";
@@ -17,11 +17,11 @@ test.skipIf(redis === null)("nothing is lost with a state in Redis", { timeout: 
   expectNothingLost(redisQuotaFaults),
 );
 
-test("a call that is not counted is found, and so is one that nobody sent", () => {
+test("a call that is not counted is found, and so is a counted call that nobody sent", () => {
   const load = { sent: 120, answered: 100 };
   expect(() => expectCounted(load, 100)).not.toThrow();
   expect(() => expectCounted(load, 120)).not.toThrow();
   expect(() => expectCounted(load, 99)).toThrow(/99 calls are counted, 100 were answered/);
   expect(() => expectCounted(load, 121)).toThrow(/121 calls are counted, 120 were sent/);
-  expect(() => expectCounted({ sent: 16, answered: 0 }, 0)).toThrow(/nothing was tried/);
+  expect(() => expectCounted({ sent: 16, answered: 0 }, 0)).toThrow(/No call was answered/);
 });

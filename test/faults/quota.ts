@@ -1,25 +1,26 @@
 /**
  * `kill -9` of a proxy under load, with the state in a folder and in Redis: every call that was
- * answered is counted, and no call that was never sent.
+ * answered is counted, and at most the calls that were sent are.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
 import { API, DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { serve, type Serving } from "../program/program.ts";
 import { testService } from "../services/services.ts";
 import { Callers } from "./caller-load.ts";
-import { addAccount, Proxy, publishMarket } from "./caller-service.ts";
+import { addAccount, publishMarket } from "./caller-service.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
 const CONTRACTS = 12;
-/** Not used by other tests on the same server. */
+/** Other tests on the same server use other databases. */
 const REDIS_DATABASE = 13;
 const KILLS = { full: 20, short: 2 } as const;
 const LOAD_MS_MIN = 400;
 const LOAD_MS_MAX = 1_200;
 const CONNECTIONS = 16;
 
-/** Throws where there is no Redis. */
+/** Throws without Redis. */
 export const quotaFaults: Faults = async (options) => {
   const inFolder = await folderQuotaFaults(options);
   return [...inFolder, ...(await redisQuotaFaults(options))];
@@ -48,41 +49,39 @@ async function killFaults(
 ): Promise<FaultRow> {
   const tally = new Tally(`kill -9 of a proxy that counts in ${kind}`, say);
   const store = await publishMarket(join(folder, kind), CONTRACTS, 0);
-  const serve = (): Promise<Proxy> =>
-    Proxy.serve(["--store", store, "--state", state, "--poll", "1h"], {
-      log: join(folder, "killed.log"),
-    });
-  let proxy = await serve();
+  const start = (): Promise<Serving> => serve(["--store", store, "--state", state, "--poll", "1h"]);
+  let proxy = await start();
   try {
     for (let round = 0; round < KILLS[scale]; round += 1) {
       const { key } = await addAccount(state, "pro");
       const loadMs = LOAD_MS_MIN + uniformAt(seed, round) * (LOAD_MS_MAX - LOAD_MS_MIN);
       const load = await loadUntilKilled(proxy, key, loadMs);
-      proxy = await serve();
+      proxy = await start();
       const used = await usedBy(proxy.url, key);
-      await tally.throw(`round ${round} of seed ${seed}`, () => expectCounted(load, used));
+      await tally.inject(`round ${round} of seed ${seed}`, () => expectCounted(load, used));
     }
   } finally {
-    await proxy.kill();
+    await proxy.end("SIGKILL");
   }
   return tally.row;
 }
 
-/** What callers know of the calls of a proxy that was killed. */
+/** The calls to a proxy that was killed, counted by the callers. */
 export interface KilledLoad {
   readonly sent: number;
-  /** Answered with a 200. */
+  /** Answered with 200. */
   readonly answered: number;
 }
 
-/** Throws if a proxy that kept its promise cannot have counted `used`. */
+/** Throws unless `used` is between the calls answered and the calls sent. */
 export function expectCounted({ sent, answered }: KilledLoad, used: number): void {
-  if (answered === 0) throw new Error("No call was answered before the kill: nothing was tried");
+  if (answered === 0)
+    throw new Error("No call was answered before the kill: the test shows nothing");
   if (used < answered) throw new Error(`${used} calls are counted, ${answered} were answered`);
   if (used > sent) throw new Error(`${used} calls are counted, ${sent} were sent`);
 }
 
-async function loadUntilKilled(proxy: Proxy, key: string, loadMs: number): Promise<KilledLoad> {
+async function loadUntilKilled(proxy: Serving, key: string, loadMs: number): Promise<KilledLoad> {
   const callers = new Callers(CONNECTIONS);
   let sent = 0;
   let answered = 0;
@@ -101,10 +100,10 @@ async function loadUntilKilled(proxy: Proxy, key: string, loadMs: number): Promi
     }
   });
   try {
-    // A proxy that just started still compresses its files: time begins with the first answer.
+    // A new proxy first compresses its files, so the time starts with the first answer.
     await Promise.race([load, first.promise.then(() => delay(loadMs))]);
     isKilled = true;
-    await proxy.kill();
+    await proxy.end("SIGKILL");
     await load;
   } finally {
     callers.close();
@@ -112,7 +111,7 @@ async function loadUntilKilled(proxy: Proxy, key: string, loadMs: number): Promi
   return { sent, answered };
 }
 
-/** Calls that the proxy says the account of `key` has used this month. */
+/** The calls of this month that the proxy counts for the account of `key`. */
 async function usedBy(url: string, key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
   const response = await fetch(`${url}${API}/usage`, { headers });

@@ -1,7 +1,7 @@
-/** Who races: publishers, those who roll back, those who prune; and what each says it has done. */
+/** The actors of a race: publishers, rollbacks and prunes; and the report of each. */
 import type { Clock } from "../../src/lib/clock.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
-import { USUAL_LIMITS } from "../../src/feed/gates.ts";
+import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import type { Source } from "../../src/feed/source.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
@@ -11,11 +11,11 @@ import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 
-/** What an actor says when it has ended. */
+/** What an actor reports when it has ended. */
 export interface Report {
-  /** The publication it says it made; null where it made none. */
+  /** The publication that it claims to have made, or null. */
   readonly made: { readonly number: number; readonly snapshot: string } | null;
-  /** The exit code: 0 done or nothing to do. */
+  /** The exit code; 0: done, or nothing to do. */
   readonly code: number;
   readonly said: string;
 }
@@ -28,7 +28,7 @@ export interface Actor {
 
 export interface PublisherOrder {
   readonly session: Session;
-  /** Another number, other levels. */
+  /** Another number gives other levels. */
   readonly variant: number;
   readonly revise: string | null;
 }
@@ -79,7 +79,7 @@ export const pruner = (name: string, keepDays: number): Actor => ({
     }),
 });
 
-/** An expected failure is a report too; anything else is thrown. */
+/** Reports expected failures; rethrows others. */
 async function reported(task: () => Promise<Report["made"]>): Promise<Report> {
   try {
     return { made: await task(), code: 0, said: "" };
@@ -92,7 +92,7 @@ async function reported(task: () => Promise<Report["made"]>): Promise<Report> {
 const IDS = ["a", "b"];
 const CATALOG = textSource("catalog.csv", catalogOf(IDS));
 const quotes = (session: Session, variant: number): Source => {
-  const usd = (n: number): number => 10 + n + (session % 100) / 100 + variant / 10;
+  const usd = (n: number): number => 10 + n + (session % 100) / 100 + variant / 1_000;
   return textSource("quotes.csv", quotesOf(Object.fromEntries(IDS.map((id, n) => [id, usd(n)]))));
 };
 

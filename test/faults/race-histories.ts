@@ -1,26 +1,26 @@
-/** What lies in a store before a race: sessions published, rolled back, and left by crashed runs. */
+/** The content of a store before a race: publications, a rollback, leftovers of crashed runs. */
 import { sessionStartMs } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotFileKey, FILES } from "../../src/store/paths.ts";
 import { at } from "../cli/market.ts";
 import { publisher, roller, type Report } from "./race-actors.ts";
-import { AttendedStore } from "./crash-store.ts";
+import { InterceptedStore } from "./crash-store.ts";
 
-/** Sessions 0, 1 and 2 are published in every history; those after them are for the racers. */
+/** Every history publishes sessions 0, 1 and 2; the racers publish later ones. */
 export const sessionNumber = (n: number): number => FIRST_SESSION + n;
-/** So that the racers' sessions lie in another month, and in another part of the ledger. */
+/** The racers' sessions are then in the next month, and so in another part of the ledger. */
 const FIRST_SESSION = at("2026-11-29T12Z");
 
 export interface History {
   readonly name: string;
-  /** Makes it in an empty store. The clock is put to each session as it comes. */
+  /** Fills an empty store. Sets the clock to each session. */
   make(store: ObjectStore, clock: { ms: number; now(): number }): Promise<void>;
 }
 
 const ROLLBACKS = [null, 0, 1] as const;
 const LEFTOVERS = ["nothing", "a snapshot without its publication", "half a snapshot"] as const;
 
-/** Every rollback with every leftover. */
+/** Each rollback with each leftover. */
 export const HISTORIES: readonly History[] = ROLLBACKS.flatMap((rollback) =>
   LEFTOVERS.map((leftover) => ({
     name: `${rollback === null ? "no rollback" : `a rollback to ${rollback}`}, ${leftover} left`,
@@ -42,7 +42,7 @@ export const HISTORIES: readonly History[] = ROLLBACKS.flatMap((rollback) =>
         leftover === "half a snapshot"
           ? snapshotFileKey({ session: sessionNumber(3), revision: 1 }, FILES.report)
           : publicationKey(number);
-      const crashing = new AttendedStore(store, (operation, run) =>
+      const crashing = new InterceptedStore(store, (operation, run) =>
         operation.kind === "create" && operation.key === until
           ? Promise.reject(new Error("The run crashed here"))
           : run(),
@@ -51,7 +51,7 @@ export const HISTORIES: readonly History[] = ROLLBACKS.flatMap((rollback) =>
       const crashed = await publisher("before", order)
         .run(crashing, clock)
         .catch(() => null);
-      if (crashed !== null) throw new Error("A run was to crash, and did not");
+      if (crashed !== null) throw new Error("The run did not crash");
     },
   })),
 );

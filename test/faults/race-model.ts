@@ -1,4 +1,4 @@
-/** What has been promised while publishers, rollbacks and prunes race, checked after every write. */
+/** Checks after every write what is promised while publishers, rollbacks and prunes race. */
 import {
   isPublication,
   readEntry,
@@ -13,8 +13,8 @@ import type { Operation } from "./crash-store.ts";
 import type { Report } from "./race-actors.ts";
 
 /**
- * Holds which actor made which publication, and which objects nobody may remove: those that the
- * head and the publication before it need. Every method throws where a promise does not hold.
+ * Knows which actor made which publication, and which objects nobody may remove: those that the head
+ * and the publication before it need. Every method throws if a promise is broken.
  */
 export class RaceModel {
   readonly #store: ObjectStore;
@@ -26,13 +26,13 @@ export class RaceModel {
     this.#store = store;
   }
 
-  /** Takes the store for what was there before. */
+  /** Records the content of the store before the race. */
   async begin(): Promise<void> {
     this.#first = (await readPublications(this.#store)).length;
     await this.#look();
   }
 
-  /** An object changes by a write only, so to look at what was written is to look at everything. */
+  /** Called after each write. Only writes change objects, so this sees every change. */
   async written(actor: string, { kind, key }: Operation, result: unknown): Promise<void> {
     if (kind === "delete" && this.#needed.has(key)) {
       throw new Error(`${actor} removed ${key}, which the head or the one before it needs`);
@@ -46,9 +46,8 @@ export class RaceModel {
   }
 
   /**
-   * Compares what the actors say with the log: each publication was made by the one that says so,
-   * or by one that was killed (null) before it could. Then all that the log names
-   * is looked at.
+   * Compares the reports with the log: each publication was made by the actor that claims it, or by
+   * one that was killed before it could report (null). Then checks all snapshots of the log.
    */
   async end(reports: ReadonlyMap<string, Report | null>): Promise<void> {
     const log = await readPublications(this.#store);
@@ -80,20 +79,20 @@ export class RaceModel {
     }
   }
 
-  /** What prunes named: it may be there in part, until the next one has removed it. */
+  /** Snapshots that a prune has named: parts may remain until the next prune removes them. */
   async #taken(): Promise<ReadonlySet<string>> {
     const log = await readLog(this.#store);
     return new Set(log.flatMap((entry) => (isPublication(entry) ? [] : entry.snapshots)));
   }
 
-  /** A snapshot that was published is whole, or nothing is left of it. */
+  /** A published snapshot is complete, or nothing is left of it. */
   async #wholeOrGone(entry: Publication): Promise<void> {
     let files = 0;
     for await (const _ of this.#store.list(snapshotFolder(entry))) files += 1;
     if (files > 0) await wholeSnapshot(this.#store, entry, entry.manifest_sha256);
   }
 
-  /** The log without a gap; the head and the one before it whole. */
+  /** Throws unless the log has no gap and the head and the one before it are complete. */
   async #look(): Promise<void> {
     const log = await readPublications(this.#store);
     const kept = await Promise.all(

@@ -1,4 +1,4 @@
-/** Races in memory, one operation at a time, in the order that a seed decides. */
+/** Races in memory, one operation at a time, in a random order that a seed determines. */
 import { createHash } from "node:crypto";
 import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -13,17 +13,17 @@ import { Scheduler } from "./race-scheduler.ts";
 const HOUR_MS = 3_600_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Histories are filled once, and copied for each race. */
+/** Runs races. Fills each history once, and copies it for each race. */
 export class RaceOrders {
-  readonly #attended: (store: ObjectStore) => ObjectStore;
+  readonly #intercepted: (store: ObjectStore) => ObjectStore;
   readonly #filled = new Map<History, { store: MemoryStore; endMs: number }>();
 
-  /** `attended`: what the actors are given for the store, that much further from it. */
-  constructor(attended: (store: ObjectStore) => ObjectStore = (store) => store) {
-    this.#attended = attended;
+  /** `intercepted` may wrap the store that the actors get. */
+  constructor(intercepted: (store: ObjectStore) => ObjectStore = (store) => store) {
+    this.#intercepted = intercepted;
   }
 
-  /** Runs one race. Throws where a promise does not hold, with the order of operations. */
+  /** Runs one race. If a promise is broken, throws with the order of operations. */
   async run(seed: number): Promise<void> {
     const clock = { ms: 0, now: () => clock.ms };
     const store = new MemoryStore(clock);
@@ -42,8 +42,8 @@ export class RaceOrders {
     const actors = racers(rate, sessionAt(clock.ms));
     const scheduler = new Scheduler(seed, {
       before: () => {
-        // No run takes an hour: a publish is not promised to meet its files again then, and a
-        // prune stops before.
+        // No run takes an hour: then a prune may remove the files of a running publish, and a
+        // prune stops itself.
         if (actors.some(({ name }) => scheduler.isUnderWay(name))) return;
         if (scheduler.draw() < 0.2) clock.ms += Math.round(scheduler.draw() * 3 * HOUR_MS);
       },
@@ -58,7 +58,7 @@ export class RaceOrders {
       reports.set(actor.name, null);
       const isKilled = actor.kind === "publish" && rate(100 + at) < 0.2;
       const killedAfter = isKilled ? 1 + Math.floor(rate(200 + at) * 40) : NEVER;
-      scheduler.add(actor.name, this.#attended(store), killedAfter, async (own) => {
+      scheduler.add(actor.name, this.#intercepted(store), killedAfter, async (own) => {
         reports.set(actor.name, await actor.run(own, clock));
       });
     }
@@ -109,14 +109,14 @@ function racers(rate: (place: number) => number, current: number): Actor[] {
 
 const OLD_SNAPSHOTS = ["2026-11-29T12Z", "2026-11-30T00Z", "2026-11-30T12Z"];
 
-/** A rollback may meet a snapshot that is half removed: it is told so, and the head stays. */
+/** A rollback to a snapshot that is half removed fails (exit code 6), and the head stays. */
 function requireExpected(kind: Actor["kind"], report: Report | null): void {
   if (report === null || [0, 2, 4].includes(report.code)) return;
   if (kind === "rollback" && report.code === 6) return;
   throw new Error(`exit code ${report.code}: ${report.said}`);
 }
 
-/** Whatever the race left, the next session can be published, and all is whole then. */
+/** After the race the next session can be published, and no promise is broken. */
 async function nextRun(store: MemoryStore, clock: { ms: number; now(): number }): Promise<void> {
   const model = new RaceModel(store);
   await model.begin();

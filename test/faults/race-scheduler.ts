@@ -1,13 +1,12 @@
 /**
- * Lets one operation of one actor through at a time, in an order that a seed decides: every order
- * in which processes on their own could have met in the store can come up, and comes up again with
- * the seed.
+ * Runs one operation of one actor at a time, in a random order that the seed determines. Every order
+ * that is possible with separate processes can occur, and the seed repeats it.
  */
 import { uniformAt } from "../../src/demo/random.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { AttendedStore, type Operation } from "./crash-store.ts";
+import { InterceptedStore, type Operation } from "./crash-store.ts";
 
-/** What is told before and after each operation that is let through. */
+/** Called before and after each operation. */
 export interface Onlooker {
   before(actor: string, operation: Operation): void;
   after(actor: string, operation: Operation, result: unknown): Promise<void> | void;
@@ -21,7 +20,7 @@ interface Waiting {
 interface Player {
   readonly name: string;
   readonly start: () => Promise<unknown>;
-  /** It is killed when so many operations of it were let through. */
+  /** The actor is killed after this many operations. */
   readonly killedAfter: number;
   readonly waiting: Waiting[];
   state: "unstarted" | "running" | "ended";
@@ -30,7 +29,7 @@ interface Player {
   priority: number;
 }
 
-/** Where a priority changes: enough for the races of a few steps, which are the ones there are. */
+/** How often a priority changes: enough for races that depend on a few steps. */
 const CHANGES = 4;
 const USUAL_STEPS = 160;
 
@@ -51,7 +50,7 @@ export class Scheduler {
     return uniformAt(this.#seed, (this.#drawn += 1));
   }
 
-  /** Adds an actor that works on the store when it is its turn. `killedAfter`: operations. */
+  /** Adds an actor. It is killed after `killedAfter` operations. */
   add(
     name: string,
     store: ObjectStore,
@@ -59,18 +58,21 @@ export class Scheduler {
     task: (store: ObjectStore) => Promise<unknown>,
   ): void {
     const waiting: Waiting[] = [];
-    const attended = new AttendedStore(store, <T>(operation: Operation, run: () => Promise<T>) => {
-      const { promise, resolve } = Promise.withResolvers<T>();
-      const runAtLast = (): Promise<T> => {
-        const result = run();
-        resolve(result);
-        return result;
-      };
-      waiting.push({ operation, run: runAtLast });
-      this.#isSettled();
-      return promise;
-    });
-    const start = (): Promise<unknown> => task(attended);
+    const intercepted = new InterceptedStore(
+      store,
+      <T>(operation: Operation, run: () => Promise<T>) => {
+        const { promise, resolve } = Promise.withResolvers<T>();
+        const runAtLast = (): Promise<T> => {
+          const result = run();
+          resolve(result);
+          return result;
+        };
+        waiting.push({ operation, run: runAtLast });
+        this.#isSettled();
+        return promise;
+      },
+    );
+    const start = (): Promise<unknown> => task(intercepted);
     const state = {
       state: "unstarted" as const,
       operations: 0,
@@ -84,10 +86,10 @@ export class Scheduler {
     return this.#players.some((player) => player.name === name && player.state === "running");
   }
 
-  /** Plays until every actor has ended or was killed. Throws what an actor or the onlooker throws. */
+  /** Runs until every actor has ended or was killed. Rethrows errors of actors and the onlooker. */
   async play(): Promise<void> {
-    // Either anybody may come next each time, or one goes on until its priority falls: long pauses
-    // in the middle of something show what short ones do not.
+    // Either each step draws the next actor, or one actor continues until its priority falls: some
+    // defects need a long pause of the other actors.
     const isFair = this.draw() < 0.3;
     const changes = new Set(
       Array.from({ length: CHANGES }, () => Math.floor(this.draw() * USUAL_STEPS)),
@@ -125,7 +127,7 @@ export class Scheduler {
     this.#onlooker.before(player.name, chosen.operation);
     const { operation, run } = chosen;
     await this.#onlooker.after(player.name, operation, await run());
-    // Who asks the same again waits for somebody.
+    // An actor that repeats a list waits for another actor.
     const isAskedAgain = operation.kind === "list" && operation.key === player.lastListed;
     if (isAskedAgain) player.priority = -step;
     if (operation.kind === "list") player.lastListed = operation.key;
@@ -133,7 +135,7 @@ export class Scheduler {
     if (player.operations >= player.killedAfter) player.state = "ended";
   }
 
-  /** Waits until the actor has ended or stands before its next operation. */
+  /** Waits until the actor has ended or asks for its next operation. */
   async #settle(player: Player): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     while (player.state === "running" && player.waiting.length === 0) {

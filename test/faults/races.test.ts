@@ -1,6 +1,6 @@
-/** Races in their short form, and that a broken promise would be counted. */
+/** Races in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
-import { AttendedStore } from "./crash-store.ts";
+import { InterceptedStore } from "./crash-store.ts";
 import { publisher } from "./race-actors.ts";
 import { HISTORIES, sessionNumber, type History } from "./race-histories.ts";
 import { RaceModel } from "./race-model.ts";
@@ -12,7 +12,7 @@ import { Tally } from "./fault.ts";
 import { RaceOrders } from "./race-orders.ts";
 import { expectNothingLost, SEED } from "./short.ts";
 
-test("whoever publishes, rolls back and prunes at once, nothing promised is lost", async () => {
+test("nothing is lost when publishers, rollbacks and prunes run at once", async () => {
   await expectNothingLost(raceFaults);
 }, 400_000);
 
@@ -37,7 +37,7 @@ test("a removal of what the head needs is a loss, and so is a publication that n
     keys.map((key) => model.written("prune", { kind: "delete", key }, undefined)),
   );
   const refused = removals.filter(({ status }) => status === "rejected");
-  // Of three snapshots the last two are needed.
+  // The last two of three snapshots are needed.
   const needed = keys.filter((key) => !key.startsWith("sessions/2026-11-29T12Z/"));
   expect(refused).toHaveLength(needed.length);
 
@@ -50,20 +50,20 @@ test("a removal of what the head needs is a loss, and so is a publication that n
   );
 });
 
-test("prunes that name nothing before they remove it lose a head sooner or later", async () => {
+test("prunes that do not name a snapshot before they remove it lose a head in some race", async () => {
   const silent = (store: ObjectStore): ObjectStore => {
-    const attended = new AttendedStore(store, (_operation, run) => run());
-    const create = attended.create.bind(attended);
-    attended.create = async (key, bytes, mediaType) =>
+    const intercepted = new InterceptedStore(store, (_operation, run) => run());
+    const create = intercepted.create.bind(intercepted);
+    intercepted.create = async (key, bytes, mediaType) =>
       String(bytes).includes('"action":"prune"') ? "created" : create(key, bytes, mediaType);
-    return attended;
+    return intercepted;
   };
   const orders = new RaceOrders(silent);
   const told: string[] = [];
   const tally = new Tally("prunes without entries", (text) => told.push(text));
   const seed = SEED;
   for (let race = 0; race < 400 && tally.row.lost === 0; race += 1) {
-    await tally.throw(`order ${race}`, () => orders.run(seedOf(`${seed} ${race}`)));
+    await tally.inject(`order ${race}`, () => orders.run(seedOf(`${seed} ${race}`)));
   }
   expect(tally.row.lost, `seed ${seed}`).toBe(1);
   expect(told.join("\n")).toMatch(/which the head or the one before it needs|lacks/);

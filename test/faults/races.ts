@@ -1,7 +1,7 @@
 /**
- * Publish against rollback against prune. Promised is that the log has no gap, that nobody removes
- * what the head or the publication before it needs, that who says to have published has, and that
- * who was refused has left the head as it was.
+ * Publishers, rollbacks and prunes at once. The log has no gap; nobody removes what the head or the
+ * publication before it needs; each run that reports a publication has made it; and a run that is
+ * refused changes nothing.
  */
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const COUNTS = {
   full: { orders: 1_000, folder: 100, S3: 50, crowds: 5 },
 } as const;
 const PUBLISHERS = 20;
-const TOLD_EVERY = 250;
+const REPORTED_EVERY = 250;
 
 export const raceFaults: Faults = async (options) => {
   const counts = COUNTS[options.scale];
@@ -37,9 +37,9 @@ async function raceInOrders(races: number, { seed, say }: FaultOptions): Promise
   const tally = new Tally("publish, rollback and prune in a random order, memory", say);
   const orders = new RaceOrders();
   for (let race = 0; race < races; race += 1) {
-    if (race % TOLD_EVERY === 0) say(`${tally.row.fault}: ${race} of ${races}`);
+    if (race % REPORTED_EVERY === 0) say(`${tally.row.fault}: ${race} of ${races}`);
     const own = seedOf(`${seed} order ${race}`);
-    await tally.throw(`order ${own}`, () => orders.run(own));
+    await tally.inject(`order ${own}`, () => orders.run(own));
   }
   return tally.row;
 }
@@ -57,7 +57,7 @@ async function raceMixed(
   for (let race = 0; race < races; race += 1) {
     const own = seedOf(`${seed} ${place.name} ${race}`);
     const store = await place.copy(template);
-    await tally.throw(`seed ${own}`, () => mixedCrowd(place, store, own));
+    await tally.inject(`seed ${own}`, () => mixedCrowd(place, store, own));
     await place.remove(store);
   }
   await place.remove(template);
@@ -74,13 +74,13 @@ async function racePublishers(
   for (let race = 0; race < races; race += 1) {
     const own = seedOf(`${seed} crowd ${race}`);
     const store = await place.empty();
-    await tally.throw(`seed ${own}`, () => crowdOfPublishers(place, store, PUBLISHERS, own));
+    await tally.inject(`seed ${own}`, () => crowdOfPublishers(place, store, PUBLISHERS, own));
     await place.remove(store);
   }
   return tally.row;
 }
 
-/** In a folder objects can be made as old as their publications; a server dates them itself. */
+/** Makes the objects of a folder as old as their publications. S3 does not allow that. */
 async function makeOld(place: Place, store: ObjectStore): Promise<void> {
   if (place.name !== "folder") return;
   const old = new Date(Date.now() - 3 * 86_400_000);

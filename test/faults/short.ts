@@ -1,11 +1,11 @@
-/** A run of faults as a test: in its short form, with nothing lost and something thrown. */
+/** Runs faults as a test, in their short form: each kind is injected, and nothing is lost. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Faults } from "./fault.ts";
 
-/** Always the same, so that a change is what makes a difference; `npm run faults` tries others. */
+/** Always the same, so that only a change of the code changes the result; `npm run faults` draws others. */
 export const SEED = 20261121;
 
 export async function expectNothingLost(faults: Faults): Promise<void> {
@@ -17,9 +17,9 @@ export async function expectNothingLost(faults: Faults): Promise<void> {
     const losses = told.filter((text) => text.startsWith("LOST"));
     expect({ seed, losses }).toEqual({ seed, losses: [] });
     expect(rows).not.toEqual([]);
-    for (const { fault, thrown, survived, lost } of rows) {
-      expect({ fault, survived, lost }).toEqual({ fault, survived: thrown, lost: 0 });
-      expect(thrown, fault).toBeGreaterThan(0);
+    for (const { fault, injected, survived, lost } of rows) {
+      expect({ fault, survived, lost }).toEqual({ fault, survived: injected, lost: 0 });
+      expect(injected, fault).toBeGreaterThan(0);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** A proxy of `STORE` and `STATE` whose connections have the limits given (JSON), to be killed. */
+/** A proxy of STORE and STATE with LIMITS (JSON) for connections, until it is killed. */
 import { openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/proxy/ops/log.ts";

@@ -1,4 +1,4 @@
-/** A crowd of slow clients: so many that send a byte a second, and as many that read one. */
+/** A crowd of slow clients: some send a byte per second, as many read a byte per second. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { AnswerReader } from "./caller-answers.ts";
@@ -6,14 +6,14 @@ import { AnswerReader } from "./caller-answers.ts";
 export interface Crowd {
   readonly port: number;
   readonly key: string;
-  /** Of either kind. */
+  /** Number of senders, and number of readers. */
   readonly clients: number;
-  /** What readers ask for, and the body they should get of it. */
+  /** The path that readers request, and the body that they must get. */
   readonly path: string;
   readonly body: Buffer;
 }
 
-/** How it ended for a slow client; `failure` where it should not have ended so. */
+/** What happened to a slow client; `failure` is set if that breaks a promise. */
 export interface SlowEnd {
   readonly how: "answered" | "answered with 408" | "cut off" | "hanging" | "answered wrongly";
   readonly failure: string | null;
@@ -22,9 +22,9 @@ export interface SlowEnd {
 const TICKS_PER_SECOND = 10;
 const OPENED_AT_ONCE = 50;
 /**
- * One reader in twenty asks for so many boards that they do not fit the buffers of the system (4 MB
- * a connection): it is the proxy that must hold what is left, and give up. For all of them these
- * buffers would take the memory that the system has for all connections.
+ * One reader in twenty requests so many boards that they exceed the system's buffers (4 MB per
+ * connection): the proxy must hold the rest, and give up. If all readers did so, the buffers would
+ * use up the system's memory for connections.
  */
 const DEEP_EVERY = 20;
 const DEEP_ANSWERS = 16;
@@ -40,7 +40,7 @@ export class SlowClients {
     this.#crowd = crowd;
   }
 
-  /** Connects all of them; from then on each sends, or reads, its byte a second. */
+  /** Connects all clients; then each sends or reads a byte per second. */
   static async open(crowd: Crowd): Promise<SlowClients> {
     const clients = new SlowClients(crowd);
     const lines = `Host: x\r\nAuthorization: Bearer ${crowd.key}\r\n`;
@@ -69,7 +69,7 @@ export class SlowClients {
     return performance.now() - this.#openedAt;
   }
 
-  /** All leave, whatever they wait for. */
+  /** Closes all connections. */
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     const all = [...this.#senders, ...this.#readers];
@@ -77,20 +77,19 @@ export class SlowClients {
     await Promise.all(all.map(({ closed }) => closed));
   }
 
-  /** Resolves when no sender is connected any more, or after `limitMs` at the latest. */
+  /** Resolves when all senders are disconnected, or after `limitMs`. */
   async sendersEnded(limitMs: number): Promise<void> {
-    const timeout = new AbortController();
-    const all = Promise.all(this.#senders.map(({ closed }) => closed));
-    const late = delay(limitMs, undefined, { signal: timeout.signal }).catch(() => {});
-    await Promise.race([all, late]);
-    timeout.abort();
+    await allClosed(this.#senders, limitMs);
   }
 
-  /** Readers take all there is for them. Tells how each client ended; they leave. */
+  /**
+   * Readers read without a pause until all are disconnected, or for `limitMs`. Then all leave; returns
+   * how each client ended.
+   */
   async readToTheEnd(limitMs: number): Promise<{ senders: SlowEnd[]; readers: SlowEnd[] }> {
     clearInterval(this.#timer);
     for (const reader of this.#readers) reader.listen();
-    await delay(limitMs);
+    await allClosed(this.#readers, limitMs);
     const ends = {
       senders: this.#senders.map((sender) => senderEnd(sender)),
       readers: this.#readers.map((reader) => readerEnd(reader, this.#crowd.body)),
@@ -99,7 +98,7 @@ export class SlowClients {
     return ends;
   }
 
-  /** A tenth of the clients at a time, so that their bytes do not come all at once. */
+  /** Serves a tenth of the clients per tick, to spread the load. */
   #start(text: string): void {
     let tick = 0;
     this.#timer = setInterval(() => {
@@ -113,13 +112,21 @@ export class SlowClients {
   }
 }
 
-/** What a client knows at the end. */
+/** Resolves when all clients are disconnected, or after `limitMs`. */
+async function allClosed(clients: readonly SlowClient[], limitMs: number): Promise<void> {
+  const timeout = new AbortController();
+  const late = delay(limitMs, undefined, { signal: timeout.signal }).catch(() => {});
+  await Promise.race([Promise.all(clients.map(({ closed }) => closed)), late]);
+  timeout.abort();
+}
+
+/** What a client has seen at the end. */
 export interface SlowClientView {
   readonly isClosed: boolean;
   readonly reader: AnswerReader;
-  /** Where what came is no HTTP. */
+  /** Set if the bytes received are not HTTP. */
   readonly error: string | null;
-  /** How many answers it asked for. */
+  /** The number of requests it sent. */
   readonly wanted: number;
 }
 
@@ -135,9 +142,9 @@ class SlowClient implements SlowClientView {
   constructor(port: number, wanted: number) {
     this.wanted = wanted;
     this.#socket = connect(port, "127.0.0.1").setNoDelay(true);
-    // Whatever breaks the connection ends with `close`.
+    // `close` follows an error.
     this.#socket.on("error", () => {});
-    // Nothing is read before it is asked for.
+    // Reads nothing until `readByte` or `listen`.
     this.#socket.pause();
     this.connected = new Promise((resolve, reject) => {
       this.#socket.once("connect", resolve);
@@ -161,7 +168,7 @@ class SlowClient implements SlowClientView {
     if (byte !== null) this.#take(byte);
   }
 
-  /** Takes all that comes from now on. */
+  /** Reads everything from now on. */
   listen(): void {
     this.#socket.on("data", (piece: Buffer) => this.#take(piece));
     this.#socket.resume();
@@ -180,7 +187,7 @@ class SlowClient implements SlowClientView {
   }
 }
 
-/** A request that takes hours gets 408, or at least an end. */
+/** A sender whose request takes too long must get 408, or its connection must be closed. */
 export function senderEnd({ isClosed, reader, error }: SlowClientView): SlowEnd {
   if (!isClosed) return { how: "hanging", failure: "a sender is still connected" };
   const [answer] = reader.answers;
@@ -190,8 +197,8 @@ export function senderEnd({ isClosed, reader, error }: SlowClientView): SlowEnd 
 }
 
 /**
- * Whole answers are right ones. Who has them all may be kept for another request; who has not was
- * cut off by the limits.
+ * A reader must get only correct answers. Its connection may stay open if it has all of them;
+ * otherwise it must be closed.
  */
 export function readerEnd(view: SlowClientView, body: Buffer): SlowEnd {
   const { isClosed, reader, error, wanted } = view;

@@ -1,6 +1,6 @@
 /**
- * A crowd of slow clients in a thread of its own, so that the thousands of single bytes they send
- * and read take no time from the ordinary callers beside whom they are.
+ * A crowd of slow clients in a thread of its own, so that the thousands of single bytes that they
+ * send and read do not slow the ordinary callers of the main thread.
  */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,13 +13,13 @@ import {
 } from "node:worker_threads";
 import { SlowClients, type Crowd, type SlowEnd } from "./slow-clients-crowd.ts";
 
-/** How long a crowd stays at most, since it came. */
+/** How long a crowd stays at most. */
 export interface Stay {
-  /** For senders to be let go of. */
+  /** Time for the proxy to disconnect the senders. */
   readonly sendersMs: number;
-  /** Until readers take all there is for them. */
+  /** Time since the crowd connected after which readers read without a pause. */
   readonly readersMs: number;
-  /** For that. */
+  /** How long they then read. */
   readonly readMs: number;
 }
 
@@ -35,24 +35,24 @@ export class CrowdThread {
     this.#worker = worker;
   }
 
-  /** Resolves when all of the crowd are connected. */
+  /** Resolves when all clients are connected. */
   static async open(crowd: Crowd): Promise<CrowdThread> {
     const worker = new Worker(new URL(import.meta.url), { workerData: crowd });
     await once(worker, "message");
     return new CrowdThread(worker);
   }
 
-  /** All leave at once. */
+  /** Closes all connections at once. */
   async leave(): Promise<void> {
-    await this.#told(null);
+    await this.#finish(null);
   }
 
-  /** They stay until the proxy has had enough of them, and then leave. */
+  /** Stays until the proxy has reached its limits; then all leave. */
   stay(how: Stay): Promise<Ends> {
-    return this.#told(how);
+    return this.#finish(how);
   }
 
-  async #told(stay: Stay | null): Promise<Ends> {
+  async #finish(stay: Stay | null): Promise<Ends> {
     const exit = once(this.#worker, "exit");
     const answer = once(this.#worker, "message");
     this.#worker.postMessage(stay, []);
@@ -64,9 +64,9 @@ export class CrowdThread {
 
 async function run(crowd: Crowd, port: MessagePort): Promise<void> {
   const clients = await SlowClients.open({ ...crowd, body: Buffer.from(crowd.body) });
-  const told = once(port, "message");
+  const message = once(port, "message");
   port.postMessage(null, []);
-  const [stay] = (await told) as [Stay | null];
+  const [stay] = (await message) as [Stay | null];
   let ends: Ends = { senders: [], readers: [] };
   if (stay === null) {
     await clients.leave();

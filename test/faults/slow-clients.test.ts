@@ -1,4 +1,4 @@
-/** Slow clients in numbers, and that what they would spoil is found. */
+/** Many slow clients; and each broken promise is found. */
 import { describe, expect, test } from "vitest";
 import { AnswerReader } from "./caller-answers.ts";
 import { expectNothingLost } from "./short.ts";
@@ -12,7 +12,7 @@ test("nothing is lost to slow clients", { timeout: TIMEOUT_MS }, () =>
   expectNothingLost(slowClientFaults),
 );
 
-describe("what is lost is found", () => {
+describe("a loss is found:", () => {
   const heard = (text: string, isClosed: boolean, wanted = 1): SlowClientView => {
     const reader = new AnswerReader(() => false);
     let error: string | null = null;
@@ -31,7 +31,7 @@ describe("what is lost is found", () => {
     expect(keepsThroughput({ beside: 499, without: 1_000 })).toBe(false);
   });
 
-  test("a sender that hangs, or gets anything but 408", () => {
+  test("a sender that hangs, or gets another answer than 408", () => {
     expect(senderEnd(heard("", true))).toEqual({ how: "cut off", failure: null });
     expect(senderEnd(heard(answer(408, "late"), true)).failure).toBeNull();
     expect(senderEnd(heard("", false)).failure).toMatch(/still connected/);
@@ -39,7 +39,7 @@ describe("what is lost is found", () => {
     expect(senderEnd(heard("SSH-2.0\r\n\r\n", true)).failure).toMatch(/No status line/);
   });
 
-  test("a reader that hangs, or gets other bytes", () => {
+  test("a reader that hangs, or gets wrong bytes", () => {
     const whole = answer(200, "right");
     expect(readerEnd(heard(whole, true), BODY)).toEqual({ how: "answered", failure: null });
     expect(readerEnd(heard(whole.slice(0, -1), true), BODY).how).toBe("cut off");

@@ -1,7 +1,7 @@
 /**
- * Slow clients: a thousand that send a byte a second, and as many that read one. Ordinary callers
- * must keep half of the throughput that they have without them, and get the right answers; the slow
- * ones must get theirs, or be let go of within the proxy's limits.
+ * Slow clients: a thousand send a byte per second, and a thousand read a byte per second. Meanwhile
+ * ordinary callers must get correct answers, and at least half of their usual throughput. The slow
+ * clients must get their answers, or be disconnected within the proxy's limits.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,34 +11,37 @@ import { API } from "../../src/proxy/routes.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "../../src/proxy/serve.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { settled } from "../bench/server.ts";
+import { serve, Serving } from "../program/program.ts";
 import { Callers } from "./caller-load.ts";
-import { addAccount, contractId, Proxy, publishMarket, SESSION } from "./caller-service.ts";
+import { addAccount, contractId, publishMarket, SESSION } from "./caller-service.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 import type { SlowEnd } from "./slow-clients-crowd.ts";
 import { CrowdThread } from "./slow-clients-thread.ts";
 import { unfinishedHeaders } from "./unfinished-headers.ts";
 
 const CHILD = new URL("./slow-clients-child.ts", import.meta.url).pathname;
-/** Each with a level and no history: a board of half a megabyte. */
+/** Each has a level and no history. The board is half a megabyte large. */
 const CONTRACTS = 1_200;
 /**
- * `settleMs` pass after a crowd came or left: what counts is how it is beside it, not the half
- * gigabyte that the readers are sent when they come.
+ * `settleMs` pass after a crowd has come or left, before throughput is measured: when readers come,
+ * the proxy sends them half a gigabyte.
  */
 const SCALES = {
-  full: { clients: 1_000, windows: 5, windowMs: 3_000, settleMs: 2_500, headers: 1_800 },
+  full: { clients: 1_000, windows: 3, windowMs: 3_000, settleMs: 2_500, headers: 1_800 },
   short: { clients: 200, windows: 1, windowMs: 1_000, settleMs: 500, headers: 300 },
 } as const;
-/** The short run does not wait for minutes. */
+/** Limits for the short form, which does not wait for minutes. */
 const SHORT_LIMITS = { headersMs: 4_000, stalledMs: 2_000, keepAliveMs: 4_000 } as const;
 const ORDINARY_CONNECTIONS = 16;
-/** Two crowds and the ordinary callers are more connections than a proxy takes by itself. */
+/** Two crowds and the ordinary callers need more connections than the default limit. */
 const FULL_ARGS = ["--poll", "1h", "--max-connections", "3000"];
-/** Of the throughput without slow clients. */
+/** As a fraction of the throughput without slow clients. */
 const KEPT_MIN = 0.5;
-/** Beyond the proxy's limits, for its timers and a busy machine. */
+/** Added to the proxy's limits, for its timers and a busy machine. */
 const PATIENCE_MS = 6_000;
-/** Where anything was written since a socket's timer was set, Node looks a second time. */
+/** Half a gigabyte waits for the readers; on a busy machine they need a while. */
+const READ_MS = 60_000;
+/** If bytes were written since a socket's timer started, Node lets it run a second time. */
 const STALLED_LOOKS = 2;
 
 export const slowClientFaults: Faults = async (options) => {
@@ -49,13 +52,13 @@ export const slowClientFaults: Faults = async (options) => {
   const log = join(folder, "slow.log");
   const proxy =
     scale === "full"
-      ? await Proxy.serve(["--store", store, "--state", state, ...FULL_ARGS], { log })
-      : await Proxy.start([store, state, JSON.stringify(SHORT_LIMITS)], { log, script: CHILD });
+      ? await serve(["--store", store, "--state", state, ...FULL_ARGS], { log })
+      : await Serving.start([store, state, JSON.stringify(SHORT_LIMITS)], { log, script: CHILD });
   const limits = scale === "full" ? CONNECTION_LIMITS : { ...CONNECTION_LIMITS, ...SHORT_LIMITS };
   try {
-    return await throwSlowClients({ ...options, store, key, limits, proxy });
+    return await runSlowClients({ ...options, store, key, limits, proxy });
   } finally {
-    await proxy.kill();
+    await proxy.end("SIGKILL");
   }
 };
 
@@ -63,10 +66,10 @@ interface Run extends FaultOptions {
   readonly store: string;
   readonly key: string;
   readonly limits: ConnectionLimits;
-  readonly proxy: Proxy;
+  readonly proxy: Serving;
 }
 
-async function throwSlowClients(run: Run): Promise<FaultRow[]> {
+async function runSlowClients(run: Run): Promise<FaultRow[]> {
   const { scale, say, store, key, limits, proxy } = run;
   const { clients, windows, windowMs, settleMs, headers } = SCALES[scale];
   const session = { session: parseSession(SESSION) as Session, revision: 1 };
@@ -79,7 +82,7 @@ async function throwSlowClients(run: Run): Promise<FaultRow[]> {
   };
   const board = fileOf(FILES.board("pro"));
   const crowd = { port: proxy.port, key, clients, path: `${API}/prices`, body: board };
-  // Its files are compressed first, and the first answers are slow.
+  // The proxy first compresses its files, and the first answers are slow.
   await settled(proxy.pid);
   const unfinished = await unfinishedHeaders(proxy, headers, limits.headersMs + PATIENCE_MS, say);
   await measure(ordinary, windowMs);
@@ -100,30 +103,30 @@ async function throwSlowClients(run: Run): Promise<FaultRow[]> {
     slow = await come();
   }
   beside.push(await measure(ordinary, windowMs));
-  // The last crowd stays until the proxy has had enough of it.
+  // The last crowd stays until the proxy has reached its limits.
   const ends = await slow.stay({
     sendersMs: limits.headersMs + PATIENCE_MS,
     readersMs: Math.max(STALLED_LOOKS * limits.stalledMs, limits.keepAliveMs) + PATIENCE_MS,
-    readMs: PATIENCE_MS,
+    readMs: READ_MS,
   });
 
   const rates = { beside: medianRate(beside), without: medianRate(without) };
-  say(`${rates.beside} calls a second beside slow clients, ${rates.without} without (medians)`);
+  say(`${rates.beside} calls per second beside slow clients, ${rates.without} without (medians)`);
   const throughput = new Tally("ordinary callers beside slow clients", say);
   const wrong = [...beside, ...without].reduce((sum, { wrong: count }) => sum + count, 0);
-  const thrown = 2 * clients * (windows + 1);
-  // The short form runs beside other tests: what it judges is the answers.
+  const injected = 2 * clients * (windows + 1);
+  // The short form runs beside other tests, so it checks the answers only.
   const isKept = scale === "short" || keepsThroughput(rates);
   throughput.note(
-    thrown,
-    isKept ? Math.min(thrown, wrong) : thrown,
+    injected,
+    isKept ? Math.min(injected, wrong) : injected,
     `${JSON.stringify(rates)}, ${wrong} wrong answers`,
   );
   return [
     unfinished,
     throughput.row,
-    endsRow("senders of a byte a second", ends.senders, say),
-    endsRow("readers of a byte a second", ends.readers, say),
+    endsRow("senders of a byte per second", ends.senders, say),
+    endsRow("readers of a byte per second", ends.readers, say),
   ];
 }
 
@@ -141,7 +144,7 @@ function endsRow(fault: string, ends: readonly SlowEnd[], say: FaultOptions["say
 }
 
 interface Window {
-  /** Whole answers a second. */
+  /** Correct answers per second. */
   readonly rate: number;
   readonly wrong: number;
 }

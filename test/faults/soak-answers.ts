@@ -1,6 +1,6 @@
 /**
- * What the answers of a soak are held against: the snapshots that the log names, as they are
- * stored. An answer with data must be the bytes of one file of one of them.
+ * Compares the answers of a soak with the stored snapshots that the log names. An answer with data
+ * must be the bytes of one file of one of them.
  */
 import { sessionStartMs, sessionUtc } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
@@ -25,11 +25,11 @@ interface Known {
 
 export class AnswerBook {
   readonly #store: ObjectStore;
-  /** By number − 1. */
+  /** Publications in the order of the log. */
   readonly #known: Known[] = [];
   /** The number of the last entry of the log that was read. */
   #read = 0;
-  /** The digest of what an ETag stands for. */
+  /** Digest of the body, by ETag. */
   readonly #tags = new Map<string, string>();
   readonly #baskets = new Map<string, string>();
 
@@ -38,8 +38,8 @@ export class AnswerBook {
   }
 
   /**
-   * Throws where an answer of status 200 is not exactly what one publication from number `since` on
-   * holds for the caller at this instant.
+   * Throws unless an answer of status 200 is exactly what one publication from number `since` on
+   * holds for the caller at this time.
    */
   async check(
     received: Received,
@@ -66,7 +66,7 @@ export class AnswerBook {
     const said = isJson ? DELAY.exec(body.toString("latin1", 0, 96)) : null;
     if (isJson) same(said?.[2], delayed, "delayed_sessions");
     if (route.kind === "basket") {
-      // All proxies make the same bytes of it.
+      // All proxies must compute the same bytes.
       const asked = `${snapshotText(publication)} ${overdue} ${route.path}`;
       same(digest, this.#baskets.get(asked) ?? digest, `digest of ${asked}`);
       this.#baskets.set(asked, digest);
@@ -106,7 +106,7 @@ export class AnswerBook {
       const { session, revision, manifest_sha256: digest } = publication;
       const manifest = await readManifest(this.#store, { session, revision }, digest);
       const sha256 = new Map(manifest.files.map((file) => [file.path, file.sha256]));
-      // Another reader may have come here first.
+      // A concurrent call may have added it meanwhile.
       if (this.#read >= number) continue;
       this.#read = number;
       this.#known.push({ publication, manifest, sha256 });
@@ -126,7 +126,7 @@ function withDelay(body: Buffer, delayed: string): Buffer {
   return Buffer.concat([Buffer.from(`${said[1]}${delayed}`), rest]);
 }
 
-/** Throws where a text is not the one expected. */
+/** Throws unless both values are equal. */
 export function same(found: unknown, expected: unknown, what: string): void {
   if (found === expected) return;
   throw new Error(`${what} is ${String(found)}, expected ${String(expected)}`);

@@ -1,4 +1,4 @@
-/** What must hold after every publication and every fault of a soak. Each check throws. */
+/** Checks after every publication and every fault of a soak. Each throws if it fails. */
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
@@ -14,7 +14,7 @@ import { within } from "./soak-time.ts";
 const SETTLE_MS = 20_000;
 const COUNTED_MS = 5_000;
 
-/** All of it. The load goes on until the counts are compared. */
+/** Makes all checks. The load continues until the counts are compared. */
 export async function checkLife(life: SoakLife): Promise<void> {
   const head = await checkLog(life);
   const { damages } = await verifySnapshots(life.store, "head");
@@ -25,17 +25,17 @@ export async function checkLife(life: SoakLife): Promise<void> {
   checkAnswers(life);
 }
 
-/** The log has no gap, only grew, and is as long as it must be. Returns its head. */
+/** The log has no gap, has the expected length, and old entries are unchanged. Returns the head. */
 export async function checkLog(life: SoakLife): Promise<Publication> {
   const log = await readPublications(life.store);
   same(log.length, life.publications, "Number of publications");
   const kept = JSON.stringify(log.slice(0, life.log.length));
-  same(kept, JSON.stringify(life.log), "The log as it was");
+  same(kept, JSON.stringify(life.log), "The beginning of the log");
   life.log = log;
   return log.at(-1) as Publication;
 }
 
-/** All proxies come to serve the head. */
+/** All proxies serve the head within SETTLE_MS. */
 export async function checkProxies(life: SoakLife, head: Publication): Promise<void> {
   const wanted = `${head.number} ${snapshotText(head)} ok`;
   await Promise.all(
@@ -53,7 +53,7 @@ export async function checkProxies(life: SoakLife, head: Publication): Promise<v
   );
 }
 
-/** What is served equals the naive calculation from the rows that were given. */
+/** The proxies serve what the naive calculation makes of the input rows. */
 export async function checkMarket(life: SoakLife, head: Publication): Promise<void> {
   const state = life.states.get(snapshotText(head));
   if (state === undefined) throw new Error(`Nobody published ${snapshotText(head)}`);
@@ -81,6 +81,7 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
         ...record,
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
+        rationale: expected.rationale.get(record.id),
         corrections,
       },
       `${record.id} (${tier})`,
@@ -107,8 +108,8 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
 }
 
 /**
- * Every proxy tells each caller as many calls as were answered with data; where connections broke
- * because a proxy was killed, up to as many more. What it is then is what the next count starts at.
+ * Every proxy counts for each caller the calls that were answered with data. If connections broke
+ * because a proxy was killed, these calls may be counted, too. The next check starts at this count.
  */
 export async function checkCounts(life: SoakLife): Promise<void> {
   await life.load.pause();
@@ -137,15 +138,15 @@ export async function checkCounts(life: SoakLife): Promise<void> {
   life.load.resume();
 }
 
-/** Every answer since the last check was one of those promised. */
+/** Every answer since the last check was correct. */
 export function checkAnswers(life: SoakLife): void {
   const faults = life.load.takeFaults();
   if (faults.length === 0) return;
   const shown = faults.slice(0, 5).join("\n");
-  throw new Error(`${faults.length} answers were not as promised:\n${shown}`);
+  throw new Error(`${faults.length} wrong answers:\n${shown}`);
 }
 
-/** A body, numbers as `#` and their text, from a proxy drawn by lot where none is named. */
+/** A JSON body, with `#` and the text for each number, from the proxy or a random one. */
 async function fetched(
   life: SoakLife,
   caller: Caller,
@@ -162,7 +163,7 @@ function withoutEnvelope(body: Record<string, unknown>): Record<string, unknown>
   return rest;
 }
 
-/** Equal as JSON text: values, and the order of the fields. */
+/** Throws unless both are the same JSON text: values and order of fields. */
 function sameJson(found: unknown, expected: unknown, what: string): void {
   const [a, b] = [JSON.stringify(found, null, 1), JSON.stringify(expected, null, 1)];
   if (a === b) return;

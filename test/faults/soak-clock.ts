@@ -1,10 +1,10 @@
 /**
- * Loaded into a proxy before the program (`node --import`): lets the clock of the machine, as this
- * process sees it, be put forward from outside, as that of a computer is that slept. So a process
- * lives through weeks in minutes. Its timers run on as they do. It ends with whoever started it.
+ * Loaded into a proxy before the program (`node --import`): the parent process can put forward the
+ * clock of this process, so that weeks pass for it in minutes. Timers are not affected, as on a
+ * computer that slept. The process ends with its parent.
  */
 
-/** What the starter sends; the same comes back when it has taken effect. */
+/** Sent by the parent; the process sends it back when it has taken effect. */
 export interface ClockStep {
   readonly stepMs: number;
 }
@@ -12,7 +12,7 @@ export interface ClockStep {
 const machineNow = Date.now.bind(Date);
 let aheadMs = 0;
 
-// Threads of the process load this, too; they have no channel and ask for no time.
+// Worker threads load this, too. They have no channel and do not use the time.
 if (process.send !== undefined) {
   Date.now = () => machineNow() + aheadMs;
   process.on("message", (step: ClockStep) => {

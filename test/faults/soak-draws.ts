@@ -1,4 +1,4 @@
-/** What is drawn in a soak: the same for the same seed, whatever the machine. */
+/** Random choices of a soak: the same seed gives the same choices on every machine. */
 import { uniformAt } from "../../src/demo/random.ts";
 
 export class Draws {
@@ -20,7 +20,7 @@ export class Draws {
     return Math.floor(this.next() * count);
   }
 
-  /** One of them; there must be one. */
+  /** One of the items. Throws if there are none. */
   pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new Error("Nothing to draw from");
     return items[this.below(items.length)] as T;

@@ -1,4 +1,4 @@
-/** What happens in a soak: ways in which a session is published, outages, and what operators do. */
+/** The events of a soak: ways to publish a session, outages, and work of operators. */
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
@@ -7,14 +7,14 @@ import type { Publication } from "../../src/snapshot/publication-log.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
 import { same } from "./soak-answers.ts";
 import { checkLog, checkMarket, checkProxies } from "./soak-checks.ts";
-import type { SoakLife } from "./soak-life.ts";
+import type { Ran } from "../program/program.ts";
+import { requireCode, type SoakLife } from "./soak-life.ts";
 import { changesCsv, quotesCsv, type Change } from "./soak-market.ts";
-import { requireCode, type Ran } from "./soak-program.ts";
 import type { SoakProxy } from "./soak-proxy.ts";
 import { ROUTES } from "./soak-routes.ts";
 import { within } from "./soak-time.ts";
 
-/** One kind of fault: throws it and mends what an operator would; then all must hold. */
+/** One kind of event. `run` also repairs what an operator would repair; then all checks must pass. */
 export interface SoakFault {
   readonly name: string;
   run(life: SoakLife): Promise<void>;
@@ -25,7 +25,7 @@ const PUBLISHERS = 3;
 const PATIENCE_MS = 15_000;
 const KEPT_DAYS = "2";
 
-/** Each ends with the session published. */
+/** After each of these the session is published. */
 export const PUBLISHING: readonly SoakFault[] = [
   { name: "publish", run: publishPlainly },
   { name: "publish killed -9, run again", run: publishKilled },
@@ -40,33 +40,34 @@ export const FAULTS: readonly SoakFault[] = [
   { name: "Redis stopped for a moment", run: (life) => withoutRedis(life, "stopped") },
   { name: "Redis killed -9, restarted", run: (life) => withoutRedis(life, "killed") },
   { name: "head damaged, rolled back", run: damagedAndRolledBack },
-  { name: "head damaged before proxies saw it", run: damagedUnseen },
+  { name: "head damaged before proxies read it", run: damagedUnseen },
   { name: "rolled back, published again", run: (life) => goBack(life, () => checkedHead(life)) },
   { name: "revision", run: publishRevision },
   { name: "pruned under load", run: prune },
 ];
 
-/** As it should be. */
 async function publishPlainly(life: SoakLife): Promise<void> {
-  const ran = await life.publish(life.drawFeed());
+  const feed = life.drawFeed();
+  const startedAt = performance.now();
+  const ran = await life.publish(feed);
+  life.publishMs = performance.now() - startedAt;
   requireCode(ran, "publish", 0);
   same(outcomeOf(ran), "published", "The outcome");
-  life.publishMs = ran.ms;
   life.adopt(ran, () => life.market.accept(life.quotes));
 }
 
 async function publishKilled(life: SoakLife): Promise<void> {
   const feed = life.drawFeed();
   const killAfterMs = life.publishMs * (0.3 + 0.8 * life.draws.next());
-  const killed = await life.publish(feed, [], killAfterMs);
-  // It may have been faster than the kill.
+  const killed = await life.publish(feed, [], { killAfterMs });
+  // It may have ended before the kill.
   requireCode(killed, "The killed publish", null, 0);
   const again = await life.publish(feed);
   requireCode(again, "publish, run again,", 0);
   life.adopt(again, () => life.market.accept(life.quotes));
 }
 
-/** Either all with the same feed, and one publishes it; or each with another, and one wins. */
+/** Either all publish the same feed, or each another one. One of them wins. */
 async function publishAtOnce(life: SoakLife): Promise<void> {
   const isSame = life.draws.next() < 0.5;
   const feeds = Array.from({ length: PUBLISHERS }, (_, at) => {
@@ -84,7 +85,7 @@ async function publishAtOnce(life: SoakLife): Promise<void> {
   life.adopt(runs[winner] as Ran, () => life.market.accept(life.quotes));
 }
 
-/** A feed that must not pass is refused, and leaves no trace; then comes the right one. */
+/** Wrong feeds are refused and write nothing; then the correct feed is published. */
 async function publishWrong(life: SoakLife): Promise<void> {
   const path = life.drawFeed();
   const before = await keysOf(life);
@@ -107,14 +108,14 @@ async function publishWrong(life: SoakLife): Promise<void> {
   life.adopt(ran, () => life.market.accept(life.quotes));
 }
 
-/** Payloads and /readyz say that a session is missing, until it comes. */
+/** Payloads and /readyz say that the session is overdue until it is published. */
 async function publishLate(life: SoakLife): Promise<void> {
   await life.passTo(life.session, SESSION_MS / 6);
   for (const proxy of life.proxies) {
     const { httpStatus, overdue } = await proxy.readiness();
     same(`${httpStatus} ${overdue}`, "200 1", `${proxy.name}: overdue`);
   }
-  // Every answer to the load is judged by the delay that it names.
+  // The load checks the delay in every answer.
   await new Promise((resolve) => setTimeout(resolve, 500));
   await publishPlainly(life);
 }
@@ -130,7 +131,7 @@ async function keysOf(life: SoakLife): Promise<string> {
   return keys.join("\n");
 }
 
-/** Never the last one: its memory is watched from beginning to end. */
+/** A random proxy, but not the last one: its memory is compared from beginning to end. */
 const mortal = (life: SoakLife): SoakProxy => life.draws.pick(life.proxies.slice(0, -1));
 
 async function restart(life: SoakLife, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
@@ -156,7 +157,7 @@ async function withoutRedis(life: SoakLife, how: "stopped" | "killed"): Promise<
   else process.kill(pid, "SIGSTOP");
   try {
     await allSay(proxies, "state", "unavailable");
-    // Each proxy knows each key.
+    // The outage does not matter, because each proxy knows each key.
     for (const proxy of proxies) {
       for (const caller of callers) await load.ask(proxy, caller, ROUTES.board);
     }
@@ -167,19 +168,22 @@ async function withoutRedis(life: SoakLife, how: "stopped" | "killed"): Promise<
   await allSay(proxies, "state", "ok");
 }
 
-/** The head is rolled back, and published again from the same feed. */
+/** The damaged head is rolled back, and published again from the same feed. */
 async function damagedAndRolledBack(life: SoakLife): Promise<void> {
   const damage = await damageHead(life);
   await startOnDamage(life);
   await goBack(life, async () => {
     const head = await checkLog(life);
     await checkProxies(life, head);
-    // What is damaged stays so until it is pruned; here it is mended, for `verify --all`.
+    // A damaged snapshot stays until it is pruned; here it is repaired, for `verify --all`.
     await damage.repair();
   });
 }
 
-/** All proxies sleep while a revision is published and damaged: the old head stays, loudly. */
+/**
+ * All proxies are stopped while a revision is published and damaged. Then they serve the old head,
+ * and /readyz says that the store is damaged.
+ */
 async function damagedUnseen(life: SoakLife): Promise<void> {
   const { load, proxies } = life;
   await load.pause();
@@ -204,7 +208,7 @@ async function damagedUnseen(life: SoakLife): Promise<void> {
   await allSay(proxies, "state", "ok");
 }
 
-/** Changes one byte of a file of the head, and sees that `verify` finds it. */
+/** Changes one bit of a file of the head. Throws unless `verify` finds it. */
 async function damageHead(life: SoakLife): Promise<{ repair(): Promise<void> }> {
   const { store, draws } = life;
   const head = await checkLog(life);
@@ -231,12 +235,12 @@ async function damageHead(life: SoakLife): Promise<{ repair(): Promise<void> }> 
     repair: async () => {
       await replace(bytes);
       same(sha256Hex(await whole(key)), sha256Hex(bytes), key);
-      requireCode(await life.desk("verify", snapshotText(head)), "verify of what was mended", 0);
+      requireCode(await life.desk("verify", snapshotText(head)), "verify after the repair", 0);
     },
   };
 }
 
-/** A proxy that starts now serves the publication before, and says so; the others go on. */
+/** A proxy that starts now serves the previous publication and says so; the others are unchanged. */
 async function startOnDamage(life: SoakLife): Promise<void> {
   const proxy = mortal(life);
   const [before] = life.log.slice(-2);
@@ -249,7 +253,7 @@ async function startOnDamage(life: SoakLife): Promise<void> {
   }
 }
 
-/** Waits until /readyz of all of them says so. */
+/** Waits until /readyz of all proxies has this value. */
 export async function allSay(
   proxies: readonly SoakProxy[],
   field: "state" | "store",
@@ -263,8 +267,8 @@ export async function allSay(
 }
 
 /**
- * Rolls back to the last snapshot of an earlier session, sees `meanwhile` to the end, and publishes
- * the session again, which needs a reason.
+ * Rolls back to the last snapshot of an earlier session, awaits `meanwhile`, and publishes the
+ * session again, which needs a reason.
  */
 async function goBack(life: SoakLife, meanwhile: () => Promise<unknown>): Promise<void> {
   const log = (await checkLog(life), life.log);
@@ -282,7 +286,7 @@ async function goBack(life: SoakLife, meanwhile: () => Promise<unknown>): Promis
   life.adopt(ran, () => life.market.accept(life.quotes));
 }
 
-/** Some levels of the last days are added, changed or taken back. */
+/** Adds, changes or withdraws some levels of the last days. */
 async function publishRevision(life: SoakLife): Promise<void> {
   let changes: Change[] = [];
   while (changes.length === 0) changes = life.market.drawChanges(sessionUtc(life.session));
@@ -297,7 +301,7 @@ async function publishRevision(life: SoakLife): Promise<void> {
 async function prune(life: SoakLife): Promise<void> {
   requireCode(await life.desk("prune", "--keep-days", KEPT_DAYS), "prune", 0);
   const { damages } = await verifySnapshots(life.store, null);
-  same(damages.join("\n"), "", "What verify --all finds after it");
+  same(damages.join("\n"), "", "The damage that verify --all finds");
 }
 
 async function checkedHead(life: SoakLife): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * A publisher's month: a store, a Redis, three proxies under load, a market. Each session puts the
- * time forward by 12 hours for all of them; soak-faults.ts says what happens then.
+ * time forward by 12 hours for all of them; soak-faults.ts has the events of a session.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,15 +10,14 @@ import { TIERS, type TierName } from "../../src/market/tier.ts";
 import type { Publication } from "../../src/snapshot/publication-log.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { chipboardEnv } from "../bench/program.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import type { RawLevel } from "../property/naive-levels.ts";
 import { catalogCsv } from "../property/published.ts";
+import { chipboard, environment, type Ran, type RunOptions } from "../program/program.ts";
 import { AnswerBook } from "./soak-answers.ts";
 import { Draws } from "./soak-draws.ts";
 import { Load, type Caller } from "./soak-load.ts";
 import { quotesCsv, SoakMarket, type MarketState } from "./soak-market.ts";
-import { requireCode, runChipboard, type Ran } from "./soak-program.ts";
 import { SoakProxy } from "./soak-proxy.ts";
 import { SoakTime } from "./soak-time.ts";
 
@@ -35,15 +34,14 @@ export class SoakLife {
   readonly load: Load;
   readonly store: FolderStore;
   readonly redis: RedisServer;
-  /** What a snapshot, by its name, was made of. */
+  /** The market that a snapshot was made of, by the snapshot's name. */
   readonly states = new Map<string, MarketState>();
-  /** The publications as last seen, and how many there must be now. */
+  /** The publications at the last check, and how many there must be now. */
   log: readonly Publication[] = [];
   publications = 0;
   session: Session;
   /** The feed of the session. */
   quotes: readonly RawLevel[] = [];
-  /** How long the last publish took. */
   publishMs = 1_000;
   readonly #folder: string;
   readonly #place: string;
@@ -77,10 +75,10 @@ export class SoakLife {
       (_, at) => new SoakProxy(`proxy ${at + 1}`, [...args, "--log-level", "error"]),
     );
     const { proxies, callers, time } = this;
-    // The load's draws are its own: how many requests there are depends on the machine.
+    // The load has its own random choices: the number of requests depends on the machine.
     const draws = new Draws(seed ^ 0x5eed);
     const book = new AnswerBook(this.store);
-    // Calls without a key are few: the checks need some until the end of the month.
+    // A caller without a key has few calls per month, and the checks need them.
     const loading = callers.filter(({ key }) => key !== null);
     this.load = new Load({ proxies, callers: loading, time, draws, book });
   }
@@ -93,7 +91,7 @@ export class SoakLife {
     mkdirSync(folder, { recursive: true });
     const clock = createClock(new Date(sessionStartMs(first) - 4 * HOUR_MS).toISOString());
     const keys: Record<string, string> = {};
-    await withRegistry(stateAt(redis), clock, "change", async (registry) => {
+    await withRegistry(stateAt(redis), clock, "create", async (registry) => {
       for (const [name, tier] of Object.entries(ACCOUNTS)) {
         await registry.addAccount(name, tier, null);
         keys[name] = (await registry.createKey(name, null)).key;
@@ -102,14 +100,14 @@ export class SoakLife {
     return new SoakLife(folder, seed, first, redis, keys);
   }
 
-  /** Starts the proxies, once there is something to serve. */
+  /** Starts the proxies. There must be a publication. */
   async startProxies(): Promise<void> {
     await Promise.all(this.proxies.map((proxy) => proxy.start(this.env())));
     await this.load.greet();
     this.load.resume();
   }
 
-  /** Puts everybody's time forward, to so long after the beginning of a session. */
+  /** Puts the time forward for all processes, to `sinceMs` after the start of the session. */
   async passTo(session: Session, sinceMs: number): Promise<void> {
     await this.load.pause();
     const month = this.time.month();
@@ -123,14 +121,14 @@ export class SoakLife {
     this.load.resume();
   }
 
-  /** The environment of a process that starts now. */
+  /** The environment for a process that starts now. */
   env(): Record<string, string> {
-    return chipboardEnv(this.time.iso());
+    return environment(this.time.iso());
   }
 
   /** Runs `chipboard snapshots …` on the store. */
   desk(...args: readonly string[]): Promise<Ran> {
-    return runChipboard(["snapshots", ...args, "--store", this.#place], this.env());
+    return chipboard(["snapshots", ...args, "--store", this.#place], { env: this.env() });
   }
 
   /** Draws the session's feed and writes it to a file. */
@@ -146,18 +144,18 @@ export class SoakLife {
     return path;
   }
 
-  /** Runs a publish of the session from a file of quotes. */
+  /** Publishes the session from a file of quotes. */
   publish(
     quotes: string,
     more: readonly string[] = [],
-    killAfterMs: number | null = null,
+    options: Pick<RunOptions, "killAfterMs"> = {},
   ): Promise<Ran> {
     const session = ["--session", sessionKey(this.session), "--json"];
     const args = ["publish", "--store", this.#place, "--quotes", quotes, ...session, ...more];
-    return runChipboard(args, this.env(), killAfterMs);
+    return chipboard(args, { ...options, env: this.env() });
   }
 
-  /** The very first publication: the catalog, a year of closes, and the session's feed. */
+  /** Publishes the catalog, a year of closes, and the first session's feed. */
   async publishFirst(): Promise<void> {
     const catalog = this.feedFile("catalog.csv", catalogCsv(this.market.contracts));
     const closes = this.feedFile("closes.csv", this.market.closesCsv());
@@ -167,8 +165,8 @@ export class SoakLife {
   }
 
   /**
-   * A publish has ended well: the log is one entry longer, and its snapshot holds the market after
-   * `take`, which gets the snapshot's name.
+   * Call after a successful publish: the log must be one entry longer, and the snapshot must hold the
+   * market after `take`, which gets the snapshot's name.
    */
   adopt(ran: Ran, take: (snapshot: string) => void): void {
     const { snapshot } = JSON.parse(ran.stdout) as { snapshot: string };
@@ -184,13 +182,19 @@ export class SoakLife {
   }
 }
 
+/** Throws unless the run ended with one of these exit codes. */
+export function requireCode(ran: Ran, what: string, ...codes: (number | null)[]): void {
+  if (codes.includes(ran.code)) return;
+  throw new Error(`${what} ended with ${ran.code}, expected ${codes.join(" or ")}: ${ran.stderr}`);
+}
+
 const stateAt = ({ port }: RedisServer): string => `redis://127.0.0.1:${port}/0`;
 
-/** On the way out; it may have ended by itself. */
+/** Kills the server on exit; it may have ended already. */
 function killed({ pid }: RedisServer): void {
   try {
     if (pid !== undefined) process.kill(pid, "SIGKILL");
   } catch {
-    // It is gone, as it should be.
+    // It has ended already.
   }
 }

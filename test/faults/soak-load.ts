@@ -1,4 +1,4 @@
-/** The callers of a soak: some with keys, some without, who ask all the while and judge each answer. */
+/** The callers of a soak, with and without keys. They send requests all the time and check answers. */
 import { Agent, request, type IncomingHttpHeaders } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
@@ -13,11 +13,11 @@ const CALLERS_AT_ONCE = 3;
 const PAUSE_MS = 25;
 const PATIENCE_MS = 20_000;
 
-/** A caller is counted alone: an account with one key, or an address. */
+/** A caller with its own count: an account with one key, or an address. */
 export interface Caller {
   readonly name: string;
   readonly tier: TierName;
-  /** Null: without a key, from the address `name`. */
+  /** Null: it has no key, and `name` is its address. */
   readonly key: string | null;
   /** Calls a month. */
   readonly limit: number | null;
@@ -34,7 +34,6 @@ export interface Received {
   readonly body: Buffer;
 }
 
-/** What the load is made of. */
 export interface LoadParts {
   readonly proxies: readonly SoakProxy[];
   readonly callers: readonly Caller[];
@@ -44,7 +43,7 @@ export interface LoadParts {
 }
 
 export class Load {
-  /** Answers received, whatever they were. */
+  /** Number of all answers received. */
   answers = 0;
   readonly #parts: LoadParts;
   readonly #agent = new Agent({ keepAlive: true });
@@ -75,12 +74,12 @@ export class Load {
     this.#agent.destroy();
   }
 
-  /** What was not as promised since the last call; forgets it. */
+  /** Returns the wrong answers since the last call. */
   takeFaults(): string[] {
     return this.#faults.splice(0);
   }
 
-  /** Each proxy gets to know each key. */
+  /** Calls each proxy with each key, so that it knows the key during an outage. */
   async greet(): Promise<void> {
     const { proxies, callers } = this.#parts;
     for (const proxy of proxies) {
@@ -89,8 +88,8 @@ export class Load {
   }
 
   /**
-   * One request; its answer is judged and counted. Null if the connection broke because the proxy
-   * was ended. Throws if the answer is none of those promised.
+   * Sends one request, checks its answer and counts it. Null if the connection broke because the
+   * proxy was ended. Throws if the answer is wrong.
    */
   async ask(proxy: SoakProxy, caller: Caller, route: Route): Promise<Received | null> {
     const since = proxy.settled;

@@ -1,6 +1,6 @@
 /**
- * The market of a soak, kept beside the program as plain rows: what was given, corrected, taken
- * back. The naive calculation says from them what must be published.
+ * The market of a soak as plain rows: levels published, corrected and withdrawn. The naive
+ * calculation computes from them what must be published.
  */
 import type { CorrectionRow } from "../property/against-naive.ts";
 import {
@@ -19,20 +19,20 @@ const CONTRACTS = 24;
 const MEMORY = 16;
 const CLOSE_DAYS = 400;
 const MISSING_MAX = 3;
-/** Of these alone the unit changes now and then: baskets of the others can always be priced. */
+/** Only contracts from this one on sometimes change their unit; baskets of others can be priced. */
 const UNSTEADY_FROM = 18;
-/** Priced so rarely that it leaves the board now and then. */
+/** The contract that is priced so rarely that it sometimes leaves the board. */
 const SELDOM = 20;
 const SESSION_MS = 12 * HOUR;
 const REVISED_SESSIONS = 8;
 
-/** What was given since the closes, by contract and session; and the corrections of it. */
+/** Levels since the closes, by contract and session, and their corrections. */
 export interface MarketState {
   readonly given: ReadonlyMap<string, RawLevel>;
   readonly corrections: ReadonlyMap<string, readonly CorrectionRow[]>;
 }
 
-/** A level to be changed: `level` null takes it back. */
+/** A change of a level; `level` null withdraws it. */
 export interface Change {
   readonly id: string;
   readonly session_utc: string;
@@ -46,7 +46,7 @@ export class SoakMarket {
   readonly #draws: Draws;
   #state: MarketState = { given: new Map(), corrections: new Map() };
 
-  /** Closes end on the day before the first session, which begins at `firstMs`. */
+  /** The last closes are of the day before the first session, which starts at `firstMs`. */
   constructor(firstMs: number, draws: Draws) {
     this.#firstMs = firstMs;
     this.#draws = draws;
@@ -63,13 +63,13 @@ export class SoakMarket {
     this.#state = state;
   }
 
-  /** The rows of a state. */
+  /** The input rows of a state. */
   raw(state: MarketState = this.#state): RawMarket {
     const levels = [...this.#closes, ...state.given.values()];
     return { contracts: this.contracts, levels, max_carry_days: 45 };
   }
 
-  /** Levels for a session: nearly all contracts, each a little off its last level. */
+  /** Levels of a session for nearly all contracts, each close to the one before. */
   drawQuotes(sessionUtc: string): RawLevel[] {
     const raw = this.raw();
     const draws = this.#draws;
@@ -86,7 +86,7 @@ export class SoakMarket {
     });
   }
 
-  /** One to three levels of the last sessions to be added, changed or taken back. */
+  /** One to three levels of the last sessions to add, change or withdraw. */
   drawChanges(sessionUtc: string): Change[] {
     const draws = this.#draws;
     const raw = this.raw();
@@ -97,7 +97,7 @@ export class SoakMarket {
       const session_utc = iso(atMs);
       const old = this.#state.given.get(slotOf(id, session_utc));
       const drawn = draws.next();
-      // Without its break, or with another, the level after it would be a move to be refused.
+      // Breaks stay: without one, a gate would refuse the next level's move.
       if (old !== undefined && old.break !== null) return [];
       if (old !== undefined && atMs < headMs && draws.next() < 0.25) {
         return [{ id, session_utc, level: null }];
@@ -108,14 +108,14 @@ export class SoakMarket {
     });
   }
 
-  /** Takes levels for a session in. */
+  /** Adds the levels of a session. */
   accept(levels: readonly RawLevel[]): void {
     const given = new Map(this.#state.given);
     for (const level of levels) given.set(slotOf(level.id, level.session_utc), level);
     this.#state = { ...this.#state, given };
   }
 
-  /** Takes changes in; each is a correction for `reason`, made in the snapshot `correctedIn`. */
+  /** Applies changes; each is a correction for `reason`, made in the snapshot `correctedIn`. */
   change(changes: readonly Change[], reason: string, correctedIn: string): void {
     const given = new Map(this.#state.given);
     const corrections = new Map(this.#state.corrections);
@@ -150,7 +150,7 @@ export class SoakMarket {
   }
 }
 
-/** Quotes as a feed gives them. */
+/** Quotes as a feed. */
 export const quotesCsv = (levels: readonly RawLevel[]): string =>
   csv(
     levels.map(({ id, session_utc, spot_usd, basis, break: reason }) =>
@@ -158,7 +158,7 @@ export const quotesCsv = (levels: readonly RawLevel[]): string =>
     ),
   );
 
-/** Changes as a feed gives them. */
+/** Changes as a feed. */
 export const changesCsv = (changes: readonly Change[]): string =>
   csv(
     changes.map(({ id, session_utc, level }) =>
@@ -188,7 +188,9 @@ function levelOf(
 ): RawLevel {
   const spot_usd = String(Number(usd.toFixed(4)));
   const as_of = session_utc.slice(0, 10);
-  return { id, session_utc, spot_usd, as_of, basis, source: null, source_url: null, break: reason };
+  const none = { source: null, source_url: null, low_usd: null, high_usd: null, inputs: null };
+  const rationale = null;
+  return { id, session_utc, spot_usd, as_of, basis, ...none, break: reason, rationale };
 }
 
 function contractOf(at: number): RawContract {
@@ -206,5 +208,7 @@ function contractOf(at: number): RawContract {
     capacity_gb: isMemory ? "2" : null,
     max_carry_days: at === SELDOM ? 1 : null,
     free: at < 10,
+    price_type: null,
+    delisted_on: null,
   };
 }

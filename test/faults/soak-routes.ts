@@ -1,25 +1,28 @@
-/** What is asked for in a soak, and which stored file each tier must get. */
+/** The addresses that a soak requests, and the stored file that each tier must get. */
 import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/proxy/routes.ts";
 import { FILES } from "../../src/store/paths.ts";
 
 export interface Route {
   readonly path: string;
-  /** `usage` costs no call; a basket is no stored file. */
+  /** `usage` is not counted; a basket is not a stored file. */
   readonly kind: "file" | "basket" | "usage";
   /** The file's path in the snapshot. */
   file(tier: TierName): string;
-  /** The code of the refusal, or null if the tier has it. */
+  /** The code of the refusal, or null if the tier may have the file. */
   refusal(tier: TierName): string | null;
 }
 
-/** What the load asks for. The contract is on the free board and never leaves it. */
+/** What the load requests. The contract is always on the free board. */
 export const ROUTES = {
   board: fileRoute("/prices", FILES.board, null),
   contract: contractRoute("dram-1", true),
   index: fileRoute("/index", FILES.index, "starter"),
   csv: fileRoute("/export.csv", FILES.csv, "starter"),
   xlsx: fileRoute("/export.xlsx", FILES.xlsx, "pro"),
+  historyCsv: fileRoute("/history.csv", FILES.historyCsv, "starter"),
+  historyParquet: fileRoute("/history.parquet", FILES.historyParquet, "pro"),
+  corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
   basket: basketRoute(["dram-1", "dram-12"], ["60", "40"]),
 } as const;
 

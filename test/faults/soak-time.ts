@@ -1,4 +1,4 @@
-/** The time of a soak: it starts at an instant, runs on at real speed, and is put forward. */
+/** The time of a soak: it runs at real speed from a start, and can be put forward. */
 export class SoakTime {
   readonly #startMs: number;
   readonly #startedAt = performance.now();
@@ -13,7 +13,7 @@ export class SoakTime {
     return Math.floor(this.#startMs + performance.now() - this.#startedAt + this.#aheadMs);
   }
 
-  /** For CHIPBOARD_NOW. */
+  /** For CHIPBOARD_NOW (ISO 8601). */
   iso(): string {
     return new Date(this.nowMs()).toISOString();
   }
@@ -32,7 +32,7 @@ export class SoakTime {
   }
 }
 
-/** Polls until `check` gives something other than false; throws, naming `what`, after `limitMs`. */
+/** Polls until `check` returns true. Throws, naming `what`, after `limitMs`. */
 export async function within(
   limitMs: number,
   what: string,

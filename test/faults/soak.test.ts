@@ -1,4 +1,4 @@
-/** A soak in short, and that it finds what is lost. */
+/** A soak in its short form; and it finds what is lost. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,17 +15,17 @@ import type { SoakProxy } from "./soak-proxy.ts";
 import { ROUTES } from "./soak-routes.ts";
 import { begin, PUBLISHED_MS, soakFaults } from "./soak.ts";
 
-// A soak starts and kills a Redis of its own; this only asks whether there can be one.
+// A soak starts and kills a Redis of its own; this only checks that Redis is installed.
 const redis = testService("redis", true);
 redis?.stop();
 
 describe.skipIf(redis === null)("a soak", () => {
-  test("nothing is lost from one month to the next", { timeout: 300_000 }, () =>
+  test("nothing is lost over the end of a month", { timeout: 300_000 }, () =>
     expectNothingLost(soakFaults),
   );
 });
 
-describe.skipIf(redis === null)("what is lost on purpose is counted as lost", () => {
+describe.skipIf(redis === null)("a soak counts as lost:", () => {
   let folder: string;
   let life: SoakLife;
   beforeAll(async () => {
@@ -42,28 +42,32 @@ describe.skipIf(redis === null)("what is lost on purpose is counted as lost", ()
   });
 
   const losses: [string, RegExp, (life: SoakLife) => Promise<void>][] = [
-    ["a call that nobody answered for", /the calls of large are counted: \d+, expected/, charged],
     [
-      "an answer that no proxy must give",
+      "a counted call that the load did not send",
+      /the calls of large are counted: \d+, expected/,
+      charged,
+    ],
+    [
+      "an answer that the tier must not get",
       /code is tier_required, expected null|code is null, expected tier_required/,
       allowed,
     ],
-    ["a level that nobody gave", /The pro board has .* expected .*#123\.4567/, levelled],
-    ["a publication that nobody made", /Number of publications is 1, expected 2/, published],
-    ["an answer in other bytes", /SHA-256 of pro\/index\.json is/, rewritten],
+    ["a level that is not published", /The pro board has .* expected .*#123\.4567/, levelled],
+    ["a missing publication", /Number of publications is 1, expected 2/, published],
+    ["an answer with wrong bytes", /SHA-256 of pro\/index\.json is/, rewritten],
   ];
   test.for(losses)("%s", { timeout: 60_000 }, async ([what, message, lose]) => {
     const told: string[] = [];
     const tally = new Tally(what, (text) => told.push(text));
-    await tally.throw("planted", () => lose(life));
-    expect({ told, ...tally.row }).toMatchObject({ thrown: 1, survived: 0, lost: 1 });
+    await tally.inject("on purpose", () => lose(life));
+    expect({ told, ...tally.row }).toMatchObject({ injected: 1, survived: 0, lost: 1 });
     expect(told.join("\n")).toMatch(message);
-    // Nothing else is wrong with what it was planted in.
+    // Nothing else is wrong.
     await checkLife(life);
   });
 });
 
-/** A call past the load: charged, but not among the answers. */
+/** A call outside the load: it is counted, but the load has no answer for it. */
 async function charged(life: SoakLife): Promise<void> {
   const caller = pro(life);
   const headers = { authorization: `Bearer ${caller.key}` };
@@ -74,7 +78,7 @@ async function charged(life: SoakLife): Promise<void> {
   });
 }
 
-/** A proxy answers a caller of another tier than is thought. */
+/** The load expects another tier than the caller has. */
 async function allowed(life: SoakLife): Promise<void> {
   const caller = { ...pro(life), tier: "starter" } as const;
   await life.load.ask(life.proxies[0] as SoakProxy, caller, ROUTES.xlsx).finally(() => {
@@ -82,13 +86,13 @@ async function allowed(life: SoakLife): Promise<void> {
   });
 }
 
-/** The market is thought to hold another level than was published. */
+/** The expected market has another level than was published. */
 async function levelled(life: SoakLife): Promise<void> {
   const head = await checkLog(life);
   const name = snapshotText(head);
   const { state } = life.market;
   const [first] = life.quotes;
-  if (first === undefined) throw new Error("There is a level");
+  if (first === undefined) throw new Error("The feed has no levels");
   life.market.accept([{ ...first, session_utc: sessionUtc(head.session), spot_usd: "123.4567" }]);
   life.states.set(name, life.market.state);
   await checkMarket(life, head).finally(() => {
@@ -97,7 +101,7 @@ async function levelled(life: SoakLife): Promise<void> {
   });
 }
 
-/** The log is one entry shorter than it is thought to be. */
+/** The log is one entry shorter than expected. */
 async function published(life: SoakLife): Promise<void> {
   life.publications += 1;
   await checkLog(life).finally(() => {
@@ -105,7 +109,7 @@ async function published(life: SoakLife): Promise<void> {
   });
 }
 
-/** A board in place of another file. */
+/** The load expects another file than the board. */
 async function rewritten(life: SoakLife): Promise<void> {
   const route = { ...ROUTES.board, file: () => "pro/index.json" };
   await life.load.ask(life.proxies[0] as SoakProxy, pro(life), route);
@@ -113,6 +117,6 @@ async function rewritten(life: SoakLife): Promise<void> {
 
 const pro = (life: SoakLife): Caller => {
   const caller = life.callers.find(({ tier }) => tier === "pro");
-  if (caller === undefined) throw new Error("There is a caller of tier pro");
+  if (caller === undefined) throw new Error("No caller has tier pro");
   return caller;
 };

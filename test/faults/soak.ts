@@ -1,17 +1,17 @@
 /**
- * `npm run soak`: a month of a publisher's life, and what is promised checked after every step.
+ * `npm run soak`: simulates a month of publishing, and checks all promises after every step.
  *
- * 30 days are 60 sessions, each published by the command line into one folder. Three proxies (real
- * `serve` processes) share it and one Redis and answer a modest load all the while. Time is put
- * forward by 12 hours between sessions: commands get it by CHIPBOARD_NOW, running proxies by a step
- * of their clock (soak-clock.ts), so that one of them lives through the whole month, and a month's
- * end, with what it has in memory.
+ * 30 days are 60 sessions. The program publishes each one into the same folder. Three proxies (real
+ * `serve` processes) serve this folder, share one Redis, and answer a modest load all the time.
+ * Between sessions the time is put forward by 12 hours: commands get it as CHIPBOARD_NOW, running
+ * proxies by a step of their clock (soak-clock.ts). One proxy runs for the whole month, over the end
+ * of a calendar month.
  *
- * Each session is published in one of several ways; then faults are dealt from a shuffled deck, so
- * that every kind comes equally often. After each: the log has no gap and only grew; the head
- * verifies whole; all proxies come to serve it; boards, histories, index and baskets equal a second
- * calculation; every answer was one file of one publication, byte for byte, or the refusal due to
- * its tier; every caller is charged with exactly the answers given.
+ * Each session is published in one of several ways. Then faults are drawn from a shuffled deck, so
+ * that all kinds occur equally often. After each: the log has no gap and its old entries are
+ * unchanged; the head verifies; all proxies serve it; boards, histories, index and baskets equal a
+ * second calculation; every answer was one file of one publication, byte for byte, or the refusal
+ * for its tier; and the count of each caller is the number of its answers.
  */
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { readPublications } from "../../src/snapshot/publication-log.ts";
@@ -21,16 +21,16 @@ import { allSay, FAULTS, PUBLISHING, type SoakFault } from "./soak-faults.ts";
 import { SoakLife } from "./soak-life.ts";
 import type { SoakProxy } from "./soak-proxy.ts";
 
-/** When a session is published, after its beginning. */
+/** A session is published this long after its start. */
 export const PUBLISHED_MS = 5 * 60_000;
 
-/** Both cross a month's end. */
+/** Both include the end of a month. */
 const PLANS = {
   full: { first: "2026-11-16T00Z", sessions: 60, faultsPerSession: 1.5 },
   short: { first: "2026-11-30T00Z", sessions: 3, faultsPerSession: 1 },
 } as const;
 
-/** What the last sample of memory may be above the largest of the first third. */
+/** Allowed growth of the largest proxy's memory, from the first third of the run to its end. */
 const GROWTH = 1.25;
 const SLACK_BYTES = 48_000_000;
 
@@ -52,16 +52,16 @@ export const soakFaults: Faults = async ({ scale, seed, folder, say }) => {
     for (let at = 0; at < sessions; at += 1) {
       await life.passTo(firstSession + at, PUBLISHED_MS);
       const way = at === 0 ? { name: "the first publish", run: begin } : ways();
-      await tally(way.name).throw(`session ${at + 1}`, () => attempt(life, way));
+      await tally(way.name).inject(`session ${at + 1}`, () => attempt(life, way));
       due += at === 0 ? 0 : faultsPerSession;
       for (; due >= 1; due -= 1) {
         const fault = faults();
-        await tally(fault.name).throw(`session ${at + 1}`, () => attempt(life, fault));
+        await tally(fault.name).inject(`session ${at + 1}`, () => attempt(life, fault));
       }
       if (at + 1 === Math.ceil(sessions / 3)) earlyBytes = await largestRssBytes(life.proxies);
       if (at % 5 === 4) say(`session ${at + 1} of ${sessions}, ${life.load.answers} answers`);
     }
-    await tally("proxies' memory over the run").throw("at the end", async () => {
+    await tally("proxies' memory over the run").inject("at the end", async () => {
       const bytes = await largestRssBytes(life.proxies);
       const grown = `${earlyBytes} bytes after a third of the run, ${bytes} at its end`;
       say(`largest proxy: ${grown}`);
@@ -79,18 +79,18 @@ export async function begin(life: SoakLife): Promise<void> {
   await life.startProxies();
 }
 
-/** Throws the fault and checks everything; if that fails, mends what is needed to go on. */
+/** Injects the fault and checks everything; if that fails, repairs what the next step needs. */
 async function attempt(life: SoakLife, fault: SoakFault): Promise<void> {
   try {
     await fault.run(life);
     await checkLife(life);
   } catch (error) {
-    await mend(life).catch(() => undefined);
+    await repair(life).catch(() => undefined);
     throw error;
   }
 }
 
-async function mend(life: SoakLife): Promise<void> {
+async function repair(life: SoakLife): Promise<void> {
   await life.load.pause();
   life.load.takeFaults();
   life.publications = (await readPublications(life.store)).length;
@@ -107,7 +107,7 @@ async function largestRssBytes(proxies: readonly SoakProxy[]): Promise<number> {
   return Math.max(...(await Promise.all(proxies.map((proxy) => proxy.rssBytes()))));
 }
 
-/** Deals kinds of faults: all of them in some order, then all again in another. */
+/** Draws kinds of faults: all of them in a random order, then again in another order. */
 function deck(life: SoakLife, kinds: readonly SoakFault[]): () => SoakFault {
   let rest: SoakFault[] = [];
   return () => {

@@ -1,18 +1,18 @@
-/** As many connections as a small proxy takes, each with a header that does not come to its end. */
+/** Many connections, each with a header that is never completed. */
 import { setTimeout as delay } from "node:timers/promises";
 import { residentMb } from "../bench/server.ts";
 import { Visitor } from "../http/crowd.ts";
-import type { Proxy } from "./caller-service.ts";
+import type { Serving } from "../program/program.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 
 const HEADER_BYTES = 15_000;
 const OPENED_AT_ONCE = 50;
-/** What a proxy may hold in all of it. */
+/** Limit of the proxy's resident memory. */
 const RESIDENT_MB_MAX = 300;
 
-/** `limitMs`: when each of them must have been refused. */
+/** All of them must be refused within `limitMs`. */
 export async function unfinishedHeaders(
-  proxy: Proxy,
+  proxy: Serving,
   connections: number,
   limitMs: number,
   say: FaultOptions["say"],
@@ -25,13 +25,13 @@ export async function unfinishedHeaders(
       const some = Array.from({ length: OPENED_AT_ONCE }, () => Visitor.at(proxy.url));
       visitors.push(...(await Promise.all(some)).map((visitor) => visitor.send(header)));
     }
-    await tally.throw("an ordinary caller is answered", async () => {
+    await tally.inject("an ordinary caller is answered", async () => {
       const { status } = await fetch(`${proxy.url}/healthz`);
       if (status !== 200) throw new Error(`/healthz answers ${status}`);
     });
     const held = residentMb(proxy.pid).now;
     say(`${Math.round(held)} MB resident with ${connections} unfinished headers`);
-    await tally.throw("the proxy stays small", () => {
+    await tally.inject("the proxy uses less than 300 MB", () => {
       if (held > RESIDENT_MB_MAX) throw new Error(`${held} MB resident`);
     });
     const timeout = new AbortController();

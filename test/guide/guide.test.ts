@@ -1,21 +1,35 @@
 /** The answers in the guide are real, its formulas give the published numbers, and its recipes run. */
+import { DuckDBConnection } from "@duckdb/node-api";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import examples from "../../src/proxy/docs/guide-examples.json" with { type: "json" };
+import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { NUMBERS, RECIPES } from "../../src/proxy/docs/guide-text.ts";
+import { escaped } from "../../src/proxy/docs/html.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
+import { RECORD_COLUMNS } from "../../src/render/columns.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";
 import { askAll } from "./answers.ts";
 
 const run = promisify(execFile);
+/** Debian installs pandas for this one. */
+const PYTHON = "/usr/bin/python3";
 
 test("its answers are those of the proxy", async () => {
   expect(await askAll()).toEqual(examples);
+});
+
+test("every code is refused in one of them, with the status of the table", () => {
+  const refused = examples
+    .filter(({ status }) => status >= 400)
+    .map(({ body }) => JSON.parse(body));
+  for (const [code, { status }] of Object.entries(PROBLEMS)) {
+    expect(refused).toContainEqual(expect.objectContaining({ code, status }));
+  }
 });
 
 describe("its worked example", () => {
@@ -34,6 +48,8 @@ describe("its worked example", () => {
       contract["chg_yoy_pct"],
     ]);
     for (const change of changes) expect(NUMBERS).toContain(`${change} %`);
+    expect(NUMBERS).toContain(`here\n${contract["prev_as_of"]}. If`);
+    expect(NUMBERS).toContain(`: ${contract["low_52w_usd"]} and ${contract["high_52w_usd"]}. The`);
   });
 
   test("index and basket", () => {
@@ -77,6 +93,14 @@ describe("its recipes", () => {
     expect(await saved()).toMatch(/304$/);
   });
 
+  testWith("wget")("user and password", async () => {
+    await run("sh", ["-ec", recipe("Programs with user and password")], { cwd: folder });
+    const files = ["board.csv", "export.csv"].map((name) => readFile(join(folder, name)));
+    const [byCurl, byWget] = await Promise.all(files);
+    expect(byCurl?.toString()).toMatch(/^session_utc,contract_id,/);
+    expect(byCurl).toEqual(byWget);
+  });
+
   testWith("python3")("Python", async () => {
     const { stdout } = await run("python3", ["-c", recipe("Python, standard library")]);
     expect(stdout).toMatch(/^dram-0 11 /m);
@@ -88,9 +112,34 @@ describe("its recipes", () => {
     expect((await run(process.execPath, [file])).stdout).toMatch(/^[\d.]+ -?[\d.]+\n$/);
   });
 
+  testWith(PYTHON, "pandas")("pandas", async () => {
+    const { stdout } = await run(PYTHON, ["-c", recipe("Python, pandas")]);
+    expect(stdout).toMatch(/^DRAM +-?[\d.]+$/m);
+    expect(stdout).toMatch(/^long-gone +7\.25$/m);
+  });
+
+  test("a part of the histories", async () => {
+    await symlink(join(import.meta.dirname, "../../node_modules"), join(folder, "node_modules"));
+    const file = join(folder, "parts.mjs");
+    await writeFile(file, recipe("JavaScript, a part of the histories"));
+    const { stdout } = await run(process.execPath, [file]);
+    expect(stdout).toMatch(/^\d{4,} \{\s+contract_id: 'dram-0',\s+date: 2024-11-21T00:00:00.000Z,/);
+  });
+
+  testWith("curl")("DuckDB", async () => {
+    await run("sh", ["-ec", recipe("DuckDB: save the histories")], { cwd: folder });
+    const duck = await DuckDBConnection.create();
+    const query = recipe("DuckDB: ask the file").replace("'history", `'${folder}/history`);
+    const rows = (await duck.runAndReadAll(query)).getRowsJson();
+    duck.closeSync();
+    expect(rows).toContainEqual(["new-unit", 20]);
+  });
+
   test("the proxy serves the page, which lists every problem", async () => {
     const { status, text } = await proxy.get("/guide");
     expect(status).toBe(200);
     for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`<code>${code}</code>`);
+    for (const { meaning } of RECORD_COLUMNS)
+      expect(text).toContain(`<td>${escaped(meaning)}</td>`);
   });
 });

@@ -1,4 +1,4 @@
-/** Debian's Chromium, headless, without any connection of its own. */
+/** Debian's Chromium, headless, without connections of its own. */
 import { chromium, type Browser } from "playwright-core";
 
 const CHROMIUM = "/usr/bin/chromium";

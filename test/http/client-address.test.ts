@@ -1,8 +1,8 @@
-/** Which address is counted, and what is counted together. */
+/** Which address is counted, and which addresses are counted together. */
 import { describe, expect, test } from "vitest";
 import { addressGroup, clientAddress, shortened } from "../../src/proxy/client-address.ts";
 
-describe("what is counted together", () => {
+describe("the group of an address", () => {
   const GROUPS = [
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],
@@ -25,7 +25,7 @@ describe("what is counted together", () => {
   }
 });
 
-describe("behind proxies of one's own", () => {
+describe("behind trusted proxies", () => {
   const CASES = [
     [0, "198.51.100.1", "10.0.0.1"],
     [1, undefined, "10.0.0.1"],

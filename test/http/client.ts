@@ -1,4 +1,4 @@
-/** An HTTP client that hides nothing: exact fields, bytes as sent, one new connection a call. */
+/** An HTTP client that shows exact header fields and bytes, with a new connection for each call. */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";

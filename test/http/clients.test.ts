@@ -1,4 +1,4 @@
-/** What people really call an API with: curl, wget, Python's urllib, a spreadsheet. */
+/** The programs that people call an API with: curl, wget, Python's urllib, a spreadsheet. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,33 +38,30 @@ describe("curl", () => {
     expect(usage.account).toBe("small");
   });
 
-  testWith("curl")(
-    "saves a download under its name, and asks again with the tag it got",
-    async () => {
-      const key = [
-        "-sS",
-        "-H",
-        `x-api-key: ${proxy.pro}`,
-        "--etag-save",
-        "etag",
-        "--etag-compare",
-        "etag",
-      ];
-      await output("curl", ...key, "-OJ", `${proxy.url}${API}/export.csv`);
-      const csv = await readFile(join(folder, "chipboard-2026-11-21T00Z-pro.csv"), "utf8");
-      expect(csv.split("\r\n")).toHaveLength(17);
-      const again = await output(
-        "curl",
-        ...key,
-        "-o",
-        "again",
-        "-w",
-        "%{http_code}",
-        `${proxy.url}${API}/export.csv`,
-      );
-      expect(again).toBe("304");
-    },
-  );
+  testWith("curl")("saves a download under its name, and revalidates it with its tag", async () => {
+    const key = [
+      "-sS",
+      "-H",
+      `x-api-key: ${proxy.pro}`,
+      "--etag-save",
+      "etag",
+      "--etag-compare",
+      "etag",
+    ];
+    await output("curl", ...key, "-OJ", `${proxy.url}${API}/export.csv`);
+    const csv = await readFile(join(folder, "chipboard-2026-11-21T00Z-pro.csv"), "utf8");
+    expect(csv.split("\r\n")).toHaveLength(17);
+    const again = await output(
+      "curl",
+      ...key,
+      "-o",
+      "again",
+      "-w",
+      "%{http_code}",
+      `${proxy.url}${API}/export.csv`,
+    );
+    expect(again).toBe("304");
+  });
 
   testWith("curl")("HEAD, and the status of a refusal", async () => {
     const head = await output("curl", "-sSI", `${proxy.url}${API}/prices`);
@@ -115,6 +112,63 @@ print(json.dumps({"name": index["name"], "left": left, "refusal": refusal}))
   });
 });
 
+describe("the key in Basic credentials", () => {
+  testWith("curl")("curl -u, with the key before and after the colon", async () => {
+    const usage = `${proxy.url}${API}/usage`;
+    for (const user of [`:${proxy.pro}`, `${proxy.pro}:`, `anybody:${proxy.pro}`]) {
+      expect(JSON.parse(await output("curl", "-sS", "-u", user, usage)).account).toBe("large");
+    }
+    const address = usage.replace("//", `//:${proxy.starter}@`);
+    expect(JSON.parse(await output("curl", "-sS", address)).account).toBe("small");
+    const refused = await output("curl", "-sS", "-i", "-u", "user:pass", usage);
+    expect(refused).toMatch(/^HTTP\/1\.1 401 /);
+    expect(refused.match(/^www-authenticate: .*$/gim)).toEqual([
+      'www-authenticate: Bearer error="invalid_token"',
+    ]);
+  });
+
+  testWith("wget")("wget --auth-no-challenge --password", async () => {
+    const args = ["-q", "-O", "-", "--auth-no-challenge", "--user=", `--password=${proxy.pro}`];
+    const csv = await output("wget", ...args, `${proxy.url}${API}/export.csv`);
+    expect(csv.split("\r\n")).toHaveLength(17);
+  });
+
+  testWith("python3")("Python's urllib", async () => {
+    const script = `import base64, json, sys, urllib.request
+url, key = sys.argv[1:]
+credentials = base64.b64encode((":" + key).encode()).decode()
+request = urllib.request.Request(url, headers={"Authorization": "Basic " + credentials})
+print(json.load(urllib.request.urlopen(request))["account"])
+`;
+    const text = await output("python3", "-c", script, `${proxy.url}${API}/usage`, proxy.starter);
+    expect(text).toBe("small\n");
+  });
+});
+
+describe("a download that is continued", () => {
+  const csv = async (): Promise<Buffer> =>
+    (await proxy.get(`${API}/export.csv`, { key: proxy.pro })).raw;
+
+  testWith("curl")("curl -r and -C", async () => {
+    const whole = await csv();
+    const ask = ["-sS", "--fail", "-u", `:${proxy.pro}`, `${proxy.url}${API}/export.csv`];
+    expect(await output("curl", "-r", "10-29", ...ask)).toBe(whole.subarray(10, 30).toString());
+    await writeFile(join(folder, "curl.csv"), whole.subarray(0, 1_000));
+    await output("curl", "-C", "-", "-o", "curl.csv", ...ask);
+    expect(whole.equals(await readFile(join(folder, "curl.csv")))).toBe(true);
+  });
+
+  testWith("wget")("wget -c, also of a file that is complete", async () => {
+    const whole = await csv();
+    await writeFile(join(folder, "export.csv"), whole.subarray(0, 1_000));
+    const args = ["-q", "-c", "--auth-no-challenge", "--user=", `--password=${proxy.pro}`];
+    for (let run = 0; run < 2; run += 1) {
+      await output("wget", ...args, `${proxy.url}${API}/export.csv`);
+      expect(whole.equals(await readFile(join(folder, "export.csv")))).toBe(true);
+    }
+  });
+});
+
 describe("LibreOffice", () => {
   testWith("soffice")(
     "opens the workbook and the CSV, and sees the same cells",
@@ -126,7 +180,7 @@ describe("LibreOffice", () => {
       const board = await proxy.get(`${API}/prices`, key);
       await writeFile(join(folder, "board.xlsx"), xlsx.raw);
       await writeFile(join(folder, "board-in.csv"), csv.raw);
-      // Token 12 = -1: every sheet into a file of its own. 76: UTF-8.
+      // Token 12 = -1: each sheet into its own file. 76: UTF-8.
       const toCsv = (token: string) =>
         `csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,${token}`;
       const profile = `-env:UserInstallation=file://${join(folder, "profile")}`;

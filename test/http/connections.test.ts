@@ -1,25 +1,18 @@
-/** How many connections the proxy takes, what it keeps of them, and that none delays its end. */
+/** The limit of connections, unfinished handshakes, and the end of the proxy with open connections. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  chipboard,
-  killed,
-  serve,
-  SESSION,
-  until,
-  writeMarket,
-  type Serving,
-} from "../cluster/fixture.ts";
+import { chipboard, killed, serve, SESSION, until, writeMarket } from "../cluster/fixture.ts";
+import type { Serving } from "../program/program.ts";
 import { certificate } from "./certificate.ts";
 import { Visitor } from "./crowd.ts";
 import { startTestProxy } from "./fixture.ts";
 import { testWith } from "./tools.ts";
 
 const HEALTH = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
-/** The first bytes of a TLS handshake: a record that says it is longer than what follows. */
+/** The first bytes of a TLS handshake: the beginning of a record. */
 const HALF_HELLO = Buffer.from("160301020001000001fc0303", "hex");
 
 let folder: string;
@@ -57,7 +50,7 @@ const metricOf = async ({ metricsUrl }: Serving, name: string): Promise<number> 
 };
 
 describe("--max-connections", () => {
-  test("the newest connection beyond it is closed at once, and all others go on", async () => {
+  test("a connection beyond the limit is closed at once, and all others stay open", async () => {
     const proxy = await start("--max-connections", "10", "--metrics-port", "0");
     const first: Visitor[] = [];
     for (let at = 0; at < 10; at += 1) {
@@ -90,7 +83,7 @@ describe("--max-connections", () => {
     expect(lines.length).toBeLessThan(30);
   });
 
-  test("what is no number of connections is refused", async () => {
+  test("an invalid number of connections is refused", async () => {
     for (const number of ["0", "-1", "many", "100001"]) {
       const { code, stderr } = await chipboard(["serve", "--max-connections", number]);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--max-connections")]);
@@ -99,7 +92,7 @@ describe("--max-connections", () => {
 });
 
 describe("unfinished handshakes", () => {
-  testWith("openssl")("have the time that a header has", async () => {
+  testWith("openssl")("are closed after the time limit of a header", async () => {
     const { cert, key } = await certificate(folder);
     const tls = { cert: await readFile(cert), key: await readFile(key) };
     const proxy = await startTestProxy({ tls, limits: { headersMs: 700 } });
@@ -108,7 +101,7 @@ describe("unfinished handshakes", () => {
       const half = (await visit(proxy.url)).send(HALF_HELLO);
       const plain = (await visit(proxy.url)).send(HEALTH);
       await Promise.all([silent.closed, half.closed, plain.closed]);
-      // Nothing that a caller could read can be said before the handshake is over.
+      // Before the end of the handshake the proxy cannot send a readable answer.
       for (const { received } of [silent, half, plain]) expect(received).not.toContain("HTTP");
       const { status } = await proxy.get("/healthz", { ca: tls.cert.toString() });
       expect(status).toBe(200);
@@ -119,7 +112,7 @@ describe("unfinished handshakes", () => {
 });
 
 describe("SIGTERM ends the proxy", () => {
-  testWith("openssl")("whatever TLS connections are open", async () => {
+  testWith("openssl")("with open TLS connections of all kinds", async () => {
     const { cert, key } = await certificate(folder);
     const proxy = await start("--tls-cert", cert, "--tls-key", key);
     const silent = await Promise.all(Array.from({ length: 5 }, () => visit(proxy.url)));
@@ -139,7 +132,7 @@ describe("SIGTERM ends the proxy", () => {
     await Promise.all(gone);
   });
 
-  test("whatever plain connections are open", async () => {
+  test("with open plain connections of all kinds", async () => {
     const proxy = await start("--metrics-port", "0");
     const all = await Promise.all(Array.from({ length: 5 }, () => visit(proxy.url)));
     all[1]?.send("GET / HTTP/1.1\r\nHost:");

@@ -1,7 +1,7 @@
-/** Raw connections that do as a test says, and what became of them. */
+/** Raw connections that a test controls. */
 import { connect, type Socket } from "node:net";
 
-/** One connection, and all that came over it. */
+/** One connection, and everything that it has received. */
 export class Visitor {
   received = "";
   isClosed = false;
@@ -11,7 +11,7 @@ export class Visitor {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on("data", (piece: Buffer) => (this.received += piece.toString("latin1")));
-    // Whatever breaks the connection ends with `close`.
+    // `close` follows an error.
     socket.on("error", () => {});
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {

@@ -1,4 +1,4 @@
-/** What is damaged, lost or out of reach in the store: never served, whether held or streamed. */
+/** The proxy never serves a damaged or lost file, neither from memory nor from the store. */
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
-import { AttendedStore } from "../faults/crash-store.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
 import {
   copyOf,
   eventually,
@@ -27,7 +27,7 @@ const NEXT: SnapshotName = { session: SESSION + 1, revision: 1 };
 let proxy: TestProxy;
 afterEach(() => proxy.close());
 
-/** Bytes of a key replaced, as no store would do it by itself. */
+/** Replaces the bytes of a key. No store does this itself. */
 async function overwrite(store: MemoryStore, key: string, bytes: Buffer): Promise<void> {
   await store.delete(key);
   await store.create(key, bytes, "");
@@ -64,13 +64,13 @@ describe("damage", () => {
       },
     ],
     [
-      "a publication that is none",
+      "an invalid publication",
       (store) => overwrite(store, "publications/0000000002.json", Buffer.from("{")),
     ],
   ];
   for (const [name, damage] of DAMAGES) {
-    test(`${name}: the old snapshot stays, loudly, until it is repaired or superseded`, async () => {
-      // Published and damaged in a store apart, then brought over whole: publication last.
+    test(`${name}: the old snapshot stays, and /readyz says so, until it is repaired or superseded`, async () => {
+      // Published and damaged in another store, then copied from there, the publication last.
       const store = await publishedStore();
       const source = await publishedStore();
       const clock = new TestClock();
@@ -101,7 +101,7 @@ describe("damage", () => {
     });
   }
 
-  test("a damaged head at the start: 503 and loud, until something newer is published", async () => {
+  test("a damaged head at the start: 503, and /readyz says why, until a newer publication", async () => {
     const store = await publishedStore();
     const key = snapshotFileKey(R1, FILES.board("pro"));
     const bytes = (await store.get(key)) as Buffer;
@@ -125,7 +125,7 @@ describe("a proxy that starts", () => {
     return { store, clock };
   }
 
-  test("with a damaged head serves the publication before, loudly, until the head loads", async () => {
+  test("with a damaged head serves the publication before, and /readyz says so, until the head loads", async () => {
     const { store, clock } = await twoSessions();
     const key = snapshotFileKey(NEXT, FILES.board("pro"));
     const bytes = (await store.get(key)) as Buffer;
@@ -152,11 +152,11 @@ describe("a proxy that starts", () => {
     const bytes = (await store.get(key)) as Buffer;
     await overwrite(store, key, Buffer.from("{"));
     const read: string[] = [];
-    const attended = new AttendedStore(store, ({ kind, key: name }, run) => {
+    const intercepted = new InterceptedStore(store, ({ kind, key: name }, run) => {
       if (kind === "get") read.push(name);
       return run();
     });
-    proxy = await startTestProxy({ store: attended, clock });
+    proxy = await startTestProxy({ store: intercepted, clock });
     expect(await snapshotOf(proxy)).toBe("2026-11-21T12Z/r1");
     expect((await proxy.get("/readyz")).json.store).toBe("damaged");
     await eventually(() => read.filter((name) => name === key).length > 3);
@@ -167,7 +167,7 @@ describe("a proxy that starts", () => {
   });
 });
 
-test("a log with a gap is damage, and no reason to stop at it for who is past it", async () => {
+test("a gap in the log is damage, but a proxy that is past it continues", async () => {
   const store = await publishedStore();
   const clock = new TestClock();
   clock.ms += sessionsMs(3);
@@ -207,7 +207,7 @@ test.each([0, 2])(
     const own = await copyOf(store);
     const fill = async (from: MemoryStore): Promise<void> => {
       for await (const { key } of store.list("")) await store.delete(key);
-      // The log comes first, so that its newest entry can be read from the first instant on.
+      // The log comes first, so that its newest entry can be read at once.
       for (const prefix of ["publications/", ""]) {
         for await (const { key } of from.list(prefix)) {
           await store.create(key, (await from.get(key)) as Buffer, "");
@@ -225,14 +225,14 @@ test.each([0, 2])(
   },
 );
 
-test("a store that does not answer: what is loaded is served, and /readyz says so", async () => {
+test("a store that does not answer: the loaded snapshot is served, and /readyz says so", async () => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-store-"));
   try {
     const store = new FolderStore(folder);
     const clock = new TestClock();
     await publishSession(store, clock, SESSION, { first: true });
     proxy = await startTestProxy({ store, clock });
-    // Where the log was there is now a file: reading it fails, as it does with a disk gone.
+    // A file in place of the log's folder: reading fails, as on a lost disk.
     await rename(join(folder, "publications"), join(folder, "aside"));
     await writeFile(join(folder, "publications"), "");
     await eventually(async () => (await proxy.get("/readyz")).json.store === "unreachable");
@@ -241,7 +241,7 @@ test("a store that does not answer: what is loaded is served, and /readyz says s
     expect(metrics).toMatch(/^chipboard_store_up 0$/m);
     expect(proxy.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
     await rm(join(folder, "publications"));
-    // A log without what was read from it before is not one without news.
+    // A log that has lost entries is an error, not a log without new entries.
     await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
     expect((await proxy.get(`${API}/prices`)).status).toBe(200);
     await rename(join(folder, "aside"), join(folder, "publications"));
@@ -251,8 +251,8 @@ test("a store that does not answer: what is loaded is served, and /readyz says s
   }
 });
 
-describe("memory is bounded: what does not fit is streamed", () => {
-  test("the same bytes and tags as from memory, HEAD and 304 too, raised when overdue", async () => {
+describe("memory is bounded: files that do not fit are streamed", () => {
+  test("the same bytes and tags as from memory, also for HEAD and 304, with a raised delay when overdue", async () => {
     proxy = await startTestProxy({ cacheBytes: 0 });
     const held = await startTestProxy();
     try {
@@ -280,7 +280,7 @@ describe("memory is bounded: what does not fit is streamed", () => {
     }
   });
 
-  test("a file damaged after the load never arrives whole, and costs no 5xx elsewhere", async () => {
+  test("a file that is damaged after the load is never sent completely, and other files are still served", async () => {
     const store = await publishedStore();
     proxy = await startTestProxy({ store, cacheBytes: 0 });
     const key = snapshotFileKey(R1, FILES.contract("pro", "dram-0"));
@@ -291,7 +291,7 @@ describe("memory is bounded: what does not fit is streamed", () => {
     expect((await proxy.get(`${API}/prices/dram-1`, { key: proxy.pro })).status).toBe(200);
   });
 
-  test("a file gone after the load is a 500 that costs no call", async () => {
+  test("a file that is lost after the load is a 500 that costs no call", async () => {
     const store = await publishedStore();
     proxy = await startTestProxy({ store, cacheBytes: 0 });
     await store.delete(snapshotFileKey(R1, FILES.contract("starter", "dram-0")));

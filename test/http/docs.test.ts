@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { launchBrowser } from "./browser.ts";
+import { validate } from "./recorder.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { testWith } from "./tools.ts";
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-test("the page, its assets and the document are served, named by type, and nothing else", async () => {
+test("the page, its assets and the document are served with their types, and nothing else", async () => {
   const types = {
     "/": "text/html; charset=utf-8",
     "/guide": "text/html; charset=utf-8",
@@ -40,7 +41,7 @@ test("the page, its assets and the document are served, named by type, and nothi
   }
 });
 
-test("every problem has its entry, where `type` points", async () => {
+test("every problem has its entry at the address in `type`", async () => {
   const { text } = await proxy.get("/");
   for (const [code, { title }] of Object.entries(PROBLEMS)) {
     expect(text).toContain(`<article id="${code}">`);
@@ -48,10 +49,47 @@ test("every problem has its entry, where `type` points", async () => {
   }
 });
 
-test("every problem is an answer of some operation, but for the one to addresses that do not exist", () => {
+test("every problem is an answer of some operation, except the one for addresses that do not exist", () => {
   const operations = JSON.stringify(openApiDocument()["paths"]);
   const documented = Object.keys(PROBLEMS).filter((code) => operations.includes(`\`${code}\``));
   expect(documented).toEqual(Object.keys(PROBLEMS).filter((code) => code !== "not_found"));
+});
+
+interface Example {
+  readonly $ref?: string;
+  readonly value?: unknown;
+}
+interface Document {
+  readonly paths: Record<string, { get: { responses: Record<string, { content?: object }> } }>;
+  readonly components: { examples: Record<string, Example> };
+}
+interface Media {
+  readonly schema: { $ref?: string; type?: string; format?: string };
+  readonly examples?: Record<string, Example>;
+}
+
+test("every answer that is text has examples, which its schema allows", () => {
+  const document = openApiDocument() as unknown as Document;
+  const without: string[] = [];
+  for (const [path, { get }] of Object.entries(document.paths)) {
+    for (const [status, { content = {} }] of Object.entries(get.responses)) {
+      for (const { schema, examples } of Object.values(content) as Media[]) {
+        if (schema.format === "binary" || status === "206") continue;
+        if (examples === undefined) without.push(`${path} ${status}`);
+        for (const [name, example] of Object.entries(examples ?? {})) {
+          const component = example.$ref?.replace("#/components/examples/", "");
+          const { value } =
+            component === undefined
+              ? example
+              : (document.components.examples[component] as Example);
+          if (schema.$ref === undefined) expect(typeof value).toBe(schema.type);
+          else validate(schema.$ref, value, `${path} ${status} ${name}`);
+          if (Number(status) >= 400) expect(value).toMatchObject({ status: Number(status) });
+        }
+      }
+    }
+  }
+  expect(without).toEqual(["/openapi.json 200"]);
 });
 
 describe("in Chromium", () => {
@@ -85,6 +123,8 @@ describe("in Chromium", () => {
       await page.click(".btn-done");
       const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
       await block.locator(".opblock-summary-control").click();
+      // The example of an answer is the recorded one, not one made of the schema.
+      await block.locator(".responses-table", { hasText: '"ddr5-16gb"' }).first().waitFor();
       await block.locator("input[placeholder='id']").fill("dram-0");
       await block.locator(".btn.execute").click();
       await block.locator(".live-responses-table .response-col_status").first().waitFor();
@@ -107,39 +147,42 @@ describe("in Chromium", () => {
     },
   );
 
-  testWith("chromium")("another origin may fetch with x-api-key, and read the fields", async () => {
-    const other = await startTestProxy();
-    try {
-      await page.goto(`${other.url}/healthz`);
-      const read = await page.evaluate(
-        async ([url, key]) => {
-          const response = await fetch(`${url}/api/public/v1/prices`, {
-            headers: { "x-api-key": key, "if-none-match": '"none"' },
-          });
-          const refused = await fetch(`${url}/api/public/v1/prices?x=1`);
-          return {
-            session: ((await response.json()) as { session_utc: string }).session_utc,
-            remaining: response.headers.get("x-ratelimit-remaining"),
-            snapshot: response.headers.get("x-snapshot"),
-            etag: response.headers.get("etag"),
-            refused: [refused.status, ((await refused.json()) as { code: string }).code],
-            left: refused.headers.get("x-ratelimit-remaining"),
-          };
-        },
-        [proxy.url, proxy.starter] as const,
-      );
-      expect(read).toMatchObject({
-        session: "2026-11-20T12:00:00.000Z",
-        remaining: "24999",
-        snapshot: "2026-11-21T00Z/r1",
-        refused: [400, "unknown_parameter"],
-        left: "1000",
-      });
-      expect(read.etag).toMatch(/^"/);
-    } finally {
-      await other.close();
-    }
-  });
+  testWith("chromium")(
+    "another origin may fetch with x-api-key, and read the header fields",
+    async () => {
+      const other = await startTestProxy();
+      try {
+        await page.goto(`${other.url}/healthz`);
+        const read = await page.evaluate(
+          async ([url, key]) => {
+            const response = await fetch(`${url}/api/public/v1/prices`, {
+              headers: { "x-api-key": key, "if-none-match": '"none"' },
+            });
+            const refused = await fetch(`${url}/api/public/v1/prices?x=1`);
+            return {
+              session: ((await response.json()) as { session_utc: string }).session_utc,
+              remaining: response.headers.get("x-ratelimit-remaining"),
+              snapshot: response.headers.get("x-snapshot"),
+              etag: response.headers.get("etag"),
+              refused: [refused.status, ((await refused.json()) as { code: string }).code],
+              left: refused.headers.get("x-ratelimit-remaining"),
+            };
+          },
+          [proxy.url, proxy.starter] as const,
+        );
+        expect(read).toMatchObject({
+          session: "2026-11-20T12:00:00.000Z",
+          remaining: "24999",
+          snapshot: "2026-11-21T00Z/r1",
+          refused: [400, "unknown_parameter"],
+          left: "1000",
+        });
+        expect(read.etag).toMatch(/^"/);
+      } finally {
+        await other.close();
+      }
+    },
+  );
 
   afterAll(async () => {
     await browser?.close();

@@ -1,4 +1,4 @@
-/** What an ETag tells, and what asking with one costs: never a level, and nothing but for `*`. */
+/** ETags: they reveal no level, and a 304 costs a call only for `*`. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   copyOf,
@@ -15,14 +15,24 @@ import { expectCode } from "./refusal.ts";
 
 const API = "/api/public/v1";
 const BASKET = "/index?ids=dram-0,dram-1&weights=60,40";
-const DATA = ["/prices", "/prices/dram-0", "/index", BASKET, "/export.csv", "/export.xlsx"];
+const DATA = [
+  "/prices",
+  "/prices/dram-0",
+  "/index",
+  BASKET,
+  "/export.csv",
+  "/export.xlsx",
+  "/history.csv",
+  "/history.parquet",
+  "/corrections",
+];
 
 const tagOf = async (proxy: TestProxy, path: string, coding = "identity"): Promise<string> => {
   const options = { key: proxy.pro, headers: { "accept-encoding": coding } };
   return (await proxy.get(API + path, options)).headers.etag as string;
 };
 
-describe("what it is made from", () => {
+describe("an ETag depends on", () => {
   test("the snapshot: the same bytes of another one have another tag", async () => {
     const proxy = await startTestProxy();
     try {
@@ -81,7 +91,7 @@ describe("what it is made from", () => {
     }
   });
 
-  test("nothing else: proxies that hold and that stream the files agree, restarted ones, too", async () => {
+  test("nothing else: proxies with files in memory or in the store agree, also after a restart", async () => {
     const store = await publishedStore();
     const proxies = [
       await startTestProxy({ store: await copyOf(store) }),
@@ -98,7 +108,7 @@ describe("what it is made from", () => {
     }
   });
 
-  test("the query as it is understood, not as it is written", async () => {
+  test("the parsed query, not its spelling", async () => {
     const proxy = await startTestProxy();
     try {
       const written = [
@@ -124,7 +134,7 @@ describe("what a 304 costs", () => {
   const usedBy = async (key: string): Promise<number> =>
     (await proxy.get(`${API}/usage`, { key })).json.used;
 
-  test("one call to *, by GET and HEAD, on every address with data", async () => {
+  test("one call for *, with GET and HEAD, on every address with data", async () => {
     for (const path of DATA) {
       for (const method of ["GET", "HEAD"]) {
         for (const value of ["*", " * "]) {
@@ -149,7 +159,7 @@ describe("what a 304 costs", () => {
     ]);
   });
 
-  test("nothing to a tag or a date, also beside others", async () => {
+  test("nothing for a tag or a date, also among others", async () => {
     const full = await proxy.get(`${API}/prices`, { key: proxy.starter });
     const used = await usedBy(proxy.starter);
     const etag = full.headers.etag as string;
@@ -163,7 +173,7 @@ describe("what a 304 costs", () => {
     expect(await usedBy(proxy.starter)).toBe(used);
   });
 
-  test("the last call may be one; then 429, to tags as well", async () => {
+  test("the last call can be a 304; then 429, also with tags", async () => {
     const etag = (await proxy.get(`${API}/prices`)).headers.etag as string;
     const any = { headers: { "if-none-match": "*" } };
     const calls = Array.from({ length: 1_100 }, () => proxy.get(`${API}/prices`, any));

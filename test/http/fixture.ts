@@ -18,7 +18,8 @@ import {
 import type { ProxyOptions, RunningProxy } from "../../src/proxy/serve.ts";
 import { createLogger } from "../../src/proxy/ops/log.ts";
 import { startProxy } from "../../src/proxy/serve.ts";
-import { publish, type PublishResult } from "../../src/publish/publish.ts";
+import { publish } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { call, type CallOptions, type Received } from "./client.ts";
@@ -26,11 +27,11 @@ import { call, type CallOptions, type Received } from "./client.ts";
 export const SESSION = parseSession("2026-11-21T00Z") as Session;
 export const ATTRIBUTION = "Test levels, not market data";
 
-/** The first ten are the free slice. */
+/** The first ten contracts are the free slice. */
 export const FREE_IDS = Array.from({ length: 10 }, (_, at) => `dram-${at}`);
 /** Not in the free slice. `chip-0` is on the semiconductor board. */
 export const KEYED_IDS = ["nand-0", "nand-1", "chip-0"];
-/** Never had a level; had its last one long ago; has no level a year ago; has a break since. */
+/** Contracts without a level; with an old one only; without one a year ago; with a break since then. */
 export const NEVER = "never-priced";
 export const DROPPED = "long-gone";
 export const YOUNG = "just-listed";
@@ -39,7 +40,7 @@ const PRICED = [...FREE_IDS, ...KEYED_IDS];
 const LISTED = [...PRICED, NEVER, DROPPED, YOUNG, BROKEN];
 export const DROPPED_AS_OF = dateText(dayOf(SESSION) - 200);
 
-/** A clock that stands still until it is set. */
+/** A clock that only a test moves. */
 export class TestClock implements Clock {
   ms: number;
 
@@ -63,6 +64,7 @@ const sourceOf = (name: string, text: string) => ({
 const GATES = {
   maxMoveMicros: parseMicros("50", 1_000_000) as number,
   minCoverageMicros: 0,
+  maxUnchangedSessions: 8,
   maxCarryDays: 45,
   acceptMoves: true,
   allowSparse: true,
@@ -94,13 +96,13 @@ function closesCsv(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Levels of one session for `ids`; `usd` tells sessions apart. */
+/** Levels of one session for `ids`, based on `usd`. */
 function quotesCsv(session: Session, usd: number, ids: readonly string[]): string {
   const rows = ids.map((id) => `${id},${sessionUtc(session)},${usd + PRICED.indexOf(id)}`);
   return `id,session_utc,spot_usd\n${rows.join("\n")}\n`;
 }
 
-/** Publishes a session; the first time with the catalog and two years of closes. */
+/** Publishes a session; with `first`, also the catalog and two years of closes. */
 export async function publishSession(
   store: ObjectStore,
   clock: Clock,
@@ -126,7 +128,7 @@ export async function publishSession(
 
 let published: Promise<MemoryStore> | undefined;
 
-/** A store with SESSION published; made once a file, copied for each caller. */
+/** A store with SESSION; it is published once per test file, and copied for each caller. */
 export async function publishedStore(): Promise<MemoryStore> {
   published ??= (async () => {
     const store = new MemoryStore();
@@ -160,7 +162,7 @@ export interface TestProxy {
 
 export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "gatekeeper">> {
   readonly clock?: TestClock;
-  /** redis://…; without it a folder of its own. */
+  /** redis://…; by default a new folder. */
   readonly state?: string;
 }
 
@@ -170,7 +172,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   const store = options.store ?? (await publishedStore());
   const folder = await mkdtemp(join(tmpdir(), "chipboard-http-"));
   const state = options.state ?? folder;
-  const registry = await openRegistry(state, clock, "change");
+  const registry = await openRegistry(state, clock, "create");
   await registry.addAccount("small", "starter", null);
   await registry.addAccount("large", "pro", null);
   const starter = (await registry.createKey("small", null)).key;
@@ -216,17 +218,17 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   };
 }
 
-/** The snapshot that a proxy serves at the moment. */
+/** The snapshot that a proxy serves now. */
 export const snapshotOf = async (proxy: TestProxy): Promise<unknown> =>
   (await proxy.get("/api/public/v1/prices")).headers["x-snapshot"];
 
-/** Polls until `check` holds. */
+/** Polls until `check` returns true. */
 export async function eventually(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt += 1) {
     if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  throw new Error("It did not come to pass within 15 s");
+  throw new Error("The condition was not met within 15 s");
 }
 
 /** How far a session is from SESSION, in milliseconds. */

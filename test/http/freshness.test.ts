@@ -1,4 +1,4 @@
-/** Never silently stale: what callers are told when sessions that are due do not come. */
+/** Overdue sessions: answers say by how many sessions they are late. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sessionStartMs } from "../../src/market/session.ts";
 import type { Received } from "./client.ts";
@@ -28,7 +28,7 @@ const ask = (path: string, key: string | undefined, headers: Record<string, stri
   proxy.get(API + path, { ...(key !== undefined && { key }), headers });
 
 for (const missing of [1, 2, 10]) {
-  test(`${missing} missing: body and field say so, for every tier`, async () => {
+  test(`${missing} missing: body and header say so, for every tier`, async () => {
     const before = await ask("/prices", proxy.pro);
     proxy.clock.ms = sessionStartMs(SESSION) + GRACE_MS + sessionsMs(missing);
     for (const path of RAISED) {
@@ -66,7 +66,7 @@ test("the end of the grace, to the second", async () => {
   expect(await delayed(due + sessionsMs(1))).toBe(2);
 });
 
-test("exports keep bytes and tag, and their field is right", async () => {
+test("exports keep their bytes and tag, and the header has the delay", async () => {
   const before = await ask("/export.csv", proxy.pro);
   proxy.clock.ms += sessionsMs(3);
   const after = await ask("/export.csv", proxy.pro);
@@ -80,7 +80,7 @@ test("exports keep bytes and tag, and their field is right", async () => {
   expect((await ask("/export.xlsx", proxy.pro)).headers["x-delayed-sessions"]).toBe("2");
 });
 
-test("a tag of before the delay is stale after it, in every coding; each coding has the new number", async () => {
+test("a tag from before the delay no longer matches, in every coding; each coding has the new number", async () => {
   for (const coding of ["identity", "gzip", "br"]) {
     proxy.clock.ms = sessionStartMs(SESSION);
     const headers = { "accept-encoding": coding };
@@ -96,7 +96,7 @@ test("a tag of before the delay is stale after it, in every coding; each coding 
   }
 });
 
-test("many at once when the delay changes all get the same new body", async () => {
+test("many callers at once get the same new body when the delay changes", async () => {
   proxy.clock.ms += sessionsMs(1) + GRACE_MS;
   const received = await Promise.all(
     Array.from({ length: 40 }, () => ask("/prices/dram-0", proxy.pro, { "accept-encoding": "br" })),
@@ -109,21 +109,21 @@ test("many at once when the delay changes all get the same new body", async () =
   );
 });
 
-test("nobody waits for the compression of what the delay changed", async () => {
+test("no caller waits for the compression of a body that the delay changed", async () => {
   const paths = [...FREE_IDS, ...KEYED_IDS]
     .map((id) => `/prices/${id}`)
     .concat("/prices", "/index");
   const sockets = await Promise.all(paths.map(() => Keeping.open(proxy)));
   const witness = await Keeping.open(proxy);
   const lines = `x-api-key: ${proxy.pro}\r\naccept-encoding: br\r\n`;
-  // Once each without a delay, so that connections, key and files are known.
+  // One call each without a delay, so that connections, key and files are in memory.
   await Promise.all(sockets.map((socket, at) => socket.head(API + paths[at], lines)));
   await witness.head("/healthz");
   proxy.clock.ms = sessionStartMs(SESSION) + GRACE_MS + sessionsMs(1);
   const asked = sockets.map((socket, at) => socket.head(API + paths[at], lines));
   let answered = 0;
   for (const answer of asked) void answer.then(() => (answered += 1));
-  // Asked after all of them, and answered twice: what waits for nothing is answered by then.
+  // Sent after all of them and answered twice: by then every answer that does not wait has come.
   await witness.head("/healthz");
   await witness.head("/healthz");
   expect(answered).toBe(paths.length);
@@ -141,7 +141,7 @@ describe("when the session comes after all", () => {
   });
 });
 
-/** Asks until the answer has this coding: bodies are coded beside the answers. */
+/** Repeats the request until the answer has this coding: bodies are coded in the background. */
 async function codedLike(coding: string, get: () => Promise<Received>): Promise<Received> {
   let received = await get();
   await eventually(async () => {

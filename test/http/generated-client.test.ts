@@ -1,6 +1,6 @@
 /**
  * A client that a public generator makes of /openapi.json (openapi-typescript, openapi-fetch):
- * it type-checks, and reads every endpoint. Its packages are apart, in test/client.
+ * it type-checks, and reads every endpoint. Its packages are in test/client.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -58,7 +58,7 @@ testClient(
         code: "key_required",
       });
       expect(read.xlsxBytes).toBeGreaterThan(5_000);
-      // A type that is wrong must not pass, or the check above proves nothing.
+      // A wrong type must fail: otherwise the check above proves nothing.
       await writeFile(
         join(folder, "wrong.ts"),
         'import type { components } from "./openapi.d.ts";\nexport const id: components["schemas"]["ContractRecord"]["id"] = 1;\n',

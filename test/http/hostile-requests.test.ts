@@ -17,7 +17,7 @@ const send = (bytes: string | Buffer, method?: string, path?: string): Promise<R
 const get = (target: string, lines?: string, version?: string): Promise<Raw> =>
   getFrom(proxy.url, target, lines, version);
 
-test("100-continue behind another request: both answers whole, and no 100 in between", async () => {
+test("100-continue after another request: both answers are complete, without a 100 between them", async () => {
   const plain = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
   const text = await new Promise<string>((resolve, reject) => {
     const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
@@ -49,7 +49,7 @@ describe("keys and fields", () => {
     expect([nul.status, nul.code]).toEqual([400, "bad_request"]);
   });
 
-  test("a header of 15 kB is read; one of more than 16 kB is refused, wherever it is long", async () => {
+  test("a header of 15 kB is read; one of more than 16 kB is refused, whichever part is long", async () => {
     const long = await get(`${API}/prices`, `Host: x\r\nx-api-key: ${"k".repeat(15_000)}\r\n`);
     expect([long.status, long.code]).toEqual([401, "invalid_key"]);
     const query = await get(`${API}/prices?${"a&".repeat(7_500)}`);
@@ -96,7 +96,7 @@ describe("keys and fields", () => {
 });
 
 describe("bodies and framing", () => {
-  test("a body on GET is refused, an empty one is none", async () => {
+  test("a body on GET is refused; an empty one is allowed", async () => {
     const withBody = (fields: string, body: string) =>
       send(
         `GET ${API}/prices HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${fields}\r\n\r\n${body}`,
@@ -135,7 +135,7 @@ describe("bodies and framing", () => {
 });
 
 describe("slow and idle clients", () => {
-  test("a header that does not come to an end: 408, and the connection goes", async () => {
+  test("a header that is never completed: 408, and the connection is closed", async () => {
     const { status, code } = await new Promise<Raw>((resolve, reject) => {
       const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
       let text = "";
@@ -157,7 +157,7 @@ describe("slow and idle clients", () => {
     expect([status, code]).toEqual([408, "request_timeout"]);
   });
 
-  test("one who does not read is cut off", async () => {
+  test("a client that does not read is disconnected", async () => {
     const slow = await startTestProxy({ limits: { stalledMs: 400 } });
     try {
       const socket = connect(Number(new URL(slow.url).port), "127.0.0.1").pause();
@@ -166,7 +166,7 @@ describe("slow and idle clients", () => {
       await eventually(
         async () => (await slow.get(`${API}/usage`, { key: slow.pro })).json.used > 0,
       );
-      // Read again only when the server must have given up.
+      // Reads again when the server must have closed the connection.
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       let bytes = 0;
       socket.on("data", (piece: Buffer) => (bytes += piece.length));
@@ -191,7 +191,7 @@ describe("slow and idle clients", () => {
   });
 });
 
-test("what is no HTTP is logged like other problems", async () => {
+test("bytes that are not HTTP are logged like other problems", async () => {
   expect((await send("GET / X\r\n\r\n")).status).toBe(400);
   await eventually(() =>
     Promise.resolve(

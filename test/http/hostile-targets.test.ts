@@ -83,7 +83,7 @@ describe("paths", () => {
     });
   }
 
-  test("an escape that needs none still names the contract", async () => {
+  test("an unnecessary escape still names the contract", async () => {
     expect((await get(`${API}/prices/dram%2D0`)).status).toBe(200);
   });
 
@@ -96,7 +96,7 @@ describe("paths", () => {
   });
 });
 
-test("whatever the path: only the exact ones find anything, and nothing fails", async () => {
+test("random paths: only exact ones find anything, and nothing fails", async () => {
   const known =
     /^(\/(openapi\.json|healthz|readyz|docs\/(page\.js|swagger-ui(\.css|-bundle\.js)))?|\/api\/public\/v1\/(prices(\/(dram-\d|dram%2[dD]0))?|usage))$/;
   const pieces =
@@ -118,7 +118,7 @@ describe("targets and versions", () => {
     expect([status, JSON.parse(text).id]).toEqual([200, "dram-0"]);
   });
 
-  test("HTTP/1.1 without Host is refused, whoever asks for whatever, however often", async () => {
+  test("HTTP/1.1 without Host is refused, with any key, for any path, any number of times", async () => {
     const valid = `x-api-key: ${proxy.pro}\r\n`;
     for (const target of [`${API}/prices`, `${API}/usage`, "/healthz", "/", "/none"]) {
       for (const lines of ["", valid, valid, "x-api-key: bad\r\n"]) {
@@ -150,7 +150,7 @@ describe("targets and versions", () => {
     }
   });
 
-  test("absolute form is served by its path; another scheme is no address here", async () => {
+  test("absolute form is served by its path; another scheme is refused", async () => {
     const absolute = (target: string, path: string) =>
       send(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, "GET", path);
     expect(
@@ -165,7 +165,7 @@ describe("targets and versions", () => {
     ).toBe("key_in_query");
   });
 
-  test("a Host that is no host changes nothing", async () => {
+  test("an invalid Host changes nothing", async () => {
     for (const host of ["a:99999", "[::1", "a b", "\xe9", "%", "x".repeat(3_000), ""]) {
       const { code } = await get(`${API}/prices/%2e%2e?"`, `Host: ${host}\r\n`);
       expect([host, code]).toEqual([host, "not_found"]);

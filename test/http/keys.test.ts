@@ -1,5 +1,5 @@
-/** Which header fields are a key, which of them wins, and what keys are worth over time. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+/** Header fields with keys, their order, and changes of keys and accounts. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const USAGE = "/api/public/v1/usage";
@@ -24,7 +24,7 @@ test("both fields carry a key; the scheme is in any case", async () => {
   expect(await accountOf({ "X-API-KEY": pro })).toBe("large");
 });
 
-test("Authorization: Bearer wins over x-api-key, good or bad", async () => {
+test("Authorization: Bearer is used before x-api-key, valid or not", async () => {
   const { pro, starter } = proxy;
   expect(await accountOf({ authorization: `Bearer ${starter}`, "x-api-key": pro })).toBe("small");
   expect(await accountOf({ authorization: "Bearer wrong", "x-api-key": pro })).toBe("invalid_key");
@@ -32,11 +32,131 @@ test("Authorization: Bearer wins over x-api-key, good or bad", async () => {
 });
 
 test("another scheme is ignored", async () => {
-  expect(await accountOf({ authorization: "Basic dXNlcjpwYXNz", "x-api-key": proxy.pro })).toBe(
-    "large",
-  );
-  expect(await accountOf({ authorization: "Basic dXNlcjpwYXNz" })).toBe(null);
-  expect(await accountOf({ authorization: "Bearerish x" })).toBe(null);
+  for (const scheme of ["Bearerish x", "Basics x", "Digest username=x", "Negotiate", "basic-ish"]) {
+    expect(await accountOf({ authorization: scheme })).toBe(null);
+    expect(await accountOf({ authorization: scheme, "x-api-key": proxy.pro })).toBe("large");
+  }
+});
+
+describe("Basic", () => {
+  const base64 = (text: string | Buffer): string => Buffer.from(text).toString("base64");
+  const basic = (text: string | Buffer): string => `Basic ${base64(text)}`;
+
+  test("carries the key as its password, or as its user name without a password", async () => {
+    const { pro, starter } = proxy;
+    const carrying: [string, string][] = [
+      [basic(`:${pro}`), "large"],
+      [basic(`${pro}:`), "large"],
+      [basic(`user:${pro}`), "large"],
+      [basic(`${starter}:${pro}`), "large"],
+      [basic(`u@example.com:${starter}`), "small"],
+      [`bASIC \t ${base64(`:${pro}`)}`, "large"],
+      // A user name may hold anything but a colon; nobody reads it.
+      [basic(`\u00fcser:${pro}`), "large"],
+      [basic(`\0:${pro}`), "large"],
+      [basic(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`:${pro}`)])), "large"],
+    ];
+    // With two, one and no bytes of padding, and with the padding left out.
+    for (const user of ["", "a", "ab"]) {
+      const text = basic(`${user}:${pro}`);
+      carrying.push([text, "large"], [text.replaceAll("=", ""), "large"]);
+    }
+    expect(new Set(carrying.map(([text]) => /=*$/.exec(text)?.[0]))).toEqual(
+      new Set(["", "=", "=="]),
+    );
+    for (const [authorization, account] of carrying) {
+      expect([authorization, await accountOf({ authorization })]).toEqual([authorization, account]);
+    }
+  });
+
+  test("anything else in it is an invalid key, and the challenge names no Basic", async () => {
+    const { pro } = proxy;
+    const invalid = [
+      "Basic",
+      "Basic ",
+      "Basic %%%",
+      "Basic =",
+      "Basic x",
+      `Basic ${pro}`,
+      `Basic :${pro}`,
+      `Basic *${base64(`:${pro}`)}`,
+      `Basic ${base64(`:${pro}`)} ${base64(`:${pro}`)}`,
+      `Basic ${base64(`:${pro}`)},`,
+      `Basic ${base64(`:${pro}`)}===`,
+      basic(""),
+      basic(":"),
+      basic("user:pass"),
+      basic("user"),
+      basic(pro),
+      basic(`${pro}:x`),
+      basic(`x:${pro}:`),
+      basic(`x:${pro} `),
+      basic(`:${pro}\0`),
+      basic(`:\0${pro}`),
+      basic(`:${pro.slice(0, -1)}`),
+      basic(":cbk_"),
+      basic("\u00fc:\u00fc"),
+      basic(":cbk_\u00fc\u00fc\u00fc"),
+      basic("\0"),
+      basic("\0:\0"),
+      basic(Buffer.from([0xff, 0xfe, 0x3a, 0xff, 0x00])),
+      basic(`:${"k".repeat(11_000)}`),
+    ];
+    for (const authorization of invalid) {
+      const received = await ask({ authorization });
+      const { "www-authenticate": challenge } = received.headers;
+      expect([authorization, received.status, received.json.code, challenge]).toEqual([
+        authorization,
+        401,
+        "invalid_key",
+        'Bearer error="invalid_token"',
+      ]);
+      expect(received.headers["x-ratelimit-remaining"]).toBe("0");
+    }
+  });
+
+  test("beside x-api-key: ignored, unless it holds what looks like a key", async () => {
+    const { pro, starter } = proxy;
+    const cases: [authorization: string, apiKey: string, account: string][] = [
+      [basic("user:pass"), pro, "large"],
+      [basic("user"), pro, "large"],
+      ["Basic", pro, "large"],
+      ["Basic %%%", pro, "large"],
+      [basic("\0:\u00fc"), pro, "large"],
+      [basic("user:pass"), "", "invalid_key"],
+      [basic("user:pass"), "unknown", "invalid_key"],
+      [basic(`:${starter}`), pro, "small"],
+      [basic(`${starter}:`), pro, "small"],
+      [basic(`:${starter}`), "unknown", "small"],
+      [basic(":cbk_wrong"), pro, "invalid_key"],
+      [basic("cbk_wrong"), pro, "invalid_key"],
+      [basic(`${starter}:pass`), pro, "invalid_key"],
+      [`Basic ${starter}`, pro, "invalid_key"],
+    ];
+    for (const [authorization, apiKey, account] of cases) {
+      const found = await accountOf({ authorization, "x-api-key": apiKey });
+      expect([authorization, found]).toEqual([authorization, account]);
+    }
+  });
+
+  test("twice, or beside Bearer, is an invalid key; suspended and lapsed keys are told so", async () => {
+    const { pro, registry, clock } = proxy;
+    for (const other of [basic(`:${pro}`), `Bearer ${pro}`]) {
+      expect(await accountOf({ authorization: [basic(`:${pro}`), other] })).toBe("invalid_key");
+    }
+    await registry.addAccount("paused", "pro", null);
+    const paused = (await registry.createKey("paused", null)).key;
+    await registry.setAccount("paused", { suspended: true });
+    expect(await accountOf({ authorization: basic(`:${paused}`) })).toBe("key_suspended");
+    await registry.addAccount("tried", "pro", 1);
+    const tried = (await registry.createKey("tried", null)).key;
+    clock.ms += 24 * 3_600_000;
+    try {
+      expect(await accountOf({ authorization: basic(`${tried}:`) })).toBe("trial_lapsed");
+    } finally {
+      clock.ms -= 24 * 3_600_000;
+    }
+  });
 });
 
 test("a key that is sent and not valid is never the free slice", async () => {
@@ -52,7 +172,7 @@ test("a key that is sent and not valid is never the free slice", async () => {
     { authorization: `Bearer ${pro}, Bearer ${pro}` },
     { authorization: pro },
     { authorization: [`Bearer ${pro}`, `Bearer ${pro}`] },
-    { authorization: ["Basic x", `Bearer ${pro}`] },
+    { authorization: ["Digest x", `Bearer ${pro}`] },
     { "x-api-key": "é".repeat(40) },
     { "x-api-key": "k".repeat(15_000) },
   ];
@@ -86,7 +206,7 @@ test("suspending, resuming, revoking and rotating take effect in a running proxy
   expect(refused.headers["x-ratelimit-remaining"]).toBe("0");
 });
 
-test("a refused account is told what is left of its quota", async () => {
+test("a refused account still sees its remaining quota", async () => {
   const { registry } = proxy;
   await registry.addAccount("pausing", "starter", null);
   const { key } = await registry.createKey("pausing", null);

@@ -1,20 +1,19 @@
-/** The log of a real process where it cannot be written: nothing freezes, nothing grows, all is counted. */
-import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** A log that cannot be written: the proxy keeps answering and counts the lines that it drops. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { API, chipboard, NOW, SESSION, until, writeMarket } from "../cluster/fixture.ts";
+import { API, chipboard, killed, NOW, SESSION, until, writeMarket } from "../cluster/fixture.ts";
 import { SmallDisk } from "../faults/disk-full.ts";
+import { serve, type Serving } from "../program/program.ts";
 import { Visitor } from "./crowd.ts";
 
-const PROGRAM = new URL("../../bin/chipboard.ts", import.meta.url).pathname;
 const CALLS = 8_000;
 
 let folder: string;
 let store: string;
 let key: string;
-const children: ChildProcess[] = [];
+const proxies: Serving[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-log-"));
   store = join(folder, "snapshots");
@@ -25,51 +24,33 @@ beforeAll(async () => {
   expect((await chipboard(["accounts", "add", "acme", "--tier", "pro", ...state])).code).toBe(0);
   key = JSON.parse((await chipboard(["keys", "create", "acme", ...state, "--json"])).stdout).key;
 });
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
-});
+afterEach(() => killed(proxies));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-interface Logging {
-  readonly child: ChildProcess;
-  readonly url: string;
-  /** Of the log's lines that could not be written, as the metrics say. */
-  dropped(): Promise<number>;
-  /** Sends SIGTERM, and resolves with the exit code. */
-  end(): Promise<unknown>;
+/** Starts a proxy that logs to the file, or to a pipe. */
+async function serveTo(log: string | null, ...args: string[]): Promise<Serving> {
+  const usual = [
+    "--store",
+    store,
+    "--state",
+    join(folder, "state"),
+    "--metrics-port",
+    "0",
+    "--json",
+  ];
+  const env = { CHIPBOARD_NOW: NOW };
+  const proxy = await serve([...usual, ...args], log === null ? { env } : { env, log });
+  proxies.push(proxy);
+  return proxy;
 }
 
-async function serveTo(stderr: "pipe" | number, ...args: string[]): Promise<Logging> {
-  const state = ["--state", join(folder, "state")];
-  const ports = ["--port", "0", "--metrics-port", "0", "--json"];
-  const all = ["serve", "--store", store, ...state, ...ports, ...args];
-  const child = spawn(process.execPath, [PROGRAM, ...all], {
-    env: { ...process.env, CHIPBOARD_NOW: NOW },
-    stdio: ["ignore", "pipe", stderr],
-  });
-  children.push(child);
-  let said = "";
-  child.stdout?.on("data", (piece) => (said += String(piece)));
-  const ended = new Promise((resolve) =>
-    child.once("exit", (code, signal) => resolve(signal ?? code)),
-  );
-  await until(() => said.includes("\n") || child.exitCode !== null);
-  const { url, metrics_url: metricsUrl } = JSON.parse(said);
-  return {
-    child,
-    url,
-    dropped: async () => {
-      const text = await (await fetch(metricsUrl)).text();
-      return Number(/^chipboard_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
-    },
-    end: () => {
-      child.kill("SIGTERM");
-      return ended;
-    },
-  };
+/** The number of lines that could not be written, as the metrics say. */
+async function dropped({ metricsUrl }: Serving): Promise<number> {
+  const text = await (await fetch(String(metricsUrl))).text();
+  return Number(/^chipboard_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
 }
 
-/** So many answers, over one connection. */
+/** Sends this many requests over one connection, and waits for the answers. */
 async function ask(url: string, path: string, times: number): Promise<void> {
   const visitor = await Visitor.at(url);
   const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\n`;
@@ -88,35 +69,35 @@ const linesOf = (text: string): Line[] =>
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
+/** The lines that a proxy has written to a pipe so far. */
+const wholeLines = (proxy: Serving): Line[] => {
+  const text = proxy.stderr();
+  return linesOf(text.slice(0, text.lastIndexOf("\n") + 1));
+};
 const requestsIn = (lines: readonly Line[]): number =>
   lines.filter(({ msg }) => msg === "request").length;
 const sumOf = (lines: readonly Line[], name: "dropped" | "more"): number =>
   lines.reduce((sum, line) => sum + (line[name] ?? 0), 0);
 
 describe("a log that cannot be written", () => {
-  test("a device that is full: answers go on, lines are counted, SIGTERM ends", async () => {
-    const full = openSync("/dev/full", "w");
-    const proxy = await serveTo(full, "--log-requests", "all");
-    closeSync(full);
+  test("a full device: the proxy answers and counts lines, and SIGTERM ends it", async () => {
+    const proxy = await serveTo("/dev/full", "--log-requests", "all");
     await ask(proxy.url, `${API}/prices`, CALLS);
-    await until(async () => (await proxy.dropped()) >= CALLS);
+    await until(async () => (await dropped(proxy)) >= CALLS);
     await ask(proxy.url, `${API}/prices`, 10);
     expect(await proxy.end()).toBe(0);
   });
 
-  test("a disk that is full for a while: a line says how many lines are missing", async (context) => {
+  test("a disk that is full for some time: then a line says how many lines are missing", async (context) => {
     const disk = SmallDisk.mount(join(folder, "disk"));
-    if (disk === null)
-      return context.skip("NOT SEEN: a full disk, for want of the right to mount one");
+    if (disk === null) return context.skip("not tested: a full disk (this user may not mount one)");
     try {
       const file = join(disk.path, "log");
       writeFileSync(file, "");
       disk.fill(16 * 4_096);
-      const log = openSync(file, "a");
-      const proxy = await serveTo(log, "--log-requests", "all");
-      closeSync(log);
+      const proxy = await serveTo(file, "--log-requests", "all");
       await ask(proxy.url, `${API}/prices`, CALLS);
-      await until(async () => (await proxy.dropped()) > 0);
+      await until(async () => (await dropped(proxy)) > 0);
       await ask(proxy.url, `${API}/prices`, 10);
       disk.empty();
       await until(() => /lines were dropped/.test(readFileSync(file, "utf8")));
@@ -127,55 +108,48 @@ describe("a log that cannot be written", () => {
         .split("\n")
         .filter((line) => /^\{.*\}$/.test(line));
       const lines = linesOf(whole.join("\n"));
-      const all = lines.filter(({ dropped }) => dropped === undefined).length;
       expect(requestsIn(lines)).toBeLessThan(CALLS);
-      // The line that says what is served is one of them, too.
-      expect(all + sumOf(lines, "dropped")).toBe(CALLS + 20 + 1);
+      expect(requestsIn(lines) + sumOf(lines, "dropped")).toBe(CALLS + 20);
     } finally {
       disk.unmount();
     }
   });
 
-  test("a pipe that nobody reads: what waits is bounded, the rest is counted", async () => {
-    const proxy = await serveTo("pipe", "--log-requests", "all");
+  test("a pipe that nobody reads: a limited number of lines waits, the others are counted", async () => {
+    const proxy = await serveTo(null, "--log-requests", "all");
     proxy.child.stderr?.pause();
     await ask(proxy.url, `${API}/prices`, CALLS);
-    await until(async () => (await proxy.dropped()) > 0);
-    const dropped = await proxy.dropped();
-    let text = "";
-    proxy.child.stderr?.on("data", (piece) => (text += String(piece))).resume();
-    await until(() => /lines were dropped/.test(text));
+    await until(async () => (await dropped(proxy)) > 0);
+    const lost = await dropped(proxy);
+    proxy.child.stderr?.resume();
+    await until(() => /lines were dropped/.test(proxy.stderr()));
     await ask(proxy.url, `${API}/prices`, 10);
-    await until(
-      () => requestsIn(linesOf(text.slice(0, text.lastIndexOf("\n")))) === CALLS + 10 - dropped,
-    );
+    await until(() => requestsIn(wholeLines(proxy)) === CALLS + 10 - lost);
     expect(await proxy.end()).toBe(0);
-    expect(sumOf(linesOf(text), "dropped")).toBe(dropped);
+    expect(sumOf(wholeLines(proxy), "dropped")).toBe(lost);
   });
 
   test("a pipe that nobody reads does not delay the end", async () => {
-    const proxy = await serveTo("pipe", "--log-requests", "all");
+    const proxy = await serveTo(null, "--log-requests", "all");
     proxy.child.stderr?.pause();
     await ask(proxy.url, `${API}/prices`, CALLS);
-    await until(async () => (await proxy.dropped()) > 0);
+    await until(async () => (await dropped(proxy)) > 0);
     expect(await proxy.end()).toBe(0);
   });
 
-  test("a pipe whose reader is gone: answers go on, lines are counted", async () => {
-    const proxy = await serveTo("pipe", "--log-requests", "all");
+  test("a pipe without a reader: the proxy answers and counts lines", async () => {
+    const proxy = await serveTo(null, "--log-requests", "all");
     proxy.child.stderr?.destroy();
     await ask(proxy.url, `${API}/prices`, 1_000);
-    await until(async () => (await proxy.dropped()) >= 1_000);
+    await until(async () => (await dropped(proxy)) >= 1_000);
     expect(await proxy.end()).toBe(0);
   });
 });
 
-test("a flood of problems: some lines, and how many more there were", async () => {
-  const proxy = await serveTo("pipe");
-  let text = "";
-  proxy.child.stderr?.on("data", (piece) => (text += String(piece)));
+test("very many problems: some lines, and the number of the others", async () => {
+  const proxy = await serveTo(null);
   await ask(proxy.url, "/nothing", 1_000);
-  const lines = (): Line[] => linesOf(text.slice(0, text.lastIndexOf("\n")));
+  const lines = (): Line[] => wholeLines(proxy);
   await until(() => requestsIn(lines()) + sumOf(lines(), "more") === 1_000);
   expect(requestsIn(lines())).toBeLessThan(1_000);
   expect(lines().map(({ msg }) => msg)).toContainEqual(

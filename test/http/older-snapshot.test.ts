@@ -1,9 +1,10 @@
-/** Snapshots that hold less than this version writes, or more than it reads, behind a proxy. */
+/** A proxy with snapshots that lack files of this version, or that have a newer format. */
 import { afterEach, expect, test } from "vitest";
 import { appendEntry } from "../../src/snapshot/publication-log.ts";
 import type { MemoryStore } from "../../src/store/memory-store.ts";
 import { changeHead, withoutFiles, withoutTier } from "../cli/older-head.ts";
-import { copyOf, eventually, KEYED_IDS, publishedStore, publishSession } from "./fixture.ts";
+import { copyOf, DROPPED, eventually, KEYED_IDS, NEVER } from "./fixture.ts";
+import { publishedStore, publishSession } from "./fixture.ts";
 import { SESSION, sessionsMs, snapshotOf, startTestProxy, TestClock } from "./fixture.ts";
 import type { TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
@@ -43,6 +44,13 @@ test("addresses without a file are not_in_snapshot, which costs nothing; the res
   await served(proxy.starter, "/index");
 });
 
+test("a snapshot of a version without history files and tiers' corrections", async () => {
+  await serve((store) => withoutFiles(store, /^(pro|starter)\/(history\..*|corrections\.json)$/));
+  await notThere(proxy.pro, "/history.csv", "/history.parquet", "/corrections");
+  await notThere(proxy.starter, "/history.csv", "/corrections");
+  await served(proxy.pro, "/prices", "/prices/dram-0", "/export.csv");
+});
+
 test("a tier without its index", async () => {
   await serve((store) => withoutFiles(store, /^starter\/index\.json$/));
   await notThere(proxy.starter, "/index");
@@ -50,13 +58,19 @@ test("a tier without its index", async () => {
   await served(proxy.pro, "/index");
 });
 
-test("contracts without a file are not_in_snapshot, ids outside the catalog unknown as ever", async () => {
+test("contracts without a file are not_in_snapshot, ids outside the catalog are unknown", async () => {
   await serve((store) => withoutFiles(store, /^(pro|free)\/contracts\/(dram-0|nand-0)\.json$/));
   await notThere(proxy.pro, "/prices/dram-0", "/prices/nand-0");
   await notThere(undefined, "/prices/dram-0");
   await expectCode(proxy, `${API}/prices/${KEYED_IDS[0]}`, {}, "key_required");
   await expectCode(proxy, `${API}/prices/none`, { key: proxy.pro }, "unknown_contract");
   await served(proxy.starter, "/prices/dram-0", "/prices/nand-0");
+});
+
+test("a contract off the boards: older versions wrote no file of it", async () => {
+  await serve((store) => withoutFiles(store, new RegExp(`contracts/${DROPPED}\\.json$`)));
+  await notThere(proxy.pro, `/prices/${DROPPED}`);
+  await expectCode(proxy, `${API}/prices/${NEVER}`, { key: proxy.pro }, "not_on_board");
 });
 
 test("a snapshot without a catalog", async () => {
@@ -79,14 +93,14 @@ test.each(["free", "starter", "pro"] as const)(
   },
 );
 
-test("a manifest without a summary of any tier: none has data, and the proxy is ready", async () => {
+test("a manifest without a summary of any tier: no tier has data, and the proxy is ready", async () => {
   await serve((store) => changeHead(store, () => ({ tiers: undefined })));
   await notThere(undefined, "/prices", "/prices/dram-0");
   await notThere(proxy.starter, "/prices", "/index", "/export.csv");
   await notThere(proxy.pro, "/prices", "/prices/dram-0", "/index?ids=dram-0", "/export.xlsx");
 });
 
-/** A proxy on FIRST; what `change` makes of the session after it arrives while it serves. */
+/** A proxy that serves FIRST, then gets the next session as `change` alters it. */
 async function arriving(change: (store: MemoryStore) => Promise<void>): Promise<MemoryStore> {
   const clock = new TestClock();
   clock.ms += sessionsMs(2);
@@ -123,14 +137,14 @@ test("an entry with an unknown action: the proxy keeps what it serves, and says 
   await keepsServing('was published by a newer chipboard: its action is \\"archive\\"');
 });
 
-test("a prune entry: the proxy stays on its head, and follows what comes after", async () => {
+test("a prune entry: the proxy keeps its head, and follows later publications", async () => {
   const store = await publishedStore();
   proxy = await startTestProxy({ store });
   const at = new Date(proxy.clock.ms).toISOString();
   const snapshots = ["2026-11-20T00Z/r1"];
   const entry = { number: 2, action: "prune" as const, at, snapshots, parts: [] };
   expect(await appendEntry(store, entry)).toBe("created");
-  // The publication after it is found only through it.
+  // The proxy finds the next publication only by reading it.
   await publishSession(store, proxy.clock, SESSION, { usd: 12, revise: "Late report" });
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");
   expect((await proxy.get("/readyz")).json).toMatchObject({ store: "ok", publication: 3 });

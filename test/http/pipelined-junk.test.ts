@@ -1,4 +1,4 @@
-/** A good request with junk behind it: the good one is answered, whatever its answer waits for. */
+/** A request followed by malformed bytes on its connection: it is answered, even if its answer takes time. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RedisServer } from "../contract/redis-server.ts";
 import { Visitor } from "./crowd.ts";
@@ -22,7 +22,7 @@ const STATUSES: Partial<Record<keyof typeof JUNK, number>> = {
 
 function answersTheGoodOne(proxyOf: () => TestProxy, key: () => string): void {
   for (const [name, junk] of Object.entries(JUNK)) {
-    test.each([1, 3])(`${name}, behind %i good requests`, async (count) => {
+    test.each([1, 3])(`${name}, after %i good requests`, async (count) => {
       const proxy = proxyOf();
       const good = `GET ${API}/prices HTTP/1.1\r\nHost: x\r\nx-api-key: ${key()}\r\n\r\n`;
       const used = async (): Promise<number> =>
@@ -39,7 +39,7 @@ function answersTheGoodOne(proxyOf: () => TestProxy, key: () => string): void {
     });
   }
 
-  test("junk in a piece of its own, and more of it after that", async () => {
+  test("malformed bytes in a separate write, and more after them", async () => {
     const proxy = proxyOf();
     const caller = await Visitor.at(proxy.url);
     caller.send(`GET ${API}/prices HTTP/1.1\r\nHost: x\r\nx-api-key: ${key()}\r\n\r\n`);

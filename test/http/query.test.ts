@@ -1,4 +1,4 @@
-/** The query: parameters that are refused, each for its fault, and keys, which are never repeated. */
+/** The query: refused parameters with their faults, and keys, which no answer repeats. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProblemCode } from "../../src/proxy/problems.ts";
 import { BROKEN, DROPPED, NEVER, startTestProxy, YOUNG, type TestProxy } from "./fixture.ts";
@@ -83,14 +83,14 @@ describe("parameters", () => {
   });
 
   for (const path of ["/prices", "/prices/dram-0", "/export.csv", "/export.xlsx", "/usage"]) {
-    test(`${path} takes none`, async () => {
+    test(`${path} takes no parameters`, async () => {
       await expectCode(proxy, `${API}${path}?id=nand-0`, { key: proxy.pro }, "unknown_parameter");
       expect((await proxy.get(`${API}${path}?`, { key: proxy.pro })).status).toBe(200);
     });
   }
 });
 
-describe("what a query may cost", () => {
+describe("long queries", () => {
   const LIMITED = [
     ["/prices", "a", "unknown_parameter"],
     ["/prices/dram-0", "a=1", "unknown_parameter"],
@@ -144,7 +144,7 @@ describe("what a query may cost", () => {
     await expectCode(proxy, path, { key: proxy.pro }, "unknown_contract", 400);
   });
 
-  test("addresses without data refuse keys in it, and nothing else", async () => {
+  test("addresses without data refuse keys in the query, and nothing else", async () => {
     for (const path of ["/", "/guide", "/openapi.json", "/healthz", "/readyz"]) {
       const { status } = await proxy.get(`${path}?a&a&a&a&a&a&a&a&a&a&a`);
       expect([path, status]).toEqual([path, 200]);
@@ -155,7 +155,7 @@ describe("what a query may cost", () => {
 });
 
 describe("keys in the query", () => {
-  test("found at any place, before a bad key and too many parameters are", async () => {
+  test("are found anywhere, and reported before a bad key and too many parameters", async () => {
     const query = `${"a&".repeat(1_000)}api_key=x`;
     for (const path of ["/prices", "/usage", "/index", "/export.xlsx"]) {
       await expectCode(proxy, `${API}${path}?${query}`, { key: "bad" }, "key_in_query");
@@ -191,7 +191,7 @@ describe("keys in the query", () => {
     });
   }
 
-  test("no key is repeated to the caller from anywhere", async () => {
+  test("no answer repeats a key", async () => {
     for (const path of [`/prices/${proxy.pro}`, `/index?ids=a,${proxy.pro}`, `/${proxy.pro}`]) {
       const { status, text } = await proxy.get(API + path, { key: proxy.pro });
       expect(status).toBeGreaterThanOrEqual(400);

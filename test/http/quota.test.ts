@@ -33,7 +33,7 @@ test("50 callers at once get exactly the limit, then 429 with retry-after", asyn
       [429, calls - 1_000],
     ]),
   );
-  // Every granted call saw a count of its own.
+  // Each granted call has another count.
   expect(new Set(rest)).toEqual(new Set(Array.from({ length: 1_000 }, (_, at) => at)));
 });
 
@@ -75,7 +75,7 @@ test("only a 200 costs a call; HEAD does, too", async () => {
     expect([path, received.status, left(received)]).toEqual([path, status, "24999"]);
   }
   expect(left(await proxy.get(`${API}/prices`, { key, method: "HEAD" }))).toBe("24998");
-  // Without a key the same addresses tell of the client address's quota.
+  // Without a key the same addresses show the quota of the client address.
   expect(left(await proxy.get("/nowhere"))).toBe("1000");
   expect(left(await proxy.get("/", { key: "unknown" }))).toBe("0");
 });
@@ -89,7 +89,7 @@ describe("the month's end", () => {
     ["2026-12-31T23:59:59.000Z", "2027-01-01T00:00:00.000Z", "31 December"],
   ] as const;
   for (const [last, reset, name] of ENDS) {
-    test(`${name}: counted until the last second, anew from the first`, async () => {
+    test(`${name}: counted until the last second, then from 0`, async () => {
       const clock = new TestClock(Date.parse(last));
       await start({ clock });
       const used = await proxy.get(`${API}/prices`, { key: proxy.starter });
@@ -118,13 +118,13 @@ describe("whose address is counted", () => {
   const ask = (forwarded: string) =>
     proxy.get(`${API}/prices/dram-0`, { headers: { "x-forwarded-for": forwarded } });
 
-  test("without trusted proxies X-Forwarded-For says nothing", async () => {
+  test("without trusted proxies X-Forwarded-For is ignored", async () => {
     await start();
     expect(left(await ask("192.0.2.1"))).toBe("999");
     expect(left(await ask("192.0.2.2"))).toBe("998");
   });
 
-  test("behind one, the last entry counts, however many are made up before it", async () => {
+  test("behind one trusted proxy the last entry counts, whatever entries a caller adds before it", async () => {
     await start({ trustedHops: 1 });
     expect(left(await ask("192.0.2.1"))).toBe("999");
     expect(left(await ask("203.0.113.9, 192.0.2.1"))).toBe("998");

@@ -1,15 +1,15 @@
-/** A client that writes what no other would: bytes to a socket, and its first answer. */
+/** A client that writes any bytes to a socket, and reads the first answer. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { checkAgainstOpenApi } from "./recorder.ts";
 
-/** A proxy whose limits are so short that a test can wait for them. */
+/** A proxy with time limits that are short enough for tests. */
 export const startImpatientProxy = (): Promise<TestProxy> =>
   startTestProxy({ limits: { headersMs: 700, requestMs: 1_000, keepAliveMs: 400 } });
 
-/** An answer; `code` is that of its problem document. */
+/** An answer; `code` is from its problem document. */
 export interface Raw {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -66,7 +66,7 @@ export const getFrom = (
 ): Promise<Raw> =>
   sendTo(url, `GET ${target} HTTP/${version}\r\n${lines}Connection: close\r\n\r\n`, "GET", target);
 
-/** A connection that is kept, for one HEAD request after another. */
+/** A persistent connection for HEAD requests. */
 export class Keeping {
   readonly #socket: Socket;
 
@@ -101,7 +101,7 @@ export class Keeping {
   }
 }
 
-/** After all that a file has sent: the proxy answers as before, and logged no failure. */
+/** Call at the end of a test file: the proxy still answers, and has logged no failure. */
 export async function expectUnharmed(proxy: TestProxy): Promise<void> {
   expect((await proxy.get("/api/public/v1/prices")).status).toBe(200);
   expect(proxy.logged.filter((line) => line.includes('"level":50'))).toEqual([]);

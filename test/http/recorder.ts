@@ -1,7 +1,7 @@
 /**
  * Checks every answer that a test receives against the OpenAPI document: its path and status are
  * documented, its media type is the documented one, and its JSON is what the schema says. Also what
- * holds for every answer whatsoever.
+ * must hold for every answer.
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -15,7 +15,7 @@ formats.default(ajv);
 ajv.addVocabulary(["openapi", "info", "servers", "security", "tags", "paths", "components"]);
 ajv.addSchema(document, "openapi");
 
-/** Addresses that are documentation themselves, not part of the interface. */
+/** Addresses of the documentation, which are not part of the interface. */
 const PAGES = /^\/(guide|docs\/.*)?$/;
 
 export function checkAgainstOpenApi(
@@ -48,7 +48,7 @@ export function checkAgainstOpenApi(
   if (method === "GET" && documented === undefined) {
     throw new Error(`${what}: the status is not documented`);
   }
-  if (status === 200) {
+  if (status === 200 || status === 206) {
     const [mediaType] = Object.keys(documented.content);
     expect(headers["content-type"], what).toBe(mediaType);
     const pointer = documented.content[mediaType as string].schema.$ref;
@@ -61,7 +61,8 @@ function templateOf(path: string): string | undefined {
   return /^\/api\/public\/v1\/prices\/[^/]+$/.test(path) ? "/api/public/v1/prices/{id}" : undefined;
 }
 
-function validate(pointer: string, value: unknown, what: string): void {
+/** Throws if the value is not what the schema at `pointer` in the document says. */
+export function validate(pointer: string, value: unknown, what: string): void {
   const check = ajv.getSchema(`openapi${pointer}`);
   if (check === undefined) throw new Error(`${what}: no schema at ${pointer}`);
   if (check(value)) return;

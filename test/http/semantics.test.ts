@@ -16,7 +16,7 @@ const ask = (path: string, headers: Record<string, string> = {}, method = "GET")
   proxy.get(API + path, { key: proxy.pro, headers, method });
 
 describe("conditional requests", () => {
-  test("a strong tag, another for each coding, and 304 with the fields a cache needs", async () => {
+  test("each coding has its own strong tag, and a 304 has the fields that a cache needs", async () => {
     const tags = new Set<string>();
     for (const coding of ["identity", "gzip", "br"]) {
       const full = await ask("/prices", { "accept-encoding": coding });
@@ -76,7 +76,7 @@ describe("conditional requests", () => {
     }
   });
 
-  test("If-Modified-Since counts where there is no If-None-Match", async () => {
+  test("If-Modified-Since counts if there is no If-None-Match", async () => {
     const { headers } = await ask("/prices");
     const since = headers["last-modified"] as string;
     const earlier = new Date(Date.parse(since) - 1_000).toUTCString();
@@ -87,7 +87,7 @@ describe("conditional requests", () => {
     expect((await ask("/prices", both)).status).toBe(200);
   });
 
-  test("every route of data, baskets and pages included", async () => {
+  test("every route with data, also baskets and pages", async () => {
     const paths = [
       "/prices",
       "/prices/dram-0",
@@ -95,6 +95,9 @@ describe("conditional requests", () => {
       "/index?ids=dram-0",
       "/export.csv",
       "/export.xlsx",
+      "/history.csv",
+      "/history.parquet",
+      "/corrections",
     ];
     for (const path of [...paths.map((item) => API + item), "/", "/openapi.json"]) {
       const { headers } = await proxy.get(path, { key: proxy.pro });
@@ -142,14 +145,17 @@ describe("content codings", () => {
     });
   }
 
-  test("a workbook, compressed by itself, is sent as it is", async () => {
-    const { headers, raw } = await ask("/export.xlsx", { "accept-encoding": "br, gzip" });
+  test.each([
+    ["/export.xlsx", "PK"],
+    ["/history.parquet", "PAR1"],
+  ])("%s, compressed by itself, is sent as it is", async (path, start) => {
+    const { headers, raw } = await ask(path, { "accept-encoding": "br, gzip" });
     expect(headers["content-encoding"]).toBeUndefined();
-    expect(raw.subarray(0, 2).toString()).toBe("PK");
+    expect(raw.toString("latin1", 0, start.length)).toBe(start);
   });
 });
 
-test("HEAD has the fields of GET and no body, everywhere", async () => {
+test("HEAD has the fields of GET and no body, on every address", async () => {
   const paths = [
     "/prices",
     "/prices/dram-0",
@@ -157,6 +163,9 @@ test("HEAD has the fields of GET and no body, everywhere", async () => {
     "/index?ids=dram-0",
     "/export.csv",
     "/export.xlsx",
+    "/history.csv",
+    "/history.parquet",
+    "/corrections",
     "/usage",
   ];
   const all = [
@@ -180,7 +189,7 @@ test("HEAD has the fields of GET and no body, everywhere", async () => {
   }
 });
 
-test("max-age is a minute, and never past the next session or the end of the grace", async () => {
+test("max-age is a minute at most, and ends before the next session and the end of the grace", async () => {
   const { clock } = proxy;
   const start = sessionStartMs(SESSION);
   const hours = 3_600_000;

@@ -1,22 +1,20 @@
 /** `serve` as a process: options, TLS, signals, what it prints. */
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { chipboard, serve, type Ran, type Serving } from "../program/program.ts";
 import { certificate } from "./certificate.ts";
 import { call } from "./client.ts";
 import { eventually, publishSession, SESSION, TestClock } from "./fixture.ts";
 import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
-const PROGRAM = fileURLToPath(new URL("../../bin/chipboard.ts", import.meta.url));
-const NOW = "2026-11-21T00:05:00Z";
 
 let folder: string;
 let store: string;
@@ -29,72 +27,44 @@ beforeAll(async () => {
   state = join(folder, "state");
   const clock = new TestClock();
   await publishSession(new FolderStore(store), clock, SESSION, { first: true });
-  pro = await withRegistry(state, clock, "change", async (registry) => {
+  pro = await withRegistry(state, clock, "create", async (registry) => {
     await registry.addAccount("large", "pro", null);
     return (await registry.createKey("large", null)).key;
   });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Serving {
-  readonly child: ChildProcess;
-  readonly line: string;
-  readonly url: string;
-  readonly exit: Promise<number | null>;
-  stderr(): string;
-}
+const serving = (args: readonly string[], env: Record<string, string> = {}): Promise<Serving> =>
+  serve(["--store", store, "--state", state, ...args], { env });
 
-/** Starts `serve` and waits for the line that says where. */
-async function serve(args: readonly string[], env: Record<string, string> = {}): Promise<Serving> {
+/** Runs a `serve` that must not start. */
+const refused = (args: readonly string[]): Promise<Ran> => {
   const all = ["--store", store, "--state", state, "--port", "0", "--metrics-port", "off", ...args];
-  const child = spawn(process.execPath, [PROGRAM, "serve", ...all], {
-    env: { ...process.env, CHIPBOARD_NOW: NOW, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (piece) => (stdout += String(piece)));
-  child.stderr.on("data", (piece) => (stderr += String(piece)));
-  const exit = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  await Promise.race([eventually(() => stdout.includes("\n")), exit]);
-  const line = stdout.trim();
-  return {
-    child,
-    line,
-    url: /https?:\/\/[^"\s]+/.exec(line)?.[0] ?? "",
-    exit,
-    stderr: () => stderr,
-  };
-}
-
-async function end({ child, exit }: Serving): Promise<number | null> {
-  child.kill("SIGTERM");
-  return exit;
-}
+  return chipboard(["serve", ...all]);
+};
 
 test("prints its address, serves, and ends with 0 on SIGTERM and SIGINT", async () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    const serving = await serve([]);
-    expect(serving.line).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
-    const { status, json } = await call(`${serving.url}${API}/prices`, { key: pro });
+    const proxy = await serving([]);
+    expect(proxy.printed).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+\n$/);
+    const { status, json } = await call(`${proxy.url}${API}/prices`, { key: pro });
     expect([status, json.delayed_sessions]).toEqual([200, 0]);
-    serving.child.kill(signal);
-    expect(await serving.exit).toBe(0);
+    expect(await proxy.end(signal)).toBe(0);
   }
 });
 
 test("--json, options from the environment, and IPv6", async () => {
-  const serving = await serve(["--json", "--host", "::1"], {
+  const proxy = await serving(["--json", "--host", "::1"], {
     CHIPBOARD_METRICS_PORT: "0",
     CHIPBOARD_GRACE: "90",
     CHIPBOARD_LOG_LEVEL: "silent",
   });
-  const printed = JSON.parse(serving.line);
+  const printed = JSON.parse(proxy.printed);
   expect(printed.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
   expect(printed.metrics_url).toBeNull();
   expect((await fetch(`${printed.url}/healthz`)).status).toBe(200);
-  expect(await end(serving)).toBe(0);
-  expect(serving.stderr()).toBe("");
+  expect(await proxy.end()).toBe(0);
+  expect(proxy.stderr()).toBe("");
 });
 
 test.each([
@@ -108,37 +78,37 @@ test.each([
   ],
   ["none", []],
 ])("--log-requests %s", async (which, expected) => {
-  // What is not said is the default.
-  const serving = await serve(which === "problems" ? [] : ["--log-requests", which]);
-  await call(`${serving.url}${API}/prices`, { key: pro });
-  await call(`${serving.url}${API}/nothing`, { key: pro });
-  expect(await end(serving)).toBe(0);
-  const lines = serving.stderr().trim().split("\n");
+  // `problems` is the default.
+  const proxy = await serving(which === "problems" ? [] : ["--log-requests", which]);
+  await call(`${proxy.url}${API}/prices`, { key: pro });
+  await call(`${proxy.url}${API}/nothing`, { key: pro });
+  expect(await proxy.end()).toBe(0);
+  const lines = proxy.stderr().trim().split("\n");
   const requests = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
   expect(requests.map(({ status, code }) => [status, code])).toEqual(expected);
 });
 
-test("several serves on one state count together", async () => {
-  const all = await Promise.all([serve([]), serve([])]);
+test("several proxies with one state count together", async () => {
+  const all = await Promise.all([serving([]), serving([])]);
   const before = await used("large");
   for (const { url } of [...all, ...all]) {
     expect((await call(`${url}${API}/prices`, { key: pro })).status).toBe(200);
   }
   expect(await used("large")).toBe(before + 4);
-  expect(await Promise.all(all.map(end))).toEqual([0, 0]);
+  expect(await Promise.all(all.map((proxy) => proxy.end()))).toEqual([0, 0]);
 });
 
 test("the log says why the state does not answer, once, and when it answers again", async () => {
-  const serving = await serve([]);
+  const proxy = await serving([]);
   const file = join(state, "chipboard.sqlite");
   await rename(file, `${file}.away`);
   const stateOf = async (): Promise<string> =>
-    (await call(`${serving.url}/readyz`)).json.state as string;
+    (await call(`${proxy.url}/readyz`)).json.state as string;
   await eventually(async () => (await stateOf()) === "unavailable");
   await rename(`${file}.away`, file);
   await eventually(async () => (await stateOf()) === "ok");
-  expect(await end(serving)).toBe(0);
-  const lines = serving.stderr().trim().split("\n");
+  expect(await proxy.end()).toBe(0);
+  const lines = proxy.stderr().trim().split("\n");
   const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("the state"));
   expect(said).toMatchObject([
     {
@@ -151,19 +121,12 @@ test("the log says why the state does not answer, once, and when it answers agai
   ]);
 });
 
-test("metrics have a port of their own, and are nowhere else", async () => {
-  const args = ["--store", store, "--state", state, "--port", "0", "--metrics-port", "0", "--json"];
-  const child = spawn(process.execPath, [PROGRAM, "serve", ...args], {
-    env: { ...process.env, CHIPBOARD_NOW: NOW },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const exit = new Promise((resolve) => child.once("exit", resolve));
-  const line = await new Promise<string>((resolve) =>
-    child.stdout.once("data", (piece) => resolve(String(piece))),
-  );
-  const { url, metrics_url } = JSON.parse(line);
+test("metrics have their own port, and are not on the other one", async () => {
+  const proxy = await serving(["--metrics-port", "0", "--json"]);
+  const { url } = proxy;
+  const metricsUrl = String(proxy.metricsUrl);
   await call(`${url}${API}/prices`);
-  const metrics = await fetch(metrics_url);
+  const metrics = await fetch(metricsUrl);
   expect(metrics.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
   const text = await metrics.text();
   expect(text).toMatch(
@@ -173,26 +136,25 @@ test("metrics have a port of their own, and are nowhere else", async () => {
   expect(text).toMatch(/^chipboard_state_up 1$/m);
   expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
   expect((await call(`${url}/metrics`)).status).toBe(404);
-  expect((await fetch(metrics_url.replace("/metrics", "/prices"))).status).toBe(404);
-  child.kill("SIGTERM");
-  expect(await exit).toBe(0);
+  expect((await fetch(metricsUrl.replace("/metrics", "/prices"))).status).toBe(404);
+  expect(await proxy.end()).toBe(0);
 });
 
-test("SIGTERM: nothing new is accepted, what is in flight is finished, counts are written", async () => {
+test("SIGTERM: no new connections are accepted, open requests are answered, counts are written", async () => {
   const before = await used("large");
-  const serving = await serve([]);
-  const port = Number(new URL(serving.url).port);
+  const proxy = await serving([]);
+  const { port } = proxy;
   // More than the sockets' buffers hold, so that the last answers wait for the reader.
   const asked = 600;
   const socket = connect(port, "127.0.0.1").pause();
   const request = `GET ${API}/prices/dram-0 HTTP/1.1\r\nHost: x\r\nx-api-key: ${pro}\r\n\r\n`;
   socket.write(request.repeat(asked));
   await eventually(
-    async () => (await call(`${serving.url}${API}/usage`, { key: pro })).json.used > before,
+    async () => (await call(`${proxy.url}${API}/usage`, { key: pro })).json.used > before,
   );
-  serving.child.kill("SIGTERM");
-  await eventually(async () => (await refused(port)) === "ECONNREFUSED");
-  expect(serving.child.exitCode).toBeNull();
+  proxy.child.kill("SIGTERM");
+  await eventually(async () => (await connectionError(port)) === "ECONNREFUSED");
+  expect(proxy.child.exitCode).toBeNull();
 
   const pieces: Buffer[] = [];
   for await (const piece of socket) pieces.push(piece as Buffer);
@@ -203,7 +165,7 @@ test("SIGTERM: nothing new is accepted, what is in flight is finished, counts ar
   for (const answer of answers) {
     expect(answer.slice(answer.indexOf("\r\n\r\n") + 4)).toHaveLength(bodyBytes);
   }
-  expect(await serving.exit).toBe(0);
+  expect(await proxy.ended).toBe(0);
   expect(answers.length).toBeGreaterThan(0);
   expect(await used("large")).toBe(before + answers.length);
 });
@@ -211,19 +173,19 @@ test("SIGTERM: nothing new is accepted, what is in flight is finished, counts ar
 describe("TLS", () => {
   test("serves HTTPS with the certificate given", async () => {
     const { cert, key } = await certificate(folder);
-    const serving = await serve(["--tls-cert", cert, "--tls-key", key]);
-    expect(serving.url).toMatch(/^https:/);
+    const proxy = await serving(["--tls-cert", cert, "--tls-key", key]);
+    expect(proxy.url).toMatch(/^https:/);
     const ca = await readFile(cert, "utf8");
-    const { status, json } = await call(`${serving.url}${API}/prices/dram-0`, { key: pro, ca });
+    const { status, json } = await call(`${proxy.url}${API}/prices/dram-0`, { key: pro, ca });
     expect([status, json.id]).toEqual([200, "dram-0"]);
-    await expect(call(`${serving.url}/healthz`)).rejects.toThrow(/self-signed/);
-    expect(await end(serving)).toBe(0);
+    await expect(call(`${proxy.url}/healthz`)).rejects.toThrow(/self-signed/);
+    expect(await proxy.end()).toBe(0);
   });
 
   testWith("openssl")("TLS 1.2 with forward secrecy and AEAD, or TLS 1.3", async () => {
     const { cert, key } = await certificate(folder);
-    const serving = await serve(["--tls-cert", cert, "--tls-key", key]);
-    const { host } = new URL(serving.url);
+    const proxy = await serving(["--tls-cert", cert, "--tls-key", key]);
+    const { host } = new URL(proxy.url);
     const handshake = async (offer: string): Promise<string> => {
       const args = ["s_client", "-connect", host, "-brief", ...offer.split(" ")];
       const client = promisify(execFile)("openssl", args);
@@ -247,10 +209,10 @@ describe("TLS", () => {
       cbc: "refused",
       tls11: "refused",
     });
-    expect(await end(serving)).toBe(0);
+    expect(await proxy.end()).toBe(0);
   });
 
-  test("files that are missing, or none, are usage errors that name the option", async () => {
+  test("missing and invalid files are usage errors that name the option", async () => {
     const { cert } = await certificate(folder);
     const cases = [
       [["--tls-cert", cert], "--tls-cert and --tls-key belong together: give both, or none"],
@@ -258,14 +220,14 @@ describe("TLS", () => {
       [["--tls-cert", cert, "--tls-key", cert], "--tls-cert and --tls-key cannot be used"],
     ] as const;
     for (const [args, message] of cases) {
-      const serving = await serve(args);
-      expect([await serving.exit, serving.line]).toEqual([2, ""]);
-      expect(serving.stderr()).toContain(message);
+      const { code, stdout, stderr } = await refused(args);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(message);
     }
   });
 });
 
-describe("what it cannot start with", () => {
+describe("invalid options and locations", () => {
   const BAD = [
     ["--host", ""],
     ["--poll", "soon"],
@@ -282,27 +244,27 @@ describe("what it cannot start with", () => {
   ];
   for (const [option = "", value = ""] of BAD) {
     test(`${option} ${value}`, async () => {
-      const serving = await serve([option, value]);
-      expect(await serving.exit).toBe(2);
-      expect(serving.stderr()).toContain(option);
-      expect(serving.stderr()).not.toMatch(/\n\s+at /);
+      const { code, stderr } = await refused([option, value]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(option);
+      expect(stderr).not.toMatch(/\n\s+at /);
     });
   }
 
   test("a port in use is named", async () => {
-    const first = await serve([]);
-    const { port } = new URL(first.url);
-    const second = await serve(["--port", port, "--state", join(folder, "other-state")]);
-    expect(await second.exit).toBe(2);
-    expect(second.stderr()).toContain(`Cannot listen on 127.0.0.1:${port} (--port): it is in use`);
-    expect(await end(first)).toBe(0);
+    const first = await serving([]);
+    const port = String(first.port);
+    const second = await refused(["--port", port, "--state", join(folder, "other-state")]);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain(`Cannot listen on 127.0.0.1:${port} (--port): it is in use`);
+    expect(await first.end()).toBe(0);
   });
 
   test("a store that is a file is not a store", async () => {
     const file = join(folder, "file");
     await writeFile(file, "");
-    const serving = await serve(["--store", file]);
-    expect([await serving.exit, serving.line]).toEqual([5, ""]);
+    const { code, stdout } = await refused(["--store", file]);
+    expect([code, stdout]).toEqual([5, ""]);
   });
 });
 
@@ -313,7 +275,7 @@ async function used(account: string): Promise<number> {
   return usage?.used ?? Number.NaN;
 }
 
-const refused = (port: number): Promise<unknown> =>
+const connectionError = (port: number): Promise<unknown> =>
   new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => {
       socket.destroy();

@@ -1,4 +1,4 @@
-/** `serve --verify-key`: a proxy that serves what its keys have signed, and nothing else. */
+/** `serve --verify-key`: a proxy that serves only snapshots signed by its keys. */
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { publicationKey } from "../../src/store/paths.ts";
@@ -13,7 +13,8 @@ import {
   workshop,
   type Workshop,
 } from "../cli/signed.ts";
-import { chipboard, killed, serve, type Serving } from "../cluster/fixture.ts";
+import { chipboard, killed, serve } from "../cluster/fixture.ts";
+import type { Serving } from "../program/program.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const PRICES = "/api/public/v1/prices";
@@ -22,7 +23,7 @@ describe("a proxy", () => {
   let proxy: TestProxy;
   afterEach(() => proxy.close());
 
-  /** A proxy that has FIRST, signed by `k`, and knows the keys of these files. */
+  /** A proxy that serves FIRST, signed by `k`, and has the keys of these files. */
   async function serving(...files: string[]): Promise<Workshop> {
     const shop = workshop();
     await shop.opensslKey("k");
@@ -43,7 +44,7 @@ describe("a proxy", () => {
   const becomes = (wanted: string): Promise<void> =>
     eventually(async () => (await snapshot()) === wanted);
 
-  /** Waits until the newest publication is refused; the reason, as the log has it. */
+  /** Waits until the newest publication is refused; returns the logged reason. */
   async function refusal(number: number): Promise<string> {
     const line = (): string | undefined =>
       proxy.logged.find((text) => text.includes(`"publication ${number} cannot be loaded"`));
@@ -59,14 +60,14 @@ describe("a proxy", () => {
     return err.message;
   }
 
-  test("follows what is signed", async () => {
+  test("follows signed publications", async () => {
     const shop = await serving();
     await shop.publish(SECOND, "--sign-key @k");
     await becomes(`${SECOND}/r1`);
     expect((await proxy.get("/readyz")).json.store).toBe("ok");
   });
 
-  test("an unsigned publication: the old snapshot stays, loudly, until it is signed", async () => {
+  test("an unsigned publication: the old snapshot stays, and /readyz says so, until it is signed", async () => {
     const shop = await serving();
     await shop.publish(SECOND);
     expect(await refusal(2)).toContain(`manifest.sig is missing: ${SECOND}/r1 is unsigned`);
@@ -75,7 +76,7 @@ describe("a proxy", () => {
     expect((await proxy.get("/readyz")).json.store).toBe("ok");
   });
 
-  test("a publication that another key has signed, or nobody", async () => {
+  test("a publication with a signature by another key, and one without a signature", async () => {
     const shop = await serving();
     await shop.publish(SECOND, "--sign-key @other");
     expect(await refusal(2)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
@@ -94,7 +95,7 @@ describe("a proxy", () => {
     const published = (await shop.store.get(publicationKey(2))) as Buffer;
     await forgeHead(shop.store, (text) => text.replaceAll('"spot_usd":11', '"spot_usd":99'));
     const entry = { ...(await readHead(shop.store)), number: 3, session: SECOND };
-    // An entry that the proxy has read keeps its bytes, or it looks no further.
+    // If an entry that the proxy has read changed its bytes, the proxy would read no further.
     await replace(shop.store, publicationKey(2), published);
     await shop.store.create(publicationKey(3), Buffer.from(JSON.stringify(entry)), "");
     expect(await refusal(3)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
@@ -119,7 +120,7 @@ describe("a proxy", () => {
     expect(await refusal(5)).toContain("is the manifest of 2026-11-20T12:00:00.000Z r1");
   });
 
-  test("a rollback to what is signed is followed, one to what is not is refused", async () => {
+  test("a rollback to a signed snapshot is followed, one to an unsigned snapshot is refused", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.publish(FIRST);
@@ -132,13 +133,13 @@ describe("a proxy", () => {
     await eventually(async () => (await proxy.get("/readyz")).json.publication === 4);
   });
 
-  test("two keys, while one takes the other's place", async () => {
+  test("two keys, during a change of keys", async () => {
     const shop = await serving("other.pub", "k.pub");
     await shop.publish(SECOND, "--sign-key @other");
     await becomes(`${SECOND}/r1`);
   });
 
-  test("an unsigned head at the start: 503 no_session, and why; served once it is signed", async () => {
+  test("an unsigned head at the start: 503 no_session with the reason; it is served when it is signed", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.publish(FIRST);
@@ -153,7 +154,7 @@ describe("a proxy", () => {
     await becomes(`${FIRST}/r1`);
   });
 
-  test("without keys a signature is not looked at", async () => {
+  test("without keys signatures are not checked", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.publish(FIRST, "--sign-key @k");
@@ -167,7 +168,7 @@ describe("serve", () => {
   const servings: Serving[] = [];
   afterEach(() => killed(servings));
 
-  test("refuses what is unsigned", async () => {
+  test("refuses unsigned snapshots", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     await shop.publish(FIRST, "--sign-key @k");
@@ -207,7 +208,7 @@ describe("serve", () => {
     }
   });
 
-  test("is not for the demonstration, which signs nothing", async () => {
+  test("the demonstration has no --verify-key, because it signs nothing", async () => {
     const { code, stdout } = await chipboard(["demo", "--help"]);
     expect([code, stdout.includes("--verify-key")]).toEqual([0, false]);
   });

@@ -1,4 +1,4 @@
-/** What answers without the state: it may hang, and nothing but calls and keys waits for it. */
+/** If the state hangs, only calls for data and unknown keys wait for it. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -25,7 +25,7 @@ testWith("redis-server")(
   "addresses outside the data, preflights and bad requests are answered while the state hangs",
   async () => {
     const { get, url, starter, pro } = proxy as TestProxy;
-    // What is known afterwards: 24,999 calls of the account and 999 of the address are left.
+    // The proxy then knows that the account has 24,999 calls left, and the address 999.
     await get(`${API}/prices`, { key: starter });
     await get(`${API}/prices`);
     const pages = await Promise.all(OPEN.map((path) => get(path)));
@@ -42,7 +42,7 @@ testWith("redis-server")(
       const [known, address, unasked, refused] = await Promise.all([
         answersTo(url, `x-api-key: ${starter}\r\n`),
         answersTo(url, ""),
-        // A valid key that this process has not seen yet: only the state knows whose it is.
+        // A valid key that this process has not seen: only the state knows its account.
         answersTo(url, `x-api-key: ${pro}\r\n`),
         Promise.all([
           sendTo(url, "GET / X\r\n\r\n"),
@@ -51,7 +51,7 @@ testWith("redis-server")(
           sendTo(url, "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT", "/none"),
         ]),
       ]);
-      // One more, so that an answer that went out together with these has arrived.
+      // One more request, so that any answer that was sent together with these has arrived.
       await get("/healthz");
       expect(isAnswered).toBe(false);
       const statuses = [200, 200, 200, 200, 200, 404, 404, 204, 405];

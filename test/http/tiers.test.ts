@@ -1,4 +1,4 @@
-/** Every cell of the table of routes and tiers, through a real socket. */
+/** Every cell of the table of routes and tiers, over a real socket. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sessionUtc } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
@@ -7,6 +7,7 @@ import { FREE_IDS, KEYED_IDS, SESSION, startTestProxy, type TestProxy } from "./
 const API = "/api/public/v1";
 const CSV = "text/csv; charset=utf-8; header=present";
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const PARQUET = "application/vnd.apache.parquet";
 const [KEYED_ID = ""] = KEYED_IDS;
 
 let proxy: TestProxy;
@@ -34,6 +35,9 @@ const TABLE: readonly (readonly [path: string, free: Cell, starter: Cell, pro: C
   ["/index?weights=1", "key_required", "tier_required", 200],
   ["/export.csv", "key_required", 200, 200],
   ["/export.xlsx", "key_required", "tier_required", 200],
+  ["/history.csv", "key_required", 200, 200],
+  ["/history.parquet", "key_required", "tier_required", 200],
+  ["/corrections", "key_required", 200, 200],
   ["/usage", 200, 200, 200],
 ];
 
@@ -49,7 +53,7 @@ for (const [at, tier] of (["free", "starter", "pro"] as const).entries()) {
           expect(json.required_tier).toBe(cell === "tier_required" ? "pro" : undefined);
           expect(headers["www-authenticate"]).toBe(cell === "key_required" ? "Bearer" : undefined);
         } else if (path === "/index?weights=1") {
-          // The entitlement is there; the parameters are not right.
+          // The tier is sufficient; the parameters are missing.
           expect([status, json.code]).toEqual([400, "invalid_parameter"]);
         } else {
           expect(status).toBe(200);
@@ -57,7 +61,7 @@ for (const [at, tier] of (["free", "starter", "pro"] as const).entries()) {
       });
     }
 
-    test("data fields name session, delay and snapshot, and agree with the body", async () => {
+    test("header fields name session, delay and snapshot, and agree with the body", async () => {
       const { delaySessions, license } = TIERS[tier];
       const { headers, json } = await proxy.get(`${API}/prices`, keyOf(tier));
       const session = sessionUtc(SESSION - delaySessions);
@@ -118,6 +122,29 @@ test("exports are downloads under their names", async () => {
   expect(xlsx.raw.subarray(0, 2).toString()).toBe("PK");
 });
 
+test.each([
+  ["/history.csv", "starter", "2026-11-20T12Z-starter-history.csv", CSV],
+  ["/history.csv", "pro", "2026-11-21T00Z-pro-history.csv", CSV],
+  ["/history.parquet", "pro", "2026-11-21T00Z-pro-history.parquet", PARQUET],
+] as const)("%s for %s is a download that comes in parts", async (path, tier, name, type) => {
+  const { headers, raw } = await proxy.get(API + path, keyOf(tier));
+  expect(headers).toMatchObject({
+    "content-type": type,
+    "content-disposition": `attachment; filename="chipboard-${name}"`,
+    "accept-ranges": "bytes",
+    "x-snapshot": "2026-11-21T00Z/r1",
+  });
+  const key = keyOf(tier);
+  const range = { range: "bytes=4-99" };
+  const part = await proxy.get(API + path, { ...key, headers: range });
+  expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 4-99/${raw.length}`]);
+  expect(part.raw.equals(raw.subarray(4, 100))).toBe(true);
+  const beyond = { range: `bytes=${raw.length}-` };
+  expect((await proxy.get(API + path, { ...key, headers: beyond })).status).toBe(416);
+  const known = { "if-none-match": headers.etag as string };
+  expect((await proxy.get(API + path, { ...key, headers: known })).status).toBe(304);
+});
+
 test("a basket is priced with the caller's weights, in the caller's order", async () => {
   const ask = (query: string) => proxy.get(`${API}/index?${query}`, keyOf("pro"));
   const { json } = await ask("ids=nand-0,dram-2&weights=3,1");
@@ -145,7 +172,7 @@ test("a basket is priced with the caller's weights, in the caller's order", asyn
   expect((await ask("ids=nand-0%2Cdram-2")).json).toEqual(equal.json);
 });
 
-test("/usage says what is used, and costs nothing", async () => {
+test("/usage shows the calls used, and costs no call", async () => {
   const before = await proxy.get(`${API}/usage`, keyOf("starter"));
   expect(before.json).toMatchObject({
     account: "small",

@@ -1,7 +1,8 @@
 /**
- * Programs of the machine that tests drive. In CI all of them must be there; elsewhere a test whose
- * program is missing is skipped, and says so.
+ * Programs that tests run. In CI all of them must be installed; elsewhere a test whose
+ * program is missing is skipped with a message.
  */
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { test } from "vitest";
@@ -17,9 +18,14 @@ export function isInstalled(program: string): boolean {
   });
 }
 
-/** `test` where the program is installed or must be (CI). */
-export function testWith(program: string): typeof test | typeof test.skip {
-  if (process.env["CI"] !== undefined || isInstalled(program)) return test;
-  console.warn(`${program} is not installed: its tests are skipped. CI runs them.`);
+/** `test` if the program, with this module of Python, is installed or must be (CI). */
+export function testWith(program: string, module?: string): typeof test | typeof test.skip {
+  if (process.env["CI"] !== undefined) return test;
+  const isThere =
+    module === undefined
+      ? isInstalled(program)
+      : spawnSync(program, ["-c", `import ${module}`]).status === 0;
+  if (isThere) return test;
+  console.warn(`${module ?? program} is not installed: its tests are skipped. CI runs them.`);
   return test.skip;
 }

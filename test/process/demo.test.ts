@@ -1,6 +1,5 @@
 /** `demo` as a process: it publishes, creates keys, prints commands that work, and continues later. */
-import { execFile, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +7,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEMO_NOTICE } from "../../src/demo/notice.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
-import { inProcess, start } from "../cli/run.ts";
+import { inProcess } from "../cli/run.ts";
+import { Serving } from "../program/program.ts";
 
 const exec = promisify(execFile);
 const DEMO = ["demo", "--port", "0", "--metrics-port", "off", "--log-level", "warn"];
@@ -19,33 +19,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-interface Demo {
-  readonly child: ChildProcess;
-  readonly printed: string;
-  stderr(): string;
-}
-
-async function demo(now: string, args: readonly string[] = []): Promise<Demo> {
-  const child = start([...DEMO, ...args], { cwd: folder, env: { CHIPBOARD_NOW: now } });
-  let [printed, stderr] = ["", ""];
-  child.stderr?.on("data", (text) => (stderr += String(text)));
-  const ended = once(child, "close");
-  const listens = new Promise<void>((resolve) => {
-    child.stdout?.on("data", (text) => {
-      printed += String(text);
-      if (/listening on .*\n|"url"/.test(printed)) resolve();
-    });
-  });
-  await Promise.race([listens, ended]);
-  if (child.exitCode !== null) throw new Error(stderr);
-  return { child, printed, stderr: () => stderr };
-}
-
-async function stop({ child }: Demo, signal: NodeJS.Signals): Promise<number | null> {
-  const closed = once(child, "close");
-  child.kill(signal);
-  return (await closed)[0];
-}
+const demo = (now: string, args: readonly string[] = []): Promise<Serving> =>
+  Serving.start([...DEMO, ...args], { cwd: folder, env: { CHIPBOARD_NOW: now } });
 
 const published = (): string[] => readdirSync(join(folder, "snapshots/sessions")).toSorted();
 const FIRST = ["2026-11-19T12Z", "2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z"];
@@ -56,8 +31,8 @@ test("starts in an empty folder, and continues there later", async () => {
   try {
     expect(published()).toEqual(FIRST);
     // A second demo that cannot serve does not change the keys of the first.
-    const { port } = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(first.printed)?.[0] as string);
-    const again = demo("2026-11-21T00:05:00Z", ["--port", port]);
+    const { port, url } = first;
+    const again = demo("2026-11-21T00:05:00Z", ["--port", String(port)]);
     await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
     const kept = await inProcess(["keys", "ls", "--json"], { cwd: folder });
     expect(JSON.parse(kept.stdout).map(({ status }: { status: string }) => status)).toEqual([
@@ -67,7 +42,6 @@ test("starts in an empty folder, and continues there later", async () => {
     expect(first.printed).toContain(DEMO_NOTICE);
     keys = [...new Set(first.printed.match(/cbk_[A-Za-z0-9]{49}/g))];
     expect(keys).toHaveLength(2);
-    const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(first.printed) ?? [];
 
     const curls = first.printed.split("\n").filter((line) => line.startsWith("  curl "));
     const answers: string[] = [];
@@ -114,7 +88,7 @@ test("starts in an empty folder, and continues there later", async () => {
     const bases = new Set(pro.memory.map((record: { basis: string }) => record.basis));
     expect(bases.has("carried")).toBe(true);
   } finally {
-    expect(await stop(first, "SIGTERM")).toBe(0);
+    expect(await first.end("SIGTERM")).toBe(0);
   }
 
   const second = await demo("2026-11-22T00:05:00Z", ["--json"]);
@@ -128,7 +102,7 @@ test("starts in an empty folder, and continues there later", async () => {
       expect(answer.status).toBe(200);
     }
   } finally {
-    expect(await stop(second, "SIGINT")).toBe(0);
+    expect(await second.end("SIGINT")).toBe(0);
   }
 }, 180_000);
 

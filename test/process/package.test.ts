@@ -1,5 +1,5 @@
 /** The packed package is compiled and complete, and has no file that it does not need. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
+import { outputOf, serve } from "../program/program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -35,11 +36,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const chipboard = (args: string, now = "2026-11-21T00:05:00Z"): Promise<{ stdout: string }> =>
-  run(process.execPath, [bin, ...args.split(" ")], {
-    cwd: folder,
-    env: { ...process.env, CHIPBOARD_NOW: now },
-  });
+const chipboard = (line: string): Promise<string> =>
+  outputOf(line.split(" "), { cwd: folder, script: bin });
 
 test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toContain("README.md");
@@ -56,9 +54,22 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "bin/chipboard.js",
     "deploy/Dockerfile",
     "deploy/README.md",
+    "deploy/backup",
+    "deploy/chipboard",
+    "deploy/chipboard-backup.service",
+    "deploy/chipboard-backup.timer",
+    "deploy/chipboard-notice@.service",
+    "deploy/chipboard-prune.service",
+    "deploy/chipboard-prune.timer",
     "deploy/chipboard-publish.service",
     "deploy/chipboard-publish.timer",
     "deploy/chipboard.service",
+    "deploy/compose.yml",
+    "deploy/monitoring/README.md",
+    "deploy/monitoring/alerts.yml",
+    "deploy/monitoring/grafana.json",
+    "deploy/monitoring/prometheus.yml",
+    "deploy/notice",
     "deploy/publish.yml",
     "dist/package.json",
     "docs/report.png",
@@ -69,29 +80,18 @@ test("has the compiled files and the documentation, and no sources or tests", ()
 });
 
 test("prints its version, publishes and serves", async () => {
-  expect((await chipboard("--version")).stdout).toBe(`${PROGRAM.version}\n`);
+  expect(await chipboard("--version")).toBe(`${PROGRAM.version}\n`);
   writeFileSync(join(folder, "c.csv"), catalogOf(["a", "b"]));
   writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1, b: 2 }));
   await chipboard("publish --catalog c.csv --quotes q.csv --store store");
-  const options = ["--store", "store", "--port", "0", "--metrics-port", "off"];
-  const child = spawn(process.execPath, [bin, "serve", ...options], {
-    cwd: folder,
-    env: { ...process.env, CHIPBOARD_NOW: "2026-11-21T00:05:00Z" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exit = new Promise((resolve) => child.once("exit", resolve));
+  const serving = await serve(["--store", "store"], { cwd: folder, script: bin });
   try {
-    const line = await new Promise<string>((resolve) =>
-      child.stdout.once("data", (piece: Buffer) => resolve(String(piece))),
-    );
-    const url = /http:\S+/.exec(line)?.[0] ?? "";
     const headers = { "accept-encoding": "gzip" };
-    const board = await fetch(`${url}/api/public/v1/prices`, { headers });
+    const board = await fetch(`${serving.url}/api/public/v1/prices`, { headers });
     // Coded by the second thread, whose script is compiled as well.
     expect([board.status, board.headers.get("content-encoding")]).toEqual([200, "gzip"]);
-    expect((await fetch(url)).status).toBe(200);
+    expect((await fetch(serving.url)).status).toBe(200);
   } finally {
-    child.kill("SIGTERM");
+    expect(await serving.end()).toBe(0);
   }
-  expect(await exit).toBe(0);
 });

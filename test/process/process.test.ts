@@ -1,4 +1,4 @@
-/** What only a process shows: signals, permissions, and publishers at the same time. */
+/** Tests that need a process: signals, permissions, and parallel publishers. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,7 +11,8 @@ import { parseSession } from "../../src/market/session.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
-import { chipboard, NOW, start } from "../cli/run.ts";
+import { testWith } from "../http/tools.ts";
+import { chipboard, NOW, serve } from "../program/program.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard");
 
@@ -48,7 +49,7 @@ describe("standard output that cannot be written", () => {
 });
 
 describe("files", () => {
-  // The start of a checkout (ts), and that of an installed package (js).
+  // The script of a checkout (ts), and that of an installed package (js).
   test.each([
     ["0000", "ts", ["-644", "d755"]],
     ["0000", "js", ["-644", "d755"]],
@@ -72,20 +73,42 @@ describe("files", () => {
   });
 });
 
+testWith("script")("accounts rm asks on a terminal, and only a yes removes", async () => {
+  const state = join(folder, "asked");
+  await chipboard(["accounts", "add", "acme", "--tier", "pro", "--state", state]);
+  const names = async (): Promise<string> =>
+    (await chipboard(["accounts", "ls", "--state", state])).stdout;
+  for (const [answer, said] of [
+    ["", "Account acme stays."],
+    ["n", "Account acme stays."],
+    ["y", "Removed account acme and its 0 keys."],
+  ] as const) {
+    expect(await names()).toContain("acme");
+    const command = `"$NODE" ${BIN}.ts accounts rm acme --state ${state}`;
+    const asked = execFile("script", ["-qec", command, "/dev/null"], {
+      env: { PATH: process.env["PATH"], NODE: process.execPath },
+    });
+    asked.stdin?.write(`${answer}\n`);
+    let printed = "";
+    asked.stdout?.on("data", (text: string) => (printed += text));
+    const [code] = await once(asked, "close");
+    expect([code, printed]).toEqual([
+      0,
+      expect.stringMatching(/Remove account acme and its 0 keys\? \[y\/N\]/),
+    ]);
+    expect(printed).toContain(said);
+  }
+  expect(await names()).toContain("No accounts");
+});
+
 test("SIGUSR1 does not open Node's debugger", async () => {
-  const args = ["serve", "--store", "none", "--state", "s", "--port", "0", "--metrics-port", "off"];
-  const child = start(args, { cwd: folder });
-  const ended = once(child, "close");
-  let stderr = "";
-  child.stderr?.on("data", (text) => (stderr += String(text)));
-  const line = await new Promise<string>((resolve) => {
-    child.stdout?.once("data", (text) => resolve(String(text)));
-  });
-  const url = /http:\S+/.exec(line)?.[0] ?? "";
-  child.kill("SIGUSR1");
-  for (let asked = 0; asked < 20; asked++) await fetch(`${url}/healthz`);
-  child.kill("SIGTERM");
-  expect([(await ended)[0], stderr]).toEqual([0, expect.not.stringContaining("Debugger")]);
+  const serving = await serve(["--store", "none", "--state", "s"], { cwd: folder });
+  serving.child.kill("SIGUSR1");
+  for (let asked = 0; asked < 20; asked++) await fetch(`${serving.url}/healthz`);
+  expect([await serving.end(), serving.stderr()]).toEqual([
+    0,
+    expect.not.stringContaining("Debugger"),
+  ]);
 });
 
 test("a source without read permission: 2", async () => {

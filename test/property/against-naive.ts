@@ -1,15 +1,16 @@
 /** Compares every file of a snapshot that has numbers with the naive calculation. */
 import { expect } from "vitest";
-import type { PublishResult } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import {
   naiveCarried,
-  naiveDropped,
+  naiveOff,
   isWithinDepth,
   naiveTier,
   type NaiveIndex,
   type NaiveRecord,
 } from "./naive-market.ts";
+import { naiveHistory } from "./naive-history.ts";
 import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { ATTRIBUTION, PublishedFiles } from "./published.ts";
 
@@ -26,7 +27,9 @@ export async function expectNaive(
   const files = new PublishedFiles(store, result);
   const ids = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id).sort();
   expect(ids(result.manifest.carried)).toEqual(naiveCarried(raw, sessionUtc).sort());
-  expect(ids(result.manifest.dropped)).toEqual(naiveDropped(raw, sessionUtc).sort());
+  for (const place of ["dropped", "delisted"] as const) {
+    expect(ids(result.manifest[place])).toEqual(naiveOff(raw, sessionUtc, place).sort());
+  }
 
   for (const tier of ["free", "starter", "pro"] as const) {
     const expected = naiveTier(raw, sessionUtc, tier);
@@ -50,14 +53,16 @@ export async function expectNaive(
       next_session_utc: new Date(Date.parse(sessionUtc) + 12 * 3_600_000).toISOString(),
     });
 
-    const paths = records.map(({ id }) => `${tier}/contracts/${id}.json`);
+    const known = [...records, ...expected.discontinued];
+    const paths = known.map(({ id }) => `${tier}/contracts/${id}.json`);
     expect(files.under(`${tier}/contracts/`).sort()).toEqual(paths.sort());
-    for (const record of records) {
+    for (const record of known) {
       expectSame(await files.json(`${tier}/contracts/${record.id}.json`), {
         ...envelope,
         ...record,
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
+        rationale: expected.rationale.get(record.id),
         corrections: seenBy(tier, corrections.get(record.id) ?? [], expected.session_utc),
       });
     }
@@ -68,9 +73,29 @@ export async function expectNaive(
       expectSame(index, { ...envelope, ...kind, ...expected.index });
       expectSumsUp(expected.index);
       expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
+      expect(await files.csv(`${tier}/history.csv`)).toEqual(naiveHistory(raw, sessionUtc, tier));
+      if (tier === "pro") {
+        const rows = await files.parquet("pro/history.parquet");
+        expect(rows).toEqual(naiveHistory(raw, sessionUtc, tier));
+      }
+      const listed = raw.contracts.flatMap(({ id }) =>
+        seenBy(tier, corrections.get(id) ?? [], expected.session_utc).map((item) => ({
+          contract_id: id,
+          ...item,
+        })),
+      );
+      const found = await files.json(`${tier}/corrections.json`);
+      const rows = found["corrections"] as typeof listed;
+      expectSame(
+        { ...found, corrections: sorted(rows) },
+        { ...envelope, corrections: sorted(listed) },
+      );
     }
   }
 }
+
+const sorted = (rows: readonly unknown[]): string[] =>
+  rows.map((row) => JSON.stringify(row)).sort();
 
 /** A correction as contract files show it. */
 export interface CorrectionRow {
@@ -182,6 +207,6 @@ function csvRows(
 function cell(column: string, value: string | null): unknown {
   if (value === null) return null;
   if (value.startsWith("#")) return Number(value.slice(1));
-  if (column === "as_of" || column === "break_session_utc") return new Date(value);
+  if (/(?:^|_)as_of$|_utc$/.test(column)) return new Date(value);
   return column === "source_url" ? { text: value, hyperlink: value } : value;
 }

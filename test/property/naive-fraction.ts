@@ -26,6 +26,8 @@ export const times = (a: Fraction, b: Fraction): Fraction =>
 export const over = (a: Fraction, b: Fraction): Fraction =>
   reduced(a.over * b.under, a.under * b.over);
 
+export const isLess = (a: Fraction, b: Fraction): boolean => a.over * b.under < b.over * a.under;
+
 function reduced(top: bigint, bottom: bigint): Fraction {
   let [a, b] = [top < 0n ? -top : top, bottom];
   while (b !== 0n) [a, b] = [b, a % b];

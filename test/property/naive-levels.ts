@@ -15,6 +15,18 @@ export interface RawContract {
   readonly capacity_gb: string | null;
   readonly max_carry_days: number | null;
   readonly free: boolean;
+  readonly price_type: string | null;
+  readonly delisted_on: string | null;
+  readonly formerly?: string;
+}
+
+/** What a contract was before a break; null where its row was empty then. */
+export interface RawTerms {
+  /** The session of the break. */
+  readonly until: string;
+  readonly unit: string;
+  readonly capacity_gb: string | null;
+  readonly price_type: string | null;
 }
 
 /** A level of the input; `session_utc` is an instant, `as_of` a date. */
@@ -27,12 +39,18 @@ export interface RawLevel {
   readonly source: string | null;
   readonly source_url: string | null;
   readonly break: string | null;
+  readonly low_usd: string | null;
+  readonly high_usd: string | null;
+  readonly inputs: number | null;
+  readonly rationale: string | null;
 }
 
 export interface RawMarket {
   readonly contracts: readonly RawContract[];
   readonly levels: readonly RawLevel[];
   readonly max_carry_days: number;
+  /** By contract id. */
+  readonly earlier?: ReadonlyMap<string, RawTerms>;
 }
 
 export type RawTier = "free" | "starter" | "pro";
@@ -46,7 +64,7 @@ export interface Level {
   readonly row: RawLevel;
 }
 
-/** A contract on the board, with the level in force. */
+/** A contract with the level in force. */
 export interface Entry {
   readonly contract: RawContract;
   /** The levels at or before the session, oldest first. */
@@ -54,22 +72,41 @@ export interface Entry {
   readonly level: Level;
   /** How old a level may be, in milliseconds. */
   readonly limit: number;
+  readonly place: "board" | "dropped" | "delisted";
 }
 
 /** Memory first, then semiconductor, each in catalog order. */
-export function onBoard(raw: RawMarket, at: number): Entry[] {
+export const onBoard = (raw: RawMarket, at: number): Entry[] =>
+  [...withLevel(raw, at, "memory"), ...withLevel(raw, at, "semiconductor")].filter(
+    ({ place }) => place === "board",
+  );
+
+/** The contracts with a level by then, also those off the boards, in catalog order. */
+export function withLevel(raw: RawMarket, at: number, board?: string): Entry[] {
   const entries: Entry[] = [];
-  for (const board of ["memory", "semiconductor"]) {
-    for (const contract of raw.contracts) {
-      if (contract.board !== board) continue;
-      const levels = levelsOf(raw, contract.id, at);
-      const level = inForce(levels, at);
-      const limit = (contract.max_carry_days ?? raw.max_carry_days) * DAY;
-      if (level === null || at - level.at > limit) continue;
-      entries.push({ contract, levels, level, limit });
-    }
+  for (const contract of raw.contracts) {
+    if (board !== undefined && contract.board !== board) continue;
+    const levels = levelsOf(raw, contract.id, at);
+    const level = inForce(levels, at);
+    if (level === null) continue;
+    const limit = (contract.max_carry_days ?? raw.max_carry_days) * DAY;
+    const isDelisted = contract.delisted_on !== null && iso(at) >= contract.delisted_on;
+    const place = isDelisted ? "delisted" : at - level.at > limit ? "dropped" : "board";
+    entries.push({ contract: termed(raw, contract, at), levels, level, limit, place });
   }
   return entries;
+}
+
+/** The contract as it was then. What was empty before the break holds for all sessions. */
+function termed(raw: RawMarket, contract: RawContract, at: number): RawContract {
+  const earlier = raw.earlier?.get(contract.id);
+  if (earlier === undefined || at >= Date.parse(earlier.until)) return contract;
+  return {
+    ...contract,
+    unit: earlier.unit,
+    capacity_gb: earlier.capacity_gb ?? contract.capacity_gb,
+    price_type: earlier.price_type ?? contract.price_type,
+  };
 }
 
 export const levelsOf = (raw: RawMarket, id: string, at: number): Level[] =>

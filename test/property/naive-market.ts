@@ -10,6 +10,7 @@ import {
   ONE,
   ZERO,
   fractionOf,
+  isLess,
   minus,
   over,
   percentChange,
@@ -25,9 +26,9 @@ import {
   inForce,
   isBroken,
   iso,
-  levelsOf,
   onBoard,
   usdOf,
+  withLevel,
   yearsBefore,
   type Entry,
   type Level,
@@ -56,30 +57,39 @@ export interface NaiveTier {
   readonly session_utc: string;
   readonly memory: readonly NaiveRecord[];
   readonly semiconductor: readonly NaiveRecord[];
+  /** Off the boards, with a level; only `/prices/{id}` has them. */
+  readonly discontinued: readonly NaiveRecord[];
   readonly history: ReadonlyMap<string, readonly { date: string; close_usd: string }[]>;
   readonly breaks: ReadonlyMap<string, readonly { session_utc: string; reason: string }[]>;
+  /** The judgement behind each level in force. */
+  readonly rationale: ReadonlyMap<string, string | null>;
   readonly index: NaiveIndex;
 }
 
 /** The tier's view of the snapshot of `headUtc`: free and starter are 12 hours behind. */
 export function naiveTier(raw: RawMarket, headUtc: string, tier: RawTier): NaiveTier {
   const at = Date.parse(headUtc) - (tier === "pro" ? 0 : 12 * HOUR);
-  const listed = onBoard(raw, at).filter(({ contract }) => tier !== "free" || contract.free);
+  const isSeen = ({ contract }: Entry): boolean => tier !== "free" || contract.free;
+  const listed = onBoard(raw, at).filter(isSeen);
+  const off = withLevel(raw, at).filter((entry) => entry.place !== "board" && isSeen(entry));
+  const known = [...listed, ...off];
   const records = listed.map((entry) => ({ board: entry.contract.board, ...recordOf(entry, at) }));
   const withoutBoard = ({ board: _board, ...record }: NaiveRecord): NaiveRecord => record;
   return {
     session_utc: iso(at),
     memory: records.filter(({ board }) => board === "memory").map(withoutBoard),
     semiconductor: records.filter(({ board }) => board === "semiconductor").map(withoutBoard),
-    history: new Map(listed.map((entry) => [entry.contract.id, historyOf(entry, at, tier)])),
+    discontinued: off.map((entry) => recordOf(entry, at)),
+    history: new Map(known.map((entry) => [entry.contract.id, historyOf(entry, at, tier)])),
     breaks: new Map(
-      listed.map((entry) => [
+      known.map((entry) => [
         entry.contract.id,
         breaksOf(entry.levels).filter(({ session_utc }) =>
           isWithinDepth(session_utc.slice(0, 10), iso(at), tier),
         ),
       ]),
     ),
+    rationale: new Map(known.map(({ contract, level }) => [contract.id, level.row.rationale])),
     index: naiveIndex(raw, iso(at), null),
   };
 }
@@ -153,14 +163,15 @@ export function naiveIndex(
   };
 }
 
-/** The contracts whose last level at the session is over the carry limit, in catalog order. */
-export function naiveDropped(raw: RawMarket, sessionUtc: string): string[] {
-  const at = Date.parse(sessionUtc);
-  const listed = new Set(onBoard(raw, at).map(({ contract }) => contract.id));
-  return raw.contracts
-    .map(({ id }) => id)
-    .filter((id) => !listed.has(id) && inForce(levelsOf(raw, id, at), at) !== null);
-}
+/** The contracts off the boards for the reason that `place` names, in catalog order. */
+export const naiveOff = (
+  raw: RawMarket,
+  sessionUtc: string,
+  place: "dropped" | "delisted",
+): string[] =>
+  withLevel(raw, Date.parse(sessionUtc))
+    .filter((entry) => entry.place === place)
+    .map(({ contract }) => contract.id);
 
 /** The contracts on the board without a level for the session, in board order. */
 export const naiveCarried = (raw: RawMarket, sessionUtc: string): string[] =>
@@ -180,13 +191,21 @@ export function isWithinDepth(date: string, sessionUtc: string, tier: RawTier): 
   return Date.parse(date) > (tier === "starter" ? today - 90 * DAY : yearsBefore(today, 5));
 }
 
-function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveRecord {
-  const change = (instant: number): string | null => {
+function recordOf({ contract, levels, level, limit, place }: Entry, at: number): NaiveRecord {
+  const comparable = (instant: number): Level | null => {
+    if (place !== "board") return null;
     const then = inForce(levels, instant);
-    if (then === null || instant - then.at > limit || isBroken(levels, then, level)) return null;
-    return percentChange(usdOf(level), usdOf(then));
+    return then === null || instant - then.at > limit || isBroken(levels, then, level)
+      ? null
+      : then;
   };
+  const change = (instant: number): string | null => {
+    const then = comparable(instant);
+    return then === null ? null : percentChange(usdOf(level), usdOf(then));
+  };
+  const ofYear = place === "board" ? pricesOfYear(levels, level, at) : null;
   const { capacity_gb: capacity } = contract;
+  const { low_usd: low, high_usd: high } = level.row;
   return {
     id: contract.id,
     ticker: contract.ticker,
@@ -198,14 +217,36 @@ function recordOf({ contract, levels, level, limit }: Entry, at: number): NaiveR
     chg_30d_pct: change(at - 30 * DAY),
     chg_yoy_pct: change(yearsBefore(at, 1)),
     ai_exposure_pct: rounded(fractionOf(contract.ai_exposure_pct), 6),
-    basis: level.at === at ? level.row.basis : "carried",
+    basis: place !== "board" ? "discontinued" : level.at === at ? level.row.basis : "carried",
     as_of: level.row.as_of,
     source: level.row.source ?? contract.source,
     source_url: level.row.source_url ?? contract.source_url,
     capacity_gb: capacity === null ? null : rounded(fractionOf(capacity), 6),
     usd_per_gb: capacity === null ? null : rounded(over(usdOf(level), fractionOf(capacity)), 6),
+    chg_7d_pct: change(at - 7 * DAY),
+    chg_60d_pct: change(at - 60 * DAY),
+    chg_90d_pct: change(at - 90 * DAY),
+    chg_180d_pct: change(at - 180 * DAY),
+    low_52w_usd: ofYear && rounded(ofYear[0] as Fraction, 6),
+    high_52w_usd: ofYear && rounded(ofYear.at(-1) as Fraction, 6),
+    prev_as_of: comparable(at - DAY)?.row.as_of ?? null,
+    age_days: rounded({ over: BigInt(at - level.at), under: BigInt(DAY) }, 1),
+    price_type: contract.price_type,
+    low_usd: low === null ? null : rounded(fractionOf(low), 6),
+    high_usd: high === null ? null : rounded(fractionOf(high), 6),
+    inputs: level.row.inputs === null ? null : `#${level.row.inputs}`,
     break: breaksOf(levels).at(-1) ?? null,
   };
+}
+
+/** From the lowest to the highest. */
+function pricesOfYear(levels: readonly Level[], inForceNow: Level, at: number): Fraction[] {
+  const latestBreak = levels.findLast(({ row }) => row.break !== null);
+  return levels
+    .filter((level) => level.at > yearsBefore(at, 1) || level === inForceNow)
+    .filter((level) => latestBreak === undefined || level.at >= latestBreak.at)
+    .map(usdOf)
+    .sort((a, b) => (isLess(a, b) ? -1 : 1));
 }
 
 function historyOf(

@@ -1,10 +1,12 @@
 /** Publishes raw rows with the real `publish`, and reads the files, with numbers as text. */
 import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
+import { parquetReadObjects } from "hyparquet";
 import exceljs, { type CellValue } from "exceljs";
 import type { Source } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import { publish, type PublishResult } from "../../src/publish/publish.ts";
+import { publish } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";
 import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
@@ -40,6 +42,7 @@ export function publishRaw(
       gates: {
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 80_000_000,
+        maxUnchangedSessions: 1_000_000,
         maxCarryDays: input.maxCarryDays,
         acceptMoves: true,
         allowSparse: true,
@@ -56,7 +59,9 @@ export const isClose = (level: RawLevel): boolean =>
   level.session_utc === `${level.as_of}T12:00:00.000Z` &&
   level.basis === "reported" &&
   level.source === null &&
-  level.source_url === null;
+  level.source_url === null &&
+  level.inputs === null &&
+  level.rationale === null;
 
 /** The files of one snapshot, by path. */
 export class PublishedFiles {
@@ -90,6 +95,14 @@ export class PublishedFiles {
     return parse(await this.bytes(path), { columns: true, record_delimiter: ["\r\n", "\n", "\r"] });
   }
 
+  /** The rows of a Parquet file (see parquetTexts). */
+  async parquet(path: string): Promise<Record<string, string>[]> {
+    const bytes = await this.bytes(path);
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    const rows = await parquetReadObjects({ file: file as ArrayBuffer });
+    return parquetTexts(rows);
+  }
+
   /** A sheet's rows, by the names of its header; an empty cell is null. */
   async sheet(path: string, name: string): Promise<Record<string, CellValue>[]> {
     const workbook = new exceljs.Workbook();
@@ -107,6 +120,23 @@ export class PublishedFiles {
     );
   }
 }
+
+/** Rows of Parquet under the names of its columns, as the texts of the CSV. */
+export const parquetTexts = (rows: readonly object[]): Record<string, string>[] =>
+  rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]: [string, string | number | Date | null]) => {
+        if (value instanceof Date) {
+          return [name, value.toISOString().slice(0, name === "date" ? 10 : undefined)];
+        }
+        // Levels have six decimals at most; String() writes the smallest with an exponent.
+        if (typeof value === "number" && value < 0.001) {
+          return [name, value.toFixed(6).replace(/0+$/, "")];
+        }
+        return [name, String(value ?? "")];
+      }),
+    ),
+  );
 
 /** JSON with every number as `#` and its text in the file. */
 export function exactJson(text: string): Record<string, unknown> {
@@ -149,6 +179,9 @@ const CATALOG = [
   "capacity_gb",
   "max_carry_days",
   "free",
+  "price_type",
+  "delisted_on",
+  "formerly",
 ] as const;
 
 export const catalogCsv = (contracts: readonly RawContract[]): string =>
@@ -166,6 +199,10 @@ const QUOTES = [
   "source",
   "source_url",
   "break",
+  "low_usd",
+  "high_usd",
+  "inputs",
+  "rationale",
 ] as const;
 
 const quotesCsv = (levels: readonly RawLevel[]): string =>
@@ -176,6 +213,13 @@ const quotesCsv = (levels: readonly RawLevel[]): string =>
 
 const closesCsv = (levels: readonly RawLevel[]): string =>
   stringify(
-    levels.map((level) => [level.id, level.as_of, level.spot_usd, level.break]),
-    { header: true, columns: ["id", "date", "close_usd", "break"] },
+    levels.map((level) => [
+      level.id,
+      level.as_of,
+      level.spot_usd,
+      level.break,
+      level.low_usd,
+      level.high_usd,
+    ]),
+    { header: true, columns: ["id", "date", "close_usd", "break", "low_usd", "high_usd"] },
   );

@@ -1,7 +1,7 @@
 /** The code blocks of a Markdown text in order, each with the prose before it. */
 
 export interface Block {
-  /** `sh`: commands; `text`: the output of the block before; `csv`: a file. */
+  /** `sh`: commands; `text`: the output of the block before; `csv`: a file; `console`: both, by turns. */
   readonly language: string;
   readonly text: string;
   /** The prose between the block before and this one. */
@@ -16,6 +16,13 @@ export function blocksOf(markdown: string): Block[] {
     blocks.push({ before, language, text });
   }
   return blocks;
+}
+
+/** The text under a heading of the second level. */
+export function sectionOf(markdown: string, title: string): string {
+  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${title}\n`));
+  if (section === undefined) throw new Error(`no section ${title}`);
+  return section;
 }
 
 /** The name of the file in a block: the last one that the prose before it names. */

@@ -11,10 +11,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testWith } from "../http/tools.ts";
-import { blocksOf, exitCodeOf, fileNameOf } from "./blocks.ts";
+import { blocksOf, exitCodeOf, fileNameOf, sectionOf } from "./blocks.ts";
+import { NIGHT } from "./night.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const blocks = blocksOf(await readFile(join(ROOT, "README.md"), "utf8"));
+const README = await readFile(join(ROOT, "README.md"), "utf8");
+/** Without those of a store of its own, which night.test.ts follows. */
+const blocks = blocksOf(README.replace(sectionOf(README, NIGHT), ""));
 /** Variables and functions of the shell, from one block to the next. */
 const VARIABLES = "variables.sh";
 

@@ -1,4 +1,4 @@
-/** The report in a real browser, from a file: wide and narrow, light and dark. */
+/** The report file in a real browser: wide and narrow, light and dark. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

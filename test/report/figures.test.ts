@@ -20,7 +20,7 @@ describe("gates", () => {
               { session: HEAD, usd: 6_000_000 },
             ],
           },
-          // A break exempts, and so does a predecessor over the carry limit.
+          // A gate ignores a move over a break, and one whose predecessor is over the carry limit.
           {
             levels: [
               { session: HEAD - 1, usd: 10_000_000 },
@@ -33,7 +33,7 @@ describe("gates", () => {
               { session: HEAD, usd: 1_000_000 },
             ],
           },
-          // Carried: its move was another session's.
+          // A carried level moved in an earlier session.
           {
             levels: [
               { session: HEAD - 9, usd: 10_000_000 },
@@ -48,7 +48,7 @@ describe("gates", () => {
       "Largest move passed|\u{2212}40.00 % contract-1 Contract 1, 10.00 to 6.00|\u{2264} 50 %|10.00 points|",
     );
     expect(text).toContain(
-      "Coverage passed|80.00 % 4 of 5 contracts with a level for the session|\u{2265} 80 %|0.00 points|",
+      "Coverage passed|80.00 % 4 of 5 contracts covered|\u{2265} 80 %|0.00 points|",
     );
     expect(text).toContain(
       "Age of carried levels passed|4 d contract-4 Contract 4 drops first|\u{2264} 45 d|41 d|",
@@ -90,7 +90,32 @@ describe("gates", () => {
   });
 });
 
-test("differences from the session before: changed, given again, carried, listed, gone", () => {
+test("the report says since when no level moved, by the longest cadence of the session's levels", () => {
+  const gatesOf = (cadenceDays: string, at: number): string =>
+    textOf(
+      reportOf(
+        marketOf([
+          {
+            contract: { cadenceDays },
+            levels: [
+              { session: HEAD - 9, usd: 2 },
+              { session: at, usd: 2 },
+            ],
+          },
+        ]),
+      ),
+      "gates",
+    );
+  expect(gatesOf("0.5", HEAD)).toContain(
+    "Since a level moved let through|9 sessions|\u{2264} 8 sessions|-1|",
+  );
+  expect(gatesOf("7", HEAD)).toContain(
+    "Since a level moved passed|9 sessions|\u{2264} 14 sessions|5|",
+  );
+  expect(gatesOf("0.5", HEAD - 1)).toContain("no level for the session|\u{2264} 8 sessions|");
+});
+
+test("differences from the session before: changed, unchanged, carried, listed and removed contracts", () => {
   const text = textOf(
     reportOf(
       marketOf([
@@ -167,7 +192,7 @@ test("the curve of the index starts at its base and ends at its level", () => {
     ],
   });
   const market = marketOf([listed(1_000_000, 1_500_000), listed(2_000_000, 4_000_000)]);
-  // Over its carry limit between the levels: a constituent counts all the same.
+  // Over its carry limit between the levels: it still counts as a constituent.
   const text = textOf(reportOf(market), "index");
   expect(text).toContain("Equal weights over 2 constituents; 100 at 2025-11-21 00:00 UTC.");
   expect(text).toContain("Lowest 100.00 on 2025-11-21, highest 400.00 on 2026-05-21, now 175.00.");

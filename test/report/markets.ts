@@ -1,4 +1,4 @@
-/** Markets to report on, and the report of one. */
+/** Markets, and the report of a market. */
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Market } from "../../src/market/view.ts";
 import { renderReport, type ReportInput } from "../../src/render/report/page.ts";
@@ -6,7 +6,7 @@ import { HEAD, listing, marketOf, VARIED, type Listing } from "../unit/market-fi
 
 export { HEAD };
 
-/** Hostile names: markup, quotes, an entity, an override of direction, no space. */
+/** Hostile names: markup, quotes, an entity, a direction override, a long word. */
 export const HOSTILE_NAMES = [
   "</script><script>globalThis.broken = true</script>",
   `"><img src=x onerror="globalThis.broken = true">`,
@@ -31,7 +31,7 @@ export function marketOfMany(count: number): Market {
     let seed = at + 1;
     let usd = 5_000_000 + at * 250_000;
     const levels = Array.from({ length: 820 }, (_, step) => {
-      // Park and Miller's generator: any fixed sequence will do.
+      // Park and Miller's generator. Any fixed sequence would work.
       seed = (seed * 48_271) % 2_147_483_647;
       usd += Math.round((usd * ((seed % 2001) - 1000)) / 50_000);
       return { session: HEAD - 819 + step, usd };
@@ -58,7 +58,8 @@ export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): st
     head: HEAD,
     attribution: "Test levels, not market data",
     corrections: [],
-    gates: { maxMoveMicros: 50_000_000, minCoverageMicros: 80_000_000 },
+    gates: { maxMoveMicros: 50_000_000, minCoverageMicros: 80_000_000, maxUnchangedSessions: 8 },
+    judgements: [],
     program: { name: "chipboard", version: "0.0.0-test" },
     ...changes,
   });

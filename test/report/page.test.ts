@@ -1,4 +1,4 @@
-/** The report as a page: the same bytes everywhere, in one file, and never too long. */
+/** The report as a page: the same bytes everywhere, one file, and a limited size. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ test("the same bytes in any time zone and language", () => {
   }
 });
 
-test("120 contracts take less than 200 kB, 1,000 grow in proportion", () => {
+test("the page has less than 200 kB for 120 contracts, and grows in proportion for 1,000", () => {
   const of120 = Buffer.byteLength(reportOf(marketOfMany(120)));
   expect(of120).toBeLessThan(200_000);
   expect(Buffer.byteLength(reportOf(marketOfMany(1_000)))).toBeLessThan((of120 * 1_000) / 120);
@@ -121,7 +121,7 @@ describe("corrections", () => {
     expect(text).toContain("2 corrections came with this session.");
   });
 
-  test("a correction of years does not make the page too long", () => {
+  test("20,000 corrections do not make the page too long", () => {
     const corrections = Array.from({ length: 20_000 }, (_, number) =>
       correction(number, "2026-11-21T00Z/r2"),
     );
@@ -133,7 +133,7 @@ describe("corrections", () => {
   });
 });
 
-test("a market without history, and one without levels, get a whole page", () => {
+test("a market without history, and one without levels, have a complete page", () => {
   expect(textOf(reportOf(PLAIN_MARKET), "index")).toContain("No contract on the board");
   const empty = reportOf(marketOf([{ levels: [] }]));
   expect(textOf(empty, "board")).toContain("Contract|Name|Segment|");

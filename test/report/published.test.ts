@@ -1,4 +1,4 @@
-/** The report as a file of the snapshot: its numbers are those of the other files, and a replay gives the same page. */
+/** The report as a file of the snapshot: it has the numbers of the other files, and a replay gives the same bytes. */
 import { describe, expect, test } from "vitest";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -65,7 +65,7 @@ test("its numbers equal those of the board, the index and the manifest", async (
       const text = (at: number): string => (cells[at] ?? "").replace(/<[^>]*>/g, "");
       const value = (at: number): number | null => {
         const given = /data-value="([^"]*)"/.exec(cells[at] ?? "")?.[1];
-        // The number that people see is the same.
+        // The visible number is the same.
         const seen = text(at).replace("\u{2212}", "-");
         if (given === undefined) expect(seen).toBe("n/a");
         else expect(Number(seen)).toBe(Number(given));
@@ -114,6 +114,7 @@ test("its numbers equal those of the board, the index and the manifest", async (
     Given: counts.given,
     Carried: counts.carried,
     Dropped: counts.dropped,
+    Delisted: counts.delisted,
     "No level so far": counts.without_level,
   });
   expect(index.level).not.toBe(100);

@@ -1,4 +1,4 @@
-/** Prints a report: to be run in other time zones and languages. */
+/** Prints a report. The test runs it in other time zones and languages. */
 import { marketOfMany, reportOf } from "./markets.ts";
 
 process.stdout.write(reportOf(marketOfMany(12)));

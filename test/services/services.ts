@@ -1,7 +1,7 @@
 /**
- * The S3 server and the Redis that tests run against: those that the environment names, or else
- * fresh ones, which end with `stop` or with this process. Where their programs are missing the
- * tests that need them are left out, loudly; in CI that is a failure.
+ * The S3 server and the Redis of the tests: those that the environment names, or
+ * new ones, which end with `stop` or with this process. If their programs are not installed, the
+ * tests that need them are skipped with a message; in CI that is a failure.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 export interface TestService {
   /** The variables that `test/services/start` writes: addresses, bucket, keys. */
   readonly env: Readonly<Record<string, string>>;
-  /** Process numbers by name (mon, osd, rgw, redis); empty where the environment gave the service. */
+  /** Process ids by name (mon, osd, rgw, redis); empty if the environment names the service. */
   readonly pids: Readonly<Record<string, number>>;
   stop(): void;
 }
@@ -25,8 +25,8 @@ const SERVICES = {
 } as const;
 
 /**
- * The service, or null where it cannot be had. `fresh`: one of the test's own in any case, to be
- * stopped and broken at will. Throws in CI where there is none.
+ * The service, or null if it is not available. `fresh`: always a new one, which a test may
+ * stop and break. In CI throws instead of returning null.
  */
 export function testService(name: keyof typeof SERVICES, fresh = false): TestService | null {
   const { variable, programs } = SERVICES[name];
@@ -38,7 +38,7 @@ export function testService(name: keyof typeof SERVICES, fresh = false): TestSer
   }
   const missing = programs.filter((program) => !isInstalled(program));
   if (missing.length > 0) {
-    const message = `NOT TESTED: ${name}, for want of ${missing.join(", ")} (see test/services/install)`;
+    const message = `not tested: ${name}: ${missing.join(", ")} not installed (see test/services/install)`;
     if (process.env["CI"] !== undefined) throw new Error(message);
     console.warn(message);
     return null;

@@ -6,7 +6,7 @@ import { Coder } from "../../src/proxy/coding.ts";
 
 const bodyOf = (at: number): Buffer => Buffer.from(`${at} `.repeat(2_000));
 
-test("bodies that are asked for at once are each coded, in both forms", async () => {
+test("bodies that are requested at the same time are each coded in both forms", async () => {
   const coder = new Coder();
   const bodies = [1, 2, 3].map(bodyOf);
   const coded = await Promise.all(bodies.map((body) => coder.forms(body)));
@@ -20,7 +20,7 @@ test("a form that is not smaller is left out", async () => {
   expect(await new Coder().forms(Buffer.from("x"))).toEqual(new Map());
 });
 
-test("where compression fails there is no form, and a warning; the next body is coded", async () => {
+test("if compression fails, there is no coded form and a warning; the next body is coded", async () => {
   const coder = new Coder();
   const warned = once(process, "warning");
   expect(await coder.forms({ length: 5 } as Buffer)).toEqual(new Map());

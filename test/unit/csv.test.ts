@@ -49,6 +49,14 @@ describe("renderCsv", () => {
       chg_yoy_pct: "56.25",
       ai_exposure_pct: "37.5",
       usd_per_gb: "6.25",
+      low_52w_usd: "12.345678",
+      high_52w_usd: "15",
+      prev_as_of: "2026-11-20",
+      age_days: "0",
+      price_type: "spot",
+      low_usd: "12",
+      high_usd: "13.25",
+      inputs: "17",
       break_session_utc: "",
       break_reason: "",
     });
@@ -69,6 +77,8 @@ describe("renderCsv", () => {
       break_reason: "Second",
       basis: "carried",
       as_of: "2026-11-19",
+      age_days: "2",
+      low_52w_usd: "0.000002",
     });
     expect(rows[4]).toMatchObject({ board: "semiconductor", spot_usd: "0.999999" });
   });

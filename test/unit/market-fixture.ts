@@ -73,12 +73,19 @@ export const viewOf = (
 /** Both boards, with nulls and numbers, carried levels, and contracts with and without a break. */
 export const VARIED: readonly Listing[] = [
   {
-    contract: { capacityGb: "2", aiExposurePct: "37.5" },
+    contract: { capacityGb: "2", aiExposurePct: "37.5", priceType: "spot" },
     levels: [
       { session: HEAD - 730, usd: 8_000_000 },
       { session: HEAD - 60, usd: 15_000_000 },
       { session: HEAD - 2, usd: 12_345_678 },
-      { session: HEAD, usd: 12_500_000 },
+      {
+        session: HEAD,
+        usd: 12_500_000,
+        lowUsd: 12_000_000,
+        highUsd: 13_250_000,
+        inputs: 17,
+        rationale: "Firm bids",
+      },
     ],
   },
   { contract: { capacityGb: "0.001" }, levels: [{ session: HEAD, usd: 1_000_000_000_000_000 }] },

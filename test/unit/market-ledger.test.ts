@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { DamageError } from "../../src/lib/errors.ts";
 import { countLevels, type Ledger } from "../../src/ledger/ledger.ts";
 import { decodeMonth, encodeMonth, monthsOf } from "../../src/ledger/months.ts";
+import { PRICE_TYPES } from "../../src/market/contract.ts";
 import { BASES, dateOf, Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, sessionKey, type Session } from "../../src/market/session.ts";
 import { ledgerPartKey } from "../../src/store/paths.ts";
@@ -21,9 +22,21 @@ const level = fc.record(
     ),
     basis: fc.constantFrom(...BASES),
     lagDays: fc.constantFrom(0, 0, 0, 1, 40),
+    lowUsd: fc.integer({ min: 1, max: 10 ** 15 }),
+    highUsd: fc.constantFrom(1, 10 ** 15 - 1, 300_000),
+    inputs: fc.integer({ min: 1, max: 1_000_000 }),
+    rationale: text,
     source: text,
     sourceUrl: fc.constant("https://example.com/a"),
     breakReason: text,
+    termsBefore: fc.record(
+      {
+        unit: text,
+        capacityGb: fc.constantFrom("2", "0.001", "1000000", "0.333333"),
+        priceType: fc.constantFrom(...PRICE_TYPES),
+      },
+      { requiredKeys: [] },
+    ),
   },
   { requiredKeys: ["session", "usd", "basis", "lagDays"] },
 );
@@ -66,6 +79,10 @@ describe("ledger parts", () => {
     ["a cut end", '{"ledger":1,"month":"2024-01"}\n{"id":"a","at":[0],"us'],
     ["a line that is no JSON", '{"ledger":1,"month":"2024-01"}\n{"id":"a"\n'],
     ["a price of zero", '{"ledger":1,"month":"2024-01"}\n{"id":"a","at":[0],"usd":[0]}\n'],
+    [
+      "a low of zero",
+      '{"ledger":1,"month":"2024-01"}\n{"id":"a","at":[0,1],"usd":[1,1],"low":[null,0]}\n',
+    ],
     ["nothing", ""],
   ])("with %s are damage", (_what, bytes) => {
     const key = ledgerPartKey("2024-01", "0".repeat(64), 0);
@@ -90,6 +107,12 @@ describe("a series of levels", () => {
     expect(series.hasBreakBetween(session, later)).toBe(
       broken.some((item) => item.session > session && item.session <= later),
     );
+
+    const terms: Record<string, string> = {};
+    for (const item of levels.toReversed()) {
+      if (item.session > session) Object.assign(terms, item.termsBefore);
+    }
+    expect(series.termsAt(session)).toEqual(terms);
   });
 });
 

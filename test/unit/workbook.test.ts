@@ -80,7 +80,11 @@ describe("renderWorkbook", () => {
     expect(cellOf(sheet, 4, "ai_exposure_pct").numFmt).toBe("0.00");
     expect(cellOf(sheet, 4, "spot_usd").numFmt).toBe("#,##0.00####");
     expect(cellOf(sheet, 2, "usd_per_gb").numFmt).toBe("#,##0.00####");
+    expect(cellOf(sheet, 2, "low_usd").numFmt).toBe("#,##0.00####");
+    expect(cellOf(sheet, 2, "inputs")).toMatchObject({ value: 17, numFmt: "0" });
+    expect(cellOf(sheet, 5, "age_days")).toMatchObject({ value: 2, numFmt: "0.0" });
     expect(cellOf(sheet, 4, "as_of").numFmt).toBe("yyyy-mm-dd");
+    expect(cellOf(sheet, 2, "prev_as_of").numFmt).toBe("yyyy-mm-dd");
     expect(cellOf(sheet, 4, "break_session_utc").numFmt).toBe("yyyy-mm-dd hh:mm");
   });
 

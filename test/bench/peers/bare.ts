@@ -1,6 +1,6 @@
 /**
- * The limit: node:http in its fastest plain form, which sends the same header fields and bytes to
- * everybody who asks, and does nothing else.
+ * The upper limit: plain node:http, which sends the same header fields and bytes to
+ * every caller, and does nothing else.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -8,7 +8,7 @@ import { BODY_FILE, readRecipe } from "../recipe.ts";
 
 const folder = process.argv[2] as string;
 const { path, key, headers } = readRecipe(folder);
-/** What the static handler sets by itself, and what remains, which is the limiter's to say. */
+/** Fields that the static handler or the limiter sets itself. */
 const OTHERS = new Set(["content-length", "content-encoding", "x-ratelimit-remaining"]);
 const fields = headers.filter(([name]) => !OTHERS.has(name));
 const authorization = `Bearer ${key}`;

@@ -5,7 +5,7 @@ import fastify from "fastify";
 import { readRecipe } from "../recipe.ts";
 
 const { path, key, headers, body } = readRecipe(process.argv[2] as string);
-// What remains is the plugin's to say.
+// The plugin sets the remaining calls itself.
 const fields = Object.fromEntries(headers.filter(([name]) => name !== "x-ratelimit-remaining"));
 
 const app = fastify({ keepAliveTimeout: 65_000 });

@@ -1,0 +1,345 @@
+/** `--accept`: each gate is let through by itself, by contract, and only if it refuses. */
+import { describe, expect, test } from "vitest";
+import { acceptanceOf } from "../../src/feed/gates.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
+import { tryPublish, type CatalogRow, type Run } from "./market.ts";
+import { failure, NOON, published } from "./two-sessions.ts";
+
+const accepting = (...texts: readonly string[]): Run => ({ accept: texts.map(acceptanceOf) });
+const judgements = async (store: MemoryStore): Promise<unknown> =>
+  (await headJson(store, "manifest.json")).judgements;
+
+describe("moves", () => {
+  const run: Run = { session: NOON, quotes: quotesOf({ a: 24, b: 1 }) };
+
+  test("the ids of the refusal let exactly these through, and the manifest keeps them", async () => {
+    const store = await published();
+    const { code, said } = await failure(store, run);
+    expect([code, said.at(-1)]).toEqual([
+      3,
+      "If the moves are right, publish with --accept moves:a,b",
+    ]);
+    expect((await failure(store, { ...run, ...accepting("moves:a") })).said.slice(1)).toEqual([
+      expect.stringMatching(/^b moves by -80 percent, /),
+      expect.stringContaining("break"),
+      "If the moves are right, also publish with --accept moves:b",
+    ]);
+    await mustPublish(store, { ...run, ...accepting("moves:a", "moves:b") });
+    expect(await judgements(store)).toEqual([
+      { gate: "moves", contract: "a", measured: 100, limit: 50 },
+      { gate: "moves", contract: "b", measured: -80, limit: 50 },
+    ]);
+  });
+
+  test("the same run again is nothing to do, with the same --accept and without", async () => {
+    const store = await published();
+    await mustPublish(store, { ...run, ...accepting("moves") });
+    for (const more of [accepting("moves"), accepting("free:a"), {}]) {
+      expect((await tryPublish(store, { ...run, ...more })).result?.outcome).toBe("unchanged");
+    }
+  });
+});
+
+describe("what is not refused", () => {
+  const calm: Run = { session: NOON, quotes: quotesOf({ a: 12.5, b: 5 }) };
+  const wild: Run = { session: NOON, quotes: quotesOf({ a: 24, b: 5 }) };
+
+  test.each([
+    [calm, "moves", "--accept moves: the gate moves refuses nothing"],
+    [calm, "sparse", "--accept sparse: the gate sparse refuses nothing"],
+    [calm, "unchanged", "--accept unchanged: the gate unchanged refuses nothing"],
+    [calm, "free:a", "--accept free: the gate free refuses nothing"],
+    [wild, "moves:a,b", "--accept moves:b: the gate moves refuses a, not b"],
+    [wild, "moves:zebra", "--accept moves:zebra: the gate moves refuses a, not zebra"],
+  ])("%j --accept %s: 2, named, and nothing is written", async (run, text, told) => {
+    const { code, said } = await failure(await published(), { ...run, ...accepting(text) });
+    expect([code, said.slice(0, 2)]).toEqual([
+      2,
+      ["--accept names what no gate refuses; nothing was written", told],
+    ]);
+  });
+
+  test("the error also says what is refused, so that the next run can be right", async () => {
+    const { said } = await failure(await published(), { ...wild, ...accepting("sparse") });
+    expect(said.at(-1)).toBe("If the moves are right, publish with --accept moves:a");
+  });
+
+  test("--accept-moves and --allow-sparse stay silent if nothing is refused", async () => {
+    const store = await published();
+    await mustPublish(store, { ...calm, acceptMoves: true, allowSparse: true });
+    expect(await judgements(store)).toEqual([]);
+  });
+});
+
+test("all gates that refuse do so in one go, each with its own way on", async () => {
+  const store = await published(["a", { id: "b", unit: "USD per reel" }]);
+  const rows: CatalogRow[] = [
+    { id: "b", unit: "USD per 1000" },
+    ...["c", "d", "e"].map((id) => ({ id })),
+  ];
+  const run = { session: NOON, catalog: catalogOf(rows), quotes: quotesOf({ b: 50 }) };
+  const { code, said } = await failure(store, run);
+  const accepts = said.flatMap((line) => /--accept (\S+)$/.exec(line)?.[1] ?? []);
+  expect([code, accepts]).toEqual([
+    3,
+    ["moves:b", "sparse", "units:b", "delisting:a", "free:c,d,e,a"],
+  ]);
+  await mustPublish(store, { ...run, ...accepting(...accepts) });
+  expect(await judgements(store)).toEqual([
+    { gate: "moves", contract: "b", measured: 900, limit: 50 },
+    { gate: "sparse", contract: null, measured: 25, limit: 80 },
+    { gate: "units", contract: "b", measured: "USD per 1000", limit: "USD per reel" },
+    { gate: "delisting", contract: "a", measured: null, limit: null },
+    { gate: "free", contract: "c", measured: "added", limit: null },
+    { gate: "free", contract: "d", measured: "added", limit: null },
+    { gate: "free", contract: "e", measured: "added", limit: null },
+    { gate: "free", contract: "a", measured: "removed", limit: null },
+  ]);
+});
+
+describe("units", () => {
+  const before = { id: "b", capacity_gb: "2", price_type: "spot" };
+  const run = (row: object): Run => ({
+    session: NOON,
+    catalog: catalogOf(["a", { ...before, ...row }]),
+    quotes: quotesOf({ a: 12, b: 5 }),
+  });
+
+  test("another wording of the unit alone can be accepted; it holds for every session", async () => {
+    const store = await published(["a", before]);
+    const reworded = run({ unit: "USD a piece" });
+    expect((await failure(store, reworded)).said.at(-1)).toBe(
+      "If only the wording of the unit changes, publish with --accept units:b",
+    );
+    await mustPublish(store, { ...reworded, ...accepting("units:b") });
+    const units = async (tier: string) =>
+      (await headJson(store, `${tier}/board.json`)).memory.map((item: CatalogRow) => item.unit);
+    expect(await units("pro")).toEqual(["USD per piece", "USD a piece"]);
+    expect(await units("starter")).toEqual(["USD per piece", "USD a piece"]);
+  });
+
+  test.each([
+    [{ capacity_gb: "4" }, 'capacity_gb from "2" to "4"'],
+    [{ capacity_gb: "" }, 'capacity_gb from "2" to none'],
+    [{ price_type: "contract" }, 'price_type from "spot" to "contract"'],
+    [
+      { unit: "USD per tray", capacity_gb: "4" },
+      'unit from "USD per piece" to "USD per tray" and its capacity_gb from "2" to "4"',
+    ],
+  ])("%j needs a break: --accept does not help, and says so", async (row, change) => {
+    const store = await published(["a", before]);
+    for (const more of [{}, accepting("units"), accepting("units:b")]) {
+      const { code, said } = await failure(store, { ...run(row), ...more });
+      expect([code, said.slice(1)]).toEqual([
+        3,
+        [
+          `b changes its ${change} without a break`,
+          expect.stringContaining("give the contract's level with a break in the same run"),
+          "--accept units does not let a changed capacity or price type through.",
+        ],
+      ]);
+    }
+    await mustPublish(store, {
+      ...run(row),
+      quotes: lines("id,spot_usd,break", "a,12,", "b,5,Other terms"),
+    });
+  });
+
+  test("to fill in what was empty is no change", async () => {
+    const store = await published();
+    await mustPublish(store, run({}));
+    expect(await judgements(store)).toEqual([]);
+  });
+});
+
+describe("a catalog cut short", () => {
+  const ids = Array.from({ length: 12 }, (_, at) => `c${at}`);
+  const levels = (usd: number): string => quotesOf(Object.fromEntries(ids.map((id) => [id, usd])));
+  const started = async (): Promise<MemoryStore> => {
+    const store = new MemoryStore();
+    await mustPublish(store, {
+      session: "2026-11-20T12Z",
+      catalog: catalogOf(ids),
+      quotes: levels(10),
+    });
+    return store;
+  };
+
+  test("names every contract on the boards that it lacks", async () => {
+    const store = await started();
+    const catalog = catalogOf(ids.slice(0, 11));
+    const quotes = quotesOf(Object.fromEntries(ids.slice(0, 11).map((id) => [id, 11])));
+    const { code, said } = await failure(store, { catalog, quotes });
+    expect([code, said.slice(1)]).toEqual([
+      3,
+      [
+        "c11 is on the board, but the catalog has no row for it",
+        expect.stringContaining("delisted_on"),
+        "If these contracts are to go without a trace, publish with --accept delisting:c11",
+      ],
+    ]);
+  });
+
+  test("a contract that is delisted, or goes on under another id, is not missing", async () => {
+    const store = await started();
+    const rows: CatalogRow[] = ids.map((id) =>
+      id === "c11"
+        ? { id, delisted_on: "2026-11-21" }
+        : id === "c0"
+          ? { id: "z0", formerly: id }
+          : { id },
+    );
+    const quotes = quotesOf(Object.fromEntries(rows.slice(0, 11).map(({ id }) => [id, 11])));
+    await mustPublish(store, { catalog: catalogOf(rows), quotes });
+    const { judgements: kept, delisted } = await headJson(store, "manifest.json");
+    expect([kept, delisted.map(({ id }: CatalogRow) => id)]).toEqual([[], ["c11"]]);
+    // Delisted, it is off the boards, so its row may go.
+    const shorter = catalogOf(rows.slice(0, 11));
+    await mustPublish(store, {
+      session: NOON,
+      catalog: shorter,
+      quotes: quotes.replaceAll(",11", ",12"),
+    });
+  });
+
+  test("another order changes the free slice, with the same contracts", async () => {
+    const store = await started();
+    const catalog = catalogOf([...ids.slice(2), "c0", "c1"]);
+    const { said } = await failure(store, { catalog, quotes: levels(11) });
+    expect(said.slice(1)).toEqual([
+      "c10 enters the free slice",
+      "c11 enters the free slice",
+      "c0 leaves the free slice",
+      "c1 leaves the free slice",
+      "If callers without a key are to see this, publish with --accept free:c10,c11,c0,c1",
+    ]);
+  });
+});
+
+describe("coverage by cadence", () => {
+  const sparse = (cadence: string, hours: number, session = "2026-11-21T00Z"): Run => {
+    const then = new Date(Date.parse("2026-11-21T00:00Z") - hours * 3_600_000).toISOString();
+    return {
+      session,
+      catalog: catalogOf([{ id: "a", cadence_days: cadence }, "b"]),
+      quotes: lines("id,spot_usd,session_utc", "b,5,", `a,7,${then}`),
+      minCoverageMicros: 100_000_000,
+    };
+  };
+
+  test.each([
+    ["", 12, 3],
+    ["0.5", 12, 3],
+    ["1", 24, 0],
+    ["1", 36, 3],
+    ["0.75", 12, 0],
+    ["0.75", 24, 0],
+    ["0.75", 36, 3],
+    ["30", 30 * 24, 0],
+    ["30", 30 * 24 + 12, 3],
+  ])("cadence_days %j with a level %i hours old ends with %i", async (cadence, hours, code) => {
+    expect((await tryPublish(new MemoryStore(), sparse(cadence, hours))).code).toBe(code);
+  });
+
+  test("a delisted contract does not count", async () => {
+    const catalog = catalogOf([{ id: "a", delisted_on: "2026-11-21" }, "b"]);
+    const quotes = quotesOf({ b: 5 });
+    await mustPublish(new MemoryStore(), { catalog, quotes, minCoverageMicros: 100_000_000 });
+  });
+});
+
+describe("levels that do not move", () => {
+  const key = (sessions: number): string =>
+    `${new Date(Date.parse("2026-11-21T00:00Z") + sessions * 12 * 3_600_000)
+      .toISOString()
+      .slice(0, 13)}Z`;
+  const moved = quotesOf({ a: 11, b: 5 });
+
+  async function stale(sessions: number, row: object = {}): Promise<MemoryStore> {
+    const store = new MemoryStore();
+    const catalog = catalogOf(["a", { id: "b", ...row }]);
+    await mustPublish(store, { session: key(-1), catalog, quotes: quotesOf({ a: 10, b: 5 }) });
+    await mustPublish(store, { session: key(0), quotes: moved });
+    for (let at = 1; at <= sessions; at += 1) {
+      await mustPublish(store, { session: key(at), quotes: moved });
+    }
+    return store;
+  }
+
+  test("a stale file passes for eight sessions, and the summary says since when", async () => {
+    const store = await stale(0);
+    for (let at = 1; at <= 8; at += 1) {
+      const { result } = await tryPublish(store, { session: key(at), quotes: moved });
+      expect([result?.outcome, result?.unmovedSince]).toEqual([
+        "published",
+        result!.snapshot.session - at,
+      ]);
+    }
+    const ninth = { session: key(9), quotes: moved };
+    const { code, said } = await failure(store, ninth);
+    expect([code, said.slice(1)]).toEqual([
+      3,
+      [
+        "No level has moved since 2026-11-21T00Z, for 9 sessions, expected at most 8: the feed may be an old one",
+        "If the levels are new, publish with --accept unchanged",
+      ],
+    ]);
+    expect(
+      (await tryPublish(store, { ...ninth, maxUnchangedSessions: 9, dryRun: true })).code,
+    ).toBe(0);
+    await mustPublish(store, { ...ninth, ...accepting("unchanged") });
+    expect(await judgements(store)).toEqual([
+      { gate: "unchanged", contract: null, measured: 9, limit: 8 },
+    ]);
+    const { result } = await tryPublish(store, {
+      session: key(10),
+      quotes: quotesOf({ a: 12, b: 5 }),
+    });
+    expect([result?.outcome, result?.unmovedSince]).toEqual(["published", null]);
+  });
+
+  test("one level that moves, a break, or a first level is enough", async () => {
+    const store = await stale(8);
+    for (const quotes of [
+      quotesOf({ a: 11, b: 5.000001 }),
+      lines("id,spot_usd,break", "a,11,New mask", "b,5,"),
+    ]) {
+      expect((await tryPublish(store, { session: key(9), quotes, dryRun: true })).code).toBe(0);
+    }
+    const catalog = catalogOf(["a", "b", "c"]);
+    const listed = { catalog, quotes: quotesOf({ a: 11, b: 5, c: 1 }), ...accepting("free:c") };
+    await mustPublish(store, { session: key(9), ...listed });
+  });
+
+  test("a run without levels for the session is not judged: nothing pretends to be new", async () => {
+    const store = await stale(8);
+    const closes = lines("id,date,close_usd", "a,2026-11-19,9");
+    await mustPublish(store, { session: key(9), closes, revise: "Late", allowSparse: true });
+  });
+
+  test("the longest cadence among the given levels counts, if it is longer", async () => {
+    const store = await stale(8, { cadence_days: "7" });
+    const next = { session: key(14), quotes: moved, dryRun: true };
+    expect((await tryPublish(store, next)).code).toBe(0);
+    expect((await tryPublish(store, { ...next, session: key(15) })).code).toBe(3);
+    const others = { session: key(9), quotes: quotesOf({ a: 11 }), allowSparse: true };
+    expect((await tryPublish(store, others)).code).toBe(3);
+  });
+});
+
+describe("the text of --accept", () => {
+  test.each([
+    ["", "moves, sparse"],
+    ["everything", "moves, sparse"],
+    ["Moves", "moves, sparse"],
+    ["sparse:a", "sparse without ids"],
+    ["unchanged:a", "unchanged without ids"],
+    ["moves:", "moves:ID or moves:ID,ID"],
+    ["moves:a,,b", "moves:ID or moves:ID,ID"],
+  ])("%j is refused", (text, expected) => {
+    expect(() => acceptanceOf(text)).toThrow(
+      `--accept ${JSON.stringify(text)}: expected ${expected}`,
+    );
+  });
+});

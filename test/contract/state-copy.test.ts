@@ -1,0 +1,415 @@
+/** Copies and backups of a state, between SQLite and Redis. */
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Redis } from "ioredis";
+import {
+  afterAll,
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
+import { ConflictError, InputError, UnreachableError } from "../../src/lib/errors.ts";
+import { accountItem, keyIdItem, keyItem } from "../../src/state/accounts.ts";
+import { backUpState, copyState } from "../../src/state/copy.ts";
+import type { StateContent } from "../../src/state/driver.ts";
+import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
+import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
+import { openGatekeeper, openRegistry, withDriver, withRegistry } from "../../src/state/open.ts";
+import { chipboard } from "../program/program.ts";
+import { RedisServer } from "./redis-server.ts";
+import { HOUR_MS, START } from "./state-under-test.ts";
+
+const ADDRESSES = ["203.0.113.7", "203.0.113.8", "2001:db8::"];
+const clock = { now: () => START };
+const server = await RedisServer.start();
+
+if (server === null) {
+  const missing = "NO redis-server on this machine: copies of the state are NOT tested";
+  if (process.env["CI"] !== undefined) throw new Error(missing);
+  console.warn(missing);
+  test.skip(missing, () => undefined);
+} else {
+  copyTests(server);
+}
+
+function copyTests(redis: RedisServer): void {
+  const at = (database: number): string => `redis://127.0.0.1:${redis.port}/${database}`;
+  const client = new Redis(at(0));
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "chipboard-copy-"));
+    await client.flushall();
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+  afterAll(async () => {
+    client.disconnect();
+    await redis.remove();
+  });
+
+  const serve = async (location: string): Promise<Gatekeeper> => {
+    const gatekeeper = await openGatekeeper(location, clock);
+    onTestFinished(() => gatekeeper.close());
+    return gatekeeper;
+  };
+
+  /** Runs `work` while twenty callers count calls of acme's key. */
+  async function underLoad<T>(
+    gatekeeper: Gatekeeper,
+    keyId: string,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    let isWorking = true;
+    const counting = Array.from({ length: 20 }, async () => {
+      while (isWorking) {
+        await gatekeeper.take("account:acme", null, START, keyId);
+        await nextTurn();
+      }
+    });
+    try {
+      return await work();
+    } finally {
+      isWorking = false;
+      await Promise.all(counting);
+    }
+  }
+
+  /** Everything in a state; null if there is none. */
+  const contentOf = (location: string): Promise<StateContent | null> =>
+    withDriver(location, "read", (state) => state.readAll()).catch((error: unknown) => {
+      if (error instanceof UnreachableError && /There is no state|is empty/.test(error.message)) {
+        return null;
+      }
+      throw error;
+    });
+
+  /** Fills a state by use: three accounts with keys in all conditions, and calls in two months. */
+  async function use(location: string): Promise<{ valid: string[]; refused: string[] }> {
+    const registry = await openRegistry(location, clock, "create");
+    const valid: string[] = [];
+    for (const name of ["acme", "other"]) {
+      await registry.addAccount(name, "pro", null, `note on ${name}`);
+      valid.push((await registry.createKey(name, "ci")).key);
+    }
+    await registry.addAccount("trial", "starter", 14);
+    const old = await registry.createKey("acme", null);
+    valid.push(old.key, (await registry.rotateKey(old.record.key_id, 24 * HOUR_MS)).key);
+    const [suspended, revoked] = [
+      (await registry.createKey("trial", null)).key,
+      (await registry.createKey("other", null)).key,
+    ];
+    await registry.suspendKey(keyIdOf(suspended), true);
+    await registry.revokeKey(keyIdOf(revoked));
+    await registry.close();
+    const gatekeeper = await openGatekeeper(location, clock);
+    for (const [index, key] of valid.entries()) {
+      const verdict = await gatekeeper.authenticate(key);
+      if (!verdict.ok) throw new Error(verdict.code);
+      for (let call = 0; call <= index; call++) {
+        await gatekeeper.take(verdict.subject, null, START, verdict.keyId);
+      }
+    }
+    await gatekeeper.take("account:acme", null, START - 30 * 24 * HOUR_MS);
+    for (const address of ADDRESSES) {
+      await gatekeeper.take(gatekeeper.addressSubject(address, START), 1_000, START);
+    }
+    await gatekeeper.close();
+    return { valid, refused: [suspended, revoked] };
+  }
+
+  test("SQLite to Redis to SQLite: every key works, and the counts are exact", async () => {
+    const [from, through, to] = [join(folder, "from"), at(1), join(folder, "to")];
+    const { valid, refused } = await use(from);
+    const before = await contentOf(from);
+    const copied = { accounts: 3, keys: 6, missedCalls: 0, isOutdated: false };
+    expect(await copyState(from, through, START)).toMatchObject(copied);
+    expect(await copyState(through, to, START)).toMatchObject(copied);
+    expect(await contentOf(through)).toEqual(before);
+    expect(await contentOf(to)).toEqual(before);
+
+    for (const location of [through, to]) {
+      const gatekeeper = await serve(location);
+      for (const key of valid)
+        expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true });
+      const codes = await Promise.all(refused.map(async (key) => gatekeeper.authenticate(key)));
+      expect(codes).toMatchObject([{ code: "key_suspended" }, { code: "invalid_key" }]);
+      for (const address of ADDRESSES) {
+        const subject = gatekeeper.addressSubject(address, START);
+        expect(await gatekeeper.used(subject, START)).toBe(1);
+      }
+      const read = await openRegistry(location, clock, "read");
+      expect((await read.usage()).map(({ account, used }) => [account, used])).toEqual([
+        ["acme", 8],
+        ["other", 2],
+        ["trial", 0],
+      ]);
+      expect((await read.usageByKey("acme")).map(({ used }) => used)).toEqual([1, 3, 4]);
+      expect(await read.usageByMonth("acme")).toMatchObject([
+        { month: "2026-10", used: 1 },
+        { month: "2026-11", used: 8 },
+      ]);
+      expect((await read.account("other")).note).toBe("note on other");
+      await read.close();
+      expect(await gatekeeper.take("account:acme", 9, START)).toEqual({ granted: true, used: 9 });
+    }
+  });
+
+  test("counts in Redis end as they would have ended, and ended ones are left out", async () => {
+    const from = join(folder, "from");
+    await use(from);
+    const december = Date.parse("2026-12-02T00:00:00.000Z");
+    await copyState(from, at(1), december);
+    const copy = new Redis(at(1));
+    onTestFinished(() => copy.disconnect());
+    expect(await copy.keys("chipboard:calls:*:address:*")).toEqual([]);
+    const ttl = await copy.ttl("chipboard:calls:2026-11:account:acme");
+    expect(Math.abs(ttl - 399 * 24 * 3_600)).toBeLessThan(60);
+  });
+
+  describe("a wrong target is named and not changed", () => {
+    test.each([
+      ["SQLite", () => join(folder, "to")],
+      ["Redis", () => at(2)],
+    ])("%s with an account, or with counts only", async (_, place) => {
+      const from = join(folder, "from");
+      await use(from);
+      const to = place();
+      const other = await openGatekeeper(to, clock);
+      await other.take(other.addressSubject("203.0.113.9", START), 1_000, START);
+      await other.close();
+      for (const held of ["0 accounts, 0 keys and 1 count", "1 account, 0 keys and 1 count"]) {
+        const before = await contentOf(to);
+        const refused = copyState(from, to, START);
+        await expect(refused).rejects.toThrow(ConflictError);
+        await expect(refused).rejects.toThrow(
+          `State ${to} holds ${held}, and a copy needs an empty`,
+        );
+        expect(await contentOf(to)).toEqual(before);
+        await withRegistry(to, clock, "change", async (registry) => {
+          await registry.addAccount(`before-${held.length}`, "pro", null);
+        });
+      }
+    });
+
+    test("another application's data, a missing source, an unknown scheme", async () => {
+      const from = join(folder, "from");
+      await use(from);
+      const theirs = new Redis(at(3));
+      onTestFinished(() => theirs.disconnect());
+      await theirs.set("chipboard:theirs", "1");
+      await expect(copyState(from, at(3), START)).rejects.toThrow(/another application/);
+      expect(await theirs.keys("*")).toEqual(["chipboard:theirs"]);
+      await writeFile(
+        join(folder, "chipboard.sqlite"),
+        "not a database, but long enough".repeat(99),
+      );
+      await expect(copyState(from, folder, START)).rejects.toThrow(UnreachableError);
+      const absent = join(folder, "absent");
+      await expect(copyState(absent, join(folder, "to"), START)).rejects.toThrow(
+        `There is no state at ${join(absent, "chipboard.sqlite")}:`,
+      );
+      await expect(copyState(from, "postgres://u:secret@h/db", START)).rejects.toThrow(InputError);
+      expect((await readdir(folder)).sort()).toEqual(["chipboard.sqlite", "from"]);
+    });
+  });
+
+  test("an empty state that a proxy serves takes a copy, and the proxy goes on with it", async () => {
+    const from = join(folder, "from");
+    const { valid } = await use(from);
+    for (const to of [join(folder, "to"), at(4)]) {
+      const gatekeeper = await serve(to);
+      await copyState(from, to, START);
+      await vi.waitFor(
+        async () => {
+          expect(await gatekeeper.authenticate(valid[0] as string)).toMatchObject({ ok: true });
+          const subject = gatekeeper.addressSubject(ADDRESSES[0] as string, START);
+          expect(await gatekeeper.used(subject, START)).toBe(1);
+        },
+        { timeout: 5_000 },
+      );
+    }
+  });
+
+  test.each([
+    ["SQLite", () => join(folder, "from"), () => at(5)],
+    ["Redis", () => at(6), () => join(folder, "to")],
+  ])(
+    "calls that %s counts during a copy are reported, and no count is above it",
+    async (_, from, to) => {
+      const keyId = keyIdOf((await use(from())).valid[0] as string);
+      const gatekeeper = await serve(from());
+      const { missedCalls } = await underLoad(gatekeeper, keyId, () =>
+        copyState(from(), to(), START),
+      );
+      const used = async (location: string): Promise<number> =>
+        withRegistry(
+          location,
+          clock,
+          "read",
+          async (read) => (await read.usage("acme"))[0]?.used ?? 0,
+        );
+      expect(missedCalls).toBeGreaterThan(0);
+      expect(await used(to())).toBeGreaterThanOrEqual(8);
+      expect((await used(to())) + missedCalls).toBeLessThanOrEqual(await used(from()));
+    },
+  );
+
+  describe("a backup", () => {
+    test.each([
+      ["SQLite", () => join(folder, "from")],
+      ["Redis", () => at(7)],
+    ])("of %s is one file for its owner only, and restores what it holds", async (_, place) => {
+      const from = place();
+      const { valid } = await use(from);
+      const before = await contentOf(from);
+      const file = join(folder, "state.backup");
+      await backUpState(from, file, START);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      expect((await readdir(folder)).filter((name) => name.startsWith("state."))).toEqual([
+        "state.backup",
+      ]);
+      expect(await contentOf(file)).toEqual(before);
+      const again = backUpState(from, file, START);
+      await expect(again).rejects.toThrow(ConflictError);
+      await expect(again).rejects.toThrow(`${file} exists`);
+      await expect(backUpState(from, join(folder, "no/file"), START)).rejects.toThrow(InputError);
+      for (const to of [join(folder, "restored"), at(8)]) {
+        await copyState(file, to, START);
+        expect(await contentOf(to)).toEqual(before);
+        const gatekeeper = await serve(to);
+        expect(await gatekeeper.authenticate(valid[0] as string)).toMatchObject({ ok: true });
+      }
+    });
+
+    test("of SQLite under load is of one instant: its keys' calls are its account's", async () => {
+      const from = join(folder, "from");
+      const keyId = await withRegistry(from, clock, "create", async (registry) => {
+        await registry.addAccount("acme", "pro", null);
+        return (await registry.createKey("acme", null)).record.key_id;
+      });
+      const gatekeeper = await serve(from);
+      await underLoad(gatekeeper, keyId, async () => {
+        for (let round = 0; round < 5; round++) {
+          const file = join(folder, `${round}.backup`);
+          await backUpState(from, file, START);
+          const counts = (await contentOf(file))?.counts ?? [];
+          const [account, key] = ["account:acme", `key:${keyId}`].map(
+            (subject) => counts.find((count) => count.subject === subject)?.used,
+          );
+          expect(key).toBe(account);
+        }
+      });
+    });
+
+    test("restores a Redis that lost everything while a proxy used it", async () => {
+      const { valid } = await use(at(9));
+      const file = join(folder, "state.backup");
+      const gatekeeper = await serve(at(9));
+      await backUpState(at(9), file, START);
+      await gatekeeper.take("account:acme", null, START);
+      const emptied = new Redis(at(9));
+      onTestFinished(() => emptied.disconnect());
+      await emptied.flushdb();
+      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(/"state copy"/), {
+        timeout: 5_000,
+      });
+      await copyState(file, at(9), START);
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+      expect(await gatekeeper.authenticate(valid[0] as string)).toMatchObject({ ok: true });
+      expect(await gatekeeper.used("account:acme", START)).toBe(9);
+    });
+  });
+
+  test.each([
+    ["SQLite to Redis", () => join(folder, "from"), () => at(10)],
+    ["Redis to SQLite", () => at(11), () => join(folder, "to")],
+  ])(
+    "%s, killed at any time: the target is empty or whole",
+    { timeout: 120_000 },
+    async (_, from, to) => {
+      const content = largeContent();
+      await withDriver(from(), "fill", (state) => state.writeAll(content, () => 24 * HOUR_MS));
+      const run = (killAfterMs?: number) =>
+        chipboard(
+          ["state", "copy", from(), to()],
+          killAfterMs === undefined ? {} : { killAfterMs },
+        );
+      const emptied = async (): Promise<void> => {
+        await rm(join(folder, "to"), { recursive: true, force: true });
+        const target = new Redis(at(10));
+        await target.flushdb();
+        target.disconnect();
+      };
+      const startedAt = performance.now();
+      expect((await run()).code).toBe(0);
+      const tookMs = performance.now() - startedAt;
+      for (let part = 1; part <= 5; part++) {
+        await emptied();
+        await run((tookMs * (part + 3)) / 9);
+        const found = await contentOf(to());
+        const isWhole = found !== null && found.items.length > 0;
+        if (isWhole) expect(found).toEqual(content);
+        else expect(found?.counts ?? []).toEqual([]);
+        const { code, stderr } = await run();
+        expect([isWhole, code, stderr]).toEqual([
+          isWhole,
+          isWhole ? 4 : 0,
+          isWhole ? expect.stringContaining("If an earlier copy filled it, it is whole") : "",
+        ]);
+        expect(await contentOf(to())).toEqual(content);
+      }
+    },
+  );
+
+  /** 300 accounts with a key each, and 20,000 counts. */
+  function largeContent(): StateContent {
+    const created_at = "2026-11-01T00:00:00.000Z";
+    const items = new Map<string, object>();
+    for (let index = 0; index < 300; index++) {
+      const key = createKey();
+      const [name, sha256, key_id] = [`account-${index}`, keySha256(key), keyIdOf(key)];
+      const account = { name, tier: "pro", trial: null, suspended: false, created_at, note: null };
+      items.set(accountItem(name), { ...account, keys: [sha256] });
+      const record = { key_id, sha256, account: name, label: null, created_at, suspended: false };
+      items.set(keyItem(sha256), {
+        ...record,
+        revoked_at: null,
+        expires_at: null,
+        replaced_by: null,
+      });
+      items.set(keyIdItem(key_id), { sha256 });
+    }
+    const counts = Array.from({ length: 20_000 }, (_, index) => ({
+      month: "2026-11",
+      subject: `address:${String(index).padStart(22, "0")}` as const,
+      used: index + 1,
+    }));
+    return {
+      items: [...items].map(([name, value]) => [name, JSON.stringify(value)] as const).sort(byName),
+      counts,
+      addressSecret: "ab".repeat(32),
+    };
+  }
+}
+
+const byName = ([a]: readonly [string, string], [b]: readonly [string, string]): number =>
+  a < b ? -1 : 1;
+
+test("a backup can be read where nobody may write beside it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-copy-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await withRegistry(join(folder, "state"), clock, "create", (registry) =>
+    registry.addAccount("acme", "pro", null),
+  );
+  const file = join(folder, "state.backup");
+  await backUpState(join(folder, "state"), file, START);
+  const database = new DatabaseSync(file, { readOnly: true });
+  expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "delete" });
+  database.close();
+});

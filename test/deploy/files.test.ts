@@ -1,0 +1,263 @@
+/** The files of deploy/ against the program: every command, option and variable in them exists. */
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { catalogOf, quotesOf } from "../cli/market.ts";
+import { inProcess } from "../cli/run.ts";
+import { testWith } from "../http/tools.ts";
+import { NOW } from "../program/program.ts";
+import { blocksOf } from "../readme/blocks.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const DEPLOY = join(ROOT, "deploy");
+const names = (await readdir(DEPLOY, { withFileTypes: true }))
+  .filter((entry) => entry.isFile())
+  .map(({ name }) => name);
+const texts = new Map<string, string>();
+for (const name of names) texts.set(name, await readFile(join(DEPLOY, name), "utf8"));
+const textOf = (name: string): string => texts.get(name) ?? "";
+const services = names.filter((name) => name.endsWith(".service"));
+
+/** Every command with its options, by its words: "snapshots prune" → --keep-days, … */
+async function allCommands(path = "", found = new Map<string, Set<string>>()) {
+  const { stdout } = await inProcess([...path.split(" "), "--help"].filter((word) => word !== ""));
+  found.set(path, new Set(stdout.match(/--[a-z0-9][a-z0-9-]*/g)));
+  const [, listed = ""] = /^Commands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
+  for (const [, name = ""] of listed.matchAll(/^ {2}([a-z]+) /gm)) {
+    if (name !== "help") await allCommands(`${path} ${name}`.trim(), found);
+  }
+  return found;
+}
+let commands: Map<string, Set<string>>;
+let options: Set<string>;
+beforeAll(async () => {
+  commands = await allCommands();
+  options = new Set([...commands.values()].flatMap((set) => [...set]));
+});
+
+test("they are read, and so is the program's help", () => {
+  expect(services.length).toBe(5);
+  expect([...commands.keys()]).toEqual(
+    expect.arrayContaining(["publish", "serve", "snapshots copy", "state backup"]),
+  );
+  expect(commands.get("publish")).toContain("--wait");
+});
+
+/** Every command line of the program: in units, scripts, blocks and `code` of the README. */
+function commandLines(): string[] {
+  const readme = textOf("README.md");
+  const blocks = blocksOf(readme).filter(({ language }) => language === "sh");
+  const code = [...readme.matchAll(/`(chipboard [a-z][^`]*)`/g)].map(([, line = ""]) => line);
+  const scripts = names.filter((name) => !name.endsWith(".md")).map(textOf);
+  const all = [...scripts, ...blocks.map(({ text }) => text), ...code].join("\n");
+  const begins = String.raw`(?:^ *|--no-install |exec proxy )chipboard |chipboard\.js `;
+  const lines = all.replaceAll("\\\n", " ").matchAll(new RegExp(`(?:${begins})([a-z-].*)$`, "gm"));
+  return [...lines].map(([, line = ""]) => line);
+}
+
+test("every command and its options exist", () => {
+  const lines = commandLines();
+  expect(lines.length).toBeGreaterThan(15);
+  const wrong = lines.filter((line) => {
+    const words = line.split(" ");
+    const command = [2, 1].map((n) => words.slice(0, n).join(" ")).find((c) => commands.has(c));
+    const known = command === undefined ? undefined : commands.get(command);
+    const given = line.match(/(?<= )--[a-z0-9-]+/g) ?? [];
+    return line !== "--version" && (known === undefined || !given.every((word) => known.has(word)));
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("every variable and every option that the texts name exists", () => {
+  const variables = new Set(
+    [...options].map((option) => `CHIPBOARD_${option.slice(2).toUpperCase().replaceAll("-", "_")}`),
+  );
+  const all = [...texts.values()].join("\n");
+  const named = new Set(all.match(/\bCHIPBOARD_[A-Z0-9_]+/g));
+  expect(named.size).toBeGreaterThan(10);
+  expect([...named].filter((name) => !variables.has(name))).toEqual([]);
+  const inText = [...textOf("README.md").matchAll(/`(--[a-z0-9-]+)[^`]*`/g)];
+  expect(inText.length).toBeGreaterThan(3);
+  expect(inText.map(([, option = ""]) => option).filter((option) => !options.has(option))).toEqual(
+    [],
+  );
+});
+
+describe("units", () => {
+  testWith("systemd-analyze").each(services)("%s: exposure is under 3.0", (name) => {
+    // systemd wants a name for an instance.
+    const args = ["security", "--offline=true", "--threshold=30", join(DEPLOY, name)];
+    const printed = execFileSync("systemd-analyze", args, { encoding: "utf8" });
+    const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(printed)?.[1]);
+    expect(exposure).toBeLessThan(3);
+  });
+
+  test("each timer has its service, and each service but the notice reports its failure", () => {
+    for (const timer of names.filter((name) => name.endsWith(".timer"))) {
+      expect(services).toContain(timer.replace(".timer", ".service"));
+    }
+    for (const service of services.filter((name) => !name.includes("@"))) {
+      expect(textOf(service)).toContain("\nOnFailure=chipboard-notice@%N.service\n");
+    }
+  });
+
+  test("the README's table of exit codes says what the publishing unit does", () => {
+    const [, prevented = ""] =
+      /^RestartPreventExitStatus=(.*)$/m.exec(textOf("chipboard-publish.service")) ?? [];
+    const rows = [...textOf("README.md").matchAll(/^\| (\d) \|[^|]*\| ([^|]*) \|/gm)];
+    expect(rows.map(([, code]) => code)).toEqual(["0", "1", "2", "3", "4", "5", "6"]);
+    const failing = rows.filter(([, , unit]) => unit === "fails").map(([, code]) => code);
+    expect(failing).toEqual(prevented.split(" "));
+  });
+});
+
+// oxlint-disable-next-line typescript/no-explicit-any -- its shape is what the tests check
+function yaml(name: string): any {
+  const program = "import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))";
+  const input = textOf(name).replace(/^on:/m, '"on":');
+  return JSON.parse(execFileSync("python3", ["-c", program], { input, encoding: "utf8" }));
+}
+
+describe("publish.yml", () => {
+  interface Step {
+    readonly uses?: string;
+    readonly run?: string;
+    readonly env?: Record<string, string>;
+  }
+  const stepsOf = (job: string): Step[] => yaml("publish.yml").jobs[job].steps;
+
+  testWith("python3")("has few permissions, no long-lived key, and one run at a time", () => {
+    const { permissions, concurrency, jobs } = yaml("publish.yml");
+    expect([permissions, jobs.publish.permissions, jobs.notice.permissions]).toEqual([
+      {},
+      { contents: "read", "id-token": "write" },
+      { issues: "write" },
+    ]);
+    expect(concurrency).toEqual({ group: "publish", "cancel-in-progress": false });
+    expect([jobs.notice.needs, jobs.notice.if]).toEqual(["publish", "failure()"]);
+    expect(textOf("publish.yml")).not.toMatch(/ACCESS_KEY/);
+  });
+
+  testWith("python3")("pins every action to a commit, and the README names its version", () => {
+    const used = [...textOf("publish.yml").matchAll(/uses: (.*)$/gm)].map(([, action]) => action);
+    expect(used.length).toBe(3);
+    for (const action of used) {
+      const [, name, version] = /^(\S+)@[0-9a-f]{40} # (v[\d.]+)$/.exec(action ?? "") ?? [];
+      expect(textOf("README.md").replaceAll("\n  ", " ")).toContain(`\`${name}\` ${version}`);
+    }
+  });
+
+  testWith("python3")(
+    "gives every input to the program by the environment, never by the script",
+    () => {
+      const { inputs } = yaml("publish.yml").on.workflow_dispatch;
+      const steps = [...stepsOf("publish"), ...stepsOf("notice")];
+      for (const { run = "" } of steps) expect(run).not.toContain("${{");
+      const env = steps.find(({ run }) => run?.includes("chipboard publish"))?.env ?? {};
+      expect(Object.keys(inputs)).toEqual(["session", "accept", "revise", "wait"]);
+      for (const name of Object.keys(inputs)) {
+        expect(env[`CHIPBOARD_${name.toUpperCase()}`]).toMatch(
+          new RegExp(String.raw`^\$\{\{ inputs\.${name}( \|\| '25m')? \}\}$`),
+        );
+      }
+    },
+  );
+
+  describe("its publishing step", () => {
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), "chipboard-workflow-"));
+      await writeFile(join(folder, "c.csv"), catalogOf(["a"]));
+      await writeFile(join(folder, "q.csv"), quotesOf({ a: 1 }));
+      await writeFile(join(folder, "a-file"), "");
+      // The step waits a minute between attempts.
+      await writeFile(join(folder, "sleep"), "#!/bin/sh\necho slept $1\n", { mode: 0o755 });
+    });
+    afterAll(() => rm(folder, { recursive: true }));
+
+    const publish = async (env: Record<string, string>) => {
+      const script = stepsOf("publish").find(({ run }) => run?.includes("chipboard publish"))?.run;
+      const all = {
+        PATH: `${folder}:${process.env["PATH"]}`,
+        HOME: folder,
+        GITHUB_STEP_SUMMARY: join(folder, "summary.md"),
+        CHIPBOARD_NOW: NOW,
+        CHIPBOARD_CATALOG: join(folder, "c.csv"),
+        CHIPBOARD_QUOTES: join(folder, "q.csv"),
+        CHIPBOARD_SESSION: "",
+        CHIPBOARD_ACCEPT: "",
+        CHIPBOARD_REVISE: "",
+        ...env,
+      };
+      const ran = promisify(execFile)("bash", ["-e", "-c", script ?? "exit 9"], {
+        cwd: ROOT,
+        env: all,
+      });
+      const { code = 0, stdout } = (await ran.catch(
+        (error: { code: number; stdout: string }) => error,
+      )) as { code?: number; stdout: string };
+      const summary = await readFile(join(folder, "summary.md"), "utf8");
+      return { code, summary, slept: stdout.match(/^slept 60$/gm)?.length ?? 0 };
+    };
+
+    testWith("python3")("publishes, and writes the summary", async () => {
+      const { code, summary, slept } = await publish({ CHIPBOARD_STORE: join(folder, "store") });
+      expect([code, slept]).toEqual([0, 0]);
+      expect(summary).toContain("2026-11-21T00Z/r1");
+    });
+
+    testWith("python3")("tries an unreachable store three times, wrong input once", async () => {
+      const unreachable = await publish({ CHIPBOARD_STORE: join(folder, "a-file") });
+      expect([unreachable.code, unreachable.slept]).toEqual([5, 2]);
+      const wrong = await publish({
+        CHIPBOARD_STORE: join(folder, "store"),
+        CHIPBOARD_ACCEPT: "no-gate",
+      });
+      expect([wrong.code, wrong.slept]).toEqual([2, 0]);
+    });
+  });
+});
+
+describe("containers", () => {
+  test("the image gets files that exist and that .dockerignore leaves in", async () => {
+    const left = (await readFile(join(ROOT, ".dockerignore"), "utf8")).match(/(?<=^!).*$/gm) ?? [];
+    const copied = [...textOf("Dockerfile").matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(
+      ([, sources = ""]) => sources.split(" "),
+    );
+    expect([...new Set(copied)].toSorted()).toEqual(left.toSorted());
+    const tracked = execFileSync("git", ["ls-files"], { cwd: ROOT, encoding: "utf8" });
+    for (const source of left) {
+      expect(tracked).toMatch(new RegExp(`^${source.replaceAll(".", "\\.")}(/|$)`, "m"));
+    }
+  });
+
+  test("the image runs the program without root's rights, and looks after its health", () => {
+    const last =
+      textOf("Dockerfile")
+        .split(/^FROM /m)
+        .at(-1) ?? "";
+    expect(last).toMatch(/^USER node$/m);
+    expect(last).toMatch(/^HEALTHCHECK [^]*\/healthz/m);
+    const command = /^ENTRYPOINT (.*)$/m.exec(last)?.[1] ?? "[]";
+    expect(JSON.parse(command)).toEqual(["node", "--disable-sigusr1", "dist/bin/chipboard.js"]);
+  });
+
+  testWith("python3")(
+    "compose.yml has proxy, Redis and publisher, built from the Dockerfile",
+    () => {
+      const { services: all, volumes } = yaml("compose.yml");
+      expect(Object.keys(all)).toEqual(["proxy", "publisher", "redis"]);
+      for (const name of ["proxy", "publisher"]) {
+        expect(all[name].build).toEqual({ context: "..", dockerfile: "deploy/Dockerfile" });
+      }
+      const mounted = Object.values<{ volumes: string[] }>(all).flatMap((service) =>
+        service.volumes.map((volume) => volume.split(":")[0]),
+      );
+      expect([...new Set(mounted)]).toEqual(Object.keys(volumes));
+      expect(all.publisher.entrypoint).toEqual(["chipboard", "publish"]);
+    },
+  );
+});

@@ -1,0 +1,340 @@
+/**
+ * Follows "One machine" of deploy/README.md to the letter, under a real systemd on a machine of its own
+ * (`machine.ts`). There is no network there, so two things are not as on the operator's: the repository is cloned
+ * from a folder, and `npm ci` takes the packages that are installed here.
+ */
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
+import { catalogOf, lines, quotesOf } from "../cli/market.ts";
+import { eventually } from "../http/fixture.ts";
+import { blocksOf, type Block } from "../readme/blocks.ts";
+import { canBoot, Machine } from "./machine.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const FEED = "http://127.0.0.1:8000";
+const CURL = "curl --silent --show-error --fail --retry 20 --retry-delay 1 --retry-all-errors";
+
+const readme = await readFile(join(ROOT, "deploy/README.md"), "utf8");
+
+/** The blocks of a section in one language, for this machine's repository and feed. */
+function blocks(section: string, language: "sh" | "ini" = "sh"): string[] {
+  const text = readme.split(/^##+ /m).find((part) => part.startsWith(`${section}\n`)) ?? "";
+  return blocksOf(text)
+    .filter((block: Block) => block.language === language)
+    .map((block) =>
+      block.text
+        .replace("https://git.example/chipboard.git", "/srv/source")
+        .replace(/https:\/\/\w+\.example/, FEED),
+    );
+}
+
+// Each step is a few processes that start, on a busy machine.
+vi.setConfig({ testTimeout: 300_000 });
+const isPossible = process.env["CI"] !== undefined || canBoot();
+if (!isPossible)
+  console.warn("No systemd can be started here: its tests are skipped. CI runs them.");
+const test = isPossible ? everyTest : everyTest.skip;
+
+let machine: Machine;
+beforeAll(async () => {
+  if (!isPossible) return;
+  machine = new Machine(ROOT);
+  await machine.boot();
+  await prepare();
+}, 120_000);
+afterAll(() => machine?.close());
+
+/** The repository, npm without a network, and a server for the feed and the notices. */
+async function prepare(): Promise<void> {
+  const npm = execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim();
+  await machine.write(
+    "/usr/local/sbin/npm",
+    `#!/bin/sh
+[ "$1" != ci ] || { mkdir node_modules && exec mount --bind /srv/checkout/node_modules node_modules; }
+exec ${npm} "$@"
+`,
+    "0755",
+  );
+  await machine.expect(`
+    git config --global safe.directory '*'
+    git config --global user.name test && git config --global user.email test@test.example
+    git clone -q --no-hardlinks /srv/checkout /srv/source
+    cd /srv/source
+    rm -rf bin src deploy
+    (cd /srv/checkout && tar c bin src deploy package.json tsconfig.json tsconfig.package.json) | tar x
+    git add --all && git commit -qm "The working tree" --allow-empty
+    mkdir /srv/feed /srv/notices`);
+  await machine.write(
+    "/srv/server.mjs",
+    `import { appendFileSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+createServer((request, response) => {
+  if (request.method === "POST") {
+    request.on("data", (piece) => appendFileSync("/srv/notices/all", piece));
+    request.on("end", () => response.end());
+    return;
+  }
+  try {
+    response.end(readFileSync("/srv/feed" + request.url));
+  } catch {
+    response.writeHead(404).end();
+  }
+}).listen(8000, "127.0.0.1");
+`,
+  );
+  await machine.expect(
+    "systemd-run --quiet --unit server /srv/checkout/node_modules/.bin/node /srv/server.mjs",
+  );
+  await machine.write("catalog.csv", catalogOf(["a", "b"]));
+  await machine.write("closes.csv", lines("id,date,close_usd", "a,2026-11-19,10"));
+  await machine.write("quotes.csv", quotesOf({ a: 11, b: 5 }));
+}
+
+/** The clock of the units and of the operator's command. */
+const setClock = (now: string): Promise<string> =>
+  machine.expect(`sed -i '/^CHIPBOARD_NOW=/d' /etc/chipboard/chipboard.env
+    echo CHIPBOARD_NOW=${now} >> /etc/chipboard/chipboard.env`);
+
+const offer = (levels: Record<string, number | string>): Promise<void> =>
+  machine.write(
+    "/srv/feed/quotes.json",
+    JSON.stringify(Object.entries(levels).map(([id, spot_usd]) => ({ id, spot_usd }))),
+  );
+
+const readyz = async (): Promise<Record<string, unknown>> =>
+  JSON.parse(await machine.expect(`${CURL} http://127.0.0.1:8080/readyz`));
+
+let key: string;
+const withKey = (path: string): Promise<string> =>
+  machine.expect(`${CURL} -H "x-api-key: ${key}" http://127.0.0.1:8080/api/public/v1/${path}`);
+
+test("install: folders, users, a compiled release, units that systemd accepts", async () => {
+  const [people = "", release = "", ...more] = blocks("Install");
+  expect(more).toEqual([]);
+  await machine.expect(people);
+  await machine.expect(release);
+  const [options = "", notices = ""] = blocks("Install", "ini");
+  await machine.expect(`cat > /etc/chipboard/chipboard.env <<'END'\n${options}END`);
+  await machine.write("/etc/chipboard/notice.env", notices);
+  await setClock("2026-11-21T00:05:00Z");
+
+  const stat = "stat --format '%a %U %G %n'";
+  const paths = "/etc/chipboard/chipboard.env /var/lib/chipboard /var/backups/chipboard";
+  expect(await machine.expect(`${stat} ${paths} /usr/local/bin/chipboard`)).toBe(
+    lines(
+      "600 root root /etc/chipboard/chipboard.env",
+      "750 chipboard chipboard /var/lib/chipboard",
+      "750 chipboard chipboard /var/backups/chipboard",
+      "755 root root /usr/local/bin/chipboard",
+    ),
+  );
+  const units = "/etc/systemd/system/chipboard*.service /etc/systemd/system/chipboard*.timer";
+  const verified = await machine.run(`systemd-analyze verify --man=no ${units}`);
+  expect(verified).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+test("first publish: works from a folder that the service cannot read", async () => {
+  const printed = await machine.expect(blocks("First publish").join(""));
+  expect(printed).toMatch(/^Published 2026-11-21T00Z\/r1 as publication 1\n/);
+  expect(printed).toMatch(/^cbk_\w{49}\nKey cbk_\w{8} of acme/m);
+  key = /^cbk_\w{49}$/m.exec(printed)?.[0] ?? "";
+  const others = await machine.expect("find /var/lib/chipboard ! -user chipboard ! -name '*.csv'");
+  expect(others).toBe("");
+});
+
+test("start: the proxy serves, the timers are set, and the hardened units run", async () => {
+  const printed = await machine.expect(blocks("Start").join(""));
+  expect(printed).toContain('"snapshot":"2026-11-21T00Z/r1"');
+  for (const name of ["publish", "backup", "prune"]) {
+    expect(printed).toContain(`chipboard-${name}.timer`);
+  }
+  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "acme", used: 0 });
+  expect(JSON.parse(await withKey("prices"))).toMatchObject({ delayed_sessions: 1 });
+});
+
+describe("publish", () => {
+  test("the unit publishes the next session, and the proxy follows", async () => {
+    await setClock("2026-11-21T12:05:00Z");
+    await offer({ a: 12, b: 5 });
+    await machine.expect("systemctl start chipboard-publish.service");
+    await eventually(async () => (await readyz())["snapshot"] === "2026-11-21T12Z/r1");
+  });
+
+  test("a failure ends as the table says: 3, a notice, and the way on", async () => {
+    await setClock("2026-11-22T00:05:00Z");
+    await offer({ a: 100, b: 5 });
+    const refused = await machine.run("systemctl start chipboard-publish.service");
+    expect(refused.code).toBe(1);
+    const show = "systemctl show chipboard-publish.service --property ExecMainStatus,ActiveState";
+    expect(await machine.expect(show)).toBe(lines("ExecMainStatus=3", "ActiveState=failed"));
+    await eventually(async () => (await machine.run("cat /srv/notices/all")).stdout !== "");
+    const notice = await machine.expect("cat /srv/notices/all");
+    expect(notice).toMatch(/^chipboard-publish failed on /);
+    const wayOn = /--accept \S+/.exec(notice)?.[0] ?? "";
+    expect(wayOn).toBe("--accept moves:a");
+    const [inJournal = ""] = blocks("When a publish fails");
+    expect(await machine.expect(inJournal)).toContain(wayOn);
+    await eventually(async () =>
+      (await machine.expect("journalctl --priority alert --no-pager")).includes(
+        "chipboard-publish failed on",
+      ),
+    );
+    const accepted = await machine.expect(`chipboard publish ${wayOn}`);
+    expect(accepted).toContain("Published 2026-11-22T00Z/r1");
+    // The next run of the unit succeeds.
+    await machine.expect("systemctl start chipboard-publish.service");
+  });
+});
+
+const fingerprint = (): Promise<string> =>
+  machine.expect(
+    "openssl s_client -connect 127.0.0.1:8443 </dev/null 2>/dev/null | openssl x509 -noout -fingerprint",
+  );
+
+test("TLS: a renewed certificate is in use after a reload", async () => {
+  const make =
+    "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout key.pem -out cert.pem 2>/dev/null";
+  await machine.expect(make);
+  const [install = "", reload = ""] = blocks("TLS");
+  const [options = ""] = blocks("TLS", "ini");
+  await machine.expect(`cp /etc/chipboard/chipboard.env before
+    cat >> /etc/chipboard/chipboard.env <<'END'\n${options}END`);
+  await machine.expect(install);
+  await machine.expect(`${CURL} --insecure https://127.0.0.1:8443/healthz`);
+  const first = await fingerprint();
+  await machine.expect(make);
+  await machine.expect(install.replace(/^systemctl.*$/m, "") + reload);
+  await eventually(async () => (await fingerprint()) !== first);
+  await machine.expect(
+    "cp before /etc/chipboard/chipboard.env; systemctl restart chipboard.service",
+  );
+  expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
+});
+
+test("a proxy with a wrong option fails at once, and a notice says which", async () => {
+  await machine.expect(`cp /etc/chipboard/chipboard.env before; rm /srv/notices/all
+    echo CHIPBOARD_POLL=soon >> /etc/chipboard/chipboard.env
+    systemctl restart chipboard.service`);
+  await eventually(async () =>
+    (await machine.run("cat /srv/notices/all")).stdout.includes('CHIPBOARD_POLL "soon"'),
+  );
+  expect((await machine.run("systemctl is-failed chipboard.service")).stdout).toBe("failed\n");
+  await machine.expect(`cp before /etc/chipboard/chipboard.env
+    systemctl restart chipboard.service`);
+  expect((await readyz())["state"]).toBe("ok");
+});
+
+test("prune: the unit runs", async () => {
+  await machine.expect("systemctl start chipboard-prune.service");
+});
+
+test("backup and restore: after the data is lost, every key and snapshot is back", async () => {
+  const listed = await machine.expect(blocks("Backup").join(""));
+  expect(listed).toMatch(/ state-\S+\.sqlite\n/);
+  const [board, log] = [
+    await withKey("prices"),
+    await machine.expect("chipboard snapshots ls --json"),
+  ];
+  const used = JSON.parse(await withKey("usage"));
+
+  await machine.expect(`systemctl kill --signal KILL chipboard.service
+    rm -rf /var/lib/chipboard/snapshots /var/lib/chipboard/state`);
+  await machine.expect(blocks("Restore").join(""));
+  expect(await machine.expect("chipboard snapshots ls --json")).toBe(log);
+  expect(await withKey("prices")).toBe(board);
+  // One call before the loss came after the backup.
+  expect(JSON.parse(await withKey("usage"))).toEqual(used);
+  // The next backup goes on where the last one ended.
+  await machine.expect("systemctl start chipboard-backup.service");
+});
+
+test("upgrade and go back: the service runs the release that is named", async () => {
+  const installed = await machine.expect("chipboard --version");
+  await machine.expect(`cd /srv/source && sed -i 's/"version": ".*"/"version": "9.9.9"/' package.json
+    git commit -qam "The next release"`);
+  const upgraded = await machine.expect(blocks("Upgrade").join(""));
+  expect(upgraded).toMatch(/^9\.9\.9$/m);
+  expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
+  expect(await running()).toBe("/opt/chipboard/0.2.0");
+
+  await machine.expect(blocks("Go back").join(""));
+  expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
+  expect(await machine.expect("chipboard --version")).toBe(installed);
+  expect(await running()).toBe("/opt/chipboard/0.1.0");
+  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "acme" });
+});
+
+/** The folder of the release whose program the proxy runs. */
+const running = async (): Promise<string> => {
+  const pid = await machine.expect("systemctl show chipboard.service --property MainPID --value");
+  const program = await machine.expect(`readlink /proc/${pid.trim()}/exe`);
+  return /^\/opt\/chipboard\/[^/]+/.exec(program)?.[0] ?? program;
+};
+
+describe("the command chipboard", () => {
+  test("needs root, and says which folder it works in", async () => {
+    const other = await machine.run("setpriv --reuid nobody --clear-groups chipboard --version");
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      "error: only root can read /etc/chipboard/chipboard.env: run sudo chipboard …\n",
+    ]);
+    await machine.write("mine.csv", "id,spot_usd\n");
+    const { code, stderr } = await machine.run("chipboard publish --quotes mine.csv");
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'note: chipboard works in /var/lib/chipboard; it looks for "mine.csv" there\n',
+    );
+  });
+
+  test.each([
+    ["CHIPBOARD_STORE=a\\tb", "a backslash is not supported"],
+    ["CHIPBOARD_STORE", "expected NAME=value"],
+    ["export CHIPBOARD_STORE=a", '"export CHIPBOARD_STORE" is no name of a variable'],
+    ['CHIPBOARD_STORE="a" "b"', "expected one pair of quotes around the value"],
+    ['CHIPBOARD_STORE="a', "expected a value without quotes, or one pair around it"],
+  ])("refuses the line %s", async (line, message) => {
+    await machine.write("added", `${line}\n`);
+    const { code, stderr } = await machine.run(`cp /etc/chipboard/chipboard.env before
+      cat added >> /etc/chipboard/chipboard.env
+      number=$(wc -l < /etc/chipboard/chipboard.env)
+      code=0; chipboard --version || code=$?
+      cp before /etc/chipboard/chipboard.env
+      echo "$number" >&2; exit $code`);
+    const number = stderr.trimEnd().split("\n").at(-1);
+    expect([code, stderr.split("\n")[0]]).toEqual([
+      2,
+      `error: /etc/chipboard/chipboard.env line ${number}: ${message}`,
+    ]);
+  });
+
+  test("reads every other line as systemd does", async () => {
+    const given = [
+      "# a comment",
+      "; another",
+      "",
+      "  INDENTED=1  ",
+      'DOUBLE="two words"',
+      "SINGLE='$HOME # `x`'",
+      "PLAIN=a $HOME \"b\" 'c' # no comment; = and ü",
+      "EMPTY=",
+      'NONE=""',
+      "CRLF=x\r",
+    ];
+    await machine.write("other.env", `${given.join("\n")}\nLAST=1`);
+    const names = given.flatMap((line) => /^\s*(\w+)=/.exec(line)?.[1] ?? []);
+    const print = [...names, "LAST"].map((name) => `printf '%s=<%s>\\n' ${name} "$${name}"`);
+    await machine.write("print", `#!/bin/sh\n${print.join("\n")}\n`, "0755");
+    const bySystemd = await machine.expect(
+      "systemd-run --quiet --wait --pipe --property EnvironmentFile=$HOME/other.env $HOME/print",
+    );
+    // The wrapper itself, with another file and the script in the program's place.
+    const byWrapper = await machine.expect(`mkdir -p fake/node_modules/.bin
+      cp print fake/node_modules/.bin/node; chmod 755 $HOME
+      sed -e "s#^variables=.*#variables=$HOME/other.env#" -e "s#^release=.*#release=$HOME/fake#" \\
+        /usr/local/bin/chipboard > wrapper; sh wrapper`);
+    expect(byWrapper).toBe(bySystemd);
+    expect(bySystemd).toContain("PLAIN=<a $HOME \"b\" 'c' # no comment; = and ü>\n");
+  });
+});

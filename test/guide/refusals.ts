@@ -1,0 +1,88 @@
+/** Requests that the proxy refuses: one for each code, with all that must be wrong for it. */
+import { once } from "node:events";
+import { rename } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { KeyTierName } from "../../src/market/tier.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import { withoutFiles } from "../cli/older-head.ts";
+import { call, type CallOptions } from "../http/client.ts";
+import { eventually } from "../http/fixture.ts";
+import { API, publishExample, SESSION, type Example, type ExampleService } from "./service.ts";
+
+/** Asks for all of them. The service is of no use afterwards: its quota is spent, its state gone. */
+export async function askRefusals(service: ExampleService): Promise<Example[]> {
+  const examples: Example[] = [];
+  const ask = async (
+    url: string,
+    path: string,
+    tier: KeyTierName | null = null,
+    { method = "GET", ...more }: CallOptions = {},
+  ): Promise<void> => {
+    const key = tier === null ? {} : { key: service.keys[tier] };
+    const { status, text } = await call(url + path, { method, ...key, ...more });
+    examples.push({ request: `${method} ${path}`, tier, status, body: text });
+  };
+
+  const { url } = service;
+  await ask(url, `${API}/index`);
+  await ask(url, `${API}/index?ids=ddr5-16gb,ddr6&weights=60,0`, "pro");
+  await ask(url, `${API}/index?ids=ddr5-16gb,ddr6`, "pro");
+  await ask(url, `${API}/prices/ddr6`, "pro");
+  await ask(url, `${API}/export.xlsx`, "starter");
+  await ask(url, `${API}/prices?segment=DRAM`);
+  await ask(url, `${API}/price`);
+  await ask(url, `${API}/prices`, null, { method: "POST" });
+  await ask(url, `${API}/prices?api_key=KEY`);
+  await ask(url, `${API}/prices`, null, { headers: { "x-api-key": "KEY" } });
+  await ask(url, `${API}/prices`, null, { key: service.keys.suspended });
+  await ask(url, `${API}/prices`, null, { key: service.keys.lapsed });
+  await ask(url, `${API}/prices`, null, { headers: { "content-length": "2" }, body: "{}" });
+  await ask(url, `${API}/prices`, null, { headers: { "x-large": "x".repeat(17_000) } });
+  await ask(url, `${API}/export.csv`, "pro", { headers: { range: "bytes=100000-" } });
+
+  // A market without the history of a year, and then without some of its files.
+  const young = new MemoryStore();
+  await publishExample(young, false);
+  await withoutFiles(young, /^pro\/export\.xlsx$/);
+  const streaming = await service.serve(young, { cacheBytes: 0 });
+  await ask(streaming, `${API}/index?ids=ddr5-16gb`, "pro");
+  await ask(streaming, `${API}/prices/tlc-1tb`, "pro");
+  await ask(streaming, `${API}/export.xlsx`, "pro");
+  await young.delete(snapshotFileKey({ session: SESSION, revision: 1 }, FILES.csv("pro")));
+  await ask(streaming, `${API}/export.csv`, "pro");
+
+  const limits = { headersMs: 200, requestMs: 300 };
+  const empty = await service.serve(new MemoryStore(), { limits });
+  await ask(empty, `${API}/prices`);
+  const unfinished = `GET ${API}/prices`;
+  const [status, body] = await answerTo(empty, `${unfinished} HTTP/1.1\r\nHost: x\r\n`);
+  examples.push({ request: unfinished, tier: null, status, body });
+
+  const { gatekeeper, clock } = service;
+  const subject = gatekeeper.addressSubject("127.0.0.1", clock.now());
+  for (let calls = 0; calls < 1_000; calls += 1) {
+    await gatekeeper.take(subject, 1_000, clock.now(), null);
+  }
+  await ask(url, `${API}/prices`);
+
+  // The key is one that the proxy has not seen yet.
+  const file = join(service.state, "chipboard.sqlite");
+  await rename(file, `${file}.away`);
+  await eventually(() => gatekeeper.trouble !== null);
+  await ask(url, `${API}/prices`, null, { key: service.keys.unseen });
+  await rename(`${file}.away`, file);
+  return examples;
+}
+
+/** Status and body of the answer to bytes that are no whole request. */
+async function answerTo(url: string, bytes: string): Promise<[status: number, body: string]> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.setEncoding("latin1").write(bytes);
+  let text = "";
+  socket.on("data", (piece: string) => (text += piece));
+  await once(socket, "close");
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  return [Number(head.split(" ")[1]), body];
+}

@@ -1,0 +1,128 @@
+/** The lines of the log: aligned text on a terminal, JSON elsewhere. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { API, chipboard, NOW, SESSION, until, writeMarket } from "../cluster/fixture.ts";
+import { JSON_LINES, TEXT_LINES } from "../../src/proxy/ops/log-lines.ts";
+import { BIN, endWithUs } from "../program/program.ts";
+import { testWith } from "./tools.ts";
+
+/** Runs a command on a terminal of its own; standard output and error are that terminal. */
+const ON_TERMINAL =
+  "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+
+let folder: string;
+let key: string;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "chipboard-lines-"));
+  const files = await writeMarket(folder);
+  const feeds = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+  const published = await chipboard(["publish", ...feeds, "--store", join(folder, "snapshots")]);
+  expect(published.code).toBe(0);
+  const state = ["--state", join(folder, "state")];
+  await chipboard(["accounts", "add", "acme", "--tier", "pro", ...state]);
+  key = JSON.parse((await chipboard(["keys", "create", "acme", ...state, "--json"])).stdout).key;
+});
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Serves four requests, and returns what was printed in all. */
+async function printed(onTerminal: boolean): Promise<string> {
+  const command = [process.execPath, BIN, "serve", "--log-requests", "all"];
+  const places = ["--store", join(folder, "snapshots"), "--state", join(folder, "state")];
+  const ports = ["--port", "0", "--metrics-port", "off"];
+  const [program = "", ...args] = [
+    ...(onTerminal ? ["python3", "-c", ON_TERMINAL] : []),
+    ...command,
+    ...places,
+    ...ports,
+  ];
+  const child = spawn(program, args, {
+    env: { PATH: process.env["PATH"], CHIPBOARD_NOW: NOW },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  endWithUs(child);
+  children.push(child);
+  let text = "";
+  child.stdout.on("data", (piece) => (text += String(piece)));
+  child.stderr.on("data", (piece) => (text += String(piece)));
+  await until(() => text.includes("listening on http://"));
+  const url = /http:\/\/\S+/.exec(text)?.[0] ?? "";
+  await fetch(`${url}${API}/prices`, { headers: { "x-api-key": key } });
+  await fetch(`${url}${API}/prices/nothing`, { headers: { "x-api-key": key } });
+  await fetch(`${url}${API}/index?api_key=${key}`);
+  await fetch(`${url}/%1b[31m`);
+  await until(() => /not_found[^\n]*\n/.test(text));
+  return text;
+}
+
+testWith("python3")("a terminal gets aligned text", async () => {
+  const lines = (await printed(true)).split("\r\n");
+  const time = String.raw`12:05:\d\dZ`;
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      RegExp(`^${time}  info   snapshot switched: snapshot ${SESSION}/r1, publication 1, ms \\d+$`),
+    ),
+  );
+  const requests = lines.filter((line) => line.endsWith(" ms"));
+  const columns = requests.map((line) => line.split(/ {2,}/));
+  expect(columns.map(([, ...rest]) => rest.slice(0, -1))).toEqual([
+    ["200", `${API}/prices`, "acme"],
+    ["404", `${API}/prices/{id}`, "unknown_contract", "acme"],
+    ["400", `${API}/index`, "key_in_query"],
+    ["404", "(none)", "not_found"],
+  ]);
+  for (const line of requests)
+    expect(line).toMatch(RegExp(`^${time}  \\d{3}    .* \\d+\\.\\d ms$`));
+  expect(new Set(requests.map((line) => line.length)).size).toBe(1);
+  const text = lines.join("\n");
+  expect(text).not.toContain(key);
+  expect(text).not.toContain("127.0.0.1 ");
+  expect(text).not.toContain("\u001b");
+  expect(text).not.toContain('{"');
+});
+
+test("a pipe gets JSON", async () => {
+  const text = await printed(false);
+  const logged = text.split("\n").filter((line) => line !== "" && !line.startsWith("listening on"));
+  const lines = logged.map((line) => JSON.parse(line));
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    "snapshot switched",
+    ...Array.from({ length: 4 }, () => "request"),
+  ]);
+  expect(text).not.toContain(key);
+});
+
+describe("the two forms of a line", () => {
+  const time = Date.parse("2026-11-21T00:05:03Z");
+
+  test("an event with a known error has the message, and no number twice", () => {
+    const fields = { err: { type: "DamageError", message: "a.json is damaged" }, serving: null };
+    expect(TEXT_LINES.event("error", time, fields, "log cannot be read")).toBe(
+      "00:05:03Z  error  log cannot be read: a.json is damaged, serving nothing\n",
+    );
+    expect(TEXT_LINES.event("warn", time, { dropped: 7 }, "7 lines were dropped")).toBe(
+      "00:05:03Z  warn   7 lines were dropped\n",
+    );
+  });
+
+  test("an unknown error has its stack below, and no other member", () => {
+    const cause = new Error("socket closed");
+    const err = Object.assign(new Error("no answer", { cause }), { token: "secret" });
+    const text = TEXT_LINES.event("error", time, { err, route: "/" }, "request failed");
+    expect(text).toMatch(/^00:05:03Z {2}error {2}request failed: route \/\n {2}Error: no answer\n/);
+    expect(text).toContain("\n  caused by: Error: socket closed\n");
+    expect(text).not.toContain("secret");
+    expect(JSON_LINES.event("error", time, { err }, "request failed")).not.toContain("secret");
+  });
+
+  test("control characters of other texts do not reach the terminal", () => {
+    const text = TEXT_LINES.event("error", time, { trouble: "a\u001b[2J\r\nb" }, "state");
+    expect(text).toBe("00:05:03Z  error  state: trouble a\\u001b[2J\\u000d\\u000ab\n");
+  });
+});
