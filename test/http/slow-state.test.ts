@@ -24,50 +24,65 @@ afterAll(async () => {
 testWith("redis-server")(
   "addresses outside the data, preflights and bad requests are answered while the state hangs",
   async () => {
-    const { get, url, starter, pro } = proxy as TestProxy;
+    const { get, starter } = proxy as TestProxy;
     // The proxy then knows that the account has 24,999 calls left, and the address 999.
     await get(`${API}/prices`, { key: starter });
     await get(`${API}/prices`);
     const pages = await Promise.all(OPEN.map((path) => get(path)));
     expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404, 404]);
 
-    const pid = (redis as RedisServer).pid as number;
-    process.kill(pid, "SIGSTOP");
-    let isAnswered = false;
-    const call = get(`${API}/prices`, { key: starter }).then((received) => {
-      isAnswered = true;
-      return received;
-    });
-    try {
-      const [known, address, unasked, refused] = await Promise.all([
-        answersTo(url, `x-api-key: ${starter}\r\n`),
-        answersTo(url, ""),
-        // A valid key that this process has not seen: only the state knows its account.
-        answersTo(url, `x-api-key: ${pro}\r\n`),
-        Promise.all([
-          sendTo(url, "GET / X\r\n\r\n"),
-          sendTo(url, `GET ${API}/prices HTTP/1.1\r\nConnection: close\r\n\r\n`),
-          sendTo(url, `GET ${API}/prices?${"a".repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`),
-          sendTo(url, "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT", "/none"),
-        ]),
-      ]);
-      // One more request, so that any answer that was sent together with these has arrived.
-      await get("/healthz");
-      expect(isAnswered).toBe(false);
-      const statuses = [200, 200, 200, 200, 200, 404, 404, 204, 405];
-      for (const answers of [known, address, unasked]) {
-        expect(answers.map(({ status }) => status)).toEqual(statuses);
-      }
-      expect(new Set(known.map(({ left }) => left))).toEqual(new Set(["24999"]));
-      expect(new Set(address.map(({ left }) => left))).toEqual(new Set(["999"]));
-      for (const { left } of unasked) expect(left).toMatch(/^\d+$/);
-      expect(refused.map(({ status }) => status)).toEqual([400, 400, 431, 405]);
-    } finally {
-      process.kill(pid, "SIGCONT");
+    // The data call gives up on the state after a second. On a busy machine the others can take
+    // longer; then their order says nothing, and the state hangs once more.
+    for (let attempt = 1; !(await isAnsweredLast(proxy as TestProxy)); attempt += 1) {
+      expect(attempt).toBeLessThan(20);
     }
-    expect((await call).status).toBe(200);
   },
 );
+
+/**
+ * Sends a data call and then all that needs no state, while the state hangs. Whether the data call
+ * is answered last.
+ */
+async function isAnsweredLast({ get, url, starter, pro }: TestProxy): Promise<boolean> {
+  const pid = (redis as RedisServer).pid as number;
+  process.kill(pid, "SIGSTOP");
+  let isAnswered = false;
+  const call = get(`${API}/prices`, { key: starter }).then((received) => {
+    isAnswered = true;
+    return received;
+  });
+  let isLast: boolean;
+  try {
+    const [known, address, unasked, refused] = await Promise.all([
+      answersTo(url, `x-api-key: ${starter}\r\n`),
+      answersTo(url, ""),
+      // A valid key that this process has not seen: only the state knows its account.
+      answersTo(url, `x-api-key: ${pro}\r\n`),
+      Promise.all([
+        sendTo(url, "GET / X\r\n\r\n"),
+        sendTo(url, `GET ${API}/prices HTTP/1.1\r\nConnection: close\r\n\r\n`),
+        sendTo(url, `GET ${API}/prices?${"a".repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`),
+        sendTo(url, "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT", "/none"),
+      ]),
+    ]);
+    // One more request, so that any answer that was sent together with these has arrived.
+    await get("/healthz");
+    isLast = !isAnswered;
+    const statuses = [200, 200, 200, 200, 200, 404, 404, 204, 405];
+    for (const answers of [known, address, unasked]) {
+      expect(answers.map(({ status }) => status)).toEqual(statuses);
+    }
+    for (const { left } of [...known, ...unasked]) expect(left).toMatch(/^\d+$/);
+    expect(new Set(known.map(({ left }) => left)).size).toBe(1);
+    expect(new Set(address.map(({ left }) => left))).toEqual(new Set(["999"]));
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 431, 405]);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  const { status } = await call;
+  if (isLast) expect(status).toBe(200);
+  return isLast;
+}
 
 /** Answers to HEAD of every open address, a preflight and a refused method, on one connection. */
 async function answersTo(url: string, lines: string): Promise<{ status: number; left: string }[]> {
