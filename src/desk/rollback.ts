@@ -44,7 +44,7 @@ export async function rollBack(
   const { name, manifest, manifestSha256 } = snapshot;
   const publication = await appendPublication(
     store,
-    { ...name, action: "rollback", reason, manifest_sha256: manifestSha256 },
+    { ...name, action: "rollback", reason, manifest_sha256: manifestSha256, corrections: 0 },
     newest,
     clock.now(),
     manifest.ledger.map(({ key }) => key),

@@ -2,7 +2,7 @@
  * The one table of tiers: data, delay, history, calls and licence of each. Other code does not ask for
  * a tier's name; it asks this table what the tier may do.
  */
-import { dayOf, yearsBefore, type Day, type Session } from "./session.ts";
+import { dayOf, SESSIONS_PER_DAY, yearsBefore, type Day, type Session } from "./session.ts";
 
 /** The tiers, from the one with the least data up. `free` is for callers without a key. */
 export const TIER_NAMES = ["free", "starter", "pro"] as const;
@@ -102,4 +102,15 @@ export function historyFloor(tier: Tier, session: Session): Day | null {
   if (tier.history === null) return null;
   const day = dayOf(session);
   return "days" in tier.history ? day - tier.history.days : yearsBefore(day, tier.history.years);
+}
+
+/**
+ * The oldest payload session that the tier may ask for when its present one is `session`; null: it may
+ * not ask for earlier ones. It is at the same hour, so a payload exactly as old as the depth is open.
+ */
+export function oldestVintage({ history }: Tier, session: Session): Session | null {
+  if (history === null) return null;
+  const day = dayOf(session);
+  const days = "days" in history ? history.days : day - yearsBefore(day, history.years);
+  return session - days * SESSIONS_PER_DAY;
 }

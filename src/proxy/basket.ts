@@ -2,17 +2,10 @@
 import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
 import type { Weighting } from "../render/index-body.ts";
-import { notInSnapshot, type Denial } from "./problems.ts";
+import type { Denial } from "./problems.ts";
 import { tagOf } from "./coding.ts";
-import {
-  BASKET_PARAMETERS,
-  fault,
-  faultsDenial,
-  nameFaults,
-  type Fault,
-  type Query,
-} from "./query.ts";
-import type { LoadedSnapshot } from "./snapshot/load.ts";
+import { fault, faultsDenial, namesBasket, type Fault, type Query } from "./query.ts";
+import type { ServedSnapshot } from "./snapshot/load.ts";
 import { representation, type Representation } from "./snapshot/representation.ts";
 import { overdueSessions } from "./snapshot/freshness.ts";
 
@@ -20,87 +13,88 @@ const MAX_IDS = 100;
 const WEIGHT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 const WEIGHT_DECIMALS = 9;
 
-/**
- * The price of the basket that the query names, or the faults of the query. Callers repeat the same
- * few baskets, so the snapshot caches recent ones.
- */
-export function basketAnswer(
-  snapshot: LoadedSnapshot,
-  query: Query,
-  nowMs: number,
-): Representation | Denial {
-  const { baskets, stamp } = snapshot;
-  if (baskets === null) return notInSnapshot(stamp.text);
-  const basket = readBasket(query, baskets);
-  if ("status" in basket) return basket;
-  const overdue = overdueSessions(stamp, nowMs);
-  const name = `${nameOf(basket)}~${overdue}`;
-  const known = snapshot.basketAnswers.get(name);
-  if (known !== undefined) return known;
-  const { constituents, weights, weighting } = basket;
-  const made = representation({
-    stamp,
-    position: baskets.envelope,
-    overdue,
-    etag: tagOf(stamp.manifestSha256, name),
-    plain: Buffer.from(basketBody(baskets, constituents, weights, weighting, overdue)),
-    content: { "content-type": "application/json" },
-  });
-  snapshot.basketAnswers.set(name, made);
-  return made;
-}
-
-interface Basket {
-  readonly constituents: readonly Constituent[];
+/** A basket as a query names it; the ids are not looked up yet. */
+export interface BasketQuery {
+  /** Null: the item cannot be an id. */
+  readonly ids: readonly (string | null)[];
   readonly weights: readonly bigint[];
   readonly weighting: Weighting;
 }
 
-/** The same name for each query that means the same basket. */
-const nameOf = ({ constituents, weights, weighting }: Basket): string =>
-  `index?${constituents.map(({ id }) => id).join()}&${weighting === "equal" ? "" : weights.join()}`;
-
-/** Checks `ids` and `weights` against the contracts on the board and reports all faults at once. */
-function readBasket(query: Query, file: BasketFile): Basket | Denial {
-  const faults = nameFaults(query, BASKET_PARAMETERS);
-  const ids = query.find(([name]) => name === "ids")?.[1];
+/**
+ * Reads the basket that the query names and adds the faults that need no snapshot to `faults`. Null:
+ * the query names none.
+ */
+export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
+  if (!namesBasket(query)) return null;
+  const idsText = query.find(([name]) => name === "ids")?.[1];
   const weightsText = query.find(([name]) => name === "weights")?.[1];
-  if (ids === undefined) faults.push(invalid("ids", "", "weights need ids to belong to"));
-  const items = ids?.split(",") ?? [];
-  const constituents = readIds(items, file, faults);
+  if (idsText === undefined) faults.push(invalid("ids", "", "weights need ids to belong to"));
+  const items = idsText?.split(",") ?? [];
+  const ids = readIds(items, faults);
   const weights =
     weightsText === undefined
       ? items.map(() => EQUAL_WEIGHT)
-      : readWeights(weightsText, ids === undefined ? null : items.length, faults);
-  const weighting = weightsText === undefined ? "equal" : "custom";
-  return faultsDenial(faults) ?? { constituents, weights, weighting };
+      : readWeights(weightsText, idsText === undefined ? null : items.length, faults);
+  return { ids, weights, weighting: weightsText === undefined ? "equal" : "custom" };
 }
 
-function readIds(items: readonly string[], file: BasketFile, faults: Fault[]): Constituent[] {
+/**
+ * The price of the basket in the snapshot, or all its faults: `faults`, and those of its ids. Callers
+ * repeat the same few baskets, so a live snapshot keeps recent ones.
+ */
+export function basketAnswer(
+  { stamp, basketAnswers }: Pick<ServedSnapshot, "stamp" | "basketAnswers">,
+  file: BasketFile,
+  { ids, weights, weighting }: BasketQuery,
+  faults: readonly Fault[],
+  nowMs: number,
+): Representation | Denial {
+  const found = ids.map((id) => (id === null ? null : constituentOf(id, file)));
+  const all = [...faults, ...found.filter((item) => item !== null && "code" in item)];
+  const denial = faultsDenial(all);
+  if (denial !== null) return denial;
+  const overdue = overdueSessions(stamp, nowMs);
+  // The same name for each query that means the same basket.
+  const name = `index?${ids.join()}&${weighting === "equal" ? "" : weights.join()}~${overdue}`;
+  const known = basketAnswers?.get(name);
+  if (known !== undefined) return known;
+  const constituents = found as Constituent[];
+  const made = representation({
+    stamp,
+    position: file.envelope,
+    overdue,
+    etag: tagOf(stamp.manifestSha256, name),
+    plain: Buffer.from(basketBody(file, constituents, weights, weighting, overdue)),
+    content: { "content-type": "application/json" },
+  });
+  basketAnswers?.set(name, made);
+  return made;
+}
+
+function readIds(items: readonly string[], faults: Fault[]): (string | null)[] {
   if (items.length > MAX_IDS) {
     const detail = `expected 1 to ${MAX_IDS} ids, got ${items.length}`;
     faults.push(invalid("ids", items.join(","), detail));
     return [];
   }
   const seen = new Set<string>();
-  const constituents: Constituent[] = [];
-  for (const id of items) {
-    const entry = file.contracts.get(id);
-    if (id === "") {
-      faults.push(invalid("ids", id, "expected no empty item"));
-    } else if (seen.has(id)) {
-      faults.push(invalid("ids", id, "expected each id once"));
-    } else if (entry === undefined) {
-      const detail = "expected the id of a contract on the board";
-      faults.push(fault("unknown_contract", "ids", id, detail));
-    } else if ("excluded" in entry) {
-      faults.push(fault("no_base_level", "ids", id, WHY[entry.excluded]));
-    } else {
-      constituents.push(entry);
-    }
+  return items.map((id) => {
+    const detail = id === "" ? "no empty item" : seen.has(id) ? "each id once" : null;
     seen.add(id);
+    if (detail === null) return id;
+    faults.push(invalid("ids", id, `expected ${detail}`));
+    return null;
+  });
+}
+
+function constituentOf(id: string, file: BasketFile): Constituent | Fault {
+  const entry = file.contracts.get(id);
+  if (entry === undefined) {
+    const detail = "expected the id of a contract on the board";
+    return fault("unknown_contract", "ids", id, detail);
   }
-  return constituents;
+  return "excluded" in entry ? fault("no_base_level", "ids", id, WHY[entry.excluded]) : entry;
 }
 
 const WHY = {

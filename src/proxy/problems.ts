@@ -89,7 +89,7 @@ export const PROBLEMS = {
     status: 400,
     title: "Unknown parameter",
     meaning: "The query holds a parameter that this address does not take.",
-    remedy: "Leave it out. Only /index takes parameters: ids and weights.",
+    remedy: "Leave it out. errors names the parameters that the address takes.",
   },
   invalid_parameter: {
     status: 400,
@@ -97,12 +97,32 @@ export const PROBLEMS = {
     meaning: "A parameter's value cannot be used; errors names the faults, 20 at most.",
     remedy: "Correct every item of errors.",
   },
+  not_published: {
+    status: 404,
+    title: "Not published",
+    meaning:
+      "The log has no such publication, nothing was published by that instant, or it is older than any tier may see.",
+    remedy: "Take numbers and instants from /api/public/v1/publications.",
+  },
+  pruned: {
+    status: 410,
+    title: "Pruned",
+    meaning: "The operator removed this old snapshot. It does not come back.",
+    remedy: "Ask for another publication.",
+  },
+  busy: {
+    status: 503,
+    title: "Too many old snapshots at once",
+    meaning:
+      "The service reads as many old snapshots as it can, or cannot read them at the moment.",
+    remedy: "Try again after the seconds in retry-after.",
+  },
   not_in_snapshot: {
     status: 404,
     title: "Not in this snapshot",
     meaning:
       "The snapshot was published before the service had this address, and has no file for it.",
-    remedy: "Ask again in a later session.",
+    remedy: "Ask for a later publication, or again in a later session.",
   },
   unknown_contract: {
     status: 404,

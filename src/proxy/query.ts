@@ -5,7 +5,7 @@ import { deny, type Denial, type ParameterFault, type ProblemCode } from "./prob
 /** Decoded names and values in the order sent. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-/** No address takes more than two. A query with more than ten gets one fault, not one each. */
+/** No address takes more than four. A query with more than ten gets one fault, not one each. */
 const MAX_PARAMETERS = 10;
 const MAX_FAULTS_TOLD = 20;
 const SHOWN_CHARACTERS = 60;
@@ -64,7 +64,7 @@ export function nameFaults(query: Query, known: readonly string[]): Fault[] {
   const faults: Fault[] = [];
   for (const [name, value] of query) {
     if (!known.includes(name)) {
-      const takes = known.length === 0 ? "no parameter" : known.join(" and ");
+      const takes = known.length === 0 ? "no parameter" : known.join(", ");
       faults.push(fault("unknown_parameter", name, value, `expected ${takes} at this address`));
     } else if (seen.has(name)) {
       faults.push(fault("invalid_parameter", name, value, "expected once"));

@@ -95,6 +95,9 @@ export const DATA_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
+/** The start of the path of each contract. */
+export const CONTRACT_PREFIX: string = DATA_ROUTES.contract.path.slice(0, -"{id}".length);
+
 /** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
 /** The documentation page. */

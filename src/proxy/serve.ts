@@ -9,6 +9,8 @@ import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";
 import { documentationPages } from "./docs/reference.ts";
 import { listen } from "./listen.ts";
+import { Archive } from "./snapshot/archive.ts";
+import { LogIndex } from "./snapshot/log-index.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
 import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
@@ -101,7 +103,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const coder = new Coder();
   const live = new LiveSnapshot({ ...options, coder });
-  const metrics = new ProxyMetrics(live, gatekeeper, clock, log);
+  const index = new LogIndex(options.store);
+  const archive = new Archive(options.store, {
+    ...options,
+    coder,
+    onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
+  });
+  const metrics = new ProxyMetrics(live, archive, gatekeeper, clock, log);
   const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -112,7 +120,20 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const pages = new Pages(await documentationPages(), coder, clock.now());
     await live.start();
     const { trustedHops } = options;
-    const app = createApp({ live, gatekeeper, pages, clock, log, metrics, pollMs, trustedHops });
+    // The first request that needs the log then finds it read. If this fails, that request reads it.
+    index.fill(live.newestNumber).catch(() => {});
+    const app = createApp({
+      live,
+      log: index,
+      archive,
+      gatekeeper,
+      pages,
+      clock,
+      logger: log,
+      metrics,
+      pollMs,
+      trustedHops,
+    });
     const onFailure = (error: unknown): void => {
       log.error({ err: error }, "request cannot be handled");
     };

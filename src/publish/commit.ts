@@ -107,7 +107,13 @@ export async function commit(
     ? null
     : await appendPublication(
         store,
-        { ...name, action: "publish", reason: manifest.reason, manifest_sha256: sha256 },
+        {
+          ...name,
+          action: "publish",
+          reason: manifest.reason,
+          manifest_sha256: sha256,
+          corrections: manifest.corrected.length,
+        },
         newest,
         nowMs,
         parts,

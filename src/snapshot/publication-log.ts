@@ -46,6 +46,8 @@ const publicationSchema = z.object({
   reason: z.string().nullable(),
   at: z.iso.datetime({ precision: 3 }),
   manifest_sha256: sha256Field,
+  /** How many corrections it brought; 0.1.0 did not say. */
+  corrections: z.int().nonnegative().optional(),
 });
 
 /** "From `at` on, the snapshot `session`/r`revision` is the head." */
@@ -189,7 +191,7 @@ export function renderEntry(entry: Entry): Buffer {
     const { number, action, at, snapshots, parts } = entry;
     return Buffer.from(`${JSON.stringify({ number, action, at, snapshots, parts })}\n`);
   }
-  const { number, action, session, revision, reason, at, manifest_sha256 } = entry;
+  const { number, action, session, revision, reason, at, manifest_sha256, corrections } = entry;
   const text = JSON.stringify({
     number,
     action,
@@ -198,6 +200,7 @@ export function renderEntry(entry: Entry): Buffer {
     reason,
     at,
     manifest_sha256,
+    corrections,
   });
   return Buffer.from(`${text}\n`);
 }

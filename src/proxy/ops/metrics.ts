@@ -4,6 +4,7 @@ import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
 import { overdueSessions } from "../snapshot/freshness.ts";
+import type { Archive } from "../snapshot/archive.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { Logger } from "./log.ts";
 import { collectProcessMetrics, counterIn, gaugeIn } from "./process-metrics.ts";
@@ -17,7 +18,13 @@ export class ProxyMetrics {
   /** Connections closed at once because too many were open. */
   connectionsRefused = 0;
 
-  constructor(live: LiveSnapshot, gatekeeper: Gatekeeper, clock: Clock, log: Logger) {
+  constructor(
+    live: LiveSnapshot,
+    archive: Archive,
+    gatekeeper: Gatekeeper,
+    clock: Clock,
+    log: Logger,
+  ) {
     collectProcessMetrics(this.#registry);
     const gauge = gaugeIn(this.#registry);
     const counter = counterIn(this.#registry);
@@ -58,6 +65,16 @@ export class ProxyMetrics {
     });
     gauge("chipboard_held_bytes", "Stored size of the files held in memory.", () =>
       live.current === null ? 0 : live.current.heldBytes,
+    );
+    gauge(
+      "chipboard_archive_bytes",
+      "Memory of the old snapshots that are kept.",
+      () => archive.heldBytes,
+    );
+    counter(
+      "chipboard_archive_busy_total",
+      "Requests for old snapshots that were refused because too many were read.",
+      () => archive.refusals,
     );
     gauge("chipboard_state_up", "1 when accounts and counts answer.", () =>
       Number(gatekeeper.trouble === null),

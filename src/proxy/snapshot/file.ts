@@ -1,5 +1,5 @@
 /**
- * A file of the live snapshot, ready to send. While sessions are overdue, payloads carry a raised
+ * A file of a snapshot, ready to send. While sessions are overdue, payloads carry a raised
  * `delayed_sessions`: the file is patched once when that number changes, never per request, and is
  * sent uncompressed until its coded forms are made again.
  */
@@ -20,7 +20,8 @@ import {
 } from "./representation.ts";
 import { raised } from "./stream.ts";
 
-interface FileDescription {
+/** What a file is, and whose. */
+export interface FileDescription {
   readonly stamp: SnapshotStamp;
   /** Relative to the snapshot's folder. */
   readonly path: string;
@@ -43,14 +44,15 @@ export class PreparedFile {
   readonly #file: FileDescription;
   /** The bytes in memory, or a function that streams and verifies them from the store. */
   readonly #source: Buffer | OpenBody;
-  readonly #coder: Coder;
+  readonly #coder: Coder | null;
   #forms: Forms | null = null;
   /** A download has no delay in its bytes, so its coded forms are made only once. */
   #downloadForms: CodedForms | null = null;
   /** Resolves when the first coded forms are made; null afterwards. */
   #coding: Promise<void> | null = null;
 
-  constructor(file: FileDescription, source: Buffer | OpenBody, coder: Coder) {
+  /** Without a coder the file is always sent uncompressed. */
+  constructor(file: FileDescription, source: Buffer | OpenBody, coder: Coder | null) {
     this.#file = file;
     this.#source = source;
     this.#coder = coder;
@@ -91,18 +93,24 @@ export class PreparedFile {
     const plain = this.#plain(overdue);
     const byCoding = new Map([["identity" as Coding, this.#represent(overdue, "identity", plain)]]);
     this.#forms = { overdue, byCoding };
+    if (this.#coder === null) return;
     // These formats are compressed already, and a stream is sent uncompressed.
     if (/\.(?:xlsx|parquet)$/.test(this.#file.path) || !Buffer.isBuffer(plain)) return;
     if (this.#downloadForms !== null) {
       this.#add(this.#downloadForms, overdue, byCoding);
       return;
     }
-    const coding = this.#code(overdue, byCoding, plain);
+    const coding = this.#code(this.#coder, overdue, byCoding, plain);
     if (isFirst) this.#coding = coding;
   }
 
-  async #code(overdue: number, byCoding: Forms["byCoding"], plain: Buffer): Promise<void> {
-    const forms = await this.#coder.forms(plain);
+  async #code(
+    coder: Coder,
+    overdue: number,
+    byCoding: Forms["byCoding"],
+    plain: Buffer,
+  ): Promise<void> {
+    const forms = await coder.forms(plain);
     if (this.#file.nameEnd !== null) this.#downloadForms = forms;
     this.#add(forms, overdue, byCoding);
     this.#coding = null;

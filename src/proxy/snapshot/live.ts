@@ -82,6 +82,11 @@ export class LiveSnapshot {
     return this.#head;
   }
 
+  /** The number of the newest entry known; 0: none. */
+  get newestNumber(): number {
+    return this.#newestSeen?.entry.number ?? 0;
+  }
+
   /** How many loads succeeded and failed since the start. */
   get loads(): { readonly loaded: number; readonly failed: number } {
     return this.#loads;

@@ -10,7 +10,8 @@ import { createHash } from "node:crypto";
 import { GenerationCache } from "../../lib/generation-cache.ts";
 import { DamageError } from "../../lib/errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
-import { perTier, type PerTier, type TierName } from "../../market/tier.ts";
+import type { Contract } from "../../market/contract.ts";
+import { perTier, type PerTier } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
@@ -19,12 +20,14 @@ import { requireSignature } from "../../snapshot/signature.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
 import { Limiter } from "../../lib/limiter.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { damaged, verified } from "./stream.ts";
 import type { Coder } from "../coding.ts";
-import { PreparedFile } from "./file.ts";
-import type { OpenBody, Representation, SnapshotStamp, TierPosition } from "./representation.ts";
+import type { Denial } from "../problems.ts";
+import { PreparedFile, type FileDescription } from "./file.ts";
+import type { OpenBody, Representation, SnapshotStamp } from "./representation.ts";
 
 /** Concurrent reads from the store; enough to hide the latency of S3. */
 const READS_AT_ONCE = 16;
@@ -35,29 +38,34 @@ const REMEMBERED_BASKETS = 500;
 /** Bytes of memory per stored byte: the stored form, the form with a raised delay, br and gzip. */
 const HELD_COST = 3;
 
-/** A verified snapshot, ready to answer from. */
-export interface LoadedSnapshot {
-  readonly publication: Publication;
+/** Whether each contract of a catalog, by id, is in the free slice. */
+export type FreeIds = ReadonlyMap<string, boolean>;
+
+/** A snapshot to answer from. Its files are in memory, or are read when somebody asks for them. */
+export interface ServedSnapshot {
   readonly stamp: SnapshotStamp;
-  /**
-   * Whether each contract of the catalog, by id, is in the free slice. Null: the snapshot has no
-   * catalog.
-   */
-  readonly catalog: ReadonlyMap<string, boolean> | null;
   /** The present id of each contract that was renamed, by its former id. */
   readonly newIds: ReadonlyMap<string, string>;
   /** The ids of each tier's contracts that never had a level. */
   readonly withoutLevel: PerTier<ReadonlySet<string>>;
-  /** By path relative to the snapshot's folder. */
-  readonly files: ReadonlyMap<string, PreparedFile>;
+  /** Recently priced baskets by name and number of overdue sessions; null: none is kept. */
+  readonly basketAnswers: GenerationCache<Representation> | null;
+  /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
+  file(path: string): MaybePromise<PreparedFile | Denial | undefined>;
+  /** Null: the snapshot has no catalog. */
+  catalog(): MaybePromise<FreeIds | Denial | null>;
   /** Null: the snapshot has no file for baskets. */
-  readonly baskets: BasketFile | null;
+  baskets(): MaybePromise<BasketFile | Denial | null>;
+}
+
+/** A verified snapshot, ready to answer from at once. */
+export interface LoadedSnapshot extends ServedSnapshot {
+  readonly publication: Publication;
+  readonly files: ReadonlyMap<string, PreparedFile>;
   /** What the publish let through, held back or changed. */
   readonly judgements: Manifest["judgements"];
   /** The credit line in all payloads. */
   readonly attribution: string;
-  /** Recently priced baskets by name and number of overdue sessions. */
-  readonly basketAnswers: GenerationCache<Representation>;
   /** Stored size of the files in memory. */
   readonly heldBytes: number;
 }
@@ -66,7 +74,7 @@ export interface LoadedSnapshot {
 export interface LoadOptions {
   /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
-  /** Memory for files. Each snapshot may use half: two are in memory during a switch. */
+  /** Memory for all files: LIVE_SHARE of it for each of two snapshots, the rest for old ones. */
   readonly cacheBytes: number;
   /** One of these keys must have signed the snapshot; null: no signature is required. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
@@ -75,24 +83,18 @@ export interface LoadOptions {
   readonly onStreamFailure: (error: unknown) => void;
 }
 
+/** During a switch two snapshots are in memory. An eighth is left for old ones (archive.ts). */
+const LIVE_SHARE = 7 / 16;
+
 /** Loads the snapshot that the publication names. The top of this file lists the errors. */
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,
   options: LoadOptions,
 ): Promise<LoadedSnapshot> {
-  const { manifest_sha256 } = publication;
-  const manifest = await readManifest(store, publication, manifest_sha256);
-  const { verifyKeys = null } = options;
-  if (verifyKeys !== null) await requireSignature(store, publication, manifest_sha256, verifyKeys);
-  const stamp: SnapshotStamp = {
-    text: snapshotText(publication),
-    manifestSha256: manifest_sha256,
-    head: publication.session,
-    publishedAtMs: Date.parse(publication.at),
-    graceMs: options.graceMs,
-  };
-  const held = chooseHeld(manifest.files, options.cacheBytes / 2);
+  const manifest = await provenManifest(store, publication, options);
+  const stamp = stampOf(publication, options.graceMs);
+  const held = chooseHeld(manifest.files, options.cacheBytes * LIVE_SHARE);
   const files = new Map<string, PreparedFile>();
   const inner = new Map<string, Buffer>();
   const limiter = new Limiter(READS_AT_ONCE);
@@ -105,46 +107,74 @@ export async function loadSnapshot(
           inner.set(entry.path, await readVerified(store, key, entry.sha256));
           return;
         }
-        const position = entry.tier === null ? null : positionOf(manifest, entry.tier);
-        if (entry.tier === null || position === null) {
+        const file = descriptionOf(manifest, entry, stamp);
+        if (file === null) {
           await verifyStreamed(store, key, entry);
-        } else {
-          const source = held.has(entry.path)
-            ? await readVerified(store, key, entry.sha256)
-            : await streamedSource(store, key, entry, options.onStreamFailure);
-          files.set(
-            entry.path,
-            preparedFile(entry, entry.tier, position, stamp, source, options.coder),
-          );
+          return;
         }
+        const source = held.has(entry.path)
+          ? await readVerified(store, key, entry.sha256)
+          : await streamedSource(store, key, entry, options.onStreamFailure);
+        files.set(entry.path, new PreparedFile(file, source, options.coder));
       }),
     ),
   );
   const catalogBytes = inner.get(FILES.catalog);
   const basketBytes = inner.get(FILES.basket("pro"));
-  const catalog =
-    catalogBytes === undefined
-      ? null
-      : parseCatalog(catalogBytes, `The catalog of snapshot ${stamp.text}`);
+  const catalog = catalogBytes === undefined ? null : catalogIn(catalogBytes, stamp);
+  const free = catalog && freeIdsOf(catalog);
+  const baskets =
+    basketBytes === undefined || manifest.tiers.pro === undefined ? null : readBaskets(basketBytes);
   return {
     publication,
     stamp,
-    catalog: catalog && new Map(catalog.map(({ id, free }) => [id, free])),
     newIds: new Map(
       catalog?.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
     ),
     withoutLevel: withoutLevelOf(manifest),
     files,
-    baskets:
-      basketBytes === undefined || manifest.tiers.pro === undefined
-        ? null
-        : readBaskets(basketBytes),
+    file: (path) => files.get(path),
+    catalog: () => free,
+    baskets: () => baskets,
     judgements: manifest.judgements,
     attribution: manifest.attribution,
     basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }
+
+/**
+ * The manifest, proven against its entry in the log and, if keys are given, by a signature. Throws
+ * DamageError as `loadSnapshot` does.
+ */
+export async function provenManifest(
+  store: ObjectStore,
+  publication: Publication,
+  { verifyKeys = null }: Pick<LoadOptions, "verifyKeys">,
+): Promise<Manifest> {
+  const { manifest_sha256 } = publication;
+  const manifest = await readManifest(store, publication, manifest_sha256);
+  if (verifyKeys !== null) await requireSignature(store, publication, manifest_sha256, verifyKeys);
+  return manifest;
+}
+
+/** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
+export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
+  text: snapshotText(publication),
+  manifestSha256: publication.manifest_sha256,
+  publication: publication.number,
+  head: publication.session,
+  publishedAtMs: Date.parse(publication.at),
+  graceMs,
+});
+
+/** The catalog's contracts. Throws DamageError. */
+export const catalogIn = (bytes: Buffer, stamp: SnapshotStamp): Contract[] =>
+  parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`);
+
+/** Whether each contract, by id, is in the free slice. */
+export const freeIdsOf = (catalog: readonly Contract[]): FreeIds =>
+  new Map(catalog.map(({ id, free }) => [id, free]));
 
 /** Files that the proxy reads and never sends. */
 const INNER: ReadonlySet<string> = new Set([FILES.catalog, FILES.basket("pro")]);
@@ -163,38 +193,31 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   return held;
 }
 
-/** Null: the tier has no data. */
-function positionOf({ tiers }: Manifest, tier: TierName): TierPosition | null {
-  const summary = tiers[tier];
-  if (summary === undefined) return null;
-  return {
-    session: parseSession(summary.session_utc) as Session,
-    delayedSessions: summary.delayed_sessions,
-  };
-}
-
-function preparedFile(
-  entry: FileEntry,
-  tier: TierName,
-  position: TierPosition,
+/** What to serve the file as; null: it belongs to no tier, or to one without data. */
+export function descriptionOf(
+  { tiers }: Pick<Manifest, "tiers">,
+  { path, tier, bytes, media_type }: FileEntry,
   stamp: SnapshotStamp,
-  source: Buffer | OpenBody,
-  coder: Coder,
-): PreparedFile {
-  const [, name, extension] = /\/(export|history)\.(csv|xlsx|parquet)$/.exec(entry.path) ?? [];
-  const description = {
+): FileDescription | null {
+  const summary = tier === null ? undefined : tiers[tier];
+  if (tier === null || summary === undefined) return null;
+  const [, name, extension] = /\/(export|history)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
+  return {
     stamp,
-    path: entry.path,
+    path,
     tier,
-    position,
-    sizeBytes: entry.bytes,
-    mediaType: entry.media_type,
+    position: {
+      session: parseSession(summary.session_utc) as Session,
+      delayedSessions: summary.delayed_sessions,
+    },
+    sizeBytes: bytes,
+    mediaType: media_type,
     nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
   };
-  return new PreparedFile(description, source, coder);
 }
 
-async function streamedSource(
+/** Verifies the file and returns a function that streams and verifies it again for each answer. */
+export async function streamedSource(
   store: ObjectStore,
   key: string,
   entry: FileEntry,
@@ -225,13 +248,15 @@ async function openStored(store: ObjectStore, key: string): Promise<ReadableStre
   throw new DamageError(`${store.location}/${key} is missing`);
 }
 
-const withoutLevelOf = ({ tiers }: Manifest): LoadedSnapshot["withoutLevel"] =>
+/** The ids of each tier's contracts that never had a level. */
+export const withoutLevelOf = ({ tiers }: Manifest): ServedSnapshot["withoutLevel"] =>
   perTier(
     (name) =>
       new Set(tiers[name]?.off_board.flatMap(({ id, as_of }) => (as_of === null ? [id] : []))),
   );
 
-function readBaskets(bytes: Buffer): BasketFile {
+/** What baskets are priced from. Throws DamageError. */
+export function readBaskets(bytes: Buffer): BasketFile {
   try {
     return parseBasketFile(bytes);
   } catch (cause) {

@@ -22,6 +22,8 @@ export interface SnapshotStamp extends Expectation {
   /** `2026-11-21T00Z/r1`. */
   readonly text: string;
   readonly manifestSha256: string;
+  /** The number of the entry that made it the head. */
+  readonly publication: number;
   /** The publication's own time (epoch milliseconds). */
   readonly publishedAtMs: number;
 }
@@ -78,6 +80,7 @@ export function representation(parts: Parts): Representation {
     "x-session-utc": sessionUtc(position.session),
     "x-delayed-sessions": String(position.delayedSessions + overdue),
     "x-snapshot": stamp.text,
+    "x-publication": String(stamp.publication),
     etag,
   };
   // Only a stream lacks the length, and `sizeBytes` says it.

@@ -1,0 +1,277 @@
+/**
+ * The answers of the data routes: boards, contracts, indices, exports, baskets. All checks after the
+ * caller's, in their order, for the live snapshot and for old ones.
+ */
+import { DamageError, UnreachableError } from "../lib/errors.ts";
+import type { Tier } from "../market/tier.ts";
+import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import { movedReply, type Reply } from "./answer.ts";
+import { basketAnswer, readBasket, type BasketQuery } from "./basket.ts";
+import type { AdmittedCaller } from "./caller.ts";
+import { chain } from "./chain.ts";
+import { asksForAny, isNotModified } from "./conditional.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Logger } from "./ops/log.ts";
+import { deny, notInSnapshot, type Denial } from "./problems.ts";
+import { BASKET_PARAMETERS, faultsDenial, nameFaults, type Fault } from "./query.ts";
+import { quotaExceeded, remainingAfter } from "./quota.ts";
+import { CONTRACT_PREFIX, requiredTier, type DataRoute } from "./routes.ts";
+import type { Archive } from "./snapshot/archive.ts";
+import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
+import type { LiveSnapshot } from "./snapshot/live.ts";
+import type { FreeIds, LoadedSnapshot, ServedSnapshot } from "./snapshot/load.ts";
+import type { LogIndex } from "./snapshot/log-index.ts";
+import type { Representation } from "./snapshot/representation.ts";
+import {
+  depthDenial,
+  findVintage,
+  namesVintage,
+  readVintage,
+  VINTAGE_PARAMETERS,
+  type Vintage,
+  type VintageQuery,
+} from "./vintage.ts";
+
+/** What the data routes are answered from. */
+export interface DataSources {
+  readonly live: LiveSnapshot;
+  readonly log: LogIndex;
+  readonly archive: Archive;
+}
+
+interface DataOptions extends DataSources {
+  readonly gatekeeper: Gatekeeper;
+  readonly logger: Logger;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
+}
+
+/** What is found for a request: a representation, or the answer. */
+type Found = Representation | Reply | Denial;
+
+/** A request with its parameters read. */
+interface Wanted {
+  readonly path: string;
+  /** The contract in the path. */
+  readonly id: string;
+  readonly basket: BasketQuery | null;
+  /** Those of the basket; others are refused at once. */
+  readonly faults: readonly Fault[];
+}
+
+const INDEX_PARAMETERS = [...BASKET_PARAMETERS, ...VINTAGE_PARAMETERS];
+/** An answer for ever (RFC 8246). */
+const SETTLED = "private, max-age=31536000, immutable";
+const BUSY_RETRY_MS = 1_000;
+
+/** A function that answers a request of a data route. */
+export function dataAnswers(
+  options: DataOptions,
+): (route: DataRoute, exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Reply | Denial> {
+  const { live, log, archive, gatekeeper, logger, pollMs } = options;
+
+  return (route, exchange, caller) => {
+    const { query, nowMs, path } = exchange;
+    const { tier } = caller;
+    if (!route.isOffered(tier, query) || (tier.history === null && namesVintage(query))) {
+      if (caller.account === null) return deny("key_required", "This address needs an API key.");
+      const required = requiredTier(route, query);
+      const detail = `This needs the tier ${required}; the key's tier is ${tier.name}.`;
+      return deny("tier_required", detail, { required_tier: required });
+    }
+    const snapshot = live.current;
+    if (snapshot === null) return noSession(live, pollMs);
+    const fault = exchange.bodyFault();
+    if (fault !== null) return fault;
+    const faults = nameFaults(query, route.takesBasket ? INDEX_PARAMETERS : VINTAGE_PARAMETERS);
+    const vintage = readVintage(query, nowMs, faults);
+    const basket = route.takesBasket ? readBasket(query, faults) : null;
+    if (basket === null || vintage !== null) {
+      const denial = faultsDenial(faults);
+      if (denial !== null) return denial;
+    }
+    const id = contractIdOf(path);
+    const wanted = { path: route.file(tier, id), id, basket, faults };
+    if (vintage !== null) return old(vintage, wanted, exchange, caller, snapshot);
+    const fresh = cacheControl(snapshot.stamp, nowMs);
+    return chain(find(wanted, exchange, tier, snapshot), (found) =>
+      deliver(exchange, caller, fresh, found),
+    );
+  };
+
+  /** Answers with the data as it was published then. */
+  async function old(
+    query: VintageQuery,
+    wanted: Wanted,
+    exchange: Exchange,
+    caller: AdmittedCaller,
+    { stamp }: LoadedSnapshot,
+  ): Promise<Reply | Denial> {
+    try {
+      const vintage = await findVintage(query, log, live.newestNumber);
+      if ("code" in vintage) return vintage;
+      const found =
+        depthDenial(vintage, caller.tier, stamp.head) ??
+        (await findOld(vintage, wanted, exchange, caller.tier));
+      const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, exchange.nowMs);
+      return await deliver(exchange, caller, fresh, found);
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      logger.error({ err: error, route: exchange.route }, "old snapshot cannot be read");
+      const detail = "Old snapshots cannot be read at the moment.";
+      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+    }
+  }
+
+  async function findOld(
+    { publication }: Vintage,
+    wanted: Wanted,
+    exchange: Exchange,
+    tier: Tier,
+  ): Promise<Found> {
+    const isGone = (): boolean => log.isPruned(publication);
+    const pruned = deny("pruned", `The snapshot of entry ${publication.number} was removed.`);
+    if (isGone()) return pruned;
+    try {
+      const snapshot = await archive.open(publication);
+      return "code" in snapshot ? snapshot : await find(wanted, exchange, tier, snapshot);
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      // A prune that this process has not read yet is no damage.
+      await log.refresh();
+      if (isGone()) return pruned;
+      throw error;
+    }
+  }
+
+  /** Checks preconditions, then counts the call. It counts last, so that an error costs no call. */
+  function deliver(
+    { request, isHead, nowMs }: Exchange,
+    caller: AdmittedCaller,
+    fresh: string,
+    found: Found,
+  ): MaybePromise<Reply | Denial> {
+    if (!("etag" in found)) return found;
+    const limit = caller.tier.callsPerMonth;
+    if (isNotModified(request.headers, found.etag, found.modifiedMs)) {
+      // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
+      return asksForAny(request.headers) ? charged(304, null) : uncharged(null);
+    }
+    if (found.refusal !== undefined) return uncharged(found.refusal);
+    if (isHead) return charged(200, null);
+    if (typeof found.body !== "function") return charged(found.status, found.body);
+    // Opens the stream before the call is counted: an open that fails costs no call.
+    return found.body().then((body) => charged(found.status, body));
+
+    /** The refusal (null: a 304) if the caller has calls left. */
+    function uncharged(refusal: Denial | null): MaybePromise<Reply | Denial> {
+      const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
+      return chain(known, (used) => {
+        if (limit !== null && used >= limit) return quotaExceeded(caller, nowMs);
+        return refusal ?? reply(304, null, used);
+      });
+    }
+
+    function charged(status: DeliveredStatus, body: Reply["body"]): MaybePromise<Reply | Denial> {
+      return chain(
+        gatekeeper.take(caller.subject, limit, nowMs, caller.keyId),
+        ({ granted, used }) => {
+          if (granted) return reply(status, body, used);
+          // Nobody reads this body, so an error of cancel() does not matter.
+          if (body instanceof ReadableStream) body.cancel().catch(() => {});
+          return quotaExceeded(caller, nowMs);
+        },
+      );
+    }
+
+    function reply(status: DeliveredStatus, body: Reply["body"], used: number): Reply {
+      const { fields, notModifiedFields } = found as Representation;
+      return {
+        status,
+        fields: status === 304 ? notModifiedFields : fields,
+        body,
+        cacheControl: fresh,
+        remaining: remainingAfter(limit, used),
+      };
+    }
+  }
+}
+
+type DeliveredStatus = Representation["status"] | 304;
+
+/** The denial while nothing is served. */
+export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
+  const detail =
+    trouble === null
+      ? "No session is published yet."
+      : "What is published cannot be loaded at the moment.";
+  return deny("no_session", detail, { retryAfterMs: pollMs });
+}
+
+/** Finds what the request asks for in the snapshot. */
+function find(
+  { path, id, basket, faults }: Wanted,
+  { nowMs, request }: Exchange,
+  tier: Tier,
+  snapshot: ServedSnapshot,
+): MaybePromise<Found> {
+  if (basket !== null) {
+    return chain(snapshot.baskets(), (file): Found => {
+      if (file === null) return notInSnapshot(snapshot.stamp.text);
+      return "code" in file ? file : basketAnswer(snapshot, file, basket, faults, nowMs);
+    });
+  }
+  return chain(snapshot.file(path), (file) => {
+    if (file === undefined) {
+      return id === "" ? notInSnapshot(snapshot.stamp.text) : withoutFile(snapshot, tier, id);
+    }
+    if ("code" in file) return file;
+    const overdue = overdueSessions(snapshot.stamp, nowMs);
+    const { headers, method } = request;
+    if (headers.range !== undefined && method === "GET") {
+      const part = file.part(overdue, headers);
+      if (part !== null) return part;
+    }
+    return file.answer(overdue, headers["accept-encoding"]);
+  });
+}
+
+/** Says where the contract went, or why the tier has no file of it. */
+function withoutFile(snapshot: ServedSnapshot, tier: Tier, id: string): MaybePromise<Found> {
+  const newId = snapshot.newIds.get(id);
+  if (newId !== undefined) return movedReply(`${CONTRACT_PREFIX}${newId}`);
+  if (snapshot.withoutLevel[tier.name].has(id)) {
+    return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
+  }
+  return chain(snapshot.catalog(), (catalog) =>
+    catalog !== null && "code" in catalog ? catalog : noContract(snapshot, catalog, tier, id),
+  );
+}
+
+function noContract(
+  { stamp }: ServedSnapshot,
+  catalog: FreeIds | null,
+  tier: Tier,
+  id: string,
+): Denial {
+  const isFree = catalog?.get(id);
+  if (catalog !== null && isFree === undefined) {
+    return deny("unknown_contract", "No contract has this id; /prices lists all ids.");
+  }
+  if (tier.coverage === "free-slice" && isFree === false) {
+    const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
+    return deny("key_required", detail);
+  }
+  return notInSnapshot(stamp.text);
+}
+
+/** The contract id in the path, percent-decoded; as sent if it cannot be decoded; "": none. */
+function contractIdOf(path: string): string {
+  const segment = path.startsWith(CONTRACT_PREFIX) ? path.slice(CONTRACT_PREFIX.length) : "";
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

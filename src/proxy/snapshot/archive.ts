@@ -1,0 +1,160 @@
+/**
+ * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the
+ * log, and each file against the manifest, before the first answer from it. What was read is kept
+ * until its share of the memory is used; then what was not asked for lately goes. Large files are
+ * streamed. The number of reads at once is bounded, so that old snapshots do not slow the live one.
+ *
+ * Old files are sent uncompressed: few callers ask for the same one, so compressing costs more than
+ * it saves. Their `delayed_sessions` is never raised.
+ */
+import { GenerationCache } from "../../lib/generation-cache.ts";
+import type { FileEntry } from "../../snapshot/manifest.ts";
+import type { Publication } from "../../snapshot/publication-log.ts";
+import { readVerified } from "../../snapshot/stored-snapshot.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { FILES, snapshotFileKey } from "../../store/paths.ts";
+import { deny, type Denial } from "../problems.ts";
+import { PreparedFile, type FileDescription } from "./file.ts";
+import {
+  catalogIn,
+  descriptionOf,
+  freeIdsOf,
+  provenManifest,
+  readBaskets,
+  stampOf,
+  streamedSource,
+  withoutLevelOf,
+  type LoadOptions,
+  type ServedSnapshot,
+} from "./load.ts";
+
+/** The part of the memory for files that old snapshots may use; live ones use the rest (load.ts). */
+const SHARE = 1 / 8;
+/** A larger file is streamed: this part of the archive's memory. */
+const HELD_SHARE = 1 / 16;
+const READS_AT_ONCE = 8;
+const BUSY_RETRY_MS = 1_000;
+
+/** What V8 holds for a file's description or header fields, beside its bytes (measured). */
+const ENTRY_BYTES = 700;
+/** Objects take more memory than the JSON that they are parsed from. */
+const PARSED_COST = 4;
+
+/** What a cache holds, with the memory that it takes. */
+interface Costed<T> {
+  readonly value: T;
+  readonly bytes: number;
+}
+
+/** The old snapshots of one store. */
+export class Archive {
+  readonly #store: ObjectStore;
+  readonly #options: LoadOptions;
+  readonly #heldBytesMax: number;
+  readonly #cache: GenerationCache<unknown>;
+  readonly #reads = new Map<string, Promise<unknown>>();
+  /** How many requests were refused because too many reads ran. */
+  refusals = 0;
+
+  constructor(store: ObjectStore, options: LoadOptions) {
+    const bytes = options.cacheBytes * SHARE;
+    this.#store = store;
+    this.#options = options;
+    this.#heldBytesMax = bytes * HELD_SHARE;
+    this.#cache = new GenerationCache(bytes);
+  }
+
+  /** The memory that the snapshots take, in bytes; an estimate. */
+  get heldBytes(): number {
+    return this.#cache.cost;
+  }
+
+  /**
+   * The snapshot as the publication made it the head, or `busy`. Throws DamageError if its manifest is
+   * missing or not the one that the log names, UnreachableError if the store does not answer. The
+   * functions of the snapshot give and throw the same.
+   */
+  open(publication: Publication): MaybePromise<ServedSnapshot | Denial> {
+    return this.#take(`${publication.number}`, async () => {
+      const manifest = await provenManifest(this.#store, publication, this.#options);
+      const { tiers } = manifest;
+      const stamp = stampOf(publication, Infinity);
+      const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
+      const snapshot: ServedSnapshot = {
+        stamp,
+        newIds: NO_IDS,
+        withoutLevel: withoutLevelOf(manifest),
+        basketAnswers: null,
+        file: (path) => {
+          const entry = entries.get(path);
+          const file = entry && descriptionOf({ tiers }, entry, stamp);
+          return entry && file ? this.#file(publication, entry, file) : undefined;
+        },
+        catalog: () =>
+          this.#parsed(publication, entries.get(FILES.catalog), (bytes) =>
+            freeIdsOf(catalogIn(bytes, stamp)),
+          ),
+        baskets: () => {
+          const entry = entries.get(FILES.basket("pro"));
+          return this.#parsed(publication, tiers.pro && entry, readBaskets);
+        },
+      };
+      return { value: snapshot, bytes: entries.size * ENTRY_BYTES };
+    });
+  }
+
+  #file(
+    publication: Publication,
+    entry: FileEntry,
+    file: FileDescription,
+  ): MaybePromise<PreparedFile | Denial> {
+    const { path, bytes, sha256 } = entry;
+    return this.#take(`${publication.number} ${path}`, async () => {
+      const key = snapshotFileKey(publication, path);
+      const isHeld = bytes <= this.#heldBytesMax;
+      const source = isHeld
+        ? await readVerified(this.#store, key, sha256)
+        : await streamedSource(this.#store, key, entry, this.#options.onStreamFailure);
+      const value = new PreparedFile(file, source, null);
+      return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
+    });
+  }
+
+  #parsed<T>(
+    publication: Publication,
+    entry: FileEntry | undefined,
+    parse: (bytes: Buffer) => T,
+  ): MaybePromise<T | Denial | null> {
+    if (entry === undefined) return null;
+    return this.#take(`${publication.number} ${entry.path}`, async () => {
+      const key = snapshotFileKey(publication, entry.path);
+      const value = parse(await readVerified(this.#store, key, entry.sha256));
+      return { value, bytes: entry.bytes * PARSED_COST };
+    });
+  }
+
+  /** What is kept under `key`, or what `read` reads; several requests for the same share one read. */
+  #take<T>(key: string, read: () => Promise<Costed<T>>): MaybePromise<T | Denial> {
+    const kept = this.#cache.get(key);
+    if (kept !== undefined) return kept as T;
+    const running = this.#reads.get(key);
+    if (running !== undefined) return running as Promise<T>;
+    if (this.#reads.size >= READS_AT_ONCE) {
+      this.refusals += 1;
+      const detail = "Too many old snapshots are read at the moment.";
+      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+    }
+    const reading = read()
+      .then(({ value, bytes }) => {
+        this.#cache.set(key, value, bytes);
+        return value;
+      })
+      .finally(() => this.#reads.delete(key));
+    this.#reads.set(key, reading);
+    return reading;
+  }
+}
+
+/** An old snapshot is asked with the ids of its time. */
+const NO_IDS: ReadonlyMap<string, string> = new Map();

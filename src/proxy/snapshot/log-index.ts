@@ -1,0 +1,96 @@
+/** The log in memory, for requests that ask for more of it than the head. */
+import { DamageError } from "../../lib/errors.ts";
+import { Limiter } from "../../lib/limiter.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
+import { isPublication, lacks, readEntry, type Entry } from "../../snapshot/publication-log.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { snapshotText, type SnapshotName } from "../../store/paths.ts";
+
+const READS_AT_ONCE = 16;
+
+/**
+ * The entries of one store's log. Entries never change, so each is read once. An entry takes about
+ * 400 bytes; a log of ten years has 7,300.
+ */
+export class LogIndex {
+  readonly #store: ObjectStore;
+  readonly #entries = new Map<number, Entry>();
+  readonly #pruned = new Set<string>();
+  #newest = 0;
+  #filling: Promise<void> | null = null;
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /** The number up to which the entries are read. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /**
+   * Reads the entries up to `newest` that are not known yet. Damaged ones are skipped: `get` throws
+   * for them. Throws UnreachableError if the store does not answer.
+   */
+  async fill(newest: number): Promise<void> {
+    while (this.#newest < newest) {
+      this.#filling ??= this.#read(newest).finally(() => (this.#filling = null));
+      await this.#filling;
+    }
+  }
+
+  /** Reads what the log has after the entries known. Throws as `get` does. */
+  async refresh(): Promise<void> {
+    await this.#filling;
+    for (;;) {
+      const next = await readEntry(this.#store, this.#newest + 1);
+      if (next === null) return;
+      this.#add(next);
+      this.#newest = next.number;
+    }
+  }
+
+  /** The entry. Throws DamageError if it is missing or damaged, UnreachableError as `fill` does. */
+  get(number: number): MaybePromise<Entry> {
+    return this.#entries.get(number) ?? this.#readOne(number);
+  }
+
+  /** Whether an entry known says that a prune took the snapshot. Its name is never used again. */
+  isPruned(name: SnapshotName): boolean {
+    return this.#pruned.has(snapshotText(name));
+  }
+
+  async #read(newest: number): Promise<void> {
+    const limiter = new Limiter(READS_AT_ONCE);
+    const numbers = Array.from({ length: newest - this.#newest }, (_, at) => this.#newest + 1 + at);
+    await Promise.all(
+      numbers.map((number) =>
+        limiter.run(async () => {
+          try {
+            await this.#readOne(number);
+          } catch (error) {
+            if (!(error instanceof DamageError)) throw error;
+          }
+        }),
+      ),
+    );
+    this.#newest = Math.max(this.#newest, newest);
+  }
+
+  async #readOne(number: number): Promise<Entry> {
+    const entry = await readEntry(this.#store, number);
+    if (entry === null) throw lacks(this.#store, number);
+    this.#add(entry);
+    return entry;
+  }
+
+  #add(entry: Entry): void {
+    if (isPublication(entry)) {
+      this.#entries.set(entry.number, entry);
+      return;
+    }
+    for (const text of entry.snapshots) this.#pruned.add(text);
+    // The names of a prune's parts and snapshots are long lists, and no request asks for them.
+    this.#entries.set(entry.number, { ...entry, snapshots: [], parts: [] });
+  }
+}

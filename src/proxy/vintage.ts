@@ -1,0 +1,122 @@
+/**
+ * Vintages: data as it was published then. `publication=N` names an entry of the log; `as_of` names
+ * an instant, and means the entry that made the head of that instant.
+ */
+import { z } from "zod";
+import { instantText } from "../lib/clock.ts";
+import { sessionUtc, type Session } from "../market/session.ts";
+import { KEY_TIER_NAMES, oldestVintage, tierSession, type Tier } from "../market/tier.ts";
+import { isPublication, type Publication } from "../snapshot/publication-log.ts";
+import { deny, type Denial } from "./problems.ts";
+import { fault, type Fault, type Query } from "./query.ts";
+import type { LogIndex } from "./snapshot/log-index.ts";
+
+/** The parameters that name a vintage. */
+export const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
+
+/** Whether the query names a vintage, valid or not. */
+export const namesVintage = (query: Query): boolean =>
+  query.some(([name]) => VINTAGE_PARAMETERS.includes(name));
+
+/** The number of an entry, or an instant (epoch milliseconds). */
+export type VintageQuery = { readonly number: number } | { readonly asOfMs: number };
+
+/** A publication that a request asks for. */
+export interface Vintage {
+  readonly publication: Publication;
+  /** Whether the same request means this publication for ever. */
+  readonly isSettled: boolean;
+}
+
+/** Reads the vintage that the query names and adds the faults to `faults`. Null: none, or a fault. */
+export function readVintage(query: Query, nowMs: number, faults: Fault[]): VintageQuery | null {
+  const publication = query.find(([name]) => name === "publication")?.[1];
+  const asOf = query.find(([name]) => name === "as_of")?.[1];
+  if (publication !== undefined && asOf !== undefined) {
+    faults.push(
+      fault("invalid_parameter", "as_of", asOf, "expected publication or as_of, not both"),
+    );
+  }
+  if (publication !== undefined) return readNumber(publication, faults);
+  return asOf === undefined ? null : readInstant(asOf, nowMs, faults);
+}
+
+function readNumber(text: string, faults: Fault[]): VintageQuery | null {
+  if (/^[1-9]\d{0,9}$/.test(text)) return { number: Number(text) };
+  const detail = "expected the number of an entry of /publications, 1 to 9999999999";
+  faults.push(fault("invalid_parameter", "publication", text, detail));
+  return null;
+}
+
+/** ISO 8601 with Z or an offset; seconds and their fraction are optional. */
+const INSTANT = z.iso.datetime({ offset: true });
+
+function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery | null {
+  // In a query an unescaped + means a space.
+  const found = INSTANT.safeParse(text.replace(" ", "+"));
+  const asOfMs = found.success ? Date.parse(found.data) : Number.NaN;
+  if (asOfMs <= nowMs) return { asOfMs };
+  const detail =
+    asOfMs > nowMs
+      ? `expected an instant that is not in the future; it is ${instantText(nowMs)}`
+      : "expected an instant with Z or an offset, such as 2026-11-21T00:05:00Z";
+  faults.push(fault("invalid_parameter", "as_of", text, detail));
+  return null;
+}
+
+/**
+ * The vintage in the log up to the entry `newest`. Throws DamageError if an entry that decides it is
+ * damaged, and UnreachableError if the store does not answer.
+ */
+export async function findVintage(
+  wanted: VintageQuery,
+  log: LogIndex,
+  newest: number,
+): Promise<Vintage | Denial> {
+  await log.fill(newest);
+  return "number" in wanted
+    ? vintageNumbered(wanted.number, log, newest)
+    : vintageAt(wanted.asOfMs, log, newest);
+}
+
+async function vintageNumbered(
+  number: number,
+  log: LogIndex,
+  newest: number,
+): Promise<Vintage | Denial> {
+  if (number > newest) {
+    return deny("not_published", `The log ends with entry ${newest}; there is no entry ${number}.`);
+  }
+  const publication = await log.get(number);
+  if (isPublication(publication)) return { publication, isSettled: true };
+  return deny("not_published", `Entry ${number} is a prune: it published nothing.`);
+}
+
+async function vintageAt(asOfMs: number, log: LogIndex, newest: number): Promise<Vintage | Denial> {
+  // `at` never decreases: the entries up to `last` are not later than the instant.
+  let last = 0;
+  for (let after = newest; last < after;) {
+    const middle = Math.ceil((last + after) / 2);
+    if (Date.parse((await log.get(middle)).at) <= asOfMs) last = middle;
+    else after = middle - 1;
+  }
+  for (let number = last; number > 0; number -= 1) {
+    const publication = await log.get(number);
+    if (isPublication(publication)) return { publication, isSettled: last < newest };
+  }
+  return deny("not_published", `Nothing was published by ${instantText(asOfMs)}.`);
+}
+
+/** The denial if the vintage is too old for the tier while `head` is the newest session; else null. */
+export function depthDenial({ publication }: Vintage, tier: Tier, head: Session): Denial | null {
+  const oldest = oldestVintage(tier, tierSession(tier, head));
+  const session = tierSession(tier, publication.session);
+  if (oldest !== null && session >= oldest) return null;
+  const what = `Entry ${publication.number} is of session ${sessionUtc(session)} for the tier ${tier.name}`;
+  const reach = oldest === null ? "no earlier one" : `sessions from ${sessionUtc(oldest)} on`;
+  const detail = `${what}; the tier has ${reach}.`;
+  const deeper = KEY_TIER_NAMES[KEY_TIER_NAMES.findIndex((name) => name === tier.name) + 1];
+  return deeper === undefined
+    ? deny("not_published", detail)
+    : deny("tier_required", detail, { required_tier: deeper });
+}
