@@ -8,6 +8,7 @@ import { API, startExampleService, type Example } from "./service.ts";
 
 const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/prices`, null],
+  [`${API}/prices?publication=1`, "starter"],
   [`${API}/prices/ddr5-16gb`, "pro"],
   [`${API}/index`, "pro"],
   [`${API}/index?ids=ddr5-16gb,tlc-1tb&weights=60,40`, "pro"],

@@ -1,15 +1,26 @@
 /** Requests that the proxy refuses: one for each code, with all that must be wrong for it. */
 import { once } from "node:events";
-import { rename } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { instantText } from "../../src/lib/clock.ts";
 import type { KeyTierName } from "../../src/market/tier.ts";
+import { appendEntry } from "../../src/snapshot/publication-log.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
 import { withoutFiles } from "../cli/older-head.ts";
 import { call, type CallOptions } from "../http/client.ts";
 import { eventually } from "../http/fixture.ts";
-import { API, publishExample, SESSION, type Example, type ExampleService } from "./service.ts";
+import {
+  API,
+  publishExample,
+  reviseExample,
+  SESSION,
+  type Example,
+  type ExampleService,
+} from "./service.ts";
 
 /** Asks for all of them. The service is of no use afterwards: its quota is spent, its state gone. */
 export async function askRefusals(service: ExampleService): Promise<Example[]> {
@@ -41,6 +52,32 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   await ask(url, `${API}/prices`, null, { headers: { "content-length": "2" }, body: "{}" });
   await ask(url, `${API}/prices`, null, { headers: { "x-large": "x".repeat(17_000) } });
   await ask(url, `${API}/export.csv`, "pro", { headers: { range: "bytes=100000-" } });
+
+  await ask(url, `${API}/prices?publication=99`, "pro");
+  await ask(url, `${API}/prices?as_of=2026-02-30T00:00:00Z`, "pro");
+
+  // A store whose first snapshot a prune took, and that cannot be read in the end.
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-guide-"));
+  try {
+    const root = join(folder, "snapshots");
+    const kept = new FolderStore(root);
+    await publishExample(kept, true);
+    await reviseExample(kept);
+    await appendEntry(kept, {
+      number: 3,
+      action: "prune",
+      at: instantText(service.clock.now()),
+      snapshots: [snapshotText({ session: SESSION, revision: 1 })],
+      parts: [],
+    });
+    const pruned = await service.serve(kept);
+    await ask(pruned, `${API}/prices?publication=1`, "pro");
+    await rename(root, `${root}.away`);
+    await writeFile(root, "");
+    await ask(pruned, `${API}/prices?publication=2`, "pro");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 
   // A market without the history of a year, and then without some of its files.
   const young = new MemoryStore();

@@ -81,7 +81,7 @@ export const publishExample = (store: ObjectStore, hasCloses: boolean): Promise<
   });
 
 /** Publishes a correction of a close. */
-const reviseExample = (store: ObjectStore): Promise<void> =>
+export const reviseExample = (store: ObjectStore): Promise<void> =>
   publishInputs(store, {
     catalog: null,
     quotes: [],

@@ -36,6 +36,7 @@ export const HEADERS = {
   "x-session-utc": header("The payload's session.", "string"),
   "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
+  "x-publication": header("The number of the log's entry that made it the head.", "integer"),
   etag: header("Strong, and another for each content coding.", "string"),
   "accept-ranges": header("bytes: a GET with Range gets a part.", "string"),
   "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
@@ -57,6 +58,7 @@ export const DATA_HEADERS = headerRefs([
   "x-session-utc",
   "x-delayed-sessions",
   "x-snapshot",
+  "x-publication",
   "etag",
 ]);
 /** On downloads, whole. */

@@ -34,10 +34,33 @@ const KEY_PROBLEMS: readonly ProblemCode[] = [
 const DATA_PROBLEMS: readonly ProblemCode[] = [
   ...KEY_PROBLEMS,
   "no_session",
+  "invalid_parameter",
+  "key_required",
+  "tier_required",
+  "not_published",
+  "pruned",
+  "busy",
   "not_in_snapshot",
   "quota_exceeded",
 ];
 const PART_PROBLEMS: readonly ProblemCode[] = ["range_not_satisfiable"];
+
+const VINTAGE_QUERY: readonly Json[] = [
+  {
+    name: "publication",
+    in: "query",
+    description:
+      "The data as entry N of the log published it (starter and pro, to the depth of their history): the same bytes as then. Not together with as_of.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  {
+    name: "as_of",
+    in: "query",
+    description:
+      "The data as published at this instant (starter and pro, to the depth of their history): ISO 8601 with Z or an offset, not in the future.",
+    schema: { type: "string", format: "date-time" },
+  },
+];
 
 const BASKET_QUERY: readonly Json[] = [
   {
@@ -71,7 +94,7 @@ const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
     "getContract",
     "A contract with its history",
     { json: "Contract" },
-    ["key_required", "unknown_contract", "not_on_board"],
+    ["unknown_contract", "not_on_board"],
     [
       {
         name: "id",
@@ -87,38 +110,28 @@ const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
     "getIndex",
     "The composite index, or a basket of one's own",
     { json: "Index" },
-    ["key_required", "tier_required", "invalid_parameter", "unknown_contract", "no_base_level"],
+    ["unknown_contract", "no_base_level"],
     BASKET_QUERY,
   ),
-  csv: data(DATA_ROUTES.csv, "exportCsv", "The board as CSV", { text: CSV_TYPE }, ["key_required"]),
-  xlsx: data(
-    DATA_ROUTES.xlsx,
-    "exportXlsx",
-    "The board as an Excel workbook",
-    { binary: XLSX_TYPE },
-    ["key_required", "tier_required"],
-  ),
+  csv: data(DATA_ROUTES.csv, "exportCsv", "The board as CSV", { text: CSV_TYPE }),
+  xlsx: data(DATA_ROUTES.xlsx, "exportXlsx", "The board as an Excel workbook", {
+    binary: XLSX_TYPE,
+  }),
   historyCsv: data(
     DATA_ROUTES.historyCsv,
     "exportHistoryCsv",
     "The histories of all contracts as CSV",
     { text: CSV_TYPE },
-    ["key_required"],
   ),
   historyParquet: data(
     DATA_ROUTES.historyParquet,
     "exportHistoryParquet",
     "The histories of all contracts as Parquet",
     { binary: PARQUET_TYPE },
-    ["key_required", "tier_required"],
   ),
-  corrections: data(
-    DATA_ROUTES.corrections,
-    "getCorrections",
-    "The corrections of all contracts",
-    { json: "Corrections" },
-    ["key_required"],
-  ),
+  corrections: data(DATA_ROUTES.corrections, "getCorrections", "The corrections of all contracts", {
+    json: "Corrections",
+  }),
 };
 
 /** The `paths` of the document: every address but those of the pages. */
@@ -192,7 +205,7 @@ function data(
       summary,
       description: `Tiers: ${offered.join(", ")}.`,
       tags: ["Data"],
-      ...(parameters.length > 0 && { parameters }),
+      parameters: [...parameters, ...VINTAGE_QUERY],
       responses: {
         200: {
           description: "Counted as one call.",
