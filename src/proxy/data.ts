@@ -152,44 +152,44 @@ export function dataAnswers(
     found: Found,
   ): MaybePromise<Reply | Denial> {
     if (!("etag" in found)) return found;
+    const { etag, modifiedMs, refusal, body, fields, notModifiedFields } = found;
     const limit = caller.tier.callsPerMonth;
-    if (isNotModified(request.headers, found.etag, found.modifiedMs)) {
+    if (isNotModified(request.headers, etag, modifiedMs)) {
       // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
       return asksForAny(request.headers) ? charged(304, null) : uncharged(null);
     }
-    if (found.refusal !== undefined) return uncharged(found.refusal);
+    if (refusal !== undefined) return uncharged(refusal);
     if (isHead) return charged(200, null);
-    if (typeof found.body !== "function") return charged(found.status, found.body);
+    if (typeof body !== "function") return charged(found.status, body);
     // Opens the stream before the call is counted: an open that fails costs no call.
-    return found.body().then((body) => charged(found.status, body));
+    return body().then((stream) => charged(found.status, stream));
 
     /** The refusal (null: a 304) if the caller has calls left. */
-    function uncharged(refusal: Denial | null): MaybePromise<Reply | Denial> {
+    function uncharged(denial: Denial | null): MaybePromise<Reply | Denial> {
       const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
       return chain(known, (used) => {
         if (limit !== null && used >= limit) return quotaExceeded(caller, nowMs);
-        return refusal ?? reply(304, null, used);
+        return denial ?? reply(304, null, used);
       });
     }
 
-    function charged(status: DeliveredStatus, body: Reply["body"]): MaybePromise<Reply | Denial> {
+    function charged(status: DeliveredStatus, sent: Reply["body"]): MaybePromise<Reply | Denial> {
       return chain(
         gatekeeper.take(caller.subject, limit, nowMs, caller.keyId),
         ({ granted, used }) => {
-          if (granted) return reply(status, body, used);
+          if (granted) return reply(status, sent, used);
           // Nobody reads this body, so an error of cancel() does not matter.
-          if (body instanceof ReadableStream) body.cancel().catch(() => {});
+          if (sent instanceof ReadableStream) sent.cancel().catch(() => {});
           return quotaExceeded(caller, nowMs);
         },
       );
     }
 
-    function reply(status: DeliveredStatus, body: Reply["body"], used: number): Reply {
-      const { fields, notModifiedFields } = found as Representation;
+    function reply(status: DeliveredStatus, sent: Reply["body"], used: number): Reply {
       return {
         status,
         fields: status === 304 ? notModifiedFields : fields,
-        body,
+        body: sent,
         cacheControl: fresh,
         remaining: remainingAfter(limit, used),
       };

@@ -142,6 +142,7 @@ test("the log, the ledger parts and the manifest have their form", async () => {
     reason: null,
     at: "2026-11-21T00:05:00.000Z",
     manifest_sha256: (await readHead(store))?.manifest_sha256,
+    corrections: 0,
   });
   // Both snapshots share October; each has its own November.
   expect(

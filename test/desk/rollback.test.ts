@@ -52,6 +52,7 @@ test("appends one entry and touches nothing else", async () => {
     reason: "wrong feed",
     at: "2026-11-21T13:00:00.000Z",
     manifest_sha256: JSON.parse(before["publications/0000000001.json"] as string).manifest_sha256,
+    corrections: 0,
   });
   expect((await back(store, "head")).outcome).toBe("unchanged");
   expect(await contentOf(store)).toEqual(after);
