@@ -103,7 +103,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const coder = new Coder();
   const live = new LiveSnapshot({ ...options, coder });
-  const index = new LogIndex(options.store);
   const archive = new Archive(options.store, {
     ...options,
     coder,
@@ -120,11 +119,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const pages = new Pages(await documentationPages(), coder, clock.now());
     await live.start();
     const { trustedHops } = options;
-    // The first request that needs the log then finds it read. If this fails, that request reads it.
-    index.fill(live.newestNumber).catch(() => {});
     const app = createApp({
       live,
-      log: index,
+      log: new LogIndex(options.store),
       archive,
       gatekeeper,
       pages,

@@ -6,11 +6,11 @@ import { isPublication, lacks, readEntry, type Entry } from "../../snapshot/publ
 import type { ObjectStore } from "../../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../../store/paths.ts";
 
-const READS_AT_ONCE = 16;
+const READS_AT_ONCE = 32;
 
 /**
- * The entries of one store's log. Entries never change, so each is read once. An entry takes about
- * 400 bytes; a log of ten years has 7,300.
+ * The entries of one store's log. The first request that needs them reads them; they never change, so
+ * each is read once. An entry takes about 400 bytes; a log of ten years has 7,300.
  */
 export class LogIndex {
   readonly #store: ObjectStore;
