@@ -29,6 +29,8 @@ export interface Column {
   /** The format of snapshots that has it first, if not 1: stored answers of older ones lack it. */
   readonly since?: 2;
   readonly kind: ColumnKind;
+  /** Whether a decimal column has whole numbers only. */
+  readonly whole?: true;
   /** Whether `value` may be null. */
   readonly nullable?: true;
   /** Digits after the point shown in the workbook. */
@@ -252,6 +254,7 @@ export const COLUMNS: readonly Column[] = [
     name: "inputs",
     since: 2,
     kind: "decimal",
+    whole: true,
     nullable: true,
     shownDecimals: 0,
     meaning: "How many prices are behind the level in force; empty where not given.",

@@ -168,7 +168,7 @@ function valueOf(column: Column): z.ZodType {
   const plain = {
     text: z.string(),
     url: z.url({ protocol: /^https?$/ }),
-    decimal: z.number(),
+    decimal: column.whole === true ? z.int() : z.number(),
     date,
     instant,
   }[column.kind];
