@@ -1,11 +1,18 @@
 /** `snapshots ls`: the log, newest first, with each entry's meaning and the missed sessions. */
 import type { Clock } from "../lib/clock.ts";
-import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
+import {
+  sessionAt,
+  sessionKey,
+  sessionStartMs,
+  unpublishedBetween,
+  type Session,
+} from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import {
   isPublication,
   logLength,
   readLogBackwards,
+  whatOf,
   type Entry,
   type Publication,
   type PruneEntry,
@@ -19,7 +26,7 @@ const MANIFESTS_AT_ONCE = 16;
 interface ListedPublication {
   readonly kind: "publication";
   readonly publication: Publication;
-  readonly what: "publish" | "revise" | "rollback";
+  readonly what: ReturnType<typeof whatOf>;
   readonly isHead: boolean;
   /** Null: the snapshot was pruned. */
   readonly manifest: Manifest | null;
@@ -108,13 +115,6 @@ async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
   return entries;
 }
 
-/** The word for an entry: a publish with a reason is a revision. */
-export const whatOf = ({
-  action,
-  reason,
-}: Pick<Publication, "action" | "reason">): ListedPublication["what"] =>
-  action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
-
 async function manifestsOf(
   store: ObjectStore,
   entries: readonly Publication[],
@@ -140,8 +140,7 @@ function missed(
   published: ReadonlySet<Session>,
 ): MissedSessions[] {
   const runs: MissedSessions[] = [];
-  for (let session = before - 1; session > after; session -= 1) {
-    if (published.has(session)) continue;
+  for (const session of unpublishedBetween(after, before, published)) {
     const last = runs.at(-1);
     if (last !== undefined && last.from === session + 1)
       runs[runs.length - 1] = { ...last, from: session };

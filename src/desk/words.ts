@@ -6,7 +6,8 @@ import { plainText, printLine, printTable, type Cell } from "../lib/terminal.ts"
 import type { ObjectStore } from "../store/object-store.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
-import { missedText, whatOf, type Listing } from "./list.ts";
+import { whatOf } from "../snapshot/publication-log.ts";
+import { missedText, type Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
 import type { Description } from "./show.ts";

@@ -76,6 +76,13 @@ const ACTIONS: readonly string[] = ["publish", "rollback", "prune"];
 /** Whether the entry made a snapshot the head. */
 export const isPublication = (entry: Entry): entry is Publication => entry.action !== "prune";
 
+/** The word for an entry: a publish with a reason is a revision. */
+export const whatOf = ({
+  action,
+  reason,
+}: Pick<Publication, "action" | "reason">): "publish" | "revise" | "rollback" =>
+  action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
+
 /** An entry with the SHA-256 (hex) of its bytes. */
 export interface StoredEntry {
   readonly entry: Entry;
