@@ -96,14 +96,14 @@ export function withPublishOptions(command: Command): Command {
     .addOption(
       setting(
         "--revise <reason>",
-        "change published levels, for this reason, which is public",
+        "change published levels, for this reason, which is public: it is published with the session",
         lineOfText,
       ),
     )
     .addOption(
       setting(
         "--rerender <reason>",
-        "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public",
+        "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public: it is published with the session",
         lineOfText,
       ),
     )

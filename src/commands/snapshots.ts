@@ -140,7 +140,7 @@ function rollbackCommand(): Command {
     .addOption(
       setting(
         "--reason <text>",
-        "the reason, which the log stores and which is public",
+        "the reason, which is public: it is published with the rollback",
         lineOfText,
       ).makeOptionMandatory(),
     )

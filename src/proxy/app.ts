@@ -29,12 +29,22 @@ import { healthReply, readiness } from "./ops/readiness.ts";
 import { deny, type Denial } from "./problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "./query.ts";
 import { knownRemaining, remaining, usageReply } from "./quota.ts";
-import { CONTRACT_PREFIX, DATA_ROUTES, PAGE_PATHS, USAGE_PATH } from "./routes.ts";
+import type { PublicLog } from "./publications/public-log.ts";
+import {
+  CONTRACT_PREFIX,
+  DATA_ROUTES,
+  FEED_PATH,
+  PAGE_PATHS,
+  PUBLICATIONS_PATH,
+  STATUS_PATH,
+  USAGE_PATH,
+} from "./routes.ts";
 
 /** What the app needs to answer. */
 export interface AppOptions extends DataSources {
   readonly gatekeeper: Gatekeeper;
   readonly pages: Pages;
+  readonly publicLog: PublicLog;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: ProxyMetrics;
@@ -54,7 +64,7 @@ const STATE_RETRY_MS = 5_000;
 
 /** Makes the app. It takes requests of Node's HTTP server (see node-listener.ts). */
 export function createApp(options: AppOptions): H3 {
-  const { live, log, archive, gatekeeper, pages, clock, logger, pollMs } = options;
+  const { live, log, archive, gatekeeper, pages, publicLog, clock, logger, pollMs } = options;
   const app = new H3({
     // A path with malformed escapes reaches the routes and gets a 404.
     allowMalformedURL: true,
@@ -78,6 +88,8 @@ export function createApp(options: AppOptions): H3 {
   // These routes need no key and never wait for the state.
   route("/healthz", () => healthReply());
   route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
+  route(FEED_PATH, (exchange) => publicLog.feed(exchange));
+  route(STATUS_PATH, (exchange) => publicLog.status(exchange));
   for (const path of PAGE_PATHS) route(path, ({ request }) => pages.reply(path, request.headers));
 
   // These routes take a key; callers without one get the free slice.
@@ -87,6 +99,7 @@ export function createApp(options: AppOptions): H3 {
     if (fault !== null) return fault;
     return chain(gatekeeper.used(caller.subject, nowMs), (used) => usageReply(caller, used, nowMs));
   });
+  keyed(PUBLICATIONS_PATH, (exchange) => publicLog.list(exchange));
   const data = dataAnswers({ live, log, archive, gatekeeper, logger, pollMs });
   for (const dataRoute of Object.values(DATA_ROUTES)) {
     keyed(dataRoute.path, (exchange, caller) => data(dataRoute, exchange, caller));

@@ -114,7 +114,7 @@ export const PROBLEMS = {
     status: 503,
     title: "Too many old snapshots at once",
     meaning:
-      "The service reads as many old snapshots as it can, or cannot read them at the moment.",
+      "The service reads as many old snapshots as it can, or cannot read them or the log at the moment.",
     remedy: "Try again after the seconds in retry-after.",
   },
   not_in_snapshot: {

@@ -117,6 +117,13 @@ export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] 
 /** Shows how many of the month's calls the caller has used. */
 export const USAGE_PATH = `${API}/usage`;
 
+/** Lists the entries of the log. */
+export const PUBLICATIONS_PATH = `${API}/publications`;
+/** The newest publications as an Atom feed. */
+export const FEED_PATH = "/feed.atom";
+/** When the last sessions were published. */
+export const STATUS_PATH = "/status.json";
+
 /** The lowest tier with keys that includes this request. */
 export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>
   KEY_TIER_NAMES.find((name) => route.isOffered(TIERS[name], query));

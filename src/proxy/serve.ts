@@ -9,6 +9,7 @@ import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";
 import { documentationPages } from "./docs/reference.ts";
 import { listen } from "./listen.ts";
+import { PublicLog } from "./publications/public-log.ts";
 import { Archive } from "./snapshot/archive.ts";
 import { LogIndex } from "./snapshot/log-index.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
@@ -119,12 +120,15 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const pages = new Pages(await documentationPages(), coder, clock.now());
     await live.start();
     const { trustedHops } = options;
+    const index = new LogIndex(options.store);
+    const publicLog = new PublicLog({ ...options, live, log: index, coder, logger: log });
     const app = createApp({
       live,
-      log: new LogIndex(options.store),
+      log: index,
       archive,
       gatekeeper,
       pages,
+      publicLog,
       clock,
       logger: log,
       metrics,

@@ -127,6 +127,69 @@ export const usage = z.object({
   resets_at: instant,
 });
 
+const snapshotName = (what: string) =>
+  z.string().nullable().describe(`${what}, such as 2026-11-21T00Z/r1.`);
+
+/** `/publications`. */
+export const publications = z.object({
+  publications: z
+    .array(
+      z.object({
+        number: z.int().positive().describe("The parameter publication of data addresses."),
+        at: instant.describe("From this instant on it was the newest."),
+        action: z
+          .enum(["publish", "rollback", "prune"])
+          .describe("A prune removes old snapshots; it has none of the fields below."),
+        snapshot: snapshotName("The snapshot that it made the head"),
+        session_utc: instant.nullable(),
+        revision: z.int().positive().nullable().describe("Of the session."),
+        reason: z.string().nullable().describe("Of a revision or a rollback."),
+        corrections: count
+          .nullable()
+          .describe("Published levels that it changed; null: a prune, or not known any more."),
+      }),
+    )
+    .describe("Entries of the log, oldest first."),
+  next: z.int().positive().nullable().describe("The parameter after of the next page; null: none."),
+});
+
+/** `/status.json`. */
+export const status = z.object({
+  head: z
+    .object({
+      publication: z.int().positive(),
+      snapshot: z.string(),
+      session_utc: instant,
+      revision: z.int().positive(),
+      published_at: instant.describe("When it was published, or rolled back to."),
+    })
+    .nullable()
+    .describe("What is served; null: nothing."),
+  overdue: count.describe("Sessions that should have been published and are not."),
+  next_session_utc: instant.nullable().describe("The session after the one served."),
+  sessions: z
+    .array(
+      z.object({
+        session_utc: instant,
+        published_at: instant.nullable().describe("When it was first published; null: never."),
+        minutes_late: z
+          .number()
+          .nonnegative()
+          .nullable()
+          .describe("From the session's start to published_at, with one decimal."),
+        missed: z
+          .boolean()
+          .describe("It was never published, and a later one was or its grace period is over."),
+        revised: z.boolean().describe("It was published more than once."),
+        rolled_back: z
+          .boolean()
+          .describe("It was published, and a rollback to an older session took it back."),
+        snapshot: snapshotName("What stands of it; null: nothing. The newest revision"),
+      }),
+    )
+    .describe("The last 60, newest first, from the first one ever published to the present one."),
+});
+
 /** `/healthz`. */
 export const health = z.object({ status: z.literal("ok") });
 

@@ -2,11 +2,15 @@
 import { API } from "../../src/proxy/routes.ts";
 
 export const USUAL_PATHS = [
-  ...["/prices", "/index", "/export.csv", "/export.xlsx", "/usage"].map((path) => API + path),
+  ...["/prices", "/index", "/export.csv", "/export.xlsx", "/publications", "/usage"].map(
+    (path) => API + path,
+  ),
   "/",
   "/openapi.json",
   "/healthz",
   "/readyz",
+  "/feed.atom",
+  "/status.json",
   "/docs/page.js",
 ];
 export const ODD_SEGMENTS = [

@@ -15,7 +15,10 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/export.csv`, "pro"],
   [`${API}/history.csv`, "pro"],
   [`${API}/corrections`, "pro"],
+  [`${API}/publications`, null],
   [`${API}/usage`, "starter"],
+  ["/feed.atom", null],
+  ["/status.json", null],
   ["/healthz", null],
   ["/readyz", null],
 ];

@@ -145,7 +145,8 @@ describe("long queries", () => {
   });
 
   test("addresses without data refuse keys in the query, and nothing else", async () => {
-    for (const path of ["/", "/guide", "/openapi.json", "/healthz", "/readyz"]) {
+    const pages = ["/", "/guide", "/openapi.json", "/feed.atom", "/status.json"];
+    for (const path of [...pages, "/healthz", "/readyz"]) {
       const { status } = await proxy.get(`${path}?a&a&a&a&a&a&a&a&a&a&a`);
       expect([path, status]).toEqual([path, 200]);
       await expectCode(proxy, `${path}?a&token=cbk_a`, {}, "key_in_query");

@@ -264,8 +264,11 @@ describe.each([
       `${API}/prices/dram-0`,
       `${API}/index`,
       `${API}/index?ids=dram-0`,
+      `${API}/publications`,
       `${API}/usage`,
       "/",
+      "/feed.atom",
+      "/status.json",
       "/openapi.json",
       "/healthz",
     ]) {

@@ -166,6 +166,8 @@ test("HEAD has the fields of GET and no body, on every address", async () => {
     "/history.csv",
     "/history.parquet",
     "/corrections",
+    "/publications",
+    "/publications?limit=1",
     "/usage",
   ];
   const all = [
@@ -175,6 +177,8 @@ test("HEAD has the fields of GET and no body, on every address", async () => {
     "/docs/page.js",
     "/healthz",
     "/readyz",
+    "/feed.atom",
+    "/status.json",
     "/none",
     `${API}/index?x=1`,
   ];

@@ -12,6 +12,10 @@ publisher is late: ask every ten minutes then.</li>
 <li><code>delayed_sessions</code>, in every body and as <code>x-delayed-sessions</code>, says how many
 sessions the data is behind: your tier's delay and what the publisher is late by. Look at it before
 you act on a level.</li>
+<li><code>/api/public/v1/publications</code> costs nothing and says what was published and when. Ask
+for <code>?after=N</code> with the number of the last entry that you know: revisions and rollbacks are in it, too,
+with the reason and the number of corrected levels. <code>/feed.atom</code> is the same for feed readers, and
+<code>/status.json</code> says which of the last 60 sessions came late or not at all.</li>
 <li><code>x-snapshot</code> names what you were answered from. Answers with the same one fit together.</li>
 </ul>`;
 

@@ -14,7 +14,9 @@ const SCHEMAS = {
   Contract: payload.contract,
   Index: payload.index,
   Corrections: payload.corrections,
+  Publications: payload.publications,
   Usage: payload.usage,
+  Status: payload.status,
   Health: payload.health,
   Readiness: payload.readiness,
   Problem: payload.problem(CODES),
@@ -52,6 +54,8 @@ const headerRefs = (names: readonly (keyof typeof HEADERS)[]): Json =>
 
 /** On every answer. */
 export const REMAINING = headerRefs(["x-ratelimit-remaining"]);
+/** On what can be asked for again with If-None-Match. */
+export const ETAG = headerRefs(["x-ratelimit-remaining", "etag"]);
 /** On answers with data. */
 export const DATA_HEADERS = headerRefs([
   "x-ratelimit-remaining",

@@ -1,36 +1,36 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { CSV_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../../store/media-types.ts";
-import { examplesAt, problemExamples } from "./openapi-examples.ts";
+import { examplesAt } from "./openapi-examples.ts";
 import {
   DATA_HEADERS,
   DOWNLOAD_HEADERS,
+  ETAG,
   PART_HEADERS,
-  ref,
   REMAINING,
   type Json,
-  type SchemaName,
 } from "./openapi-components.ts";
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
-import { DATA_ROUTES, USAGE_PATH, type DataRoute } from "../routes.ts";
+import {
+  ANY_PROBLEMS,
+  contentOf,
+  jsonResponse,
+  KEY_PROBLEMS,
+  problems,
+  type Content,
+} from "./openapi-responses.ts";
+import type { ProblemCode } from "../problems.ts";
+import { FEED_TYPE } from "../publications/feed.ts";
+import { AFTER_MAX, LIMIT_DEFAULT, LIMIT_MAX } from "../publications/list.ts";
+import {
+  DATA_ROUTES,
+  FEED_PATH,
+  PUBLICATIONS_PATH,
+  STATUS_PATH,
+  USAGE_PATH,
+  type DataRoute,
+} from "../routes.ts";
 
-/** Refusals that any route, any route with a key, and any route of data can give. */
-const ANY_PROBLEMS: readonly ProblemCode[] = [
-  "method_not_allowed",
-  "key_in_query",
-  "bad_request",
-  "request_timeout",
-  "headers_too_large",
-  "internal",
-];
-const KEY_PROBLEMS: readonly ProblemCode[] = [
-  ...ANY_PROBLEMS,
-  "invalid_key",
-  "key_suspended",
-  "trial_lapsed",
-  "state_unavailable",
-  "unknown_parameter",
-];
+/** Refusals that any route of data can give. */
 const DATA_PROBLEMS: readonly ProblemCode[] = [
   ...KEY_PROBLEMS,
   "no_session",
@@ -78,6 +78,23 @@ const BASKET_QUERY: readonly Json[] = [
     schema: { type: "string" },
   },
 ];
+
+const LIST_QUERY: readonly Json[] = [
+  {
+    name: "after",
+    in: "query",
+    description: "Entries with higher numbers, from the lowest on. Without it the newest ones.",
+    schema: { type: "integer", minimum: 0, maximum: AFTER_MAX },
+  },
+  {
+    name: "limit",
+    in: "query",
+    description: "How many entries at most.",
+    schema: { type: "integer", minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+  },
+];
+
+const NOT_CHANGED: Json = { description: "Not changed. Not counted.", headers: ETAG };
 
 const RENAMED: Json = {
   description: "The contract has another id now. Not counted.",
@@ -139,6 +156,40 @@ export function paths(): Json {
   const names = Object.keys(DATA_ROUTES) as (keyof typeof DATA_ROUTES)[];
   return {
     ...Object.fromEntries(names.map((name) => [DATA_ROUTES[name].path, DATA_OPERATIONS[name]])),
+    [PUBLICATIONS_PATH]: {
+      get: {
+        operationId: "getPublications",
+        summary: "What was published, and when",
+        description: "The log: every publish, rollback and prune. All tiers. Not counted.",
+        tags: ["Publications"],
+        parameters: LIST_QUERY,
+        responses: {
+          200: jsonResponse(PUBLICATIONS_PATH, "Publications", "A page of the log.", ETAG),
+          304: NOT_CHANGED,
+          ...problems([...KEY_PROBLEMS, "no_session", "invalid_parameter", "busy"]),
+        },
+      },
+    },
+    [FEED_PATH]: {
+      get: unkeyed(
+        "getFeed",
+        "The newest publications as a feed",
+        {
+          description: "Atom (RFC 4287): the last 100 publishes and rollbacks, newest first.",
+          headers: ETAG,
+          content: contentOf({ text: FEED_TYPE }, examplesAt(FEED_PATH)),
+        },
+        ["no_session", "busy"],
+      ),
+    },
+    [STATUS_PATH]: {
+      get: unkeyed(
+        "getStatus",
+        "When the last sessions were published",
+        jsonResponse(STATUS_PATH, "Status", "The last sessions.", ETAG),
+        ["busy"],
+      ),
+    },
     [USAGE_PATH]: {
       get: {
         operationId: "getUsage",
@@ -183,12 +234,6 @@ const OPENAPI_SCHEMA: Json = {
   additionalProperties: true,
 };
 
-/** What a 200 carries: a JSON schema, or another media type. */
-type Content =
-  | { readonly json: SchemaName }
-  | { readonly text: string }
-  | { readonly binary: string };
-
 function data(
   route: DataRoute,
   operationId: string,
@@ -230,13 +275,20 @@ function data(
   };
 }
 
-function contentOf(content: Content, examples: Json): Json {
-  if ("json" in content) {
-    return { "application/json": { schema: ref("schemas", content.json), ...examples } };
-  }
-  if ("text" in content) return { [content.text]: { schema: { type: "string" }, ...examples } };
-  return { [content.binary]: { schema: { type: "string", format: "binary" } } };
-}
+/** An operation about the log that takes no key. */
+const unkeyed = (
+  operationId: string,
+  summary: string,
+  ok: Json,
+  more: readonly ProblemCode[],
+): Json => ({
+  operationId,
+  summary,
+  description: "Not counted, and the same for everybody.",
+  tags: ["Publications"],
+  security: [{}],
+  responses: { 200: ok, 304: NOT_CHANGED, ...problems([...ANY_PROBLEMS, ...more]) },
+});
 
 const service = (
   operationId: string,
@@ -250,36 +302,3 @@ const service = (
   security: [{}],
   responses: { 200: ok, ...problems([...ANY_PROBLEMS, ...more]) },
 });
-
-const jsonResponse = (path: string, schema: SchemaName, description: string): Json => ({
-  description,
-  headers: REMAINING,
-  content: contentOf({ json: schema }, examplesAt(path)),
-});
-
-/** One response a status, naming the codes it can have. Faults of parameters are 400 throughout. */
-function problems(codes: readonly ProblemCode[]): Json {
-  const byStatus = new Map<number, ProblemCode[]>();
-  const add = (status: number, code: ProblemCode): void => {
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  };
-  for (const code of new Set(codes)) {
-    add(PROBLEMS[code].status, code);
-    if (code === "unknown_contract" && codes.includes("no_base_level")) add(400, code);
-  }
-  return Object.fromEntries(
-    [...byStatus].map(([status, found]) => [
-      status,
-      {
-        description: found.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join("\n\n"),
-        headers: REMAINING,
-        content: {
-          [PROBLEM_MEDIA_TYPE]: {
-            schema: ref("schemas", "Problem"),
-            ...problemExamples(status, found),
-          },
-        },
-      },
-    ]),
-  );
-}

@@ -1,4 +1,4 @@
-/** Fixed files: the OpenAPI document and the pages, with what they need. */
+/** Files for everybody: the OpenAPI document and the pages, with what they need, and how they are answered. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { CORS_HEADERS, flatFields, VARY, type HeaderFields, type Reply } from "../answer.ts";
@@ -6,8 +6,8 @@ import { chain } from "../chain.ts";
 import { chooseCoding, tagOf, type Coder, type Coding } from "../coding.ts";
 import { isNotModified } from "../conditional.ts";
 
-/** Short, so that a new version of the service is seen soon; the tags make asking again cheap. */
-const MAX_AGE_SECONDS = 60;
+/** Short, so that a change is seen soon; the tags make asking again cheap. */
+export const PUBLIC_CACHE = "public, max-age=60";
 
 /** A fixed file as it is made; answers are made of it. */
 export interface PageSource {
@@ -24,20 +24,26 @@ interface PageForm {
   readonly whole: Reply;
   readonly notModified: Reply;
 }
-type PageForms = ReadonlyMap<Coding, PageForm>;
+
+/** A page, ready to send. */
+export interface PreparedPage {
+  /** For If-Modified-Since (epoch milliseconds). */
+  readonly modifiedMs: number;
+  readonly forms: ReadonlyMap<Coding, PageForm>;
+  /** Of all forms. */
+  readonly sizeBytes: number;
+}
 
 /** The fixed files of one process. */
 export class Pages {
-  readonly #pages = new Map<string, MaybePromise<PageForms>>();
-  readonly #startedMs: number;
+  readonly #pages = new Map<string, MaybePromise<PreparedPage>>();
 
   /** `startedMs` (epoch) dates the files. They are coded from now on, one after another. */
   constructor(sources: readonly PageSource[], coder: Coder, startedMs: number) {
-    this.#startedMs = startedMs;
     for (const source of sources) {
-      const forms = this.#forms(source, coder);
-      this.#pages.set(source.path, forms);
-      void forms.then((made) => this.#pages.set(source.path, made));
+      const prepared = preparePage(source, startedMs, coder);
+      this.#pages.set(source.path, prepared);
+      void prepared.then((made) => this.#pages.set(source.path, made));
     }
   }
 
@@ -45,38 +51,52 @@ export class Pages {
   reply(path: string, request: IncomingHttpHeaders): MaybePromise<Reply> {
     const page = this.#pages.get(path);
     if (page === undefined) throw new Error(`There is no page at ${path}`);
-    return chain(page, (forms) => {
-      const coding = chooseCoding(request["accept-encoding"], forms);
-      const { etag, whole, notModified } = forms.get(coding) as PageForm;
-      return isNotModified(request, etag, this.#startedMs) ? notModified : whole;
+    return chain(page, (prepared) => pageReply(prepared, request, PUBLIC_CACHE));
+  }
+}
+
+/** Makes the forms of a page that changed last at `modifiedMs` (epoch). Without a coder it is sent as it is. */
+export async function preparePage(
+  { path, body, mediaType, headers }: PageSource,
+  modifiedMs: number,
+  coder: Coder | null,
+): Promise<PreparedPage> {
+  const coded = coder === null ? [] : await coder.forms(body);
+  const forms = new Map<Coding, PageForm>();
+  let sizeBytes = 0;
+  for (const [coding, bytes] of [["identity" as Coding, body] as const, ...coded]) {
+    const etag = tagOf(path, body.toString("latin1"), coding);
+    const shared = {
+      ...CORS_HEADERS,
+      vary: VARY,
+      etag,
+      "last-modified": new Date(modifiedMs).toUTCString(),
+    };
+    const fields = flatFields({
+      ...shared,
+      ...headers,
+      "content-type": mediaType,
+      "content-length": String(bytes.length),
+      ...(coding !== "identity" && { "content-encoding": coding }),
+    });
+    sizeBytes += bytes.length;
+    forms.set(coding, {
+      etag,
+      whole: { status: 200, fields, body: bytes },
+      notModified: { status: 304, fields: flatFields(shared), body: null },
     });
   }
+  return { modifiedMs, forms, sizeBytes };
+}
 
-  async #forms({ path, body, mediaType, headers }: PageSource, coder: Coder): Promise<PageForms> {
-    const bodies = new Map([["identity" as Coding, body], ...(await coder.forms(body))]);
-    const forms = new Map<Coding, PageForm>();
-    for (const [coding, bytes] of bodies) {
-      const etag = tagOf(path, body.toString("latin1"), coding);
-      const shared = {
-        ...CORS_HEADERS,
-        vary: VARY,
-        etag,
-        "last-modified": new Date(this.#startedMs).toUTCString(),
-        "cache-control": `private, max-age=${MAX_AGE_SECONDS}`,
-      };
-      const fields = flatFields({
-        ...shared,
-        ...headers,
-        "content-type": mediaType,
-        "content-length": String(bytes.length),
-        ...(coding !== "identity" && { "content-encoding": coding }),
-      });
-      forms.set(coding, {
-        etag,
-        whole: { status: 200, fields, body: bytes },
-        notModified: { status: 304, fields: flatFields(shared), body: null },
-      });
-    }
-    return forms;
-  }
+/** The page in the coding that the caller prefers, or a 304. */
+export function pageReply(
+  { modifiedMs, forms }: PreparedPage,
+  request: IncomingHttpHeaders,
+  cacheControl: string,
+): Reply {
+  const coding = chooseCoding(request["accept-encoding"], forms);
+  const { etag, whole, notModified } = forms.get(coding) as PageForm;
+  const reply = isNotModified(request, etag, modifiedMs) ? notModified : whole;
+  return { ...reply, cacheControl };
 }

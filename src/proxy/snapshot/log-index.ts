@@ -55,6 +55,12 @@ export class LogIndex {
     return this.#entries.get(number) ?? this.#readOne(number);
   }
 
+  /** The entries up to `newest`, oldest first, without those that are damaged or not read yet. */
+  known(newest: number): Entry[] {
+    const numbers = Array.from({ length: newest }, (_, at) => at + 1);
+    return numbers.flatMap((number) => this.#entries.get(number) ?? []);
+  }
+
   /** Whether an entry known says that a prune took the snapshot. Its name is never used again. */
   isPruned(name: SnapshotName): boolean {
     return this.#pruned.has(snapshotText(name));

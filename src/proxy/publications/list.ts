@@ -1,0 +1,87 @@
+/** The list of publications: its parameters and its body. */
+import { sessionUtc } from "../../market/session.ts";
+import { isPublication } from "../../snapshot/publication-log.ts";
+import { snapshotText } from "../../store/paths.ts";
+import type { Denial } from "../problems.ts";
+import { fault, faultsDenial, nameFaults, type Fault, type Query } from "../query.ts";
+import type { CountedEntry } from "./corrections.ts";
+
+const PARAMETERS: readonly string[] = ["after", "limit"];
+/** The largest number that an entry's key can hold. */
+export const AFTER_MAX = 9_999_999_999;
+/** How many entries a page has at most. */
+export const LIMIT_MAX = 1_000;
+/** How many it has unless the caller says a number. */
+export const LIMIT_DEFAULT = 100;
+
+/** A page of the list: the first `limit` entries after the number `after`; null: the newest ones. */
+export interface PageQuery {
+  readonly after: number | null;
+  readonly limit: number;
+}
+
+/** The page without parameters. */
+export const isNewestPage = ({ after, limit }: PageQuery): boolean =>
+  after === null && limit === LIMIT_DEFAULT;
+
+/** Reads the parameters, or says all their faults. */
+export function readPageQuery(query: Query): PageQuery | Denial {
+  const faults = nameFaults(query, PARAMETERS);
+  const after = wholeNumber(query, "after", 0, AFTER_MAX, faults);
+  const limit = wholeNumber(query, "limit", 1, LIMIT_MAX, faults) ?? LIMIT_DEFAULT;
+  return faultsDenial(faults) ?? { after, limit };
+}
+
+/** The first value of the parameter; null: it is not sent, or is a fault. */
+function wholeNumber(
+  query: Query,
+  name: string,
+  min: number,
+  max: number,
+  faults: Fault[],
+): number | null {
+  const text = query.find(([sent]) => sent === name)?.[1];
+  if (text === undefined) return null;
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  const detail = `expected a whole number from ${min} to ${max}`;
+  faults.push(fault("invalid_parameter", name, text, detail));
+  return null;
+}
+
+/** A page: numbers of entries, both included; `last` is below `first` where there are none. */
+export interface Page {
+  readonly first: number;
+  readonly last: number;
+  /** The `after` of the next page; null: there are no newer entries. */
+  readonly next: number | null;
+}
+
+/** The page of a log whose newest entry is `newest`. */
+export function pageOf(newest: number, { after, limit }: PageQuery): Page {
+  const first = after === null ? Math.max(1, newest - limit + 1) : after + 1;
+  const last = Math.min(newest, first + limit - 1);
+  return { first, last, next: first <= last && last < newest ? last : null };
+}
+
+/** The body of `/publications`. */
+export const listBody = (entries: readonly CountedEntry[], next: number | null): string =>
+  `${JSON.stringify({ publications: entries.map(rowOf), next })}\n`;
+
+function rowOf({ entry, corrections }: CountedEntry): object {
+  const { number, at, action } = entry;
+  if (!isPublication(entry)) {
+    const none = { snapshot: null, session_utc: null, revision: null, reason: null };
+    return { number, at, action, ...none, corrections };
+  }
+  return {
+    number,
+    at,
+    action,
+    snapshot: snapshotText(entry),
+    session_utc: sessionUtc(entry.session),
+    revision: entry.revision,
+    reason: entry.reason,
+    corrections,
+  };
+}

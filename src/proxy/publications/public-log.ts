@@ -1,0 +1,174 @@
+/**
+ * What the log says to everybody: the list of publications, the feed and the status. Each body is made
+ * once for each change of the log or of the missing sessions, not per request. All of them end with the
+ * publication that is served, so nobody hears of one before its data can be asked for.
+ */
+import { UnreachableError } from "../../lib/errors.ts";
+import { GenerationCache } from "../../lib/generation-cache.ts";
+import { isPublication, type Publication } from "../../snapshot/publication-log.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
+import { JSON_TYPE } from "../../store/media-types.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import type { Reply } from "../answer.ts";
+import { chain } from "../chain.ts";
+import type { Coder } from "../coding.ts";
+import { noSession, type DataSources } from "../data.ts";
+import { pageReply, preparePage, PUBLIC_CACHE, type PreparedPage } from "../docs/pages.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Logger } from "../ops/log.ts";
+import { deny, type Denial } from "../problems.ts";
+import { FEED_PATH, PUBLICATIONS_PATH, STATUS_PATH } from "../routes.ts";
+import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
+import type { LoadedSnapshot } from "../snapshot/load.ts";
+import { CorrectionCounts } from "./corrections.ts";
+import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
+import { Latest } from "./latest.ts";
+import { isNewestPage, listBody, pageOf, readPageQuery, type PageQuery } from "./list.ts";
+import { statusBody, statusTickMs } from "./status.ts";
+
+/** For pages of the list. A page of a thousand entries has about 250 kB. */
+const LIST_CACHE_BYTES = 4_000_000;
+
+/** What these answers are made from. */
+export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
+  readonly store: ObjectStore;
+  readonly coder: Coder;
+  readonly logger: Logger;
+  /** How late a session may be before it counts as missing. */
+  readonly graceMs: number;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
+}
+
+/** The log as far as it is served. */
+interface View {
+  /** The publishes and rollbacks, oldest first; the last one is served. */
+  readonly publications: readonly Publication[];
+  /** The number of the newest entry. */
+  readonly newest: number;
+  /** The time of the newest entry (epoch milliseconds). */
+  readonly changedMs: number;
+  /** Names this view. */
+  readonly key: string;
+}
+
+/** The answers of `/publications`, `/feed.atom` and `/status.json`. */
+export class PublicLog {
+  readonly #options: PublicLogOptions;
+  readonly #counts: CorrectionCounts;
+  readonly #view = new Latest<View>();
+  readonly #feed = new Latest<PreparedPage>();
+  readonly #status = new Latest<PreparedPage>();
+  readonly #newestList = new Latest<PreparedPage>();
+  readonly #lists = new GenerationCache<PreparedPage>(LIST_CACHE_BYTES);
+
+  constructor(options: PublicLogOptions) {
+    this.#options = options;
+    this.#counts = new CorrectionCounts(options.store);
+  }
+
+  /** A page of the list of publications. */
+  list(exchange: Exchange): MaybePromise<Reply | Denial> {
+    const { live, pollMs } = this.#options;
+    const served = live.current;
+    if (served === null) return noSession(live, pollMs);
+    const fault = exchange.bodyFault();
+    if (fault !== null) return fault;
+    const query = readPageQuery(exchange.query);
+    if ("code" in query) return query;
+    const page = chain(this.#viewOf(served), (view) => this.#list(view, query));
+    return this.#reply(page, exchange, cacheControl(served.stamp, exchange.nowMs));
+  }
+
+  /** The Atom feed. */
+  feed(exchange: Exchange): MaybePromise<Reply | Denial> {
+    const { live, coder, pollMs } = this.#options;
+    const served = live.current;
+    if (served === null) return noSession(live, pollMs);
+    const { attribution } = served;
+    const page = chain(this.#viewOf(served), ({ key, publications, changedMs }) =>
+      this.#feed.get(key, async () => {
+        const newest = await this.#counts.count(publications.slice(-FEED_LENGTH));
+        const [first] = publications as [Publication];
+        const body = Buffer.from(feedBody({ first, newest, attribution }));
+        return preparePage({ path: FEED_PATH, mediaType: FEED_TYPE, body }, changedMs, coder);
+      }),
+    );
+    return this.#reply(page, exchange, PUBLIC_CACHE);
+  }
+
+  /** The sessions of the last thirty days. Answers also while nothing is served. */
+  status(exchange: Exchange): MaybePromise<Reply | Denial> {
+    const { live, coder, graceMs } = this.#options;
+    const { nowMs } = exchange;
+    const served = live.current;
+    const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
+    const tickMs = statusTickMs(nowMs, graceMs);
+    const view = served === null ? NOTHING : this.#viewOf(served);
+    const page = chain(view, ({ key, publications, changedMs }) =>
+      this.#status.get(`${key} ${tickMs}`, () => {
+        const body = Buffer.from(statusBody({ publications, overdue, graceMs }, nowMs));
+        const source = { path: STATUS_PATH, mediaType: JSON_TYPE, body };
+        return preparePage(source, Math.max(changedMs, tickMs), coder);
+      }),
+    );
+    return this.#reply(page, exchange, PUBLIC_CACHE);
+  }
+
+  #viewOf({ publication: served }: LoadedSnapshot): MaybePromise<View> {
+    const { live, log } = this.#options;
+    const known = live.newestNumber;
+    const key = `${served.number} ${known}`;
+    return this.#view.get(key, async () => {
+      await log.fill(known);
+      const all = log.known(known);
+      const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
+      const entries = end === -1 ? all : all.slice(0, end);
+      const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
+      const { number, at } = entries.at(-1) ?? served;
+      return { publications: [...older, served], newest: number, changedMs: Date.parse(at), key };
+    });
+  }
+
+  #list(view: View, query: PageQuery): MaybePromise<PreparedPage> {
+    const key = `${view.key} ${query.after} ${query.limit}`;
+    if (isNewestPage(query)) {
+      return this.#newestList.get(key, () => this.#makeList(view, query, this.#options.coder));
+    }
+    const known = this.#lists.get(key);
+    if (known !== undefined) return known;
+    // Few ask for the same one of the others, and compressing them would delay the live snapshot.
+    return this.#makeList(view, query, null).then((page) => {
+      this.#lists.set(key, page, page.sizeBytes);
+      return page;
+    });
+  }
+
+  async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<PreparedPage> {
+    const { first, last, next } = pageOf(view.newest, query);
+    const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+    // A damaged entry fails the page: a caller who pages through the log must not miss one unseen.
+    const entries = await Promise.all(numbers.map(async (number) => this.#options.log.get(number)));
+    const body = Buffer.from(listBody(await this.#counts.count(entries), next));
+    const source = { path: PUBLICATIONS_PATH, mediaType: JSON_TYPE, body };
+    return preparePage(source, view.changedMs, coder);
+  }
+
+  #reply(
+    page: MaybePromise<PreparedPage>,
+    { request, route }: Exchange,
+    cache: string,
+  ): MaybePromise<Reply | Denial> {
+    const reply = chain(page, (prepared) => pageReply(prepared, request.headers, cache));
+    if (!(reply instanceof Promise)) return reply;
+    return reply.catch((error: unknown): Denial => {
+      if (!(error instanceof UnreachableError)) throw error;
+      this.#options.logger.error({ err: error, route }, "log cannot be read");
+      const retryAfterMs = this.#options.pollMs;
+      return deny("busy", "The log cannot be read at the moment.", { retryAfterMs });
+    });
+  }
+}
+
+/** Nothing is served. */
+const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };

@@ -1,0 +1,237 @@
+/** The list of publications: what the log says, to everybody, for nothing. */
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { UnreachableError } from "../../src/lib/errors.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { publicationKey } from "../../src/store/paths.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import {
+  copyOf,
+  eventually,
+  publishedStore,
+  publishSession,
+  SESSION,
+  sessionsMs,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "./fixture.ts";
+import { expectCode } from "./refusal.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+
+const PATH = "/api/public/v1/publications";
+
+let proxy: TestProxy;
+afterEach(() => proxy.close());
+
+interface Row {
+  readonly number: number;
+  readonly action: string;
+  readonly snapshot: string | null;
+  readonly corrections: number | null;
+}
+const rowsAt = async (path = PATH): Promise<Row[]> => (await proxy.get(path)).json.publications;
+const has = (count: number) => async (): Promise<boolean> => (await rowsAt()).length === count;
+
+describe("a log that grows", () => {
+  test("publish, revision, rollback and prune, each with what it did", async () => {
+    const clock = new TestClock();
+    proxy = await startTestProxy({ clock });
+    const { store } = proxy;
+    expect((await proxy.get(PATH)).json).toEqual({
+      publications: [
+        {
+          number: 1,
+          at: "2026-11-21T00:05:00.000Z",
+          action: "publish",
+          snapshot: "2026-11-21T00Z/r1",
+          session_utc: "2026-11-21T00:00:00.000Z",
+          revision: 1,
+          reason: null,
+          corrections: 0,
+        },
+      ],
+      next: null,
+    });
+    await publishSession(store, clock, SESSION, { ids: ["dram-0"], usd: 12, revise: "Restated" });
+    clock.ms += sessionsMs(1);
+    await publishSession(store, clock, SESSION + 1, { ids: ["dram-0"], usd: 13 });
+    await rollBack(store, "2026-11-21T00Z/r2", "Wrong feed", clock);
+    clock.ms += sessionsMs(20);
+    await publishSession(store, clock, SESSION + 21, { usd: 13 });
+    await prune(store, 1, false, clock);
+    await eventually(has(6));
+    const rows = await rowsAt();
+    expect(
+      rows.map(({ number, action, snapshot, corrections }) => [
+        number,
+        action,
+        snapshot,
+        corrections,
+      ]),
+    ).toEqual([
+      [1, "publish", "2026-11-21T00Z/r1", 0],
+      [2, "publish", "2026-11-21T00Z/r2", 1],
+      [3, "publish", "2026-11-21T12Z/r1", 0],
+      [4, "rollback", "2026-11-21T00Z/r2", 0],
+      [5, "publish", "2026-12-01T12Z/r1", 0],
+      [6, "prune", null, null],
+    ]);
+    expect(rows[3]).toMatchObject({
+      reason: "Wrong feed",
+      session_utc: "2026-11-21T00:00:00.000Z",
+    });
+    expect(rows[5]).toEqual({
+      number: 6,
+      at: new Date(clock.ms).toISOString(),
+      action: "prune",
+      snapshot: null,
+      session_utc: null,
+      revision: null,
+      reason: null,
+      corrections: null,
+    });
+    const pages: unknown[] = [];
+    for (let after: number | null = 0; after !== null;) {
+      const { json } = await proxy.get(`${PATH}?after=${after}&limit=4`);
+      pages.push(...json.publications);
+      after = json.next;
+    }
+    expect(pages).toEqual(rows);
+    expect((await proxy.get(`${PATH}?limit=2`)).json).toEqual({
+      publications: rows.slice(-2),
+      next: null,
+    });
+    expect((await proxy.get(`${PATH}?after=6`)).json).toEqual({ publications: [], next: null });
+  });
+
+  test("a poller gets 304 until something happens, at no cost", async () => {
+    proxy = await startTestProxy();
+    const key = proxy.starter;
+    for (const path of [PATH, `${PATH}?after=0`, `${PATH}?limit=5`]) {
+      const first = await proxy.get(path, { key });
+      const headers = { "if-none-match": first.headers.etag as string };
+      const again = await proxy.get(path, { key, headers });
+      expect([again.status, again.raw.length]).toEqual([304, 0]);
+      expect(again.headers).toMatchObject({ "x-ratelimit-remaining": "25000" });
+      expect(again.headers["cache-control"]).toMatch(/^private, max-age=\d\d?$/);
+    }
+    const any = await proxy.get(PATH, { key, headers: { "if-none-match": "*" } });
+    expect([any.status, any.headers["x-ratelimit-remaining"]]).toEqual([304, "25000"]);
+    const { headers } = await proxy.get(PATH);
+    await publishSession(proxy.store, proxy.clock, SESSION, { usd: 12, revise: "Restated" });
+    await eventually(has(2));
+    const changed = { "if-none-match": headers.etag as string };
+    expect((await proxy.get(PATH, { headers: changed })).status).toBe(200);
+  });
+});
+
+describe("entries of 0.1.0", () => {
+  const FROZEN = join(import.meta.dirname, "../golden/format-1/store");
+
+  test("the manifests say how many corrections there were, until they are pruned", async () => {
+    const clock = new TestClock(Date.parse("2026-11-20T13:00:00Z"));
+    proxy = await startTestProxy({ store: await copyOf(new FolderStore(FROZEN)), clock });
+    expect((await rowsAt()).map(({ number, corrections }) => [number, corrections])).toEqual([
+      [1, null],
+      [2, null],
+      [3, null],
+      [4, null],
+      [5, 0],
+      [6, 2],
+      [7, 0],
+      [8, 0],
+      [9, 0],
+    ]);
+  });
+});
+
+describe("the order of checks", () => {
+  test("key, no session, parameters; the quota plays no part", async () => {
+    proxy = await startTestProxy({ store: new MemoryStore() });
+    await expectCode(proxy, `${PATH}?limit=0`, { key: "cbk_none" }, "invalid_key");
+    await expectCode(proxy, `${PATH}?limit=0`, {}, "no_session");
+    await proxy.close();
+    proxy = await startTestProxy();
+    for (const query of [
+      "limit=0",
+      "limit=1001",
+      "after=-1",
+      "after=1.5",
+      `after=1${"0".repeat(20)}`,
+    ]) {
+      await expectCode(proxy, `${PATH}?${query}`, {}, "invalid_parameter");
+    }
+    await expectCode(proxy, `${PATH}?after=1&after=1`, {}, "invalid_parameter");
+    await expectCode(proxy, `${PATH}?publication=1`, {}, "unknown_parameter");
+    await expectCode(proxy, PATH, { headers: { "content-length": "1" }, body: "x" }, "bad_request");
+    for (const key of [undefined, proxy.starter, proxy.pro]) {
+      const options = key === undefined ? {} : { key };
+      expect((await proxy.get(PATH, options)).status).toBe(200);
+    }
+  });
+
+  test("with a spent quota the list is still there", async () => {
+    proxy = await startTestProxy();
+    for (let calls = 0; calls < 1_000; calls += 50) {
+      await Promise.all(Array.from({ length: 50 }, () => proxy.get("/api/public/v1/prices")));
+    }
+    await expectCode(proxy, "/api/public/v1/prices", {}, "quota_exceeded");
+    const { status, headers } = await proxy.get(PATH);
+    expect([status, headers["x-ratelimit-remaining"]]).toEqual([200, "0"]);
+  });
+});
+
+describe("a log that cannot be read", () => {
+  test("503 busy while the store does not answer, and then the list", async () => {
+    let isDown = false;
+    const store = new InterceptedStore(await publishedStore(), async (_, run) => {
+      if (isDown) throw new UnreachableError("The store is away");
+      return run();
+    });
+    proxy = await startTestProxy({ store, pollMs: 60_000 });
+    isDown = true;
+    for (const path of [PATH, "/feed.atom", "/status.json"]) {
+      const { headers } = await expectCode(proxy, path, {}, "busy");
+      expect(headers["retry-after"]).toBe("60");
+    }
+    isDown = false;
+    for (const path of [PATH, "/feed.atom", "/status.json"]) {
+      expect((await proxy.get(path)).status).toBe(200);
+    }
+  });
+
+  test("a damaged entry fails the pages that have it; feed and status go on", async () => {
+    const store = await publishedStore();
+    const clock = new TestClock();
+    await publishSession(store, clock, SESSION, { usd: 12, revise: "Restated" });
+    await publishSession(store, clock, SESSION, { usd: 13, revise: "Restated again" });
+    await store.delete(publicationKey(2));
+    await store.create(publicationKey(2), Buffer.from("{}"), "");
+    proxy = await startTestProxy({ store, clock });
+    await expectCode(proxy, PATH, {}, "internal");
+    await expectCode(proxy, `${PATH}?after=1`, {}, "internal");
+    expect((await rowsAt(`${PATH}?after=2`)).map(({ number }) => number)).toEqual([3]);
+    expect((await proxy.get("/feed.atom")).text.match(/<entry>/g)).toHaveLength(2);
+    expect((await proxy.get("/status.json")).json.sessions[0]).toMatchObject({
+      snapshot: "2026-11-21T00Z/r3",
+    });
+  });
+});
+
+test("the list ends with what is served: a damaged head is not in it", async () => {
+  const store = await publishedStore();
+  const clock = new TestClock();
+  await publishSession(store, clock, SESSION, { usd: 12, revise: "Restated" });
+  const manifest = "sessions/2026-11-21T00Z/r2/manifest.json";
+  const bytes = (await store.get(manifest)) as Buffer;
+  await store.delete(manifest);
+  proxy = await startTestProxy({ store, clock });
+  expect((await rowsAt()).map(({ number }) => number)).toEqual([1]);
+  expect((await proxy.get("/feed.atom")).text.match(/<entry>/g)).toHaveLength(1);
+  expect((await proxy.get("/status.json")).json.head.snapshot).toBe("2026-11-21T00Z/r1");
+  await store.create(manifest, bytes, "");
+  await eventually(has(2));
+});
