@@ -1,6 +1,6 @@
 /** The list of publications: its parameters, its pages and its rows. */
 import { describe, expect, test } from "vitest";
-import { listBody, pageOf, readPageQuery } from "../../src/proxy/publications/list.ts";
+import { listBody, pageOf, readPageQuery, rowText } from "../../src/proxy/publications/list.ts";
 import { parseQuery } from "../../src/proxy/query.ts";
 import { publishOf } from "./publications.ts";
 
@@ -93,7 +93,7 @@ test("a row says what an entry did; a prune only when", () => {
       corrections: null,
     },
   ];
-  expect(JSON.parse(listBody(entries, 5))).toEqual({
+  expect(JSON.parse(listBody(entries.map(rowText), 5))).toEqual({
     publications: [
       {
         number: 4,
@@ -118,4 +118,8 @@ test("a row says what an entry did; a prune only when", () => {
     ],
     next: 5,
   });
+});
+
+test("a page without entries", () => {
+  expect(JSON.parse(listBody([], null))).toEqual({ publications: [], next: null });
 });

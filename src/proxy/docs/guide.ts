@@ -32,6 +32,7 @@ export const guidePage = (): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${PROGRAM.name}: a guide for readers of prices</title>
 <link rel="icon" href="data:,">
+<link rel="alternate" type="application/atom+xml" href="feed.atom">
 <style>${STYLE}</style>
 </head>
 <body>

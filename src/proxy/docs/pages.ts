@@ -1,4 +1,5 @@
 /** Files for everybody: the OpenAPI document and the pages, with what they need, and how they are answered. */
+import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { CORS_HEADERS, flatFields, VARY, type HeaderFields, type Reply } from "../answer.ts";
@@ -62,10 +63,11 @@ export async function preparePage(
   coder: Coder | null,
 ): Promise<PreparedPage> {
   const coded = coder === null ? [] : await coder.forms(body);
+  const sha256 = createHash("sha256").update(body).digest("hex");
   const forms = new Map<Coding, PageForm>();
   let sizeBytes = 0;
   for (const [coding, bytes] of [["identity" as Coding, body] as const, ...coded]) {
-    const etag = tagOf(path, body.toString("latin1"), coding);
+    const etag = tagOf(path, sha256, coding);
     const shared = {
       ...CORS_HEADERS,
       vary: VARY,

@@ -80,6 +80,7 @@ const html = (): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${PROGRAM.name} API</title>
 <link rel="icon" href="data:,">
+<link rel="alternate" type="application/atom+xml" href="feed.atom">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 <style>
 body { margin: 0; font-family: sans-serif; color: #3b4151; }

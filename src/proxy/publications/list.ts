@@ -64,24 +64,21 @@ export function pageOf(newest: number, { after, limit }: PageQuery): Page {
   return { first, last, next: first <= last && last < newest ? last : null };
 }
 
-/** The body of `/publications`. */
-export const listBody = (entries: readonly CountedEntry[], next: number | null): string =>
-  `${JSON.stringify({ publications: entries.map(rowOf), next })}\n`;
+/** The body of `/publications` from the rows of its entries. */
+export const listBody = (rows: readonly string[], next: number | null): string =>
+  `{"publications":[${rows.join()}],"next":${next}}\n`;
 
-function rowOf({ entry, corrections }: CountedEntry): object {
+/** The JSON of an entry in the list. */
+export function rowText({ entry, corrections }: CountedEntry): string {
   const { number, at, action } = entry;
-  if (!isPublication(entry)) {
-    const none = { snapshot: null, session_utc: null, revision: null, reason: null };
-    return { number, at, action, ...none, corrections };
-  }
-  return {
-    number,
-    at,
-    action,
-    snapshot: snapshotText(entry),
-    session_utc: sessionUtc(entry.session),
-    revision: entry.revision,
-    reason: entry.reason,
-    corrections,
-  };
+  const none = { snapshot: null, session_utc: null, revision: null, reason: null };
+  const made = isPublication(entry)
+    ? {
+        snapshot: snapshotText(entry),
+        session_utc: sessionUtc(entry.session),
+        revision: entry.revision,
+        reason: entry.reason,
+      }
+    : none;
+  return JSON.stringify({ number, at, action, ...made, corrections });
 }
