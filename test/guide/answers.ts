@@ -14,6 +14,7 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/index?ids=ddr5-16gb,tlc-1tb&weights=60,40`, "pro"],
   [`${API}/export.csv`, "pro"],
   [`${API}/history.csv`, "pro"],
+  [`${API}/history.csv?publication=1`, "pro"],
   [`${API}/corrections`, "pro"],
   [`${API}/publications`, null],
   [`${API}/usage`, "starter"],

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { NUMBERS, RECIPES } from "../../src/proxy/docs/guide-text.ts";
+import { guidePage } from "../../src/proxy/docs/guide.ts";
 import { escaped } from "../../src/proxy/docs/html.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { RECORD_COLUMNS } from "../../src/render/columns.ts";
@@ -65,6 +66,18 @@ describe("its worked example", () => {
     expect(basket["level"]).toBe(Number(((0.6 * 1.5 + 0.4 * 0.75) * 100).toFixed(4)));
     expect(NUMBERS).toContain(`the ${basket["level"]} above`);
   });
+});
+
+test("its example of a back-test differs by the correction", () => {
+  const bodyOf = (path: string): string =>
+    examples.find(({ request }) => request === `GET /api/public/v1/${path}`)?.body ?? "";
+  const [then, now] = ["history.csv?publication=1", "history.csv"].map((path) =>
+    bodyOf(path).split("\n"),
+  );
+  const changed = then?.filter((line) => !now?.includes(line));
+  expect(changed).toEqual([expect.stringMatching(/^ddr5-16gb,2026-11-20,2\.94,/)]);
+  expect(now).toContainEqual(expect.stringMatching(/^ddr5-16gb,2026-11-20,2\.95,/));
+  expect(guidePage()).toMatch(/at 2\.94 on 2026-11-20\.[^]{0,40} the 2\.95 of/);
 });
 
 describe("its recipes", () => {

@@ -2,21 +2,31 @@
 
 /** How to go on asking without wasting calls. */
 export const POLLING = `<h2 id="polling">Polling well</h2>
+<p>Every answer has an <code>ETag</code>. Keep it, and send it back in <code>If-None-Match</code>: a 304
+says that nothing is new, and has no body.</p>
+<div class="wide"><table><tr><th>ask</th><th>what it costs</th><th>how often</th></tr>
+<tr><td><code>/prices</code> and other data, with <code>If-None-Match</code></td>
+<td>a 304 nothing, a 200 one call; 429 when no call is left</td>
+<td>every minute from <code>next_session_utc</code> on, until the new session is there</td></tr>
+<tr><td><code>/publications</code>, with <code>If-None-Match</code>, or <code>?after=N</code> with the last number
+that you know</td>
+<td>nothing, also when no call is left</td>
+<td>every ten minutes: revisions and rollbacks come between sessions, too</td></tr>
+<tr><td><code>/feed.atom</code>, with <code>If-None-Match</code>: the same for feed readers</td>
+<td>nothing</td><td>every hour</td></tr>
+<tr><td><code>/status.json</code>: which of the last 60 sessions came late, or not at all</td>
+<td>nothing</td><td>when you wonder</td></tr>
+</table></div>
 <ul>
-<li>Keep the <code>ETag</code> of an answer and send it back in <code>If-None-Match</code>: a 304 says
-that nothing is new, has no body and costs no call.</li>
 <li><code>next_session_utc</code> on the board says when the next session is due. Data of it appears
-some minutes later; asking every minute from then on is plenty. Where it lies in the past the
-publisher is late: ask every ten minutes then.</li>
-<li><code>Cache-Control</code> says for how many seconds an answer stands for sure, sixty at most.</li>
+some minutes later. Where it lies in the past the publisher is late: ask every ten minutes then.</li>
+<li><code>Cache-Control</code> says for how many seconds an answer stands for sure, sixty at most. Asking
+more often than that shows nothing new.</li>
 <li><code>delayed_sessions</code>, in every body and as <code>x-delayed-sessions</code>, says how many
 sessions the data is behind: your tier's delay and what the publisher is late by. Look at it before
 you act on a level.</li>
-<li><code>/api/public/v1/publications</code> costs nothing and says what was published and when. Ask
-for <code>?after=N</code> with the number of the last entry that you know: revisions and rollbacks are in it, too,
-with the reason and the number of corrected levels. <code>/feed.atom</code> is the same for feed readers, and
-<code>/status.json</code> says which of the last 60 sessions came late or not at all.</li>
-<li><code>x-snapshot</code> names what you were answered from. Answers with the same one fit together.</li>
+<li><code>x-snapshot</code> names what you were answered from, and <code>x-publication</code> the entry of
+<code>/publications</code> that published it. Answers with the same one fit together.</li>
 </ul>`;
 
 /** What a reader can recalculate from the answers on the page. */

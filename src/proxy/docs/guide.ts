@@ -9,6 +9,7 @@ import { contractRecord } from "../../render/schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 import { escaped } from "./html.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
+import { asPublished, copying } from "./guide-vintages.ts";
 import { PROBLEMS } from "../problems.ts";
 import { API, DOCS_PATH } from "../routes.ts";
 import { callsText, exportsText, historyFilesText, historyText } from "./tier-words.ts";
@@ -40,6 +41,7 @@ export const guidePage = (): string => `<!doctype html>
 <p>Price levels of memory and semiconductor contracts, published every 12 hours, at 00:00 and 12:00
 UTC. Everything is a GET and answers in JSON, but for exports and history files. The levels on this page are
 made up; ask the service for real ones. <a href=".${DOCS_PATH}">The reference</a> has every field.</p>
+<p>${CONTENTS.map(([id, title]) => `<a href="#${id}">${title}</a>`).join(" · ")}</p>
 
 <h2 id="first-call">First call</h2>
 <pre>curl -s https://HOST/api/public/v1/prices</pre>
@@ -60,7 +62,7 @@ send the key as the password, or as the user without a password (<code>Basic</co
 
 <h2 id="addresses">Addresses</h2>
 ${examples
-  .filter(({ request, status }) => status === 200 && request.startsWith(`GET ${API}/`))
+  .filter(({ request, status }) => status === 200 && PRESENT.test(request))
   .slice(1)
   .map(({ request }) => shown(request))
   .join("\n")}
@@ -97,10 +99,31 @@ ${Object.entries(PROBLEMS)
 
 ${NUMBERS}
 
+${asPublished(shown(`GET ${API}/history.csv?publication=1`))}
+
+${copying()}
+
 ${RECIPES}
 </body>
 </html>
 `;
+
+/** The sections of the page. */
+const CONTENTS = [
+  ["first-call", "First call"],
+  ["keys", "Keys and tiers"],
+  ["addresses", "Addresses"],
+  ["fields", "Fields"],
+  ["polling", "Polling"],
+  ["problems", "Refusals"],
+  ["numbers", "Numbers"],
+  ["as-published", "Back-tests"],
+  ["copy", "A copy"],
+  ["recipes", "Recipes"],
+];
+
+/** Requests for present data. */
+const PRESENT = new RegExp(`^GET ${API}/(?!.*publication=)`);
 
 type Example = (typeof examples)[number];
 

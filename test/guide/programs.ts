@@ -1,0 +1,179 @@
+/** Runs the programs of the guide as they stand on the page. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect } from "vitest";
+import { guidePage } from "../../src/proxy/docs/guide.ts";
+import { call } from "../http/client.ts";
+
+/** The text of the program under the heading. */
+export function programUnder(heading: string): string {
+  const [, after = ""] = guidePage().split(`<h3>${heading}`);
+  const text = /<pre>([^]*?)<\/pre>/.exec(after)?.[1] ?? "";
+  return text.replaceAll("&lt;", "<").replaceAll("&amp;", "&");
+}
+
+/** The same with an address and a key. */
+export const filledIn = (heading: string, url: string, key: string): string =>
+  programUnder(heading).replaceAll("https://HOST", url).replaceAll("KEY", key);
+
+interface Ended {
+  /** Null: killed. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export const run = (program: string, args: readonly string[], cwd: string): Promise<Ended> =>
+  new Promise((resolve) => {
+    const child = execFile(program, args, { cwd }, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+
+/**
+ * Runs copy.py again and again, and kills it before its first line, its second, and so on, until it ends
+ * by itself. After each kill it copies the folder into killed/. Forks, because imports take long.
+ */
+const KILLER = `import csv, io, json, os, shutil, signal, sqlite3, sys, time, urllib.request
+
+program = compile(open("copy.py").read(), "copy.py", "exec")
+
+def run_lines(left):
+    def trace(frame, event, arg):
+        nonlocal left
+        if frame.f_code.co_filename != "copy.py":
+            return None
+        if event == "line":
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+    sys.settrace(trace)
+    exec(program, {})
+
+lines = 0
+while True:
+    child = os.fork()
+    if child == 0:
+        run_lines(lines)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFEXITED(status):
+        sys.exit(os.WEXITSTATUS(status))
+    shutil.copytree(".", f"killed/{lines}", ignore=shutil.ignore_patterns("killed"))
+    lines += 1
+`;
+
+/** A row of a database. */
+export type Row = Readonly<Record<string, string | number | null>>;
+
+/** The program that copies the histories, with its database in a folder of its own. */
+export class Copy {
+  readonly #home: string;
+  readonly #front: Front;
+
+  private constructor(home: string, front: Front) {
+    this.#home = home;
+    this.#front = front;
+  }
+
+  /** A new copy in a new folder under `parent`, which asks `front` with the key. */
+  static async create(parent: string, front: Front, key: string): Promise<Copy> {
+    const home = await mkdtemp(join(parent, "copy-"));
+    const text = filledIn("Python, a copy in SQLite", front.url, key);
+    await writeFile(join(home, "copy.py"), text);
+    await writeFile(join(home, "killer.py"), KILLER);
+    return new Copy(home, front);
+  }
+
+  run(): Promise<Ended> {
+    return run("python3", ["copy.py"], this.#home);
+  }
+
+  /** Kills it at each of its lines, and lets it end at last. Returns the copies after each kill. */
+  async killAtEachLine(): Promise<Copy[]> {
+    expect(await run("python3", ["killer.py"], this.#home)).toMatchObject({ code: 0, stderr: "" });
+    const killed = join(this.#home, "killed");
+    const lines = (await readdir(killed)).map(Number).sort((one, other) => one - other);
+    return lines.map((line) => new Copy(join(killed, String(line)), this.#front));
+  }
+
+  /** Runs it, sees that it is told to wait, and that it does not ask again meanwhile. */
+  async runAndWait(minSeconds: number): Promise<void> {
+    const quiet = { code: 0, stdout: "", stderr: "" };
+    const startSeconds = Date.now() / 1_000;
+    expect(await this.run()).toEqual(quiet);
+    const notBefore = Number(this.cursor()["not_before"]);
+    expect(notBefore).toBeGreaterThanOrEqual(startSeconds + minSeconds);
+    const { requests } = this.#front;
+    expect(await this.run()).toEqual(quiet);
+    expect(this.#front.requests).toBe(requests);
+  }
+
+  /** Ends the wait, as time would. */
+  endWait(): void {
+    this.#ask("update cursor set not_before = 0");
+  }
+
+  rows(): Row[] {
+    return this.#ask("select * from history order by rowid");
+  }
+
+  cursor(): Row {
+    return this.#ask("select * from cursor")[0] ?? {};
+  }
+
+  #ask(sql: string): Row[] {
+    const database = new DatabaseSync(join(this.#home, "history.sqlite"));
+    const rows = database.prepare(sql).all() as Row[];
+    database.close();
+    return rows.map((row) => ({ ...row }));
+  }
+}
+
+/** Stands between a program and the proxy, and passes requests on. */
+export interface Front {
+  readonly url: string;
+  target: string;
+  /** How many it got. */
+  requests: number;
+  /** What happens between a request for histories and its answer. */
+  beforeFile: () => Promise<void>;
+  /** Whether the connection ends in the middle of the histories. */
+  cutsFiles: boolean;
+  close(): Promise<void>;
+}
+
+export async function startFront(target: string): Promise<Front> {
+  const server = createServer((incoming, outgoing) => {
+    const path = incoming.url ?? "";
+    const key = String(incoming.headers["x-api-key"]);
+    const answer = async (): Promise<void> => {
+      started.requests += 1;
+      const isFile = path.includes("/history.csv");
+      if (isFile) await started.beforeFile();
+      const { status, headers, raw } = await call(started.target + path, {
+        headers: { "x-api-key": key },
+      });
+      outgoing.writeHead(status, headers);
+      if (!isFile || !started.cutsFiles) outgoing.end(raw);
+      else outgoing.write(raw.subarray(0, raw.length / 2), () => outgoing.destroy());
+    };
+    answer().catch((error: unknown) => outgoing.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const started: Front = {
+    url: `http://127.0.0.1:${port}`,
+    target,
+    requests: 0,
+    beforeFile: async () => {},
+    cutsFiles: false,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+  return started;
+}
