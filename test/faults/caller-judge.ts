@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
-import { PAGE_PATHS } from "../../src/proxy/routes.ts";
+import { FEED_PATH, PAGE_PATHS, PUBLICATIONS_PATH, STATUS_PATH } from "../../src/proxy/routes.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
@@ -14,6 +14,7 @@ import { SESSION } from "./caller-service.ts";
 
 const SMALL_DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
   usage: ["account", "tier", "limit", "used", "remaining", "resets_at"],
+  publications: ["publications", "next"],
   health: ["status"],
   readiness:
     "status snapshot session_utc publication damaged attribution overdue state store".split(" "),
@@ -52,7 +53,7 @@ export class Judge {
       if (tier === null || file === FILES.basket(tier)) continue;
       files.get(tier)?.set(sha256, readFileSync(join(store, snapshotFileKey(name, file))));
     }
-    const pages = PAGE_PATHS.map(async (page) => {
+    const pages = [...PAGE_PATHS, FEED_PATH, STATUS_PATH, PUBLICATIONS_PATH].map(async (page) => {
       const response = await fetch(url + page, { headers: { "accept-encoding": "identity" } });
       return sha256Hex(Buffer.from(await response.arrayBuffer()));
     });
