@@ -7,6 +7,7 @@ import {
   type Contract,
 } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
+import { COMPOSITE, indexIdOf } from "../market/indices.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import {
   dateField,
@@ -71,6 +72,7 @@ export async function readCatalog(
   const contracts: Contract[] = [];
   const firstRowOf = new Map<string, string>();
   const renamed: Renamed[] = [];
+  const requireIndexId = indexIdChecker();
   await readTable(source, SHAPE, complaints, () => (row) => {
     const id = row.text("id");
     const first = firstRowOf.get(id);
@@ -80,6 +82,7 @@ export async function readCatalog(
     }
     firstRowOf.set(id, row.where);
     const contract = contractOf(row);
+    requireIndexId(row);
     if (!row.isFaultless) return;
     contracts.push(contract);
     const { formerly } = contract;
@@ -92,6 +95,27 @@ export async function readCatalog(
   return {
     contracts: withFreeSlice(contracts, source.name, complaints, before),
     ids: firstRowOf,
+  };
+}
+
+/** Complains of the first row of each segment whose index would have no id of its own. */
+function indexIdChecker(): (row: Row) => void {
+  const seen = new Set<string>();
+  const firstOf = new Map<string, { readonly segment: string; readonly where: string }>();
+  return (row) => {
+    const segment = textField.parse(row.text("segment"));
+    if (segment === undefined || seen.has(segment)) return;
+    seen.add(segment);
+    const id = indexIdOf(segment);
+    const first = firstOf.get(id);
+    if (id === COMPOSITE) {
+      row.refuse("segment", `a name other than that of the whole market's index, ${COMPOSITE}`);
+    } else if (!/[a-z0-9]/.test(id)) {
+      row.refuse("segment", "at least one letter from A to Z or digit, for the id of its index");
+    } else if (first !== undefined) {
+      const other = `${quoted(first.segment)} at ${first.where}`;
+      row.refuse("segment", `an index id of its own, but ${other} has ${quoted(id)}, too`);
+    } else firstOf.set(id, { segment, where: row.where });
   };
 }
 

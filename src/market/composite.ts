@@ -6,6 +6,8 @@
  */
 import { CHANGE_DECIMALS } from "./change.ts";
 import { ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
+import type { BoardBasis } from "./series.ts";
+import type { Day } from "./session.ts";
 
 /** The level of the base. */
 export const INDEX_BASE_LEVEL = 100;
@@ -24,17 +26,24 @@ export interface Constituent {
   /** The last levels given at or before 24 hours and 30 days ago, of any age. */
   readonly then24h: Micros;
   readonly then30d: Micros;
+  /** Left out if an older version published the levels. */
+  readonly standing?: Standing;
+}
+
+/** What the two levels of a constituent are. */
+export interface Standing {
+  /** Of the level in force. */
+  readonly basis: BoardBasis;
+  /** The days of the level in force and of the base. */
+  readonly asOf: Day;
+  readonly baseAsOf: Day;
 }
 
 /** A constituent's part in the level and in its 24-hour change. */
 export interface Contribution {
-  readonly id: string;
-  readonly ticker: string;
-  readonly segment: string;
+  readonly constituent: Constituent;
   /** The share of all weights. All shares sum to 100. */
   readonly weightPct: Decimal;
-  readonly base: Micros;
-  readonly now: Micros;
   /** now / base. */
   readonly relative: Decimal;
   /** Points of the level: 100 · w · (relative − 1). They sum to level − 100. */
@@ -78,18 +87,13 @@ export function composite(
     chg24hPct: changePct(then24h),
     chg30dPct: changePct(then30d),
     contributions: constituents.map((item, at) => {
-      const { id, ticker, segment } = item;
       const base = BigInt(item.base);
       const percent = (weights[at] as bigint) * 100n;
       const moved = percent * BigInt(item.now - item.base);
       const moved24h = percent * BigInt(item.now - item.then24h);
       return {
-        id,
-        ticker,
-        segment,
+        constituent: item,
         weightPct: roundRatio(ratio(percent, totalWeight), INDEX_DECIMALS),
-        base: item.base,
-        now: item.now,
         relative: roundRatio(ratio(BigInt(item.now), base), RELATIVE_DECIMALS),
         contribution: roundRatio(ratio(moved, totalWeight * base), INDEX_DECIMALS),
         contribution24hPct: roundRatio(

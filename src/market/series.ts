@@ -5,8 +5,12 @@ import { dayOf, type Day, type Session } from "./session.ts";
 
 /** The ways in which a source gets a level. The feed says which. */
 export const BASES = ["reported", "assessed", "estimated"] as const;
-/** One of BASES. Records show `carried` for a level of an earlier session. */
+/** One of BASES. */
 export type Basis = (typeof BASES)[number];
+/** The bases that a board shows: `carried` for a level of an earlier session. */
+export const BOARD_BASES = [...BASES, "carried"] as const;
+/** One of BOARD_BASES. */
+export type BoardBasis = (typeof BOARD_BASES)[number];
 
 /** A level that was given for a session. Most levels have only the first two fields. */
 export interface Level {

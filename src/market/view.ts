@@ -9,7 +9,14 @@ import {
 import type { Constituent } from "./composite.ts";
 import { BOARDS, carryLimitSessions, isDelisted, type Board, type Contract } from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
-import type { Basis, Break, Close, Level, Series } from "./series.ts";
+import {
+  dateOf,
+  type BoardBasis,
+  type Break,
+  type Close,
+  type Level,
+  type Series,
+} from "./series.ts";
 import { dayOf, sessionYearBefore, type Session } from "./session.ts";
 import { historyFloor, tierSession, type Tier } from "./tier.ts";
 
@@ -69,14 +76,11 @@ export const recordsOf = (view: TierView): BoardRecord[] =>
   BOARDS.flatMap((board) => view.boards[board]);
 
 /** The basis of the level, `carried` if it belongs to an earlier session, or `discontinued`. */
-export function basisOf({
-  carried,
-  discontinued,
-  level,
-}: BoardRecord): Basis | "carried" | "discontinued" {
-  if (discontinued) return "discontinued";
-  return carried ? "carried" : (level.basis ?? "reported");
-}
+export const basisOf = (record: BoardRecord): BoardBasis | "discontinued" =>
+  record.discontinued ? "discontinued" : boardBasisOf(record);
+
+const boardBasisOf = ({ carried, level }: BoardRecord): BoardBasis =>
+  carried ? "carried" : (level.basis ?? "reported");
 
 /** The contracts off the boards that had a level, each with its last one, in catalog order. */
 export const discontinuedOf = (view: TierView): BoardRecord[] =>
@@ -230,7 +234,7 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
 
 /** A contract's part in the index, or the reason why it has none. */
 export type Membership =
-  | { readonly record: BoardRecord; readonly constituent: Constituent }
+  | { readonly record: BoardRecord; readonly constituent: Required<Constituent> }
   | { readonly record: BoardRecord; readonly excluded: ExclusionReason };
 
 /** For every record of the view, in board order, whether it is a constituent of the index. */
@@ -251,6 +255,11 @@ export function memberships(market: Market, view: TierView): Membership[] {
         segment,
         now: level.usd,
         base: base.usd,
+        standing: {
+          basis: boardBasisOf(record),
+          asOf: dateOf(level),
+          baseAsOf: dateOf(base),
+        },
         then24h: usdAt(HORIZONS["24h"](view.session)),
         then30d: usdAt(HORIZONS["30d"](view.session)),
       },

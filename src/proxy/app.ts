@@ -31,9 +31,9 @@ import { faultsDenial, holdsKey, nameFaults } from "./query.ts";
 import { knownRemaining, remaining, usageReply } from "./quota.ts";
 import type { PublicLog } from "./publications/public-log.ts";
 import {
-  CONTRACT_PREFIX,
   DATA_ROUTES,
   FEED_PATH,
+  isExact,
   PAGE_PATHS,
   PUBLICATIONS_PATH,
   STATUS_PATH,
@@ -174,16 +174,6 @@ export function createApp(options: AppOptions): H3 {
       return caller;
     });
   }
-}
-
-const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
-
-/** Whether the path as sent is exactly the route's. */
-function isExact(sent: string, path: string): boolean {
-  if (path !== DATA_ROUTES.contract.path) return sent === path;
-  if (!sent.startsWith(CONTRACT_PREFIX)) return false;
-  const segment = sent.slice(CONTRACT_PREFIX.length);
-  return segment !== "" && !segment.includes("/") && !DOT_SEGMENT.test(segment);
 }
 
 const REFUSALS = {

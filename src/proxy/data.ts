@@ -5,6 +5,7 @@
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import type { Tier } from "../market/tier.ts";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import { FILES } from "../store/paths.ts";
 import { movedReply, type Reply } from "./answer.ts";
 import { basketAnswer, readBasket, type BasketQuery } from "./basket.ts";
 import type { AdmittedCaller } from "./caller.ts";
@@ -15,7 +16,7 @@ import type { Logger } from "./ops/log.ts";
 import { deny, notInSnapshot, type Denial } from "./problems.ts";
 import { BASKET_PARAMETERS, faultsDenial, nameFaults, type Fault } from "./query.ts";
 import { quotaExceeded, remainingAfter } from "./quota.ts";
-import { CONTRACT_PREFIX, requiredTier, type DataRoute } from "./routes.ts";
+import { DATA_ROUTES, idIn, prefixOf, requiredTier, type DataRoute } from "./routes.ts";
 import type { Archive } from "./snapshot/archive.ts";
 import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
 import type { LiveSnapshot } from "./snapshot/live.ts";
@@ -51,8 +52,8 @@ type Found = Representation | Reply | Denial;
 
 /** A request with its parameters read. */
 interface Wanted {
-  readonly path: string;
-  /** The contract in the path. */
+  readonly route: DataRoute;
+  /** The id in the address; empty where the route has none. */
   readonly id: string;
   readonly basket: BasketQuery | null;
   /** Those of the basket; others are refused at once. */
@@ -71,7 +72,7 @@ export function dataAnswers(
   const { live, log, archive, gatekeeper, logger, pollMs } = options;
 
   return (route, exchange, caller) => {
-    const { query, nowMs, path } = exchange;
+    const { query, nowMs } = exchange;
     const { tier } = caller;
     if (!route.isOffered(tier, query) || (tier.history === null && namesVintage(query))) {
       if (caller.account === null) return deny("key_required", "This address needs an API key.");
@@ -90,8 +91,7 @@ export function dataAnswers(
       const denial = faultsDenial(faults);
       if (denial !== null) return denial;
     }
-    const id = contractIdOf(path);
-    const wanted = { path: route.file(tier, id), id, basket, faults };
+    const wanted = { route, id: idIn(exchange.path, route.path), basket, faults };
     if (vintage !== null) return old(vintage, wanted, exchange, caller, snapshot);
     const fresh = cacheControl(snapshot.stamp, nowMs);
     return chain(find(wanted, exchange, tier, snapshot), (found) =>
@@ -210,7 +210,7 @@ export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
 
 /** Finds what the request asks for in the snapshot. */
 function find(
-  { path, id, basket, faults }: Wanted,
+  { route, id, basket, faults }: Wanted,
   { nowMs, request }: Exchange,
   tier: Tier,
   snapshot: ServedSnapshot,
@@ -221,9 +221,11 @@ function find(
       return "code" in file ? file : basketAnswer(snapshot, file, basket, faults, nowMs);
     });
   }
-  return chain(snapshot.file(path), (file) => {
+  return chain(snapshot.file(route.file(tier, id)), (file) => {
     if (file === undefined) {
-      return id === "" ? notInSnapshot(snapshot.stamp.text) : withoutFile(snapshot, tier, id);
+      if (route === DATA_ROUTES.contract) return withoutContract(snapshot, tier, id);
+      if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
+      return notInSnapshot(snapshot.stamp.text);
     }
     if ("code" in file) return file;
     const overdue = overdueSessions(snapshot.stamp, nowMs);
@@ -237,9 +239,9 @@ function find(
 }
 
 /** Says where the contract went, or why the tier has no file of it. */
-function withoutFile(snapshot: ServedSnapshot, tier: Tier, id: string): MaybePromise<Found> {
+function withoutContract(snapshot: ServedSnapshot, tier: Tier, id: string): MaybePromise<Found> {
   const newId = snapshot.newIds.get(id);
-  if (newId !== undefined) return movedReply(`${CONTRACT_PREFIX}${newId}`);
+  if (newId !== undefined) return movedReply(`${prefixOf(DATA_ROUTES.contract.path)}${newId}`);
   if (snapshot.withoutLevel[tier.name].has(id)) {
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
@@ -265,13 +267,10 @@ function noContract(
   return notInSnapshot(stamp.text);
 }
 
-/** The contract id in the path, percent-decoded; as sent if it cannot be decoded; "": none. */
-function contractIdOf(path: string): string {
-  const segment = path.startsWith(CONTRACT_PREFIX) ? path.slice(CONTRACT_PREFIX.length) : "";
-  if (!segment.includes("%")) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
+/** Says why the tier has no file of the index: a snapshot with a list of indices has a file of each. */
+const withoutIndex = (snapshot: ServedSnapshot, tier: Tier): MaybePromise<Found> =>
+  chain(snapshot.file(FILES.indices(tier.name)), (list): Found => {
+    if (list === undefined) return notInSnapshot(snapshot.stamp.text);
+    if ("code" in list) return list;
+    return deny("unknown_index", "No index has this id; /indices lists all ids.");
+  });

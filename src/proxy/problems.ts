@@ -142,6 +142,12 @@ export const PROBLEMS = {
     meaning: "The contract is in the catalog but has no level so far; as_of is null.",
     remedy: "Ask again in a later session.",
   },
+  unknown_index: {
+    status: 404,
+    title: "Unknown index",
+    meaning: "No index of the market has this id.",
+    remedy: "Take ids from /api/public/v1/indices.",
+  },
   quota_exceeded: {
     status: 429,
     title: "Monthly quota exceeded",

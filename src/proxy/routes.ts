@@ -15,7 +15,7 @@ export const API = "/api/public/v1";
 
 /** A data route: it answers with a stored file of the caller's tier and costs a call. */
 export interface DataRoute {
-  /** `{id}` stands for the contract. */
+  /** `{id}` stands for a contract or an index. */
   readonly path: string;
   /** Whether the tier includes this request. */
   readonly isOffered: (tier: Tier, query: Query) => boolean;
@@ -44,7 +44,7 @@ export const DATA_ROUTES = {
     file: eachTier(FILES.board),
     takesBasket: false,
   },
-  /** One contract with the tier's history; the only route with a name in its path. */
+  /** One contract with the tier's history. */
   contract: {
     path: `${API}/prices/{id}`,
     isOffered: everyone,
@@ -57,6 +57,20 @@ export const DATA_ROUTES = {
     isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
     file: eachTier(FILES.index),
     takesBasket: true,
+  },
+  /** All indices, without their contributions. */
+  indices: {
+    path: `${API}/indices`,
+    isOffered: (tier) => tier.index,
+    file: eachTier(FILES.indices),
+    takesBasket: false,
+  },
+  /** One index with its series. */
+  indexOf: {
+    path: `${API}/indices/{id}`,
+    isOffered: (tier) => tier.index,
+    file: (tier, id) => FILES.indexOf(tier.name, id),
+    takesBasket: false,
   },
   /** The tier's board as CSV. */
   csv: {
@@ -95,9 +109,6 @@ export const DATA_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
-/** The start of the path of each contract. */
-export const CONTRACT_PREFIX: string = DATA_ROUTES.contract.path.slice(0, -"{id}".length);
-
 /** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
 /** The documentation page. */
@@ -127,3 +138,29 @@ export const STATUS_PATH = "/status.json";
 /** The lowest tier with keys that includes this request. */
 export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>
   KEY_TIER_NAMES.find((name) => route.isOffered(TIERS[name], query));
+
+const ID = "{id}";
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
+
+/** The path of a route before its id. */
+export const prefixOf = (path: string): string => path.slice(0, -ID.length);
+
+/** Whether the path as sent is exactly the route's. */
+export function isExact(sent: string, path: string): boolean {
+  if (!path.endsWith(ID)) return sent === path;
+  const prefix = prefixOf(path);
+  if (!sent.startsWith(prefix)) return false;
+  const segment = sent.slice(prefix.length);
+  return segment !== "" && !segment.includes("/") && !DOT_SEGMENT.test(segment);
+}
+
+/** The id in the path as sent, percent-decoded; as sent if it cannot be decoded; empty without one. */
+export function idIn(sent: string, path: string): string {
+  const segment = path.endsWith(ID) ? sent.slice(path.length - ID.length) : "";
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -6,12 +6,14 @@ import { z } from "zod";
 import { EXCLUSION_REASONS, type ExclusionReason } from "../market/change.ts";
 import { composite, type Constituent } from "../market/composite.ts";
 import { formatMicros, microsOf } from "../market/decimal.ts";
-import { parseSession, type Session } from "../market/session.ts";
+import { BOARD_BASES } from "../market/series.ts";
+import { dateText, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import type { Membership } from "../market/view.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import {
+  BASKET,
   constituentText,
-  indexBody,
+  indexFields,
   indexHead,
   type ConstituentText,
   type Weighting,
@@ -33,6 +35,10 @@ const basketFileSchema = z.object({
         base_usd: z.number().positive(),
         then_24h_usd: z.number().positive(),
         then_30d_usd: z.number().positive(),
+        // The files of 0.1.0 lack these three.
+        basis: z.enum(BOARD_BASES).optional(),
+        as_of: z.iso.date().optional(),
+        base_as_of: z.iso.date().optional(),
       }),
       z.object({ id: z.string(), excluded: z.enum(EXCLUSION_REASONS) }),
     ]),
@@ -60,10 +66,12 @@ export function renderBasketFile(envelope: Envelope, members: readonly Membershi
       return JSON.stringify({ id: member.record.contract.id, excluded: member.excluded });
     }
     const { id, ticker, segment, now, base, then24h, then30d } = member.constituent;
+    const { basis, asOf, baseAsOf } = member.constituent.standing;
     return (
       `${JSON.stringify({ id, ticker, segment }).slice(0, -1)},` +
       `"spot_usd":${formatMicros(now)},"base_usd":${formatMicros(base)},` +
-      `"then_24h_usd":${formatMicros(then24h)},"then_30d_usd":${formatMicros(then30d)}}`
+      `"then_24h_usd":${formatMicros(then24h)},"then_30d_usd":${formatMicros(then30d)},` +
+      `"basis":"${basis}","as_of":"${dateText(asOf)}","base_as_of":"${dateText(baseAsOf)}"}`
     );
   });
   return `${envelopeHead(envelope)},"contracts":${jsonArray(contracts)}}\n`;
@@ -94,14 +102,22 @@ function entryOf(
   item: z.infer<typeof basketFileSchema>["contracts"][number],
 ): [string, BasketEntry] {
   if ("excluded" in item) return [item.id, { excluded: item.excluded }];
-  const { id, ticker, segment } = item;
+  const { id, ticker, segment, basis, as_of, base_as_of } = item;
   const levels = {
     now: microsOf(item.spot_usd),
     base: microsOf(item.base_usd),
     then24h: microsOf(item.then_24h_usd),
     then30d: microsOf(item.then_30d_usd),
   };
-  return [id, { id, ticker, segment, ...levels }];
+  if (basis === undefined || as_of === undefined || base_as_of === undefined) {
+    return [id, { id, ticker, segment, ...levels }];
+  }
+  const standing = {
+    basis,
+    asOf: parseDate(as_of) as Day,
+    baseAsOf: parseDate(base_as_of) as Day,
+  };
+  return [id, { id, ticker, segment, ...levels, standing }];
 }
 
 /**
@@ -117,7 +133,7 @@ export function basketBody(
 ): string {
   const head = headOf(file, weighting, overdueSessions);
   const textOf = ({ id }: { id: string }): ConstituentText => file.texts.get(id) as ConstituentText;
-  return indexBody(head, composite(constituents, weights), [], textOf);
+  return `${head},${indexFields(composite(constituents, weights), [], textOf)}}\n`;
 }
 
 function headOf(file: BasketFile, weighting: Weighting, overdue: number): string {
@@ -125,7 +141,7 @@ function headOf(file: BasketFile, weighting: Weighting, overdue: number): string
   const known = file.heads.get(name);
   if (known !== undefined) return known;
   const delayedSessions = file.envelope.delayedSessions + overdue;
-  const head = indexHead({ ...file.envelope, delayedSessions }, { name: "basket", weighting });
+  const head = indexHead({ ...file.envelope, delayedSessions }, { name: BASKET, weighting });
   file.heads.set(name, head);
   return head;
 }

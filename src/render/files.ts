@@ -1,6 +1,7 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections, type Correction } from "../ledger/corrections.ts";
-import { equalWeighted, type Constituent } from "../market/composite.ts";
+import { chainedSeries } from "../market/chained.ts";
+import { indicesOf } from "../market/indices.ts";
 import type { Session } from "../market/session.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import {
@@ -12,7 +13,14 @@ import {
 } from "../market/view.ts";
 import { renderBasketFile } from "./basket.ts";
 import type { Envelope } from "./envelope.ts";
-import { indexBody, indexHead } from "./index-body.ts";
+import {
+  compositeBody,
+  indexBody,
+  indicesBody,
+  priceIndices,
+  type IndexWithSeries,
+  type PricedIndex,
+} from "./indices.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
 import { CSV_TYPE, HTML_TYPE, JSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../store/media-types.ts";
@@ -53,16 +61,25 @@ export interface RenderInput {
 
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
 export function snapshotFiles(input: RenderInput, views: PerTier<TierView>): PlannedFile[] {
-  const { catalog } = input.market;
+  const { market, head } = input;
+  const { catalog } = market;
+  const indices = indicesOf(catalog).map((index) => ({
+    ...index,
+    series: chainedSeries(market, index, head),
+  }));
   return [
     textFile(FILES.report, HTML_TYPE, null, () => renderReport(input)),
-    ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name])),
+    ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
     textFile(FILES.catalog, JSON_TYPE, null, () => renderCatalog(catalog)),
     textFile(FILES.corrections, JSON_TYPE, null, () => renderCorrections(input.corrections)),
   ];
 }
 
-function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
+function tierFiles(
+  input: RenderInput,
+  view: TierView,
+  indices: readonly IndexWithSeries[],
+): PlannedFile[] {
   const { market, head, attribution } = input;
   const { tier } = view;
   const envelope: Envelope = {
@@ -76,7 +93,16 @@ function tierFiles(input: RenderInput, view: TierView): PlannedFile[] {
 
   const files = [json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];
   if (tier.index) {
-    files.push(json(FILES.index(tier.name), () => compositeBody(market, view, envelope)));
+    let priced: readonly PricedIndex[] | null = null;
+    const all = (): readonly PricedIndex[] => (priced ??= priceIndices(market, view, indices));
+    const at = (place: number): PricedIndex => all()[place] as PricedIndex;
+    files.push(
+      json(FILES.index(tier.name), () => compositeBody(envelope, at(0))),
+      json(FILES.indices(tier.name), () => indicesBody(envelope, all())),
+      ...indices.map(({ id }, place) =>
+        json(FILES.indexOf(tier.name, id), () => indexBody(envelope, at(place))),
+      ),
+    );
   }
   if (tier.baskets) {
     const body = (): string => renderBasketFile(envelope, memberships(market, view));
@@ -120,15 +146,3 @@ const textFile = (
   tier: TierName | null,
   body: () => string,
 ): PlannedFile => ({ path, mediaType, tier, render: () => Buffer.from(body()) });
-
-function compositeBody(market: Market, view: TierView, envelope: Envelope): string {
-  const members = memberships(market, view);
-  const constituents: Constituent[] = members.flatMap((member) =>
-    "constituent" in member ? [member.constituent] : [],
-  );
-  const excluded = members.flatMap((member) =>
-    "excluded" in member ? [{ id: member.record.contract.id, reason: member.excluded }] : [],
-  );
-  const head = indexHead(envelope, { name: "composite", weighting: "equal" });
-  return indexBody(head, equalWeighted(constituents), excluded);
-}

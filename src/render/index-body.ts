@@ -1,13 +1,13 @@
-/** The body of an index or basket response, as JSON text. */
+/** The bodies of indices and baskets, as JSON text. */
 import type { ExclusionReason } from "../market/change.ts";
-import { INDEX_BASE_LEVEL, type Composite, type Contribution } from "../market/composite.ts";
+import { INDEX_BASE_LEVEL, type Composite, type Constituent } from "../market/composite.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import { jsonArray } from "../lib/text.ts";
 
-/** The composite index, or a basket. */
-export const INDEX_NAMES = ["composite", "basket"] as const;
+/** The name of a basket. */
+export const BASKET = "basket";
 /** The weights of the constituents: all equal, or the caller's. */
 export const WEIGHTINGS = ["equal", "custom"] as const;
 /** One of WEIGHTINGS. */
@@ -15,7 +15,7 @@ export type Weighting = (typeof WEIGHTINGS)[number];
 
 /** The index that a body describes. */
 interface IndexKind {
-  readonly name: (typeof INDEX_NAMES)[number];
+  readonly name: string;
   readonly weighting: Weighting;
 }
 
@@ -25,16 +25,21 @@ export interface ConstituentText {
   readonly identity: string;
   /** The level of the base and the level in force. */
   readonly levels: string;
+  /** What these levels are, as the last fields; empty if that is not known. */
+  readonly standing: string;
 }
 
 /** Makes the parts of a constituent, which are the same in every basket. */
-export const constituentText = (
-  item: Pick<Contribution, "id" | "ticker" | "segment" | "base" | "now">,
-): ConstituentText => ({
+export const constituentText = (item: Constituent): ConstituentText => ({
   identity:
     `{"id":${JSON.stringify(item.id)},"ticker":${JSON.stringify(item.ticker)},` +
     `"segment":${JSON.stringify(item.segment)}`,
   levels: `"base_usd":${formatMicros(item.base)},"spot_usd":${formatMicros(item.now)}`,
+  standing:
+    item.standing === undefined
+      ? ""
+      : `,"basis":"${item.standing.basis}","as_of":"${dateText(item.standing.asOf)}",` +
+        `"base_as_of":"${dateText(item.standing.baseAsOf)}"`,
 });
 
 /** The part of the body before the figures. */
@@ -49,27 +54,40 @@ export function indexHead(envelope: Envelope, { name, weighting }: IndexKind): s
   );
 }
 
+/** A contract on the board that is no constituent. */
+export interface Excluded {
+  readonly id: string;
+  readonly reason: ExclusionReason;
+}
+
 /**
- * The whole body after its `indexHead`. Decimals are copied digit by digit, because floating point
- * could change them.
+ * The fields of the body after its `indexHead`, without the closing brace. Decimals are copied digit by
+ * digit, because floating point could change them.
  */
-export function indexBody(
-  head: string,
+export function indexFields(
   result: Composite,
-  excluded: readonly { readonly id: string; readonly reason: ExclusionReason }[],
-  textOf: (item: Contribution) => ConstituentText = constituentText,
+  excluded: readonly Excluded[],
+  textOf: (item: Constituent) => ConstituentText = constituentText,
 ): string {
   const contributions = result.contributions.map((item) => {
-    const { identity, levels } = textOf(item);
+    const { identity, levels, standing } = textOf(item.constituent);
     return (
       `${identity},"weight_pct":${item.weightPct},${levels},"relative":${item.relative},` +
-      `"contribution":${item.contribution},"contribution_24h_pct":${item.contribution24hPct}}`
+      `"contribution":${item.contribution},` +
+      `"contribution_24h_pct":${item.contribution24hPct}${standing}}`
     );
   });
   return (
-    `${head},"level":${result.level},"chg_24h_pct":${result.chg24hPct},` +
+    `"level":${result.level},"chg_24h_pct":${result.chg24hPct},` +
     `"chg_30d_pct":${result.chg30dPct},"constituents":${contributions.length},` +
-    `"contributions":${jsonArray(contributions)},` +
-    `"excluded":${jsonArray(excluded.map(({ id, reason }) => JSON.stringify({ id, reason })))}}\n`
+    `${carriedField(result)}"contributions":${jsonArray(contributions)},` +
+    `"excluded":${jsonArray(excluded.map(({ id, reason }) => JSON.stringify({ id, reason })))}`
   );
+}
+
+/** How many constituents have no level for the session; empty if an older version published them. */
+function carriedField({ contributions }: Composite): string {
+  const standings = contributions.map(({ constituent }) => constituent.standing);
+  if (standings.includes(undefined)) return "";
+  return `"carried":${standings.filter((standing) => standing?.basis === "carried").length},`;
 }

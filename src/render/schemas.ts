@@ -7,7 +7,10 @@ import { EXCLUSION_REASONS } from "../market/change.ts";
 import { INDEX_BASE_LEVEL } from "../market/composite.ts";
 import { KEY_TIER_NAMES, TIER_NAMES } from "../market/tier.ts";
 import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
-import { INDEX_NAMES, WEIGHTINGS } from "./index-body.ts";
+import { CHAINED_METHOD } from "../market/chained.ts";
+import { COMPOSITE } from "../market/indices.ts";
+import { BOARD_BASES } from "../market/series.ts";
+import { BASKET, WEIGHTINGS } from "./index-body.ts";
 
 const instant = z.iso.datetime({ precision: 3 });
 const date = z.iso.date();
@@ -85,7 +88,7 @@ export const contract = z.object({
 /** `/index`, the composite or a basket. */
 export const index = z.object({
   ...envelope,
-  name: z.enum(INDEX_NAMES),
+  name: z.enum([COMPOSITE, BASKET]),
   weighting: z.enum(WEIGHTINGS),
   base: z
     .object({ date, level: z.literal(INDEX_BASE_LEVEL) })
@@ -99,6 +102,9 @@ export const index = z.object({
   chg_24h_pct: percent("Change against 24 hours earlier, same constituents, weights and base"),
   chg_30d_pct: percent("Change against 30 days earlier, same constituents, weights and base"),
   constituents: count,
+  carried: count
+    .optional()
+    .describe("How many constituents have no level for the session: their last one stands."),
   contributions: z.array(
     z.object({
       id: z.string(),
@@ -110,11 +116,53 @@ export const index = z.object({
       relative: z.number().nonnegative().describe("spot_usd / base_usd."),
       contribution: z.number().describe("Points of the level; they sum to level − 100."),
       contribution_24h_pct: z.number().describe("Percentage points of chg_24h_pct."),
+      basis: z.enum(BOARD_BASES).optional().describe("Of the level in force, as on the board."),
+      as_of: date.optional().describe("Date of the level in force."),
+      base_as_of: date.optional().describe("Date of the level of the base."),
     }),
   ),
   excluded: z
     .array(z.object({ id: z.string(), reason: z.enum(EXCLUSION_REASONS) }))
     .describe("Contracts on the board that are no constituents."),
+});
+
+const SERIES_CLOSE =
+  "A continuous series: 100 on its first day, then moved from day to day by the geometric mean of price relatives. Its base never moves, so closes of all days compare.";
+
+/** `/indices`. */
+export const indices = z.object({
+  ...envelope,
+  indices: z
+    .array(
+      z.object({
+        id: z.string().describe("Names the index in addresses."),
+        name: z.string().describe("The segment, or composite: the whole market."),
+        constituents: count,
+        level: index.shape.level,
+        chg_24h_pct: index.shape.chg_24h_pct,
+        chg_30d_pct: index.shape.chg_30d_pct,
+        series_close: z.number().nonnegative().nullable().describe(`${SERIES_CLOSE} Null: none.`),
+        series_date: date.nullable().describe("The day of series_close."),
+      }),
+    )
+    .describe("The composite, then the segments in the order of the boards."),
+});
+
+/** `/indices/{id}`. */
+export const indexWithSeries = z.object({
+  ...index.shape,
+  name: z.string().describe("The id of the index."),
+  series: z
+    .object({
+      method: z.literal(CHAINED_METHOD),
+      base: z
+        .object({ date: date.nullable(), level: z.literal(INDEX_BASE_LEVEL) })
+        .describe("The first day with a level; null: there is none so far."),
+      history: z
+        .array(z.object({ date, close: z.number().nonnegative() }))
+        .describe("Each day at 12:00 UTC, ascending, as deep as the tier."),
+    })
+    .describe(SERIES_CLOSE),
 });
 
 /** `/usage`. */

@@ -113,6 +113,8 @@ export const FILES = {
   report: "report.html",
   board: (tier: string) => `${tier}/board.json`,
   index: (tier: string) => `${tier}/index.json`,
+  indices: (tier: string) => `${tier}/indices.json`,
+  indexOf: (tier: string, id: string) => `${tier}/indices/${id}.json`,
   contract: (tier: string, id: string) => `${tier}/contracts/${id}.json`,
   csv: (tier: string) => `${tier}/export.csv`,
   xlsx: (tier: string) => `${tier}/export.xlsx`,

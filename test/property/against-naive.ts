@@ -11,6 +11,7 @@ import {
   type NaiveRecord,
 } from "./naive-market.ts";
 import { naiveHistory } from "./naive-history.ts";
+import { naiveIndices, SCALE, type NaivePoint } from "./naive-indices.ts";
 import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { ATTRIBUTION, PublishedFiles } from "./published.ts";
 
@@ -72,6 +73,7 @@ export async function expectNaive(
       const kind = { name: "composite", weighting: "equal" };
       expectSame(index, { ...envelope, ...kind, ...expected.index });
       expectSumsUp(expected.index);
+      await expectIndices(files, raw, sessionUtc, tier, envelope);
       expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
       expect(await files.csv(`${tier}/history.csv`)).toEqual(naiveHistory(raw, sessionUtc, tier));
       if (tier === "pro") {
@@ -92,6 +94,57 @@ export async function expectNaive(
       );
     }
   }
+}
+
+/** Compares the list of indices, and each with its series. */
+async function expectIndices(
+  files: PublishedFiles,
+  raw: RawMarket,
+  sessionUtc: string,
+  tier: RawTier,
+  envelope: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const expected = naiveIndices(raw, sessionUtc, tier);
+  const paths = expected.map(({ id }) => `${tier}/indices/${id}.json`);
+  expect(files.under(`${tier}/indices/`).sort()).toEqual(paths.sort());
+  const items: unknown[] = [];
+  for (const { id, name, index, base, history } of expected) {
+    const { series, ...rest } = await files.json(`${tier}/indices/${id}.json`);
+    expectSame(rest, { ...envelope, name: id, weighting: "equal", ...index });
+    const { history: closes, ...about } = series as { history: FoundPoint[] };
+    expectSame(about, { method: "jevons-chained", base: { date: base, level: "#100" } });
+    expectCloses(closes, history);
+    items.push({
+      id,
+      name,
+      constituents: index.constituents,
+      level: index.level,
+      chg_24h_pct: index.chg_24h_pct,
+      chg_30d_pct: index.chg_30d_pct,
+      series_close: closes.at(-1)?.close ?? null,
+      series_date: closes.at(-1)?.date ?? null,
+    });
+  }
+  expectSame(await files.json(`${tier}/indices.json`), { ...envelope, indices: items });
+}
+
+/** A point of a published series; the close is `#` and its text. */
+interface FoundPoint {
+  readonly date: string;
+  readonly close: string;
+}
+
+/** The same days, and the closes rounded: off by half of 0.0001 at most, and the error of doubles. */
+export function expectCloses(found: readonly FoundPoint[], expected: readonly NaivePoint[]): void {
+  expect(found.map(({ date }) => date)).toEqual(expected.map(({ date }) => date));
+  found.forEach(({ close: text, date }, at) => {
+    const { close: exact } = expected[at] as NaivePoint;
+    const close = (tenThousandths(text) * SCALE) / 10_000n;
+    const isNear = 20_000n * distance(close, exact) <= SCALE + exact / 100_000_000n;
+    const isShortest = /^#(?:0|[1-9]\d*)(?:\.\d{0,3}[1-9])?$/.test(text);
+    // A series has thousands of points, and `expect` takes its time.
+    if (!isNear || !isShortest) expect.fail(`${date}: ${text}, expected ${exact} / ${SCALE}`);
+  });
 }
 
 const sorted = (rows: readonly unknown[]): string[] =>

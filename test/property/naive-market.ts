@@ -48,6 +48,7 @@ export interface NaiveIndex {
   readonly chg_24h_pct: string | null;
   readonly chg_30d_pct: string | null;
   readonly constituents: string;
+  readonly carried: string;
   readonly contributions: readonly Readonly<Record<string, string>>[];
   readonly excluded: readonly { readonly id: string; readonly reason: string }[];
 }
@@ -107,15 +108,16 @@ export function naiveIndex(
   const at = Date.parse(sessionUtc);
   const then = yearsBefore(at, 1);
   const excluded: { id: string; reason: string }[] = [];
-  const members: { contract: RawContract; now: Fraction; base: Fraction; levels: Level[] }[] = [];
-  for (const { contract, level, levels, limit } of onBoard(raw, at)) {
+  const members: (Entry & { now: Fraction; base: Fraction; baseLevel: Level })[] = [];
+  for (const entry of onBoard(raw, at)) {
+    const { contract, level, levels, limit } = entry;
     const base = inForce(levels, then);
     if (base === null || then - base.at > limit) {
       excluded.push({ id: contract.id, reason: "no_base_level" });
     } else if (isBroken(levels, base, level)) {
       excluded.push({ id: contract.id, reason: "break" });
     } else {
-      members.push({ contract, now: usdOf(level), base: usdOf(base), levels });
+      members.push({ ...entry, now: usdOf(level), base: usdOf(base), baseLevel: base });
     }
   }
   const chosen =
@@ -148,17 +150,26 @@ export function naiveIndex(
     chg_24h_pct: change(sum24h),
     chg_30d_pct: change(sumAt(at - 30 * DAY)),
     constituents: `#${weighted.length}`,
-    contributions: weighted.map(({ contract, now, base, weight, part, partAt }) => ({
-      id: contract.id,
-      ticker: contract.ticker,
-      segment: contract.segment,
-      weight_pct: rounded(times(HUNDRED, weight), 4),
-      base_usd: rounded(base, 6),
-      spot_usd: rounded(now, 6),
-      relative: rounded(over(now, base), 6),
-      contribution: rounded(times(HUNDRED, minus(part, weight)), 4),
-      contribution_24h_pct: rounded(over(times(HUNDRED, minus(part, partAt(at - DAY))), sum24h), 4),
-    })),
+    carried: `#${weighted.filter(({ level }) => level.at !== at).length}`,
+    contributions: weighted.map(
+      ({ contract, level, baseLevel, now, base, weight, part, partAt }) => ({
+        id: contract.id,
+        ticker: contract.ticker,
+        segment: contract.segment,
+        weight_pct: rounded(times(HUNDRED, weight), 4),
+        base_usd: rounded(base, 6),
+        spot_usd: rounded(now, 6),
+        relative: rounded(over(now, base), 6),
+        contribution: rounded(times(HUNDRED, minus(part, weight)), 4),
+        contribution_24h_pct: rounded(
+          over(times(HUNDRED, minus(part, partAt(at - DAY))), sum24h),
+          4,
+        ),
+        basis: level.at === at ? level.row.basis : "carried",
+        as_of: level.row.as_of,
+        base_as_of: baseLevel.row.as_of,
+      }),
+    ),
     excluded: picks === null ? excluded : [],
   };
 }

@@ -13,6 +13,8 @@ const SCHEMAS = {
   ContractRecord: payload.contractRecord,
   Contract: payload.contract,
   Index: payload.index,
+  Indices: payload.indices,
+  IndexWithSeries: payload.indexWithSeries,
   Corrections: payload.corrections,
   Publications: payload.publications,
   Usage: payload.usage,

@@ -96,6 +96,14 @@ const LIST_QUERY: readonly Json[] = [
 
 const NOT_CHANGED: Json = { description: "Not changed. Not counted.", headers: ETAG };
 
+const idParameter = (description: string): Json => ({
+  name: "id",
+  in: "path",
+  required: true,
+  schema: { type: "string" },
+  description,
+});
+
 const RENAMED: Json = {
   description: "The contract has another id now. Not counted.",
   headers: {
@@ -112,15 +120,7 @@ const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
     "A contract with its history",
     { json: "Contract" },
     ["unknown_contract", "not_on_board"],
-    [
-      {
-        name: "id",
-        in: "path",
-        required: true,
-        schema: { type: "string" },
-        description: "The contract's id.",
-      },
-    ],
+    [idParameter("The contract's id.")],
   ),
   index: data(
     DATA_ROUTES.index,
@@ -129,6 +129,15 @@ const DATA_OPERATIONS: { readonly [R in keyof typeof DATA_ROUTES]: Json } = {
     { json: "Index" },
     ["unknown_contract", "no_base_level"],
     BASKET_QUERY,
+  ),
+  indices: data(DATA_ROUTES.indices, "getIndices", "All indices", { json: "Indices" }),
+  indexOf: data(
+    DATA_ROUTES.indexOf,
+    "getIndexWithSeries",
+    "The composite or the index of a segment, with its continuous series",
+    { json: "IndexWithSeries" },
+    ["unknown_index"],
+    [idParameter("The index's id.")],
   ),
   csv: data(DATA_ROUTES.csv, "exportCsv", "The board as CSV", { text: CSV_TYPE }),
   xlsx: data(DATA_ROUTES.xlsx, "exportXlsx", "The board as an Excel workbook", {

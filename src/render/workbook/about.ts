@@ -1,13 +1,11 @@
 /** The sheet `About`: the workbook's content, its terms, and the meaning of its columns. */
 import type { Workbook } from "exceljs";
+import type { BoardBasis } from "../../market/series.ts";
 import { sessionUtc } from "../../market/session.ts";
-import type { basisOf, TierView } from "../../market/view.ts";
+import type { TierView } from "../../market/view.ts";
 import { WORKBOOK_COLUMNS } from "../columns.ts";
 import { HEADER_FONT } from "./font.ts";
 import { cellText } from "./text.ts";
-
-/** No contract of the workbook is discontinued. */
-type BoardBasis = Exclude<ReturnType<typeof basisOf>, "discontinued">;
 
 const BASIS_MEANINGS: { readonly [B in BoardBasis]: string } = {
   reported: "The source reports the level for the session.",
