@@ -195,6 +195,38 @@ describe("the catalog", () => {
     );
   });
 
+  test("segments whose indices would have no id of their own", async () => {
+    const catalog = catalogOf([
+      { id: "a", segment: "Flash (NAND)" },
+      { id: "b", segment: "flash -nand-" },
+      { id: "c", segment: "Composite" },
+      { id: "d", segment: "記憶體" },
+      { id: "e", segment: "Flash (NAND)" },
+      { id: "f", segment: "flash -nand-" },
+    ]);
+    expect(await complaints({ catalog })).toEqual([
+      "3 errors in the input; nothing was written",
+      'catalog.csv:3 segment "flash -nand-": expected an index id of its own, but "Flash (NAND)" at catalog.csv:2 has "flash--nand-", too',
+      'catalog.csv:4 segment "Composite": expected a name other than that of the whole market\'s index, composite',
+      'catalog.csv:5 segment "記憶體": expected at least one letter from A to Z or digit, for the id of its index',
+    ]);
+  });
+
+  test("the indices of segments with marks, and with long names", async () => {
+    const store = new MemoryStore();
+    const long = "x".repeat(1_000);
+    const catalog = catalogOf([
+      { id: "a", segment: "3D-NAND; é & co" },
+      { id: "b", segment: long },
+    ]);
+    await mustPublish(store, { catalog, quotes: quotesOf({ a: 1, b: 2 }) });
+    expect((await headJson(store, "pro/indices.json")).indices).toMatchObject([
+      { id: "composite", name: "composite" },
+      { id: "3d-nand------co", name: "3D-NAND; é & co" },
+      { id: "x".repeat(200), name: long },
+    ]);
+  });
+
   test("a duplicate id, no rows, and quotes for a contract that is no longer there", async () => {
     expect(await complaints({ catalog: catalogOf(["a", "b", "a"]) })).toContain(
       'catalog.csv:4: id "a" appears twice, first at catalog.csv:2',

@@ -21,6 +21,7 @@ export interface CatalogRow {
   readonly id: string;
   readonly name?: string;
   readonly board?: string;
+  readonly segment?: string;
   readonly unit?: string;
   readonly capacity_gb?: string;
   readonly max_carry_days?: string;
@@ -36,8 +37,8 @@ export function catalogOf(rows: readonly (string | CatalogRow)[]): string {
   const lines = rows.map((item) => {
     const row = typeof item === "string" ? { id: item } : item;
     const { id, name = `Contract ${id}`, board = "memory", unit = "USD per piece" } = row;
-    const { capacity_gb = "", max_carry_days = "", free = "" } = row;
-    const start = `${id},${id.toUpperCase()},${name},${board},DRAM,${unit},40,Source`;
+    const { segment = "DRAM", capacity_gb = "", max_carry_days = "", free = "" } = row;
+    const start = `${id},${id.toUpperCase()},${name},${board},${segment},${unit},40,Source`;
     const { price_type = "", delisted_on = "", formerly = "", cadence_days = "" } = row;
     return (
       `${start},https://s.example/${id},${capacity_gb},${max_carry_days},${free},` +

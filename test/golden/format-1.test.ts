@@ -69,6 +69,9 @@ test("is served, every file with its stored bytes", async () => {
   }
   const basket = await proxy.get("/api/public/v1/index?ids=alpha-16gb", { key: proxy.pro });
   expect([basket.status, basket.json.constituents]).toEqual([200, 1]);
+  // The levels' bases and dates are not in the files of 0.1.0.
+  expect(basket.json).not.toHaveProperty("carried");
+  expect(Object.keys(basket.json.contributions[0])).not.toContain("basis");
 });
 
 test("is listed, shown and compared", async () => {

@@ -12,6 +12,8 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/prices/ddr5-16gb`, "pro"],
   [`${API}/index`, "pro"],
   [`${API}/index?ids=ddr5-16gb,tlc-1tb&weights=60,40`, "pro"],
+  [`${API}/indices`, "starter"],
+  [`${API}/indices/dram`, "starter"],
   [`${API}/export.csv`, "pro"],
   [`${API}/history.csv`, "pro"],
   [`${API}/history.csv?publication=1`, "pro"],

@@ -58,6 +58,13 @@ test("a tier without its index", async () => {
   await served(proxy.pro, "/index");
 });
 
+test("a snapshot of a version without indices of segments", async () => {
+  await serve((store) => withoutFiles(store, /^(pro|starter)\/indices(\.json|\/.*)$/));
+  const paths = ["/indices", "/indices/dram", "/indices/none"];
+  await notThere(proxy.pro, ...paths, ...paths.map((path) => `${path}?publication=1`));
+  await served(proxy.pro, "/index");
+});
+
 test("contracts without a file are not_in_snapshot, ids outside the catalog are unknown", async () => {
   await serve((store) => withoutFiles(store, /^(pro|free)\/contracts\/(dram-0|nand-0)\.json$/));
   await notThere(proxy.pro, "/prices/dram-0", "/prices/nand-0");

@@ -123,6 +123,18 @@ describe("the order of the checks", () => {
     ]);
   });
 
+  test("404 unknown_index after parameters and the tier", async () => {
+    await expectCode(proxy, `${API}/indices/no-such`, {}, "key_required");
+    const key = proxy.starter;
+    await expectCode(proxy, `${API}/indices/no-such?x=1`, { key }, "unknown_parameter");
+    for (const id of ["no-such", "DRAM", "%2e%2e%2findex", "dram%00", "%"]) {
+      await expectCode(proxy, `${API}/indices/${id}`, { key }, "unknown_index");
+    }
+    for (const path of ["/indices/", "/indices/dram/", "/indices/.."]) {
+      await expectCode(proxy, API + path, { key }, "not_found");
+    }
+  });
+
   test("429 before 304", async () => {
     await exhaust(proxy);
     const options = { headers: { "if-none-match": "*" } };

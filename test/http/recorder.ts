@@ -58,7 +58,8 @@ export function checkAgainstOpenApi(
 
 function templateOf(path: string): string | undefined {
   if (document.paths[path] !== undefined) return path;
-  return /^\/api\/public\/v1\/prices\/[^/]+$/.test(path) ? "/api/public/v1/prices/{id}" : undefined;
+  const template = path.replace(/[^/]+$/, "{id}");
+  return document.paths[template] === undefined ? undefined : template;
 }
 
 /** Throws if the value is not what the schema at `pointer` in the document says. */

@@ -2,7 +2,7 @@
  * The indices of a market from the raw rows of the input, by plain loops: what their contracts cost a year
  * ago and now, and their continuous series with roots of big integers.
  */
-import { fractionOf, ONE, over, times, type Fraction } from "./naive-fraction.ts";
+import { ONE, over, times, type Fraction } from "./naive-fraction.ts";
 import {
   DAY,
   HOUR,

@@ -32,7 +32,6 @@ import {
   yearsBefore,
   type Entry,
   type Level,
-  type RawContract,
   type RawMarket,
   type RawTier,
 } from "./naive-levels.ts";
