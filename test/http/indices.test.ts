@@ -1,7 +1,15 @@
 /** The indices of segments with their series, and what an index stands on, over a real socket. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KEYED_IDS, SESSION, startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
-import { publishedStore, publishSession, sessionsMs } from "./fixture.ts";
+import {
+  KEYED_IDS,
+  publishedStore,
+  publishSession,
+  SESSION,
+  sessionsMs,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "./fixture.ts";
 
 const API = "/api/public/v1";
 
@@ -17,8 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-const of = async (path: string, key: string): Promise<Record<string, any>> =>
-  (await proxy.get(API + path, { key })).json;
+const of = async (path: string, key: string) => (await proxy.get(API + path, { key })).json;
 
 test("the list has the figures of each index, and the last point of its series", async () => {
   for (const key of [proxy.starter, proxy.pro]) {
