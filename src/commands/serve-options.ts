@@ -76,7 +76,7 @@ export const withServeOptions = (command: Command): Command =>
     .addOption(
       setting(
         "--cache-mb <megabytes>",
-        "memory for files; other files are streamed from the store",
+        "memory for files, an eighth of it for old snapshots; other files are streamed from the store",
         megabytes,
       ).default(256),
     )

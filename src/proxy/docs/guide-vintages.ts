@@ -80,7 +80,8 @@ you have copied; it is all that you need to go on.</p>
 <li><code>/publications?after=N</code> lists the entries after number N: what was published, revised or rolled
 back, when, and why. <code>next</code> is the <code>after</code> of the next page, or null at the end. It never
 costs a call.</li>
-<li><code>corrections</code> says how many published levels an entry changed. Those that your tier sees are in
+<li><code>corrections</code> says how many published levels an entry changed, added late or withdrew. Those
+that your tier sees are in
 <code>/corrections?publication=N</code>, with the old level, the new one and the reason; the entry's own have
 its <code>snapshot</code> in <code>corrected_in</code>.</li>
 <li><code>/history.csv?publication=N</code>, for the newest entry that is a publish or a rollback, has all that
