@@ -176,7 +176,7 @@ export const usage = z.object({
 });
 
 const snapshotName = (what: string) =>
-  z.string().nullable().describe(`${what}, such as 2026-11-21T00Z/r1.`);
+  z.string().nullable().describe(`${what}, such as 2026-11-21T00Z/r1; null: none.`);
 
 /** `/publications`. */
 export const publications = z.object({
@@ -232,7 +232,7 @@ export const status = z.object({
         rolled_back: z
           .boolean()
           .describe("It was published, and a rollback to an older session took it back."),
-        snapshot: snapshotName("What stands of it; null: nothing. The newest revision"),
+        snapshot: snapshotName("The snapshot that stands for it"),
       }),
     )
     .describe("The last 60, newest first, from the first one ever published to the present one."),
