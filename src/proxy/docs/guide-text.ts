@@ -2,7 +2,7 @@
 
 /** How to go on asking without wasting calls. */
 export const POLLING = `<h2 id="polling">Polling well</h2>
-<p>Every answer has an <code>ETag</code>. Keep it, and send it back in <code>If-None-Match</code>: a 304
+<p>Every answer with data has an <code>ETag</code>. Keep it, and send it back in <code>If-None-Match</code>: a 304
 says that nothing is new, and has no body.</p>
 <div class="wide"><table><tr><th>ask</th><th>what it costs</th><th>how often</th></tr>
 <tr><td><code>/prices</code> and other data, with <code>If-None-Match</code></td>
