@@ -95,7 +95,7 @@ none when nothing is new. Histories and cursor change in one transaction, so you
 <pre>${escaped(COPY_PROGRAM)}</pre>
 <p>It ends at every other refusal and at every failure of the network, and its next run goes on. The first
 run copies the newest publication. To have all of them, ask for each publish and rollback of the list, and
-skip those that answer 410.</p>`;
+skip those that answer 410. For 120 contracts the file has 16 MB (pro) or 0.8 MB (starter).</p>`;
 
 /** Python 3 without packages. Run by a test. */
 const COPY_PROGRAM = `"""Makes history.sqlite equal to /history.csv of your tier. Each run looks once."""
