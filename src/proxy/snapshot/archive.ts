@@ -2,20 +2,23 @@
  * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the
  * log, and each file against the manifest, before the first answer from it. What was read is kept
  * until its share of the memory is used; then what was not asked for lately goes. Large files are
- * streamed. The number of reads at once is bounded, so that old snapshots do not slow the live one.
+ * streamed. The number of reads at once is bounded, and a turn of the event loop begins one piece of
+ * this work, so that live answers come between.
  *
  * Old files are sent uncompressed: few callers ask for the same one, so compressing costs more than
  * it saves. Their `delayed_sessions` is never raised.
  */
 import { GenerationCache } from "../../lib/generation-cache.ts";
-import type { FileEntry } from "../../snapshot/manifest.ts";
+import { Turns } from "../../lib/turns.ts";
+import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
 import { readVerified } from "../../snapshot/stored-snapshot.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { FILES, snapshotFileKey } from "../../store/paths.ts";
+import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
+import { chain } from "../chain.ts";
 import { deny, type Denial } from "../problems.ts";
-import { PreparedFile, type FileDescription } from "./file.ts";
+import { PreparedFile } from "./file.ts";
 import {
   catalogIn,
   descriptionOf,
@@ -28,11 +31,17 @@ import {
   type LoadOptions,
   type ServedSnapshot,
 } from "./load.ts";
+import type { OpenBody } from "./representation.ts";
 
 /** The part of the memory for files that old snapshots may use; live ones use the rest (load.ts). */
 const SHARE = 1 / 8;
-/** A larger file is streamed: this part of the archive's memory. */
+/**
+ * A file is streamed if it is larger than this part of the archive's memory, or than this many bytes:
+ * an answer to a slow reader keeps a file in memory that the cache has forgotten, and there may be as
+ * many as there are connections.
+ */
 const HELD_SHARE = 1 / 16;
+const HELD_BYTES_MAX = 256 * 1024;
 const READS_AT_ONCE = 8;
 const BUSY_RETRY_MS = 1_000;
 
@@ -40,6 +49,12 @@ const BUSY_RETRY_MS = 1_000;
 const ENTRY_BYTES = 700;
 /** Objects take more memory than the JSON that they are parsed from. */
 const PARSED_COST = 4;
+
+/** What a proven manifest says of the files. */
+interface Stored extends Pick<Manifest, "tiers">, Pick<ServedSnapshot, "withoutLevel"> {
+  /** By path. */
+  readonly entries: ReadonlyMap<string, FileEntry>;
+}
 
 /** What a cache holds, with the memory that it takes. */
 interface Costed<T> {
@@ -53,6 +68,7 @@ export class Archive {
   readonly #options: LoadOptions;
   readonly #heldBytesMax: number;
   readonly #cache: GenerationCache<unknown>;
+  readonly #turns = new Turns();
   readonly #reads = new Map<string, Promise<unknown>>();
   /** How many requests were refused because too many reads ran. */
   refusals = 0;
@@ -61,7 +77,7 @@ export class Archive {
     const bytes = options.cacheBytes * SHARE;
     this.#store = store;
     this.#options = options;
-    this.#heldBytesMax = bytes * HELD_SHARE;
+    this.#heldBytesMax = Math.min(bytes * HELD_SHARE, HELD_BYTES_MAX);
     this.#cache = new GenerationCache(bytes);
   }
 
@@ -75,48 +91,54 @@ export class Archive {
    * missing or not the one that the log names, UnreachableError if the store does not answer. The
    * functions of the snapshot give and throw the same.
    */
-  open(publication: Publication): MaybePromise<ServedSnapshot | Denial> {
-    return this.#take(`${publication.number}`, async () => {
+  async open(publication: Publication): Promise<ServedSnapshot | Denial> {
+    await this.#turns.next();
+    const stored = await this.#take(keyOf(publication), async () => {
       const manifest = await provenManifest(this.#store, publication, this.#options);
-      const { tiers } = manifest;
-      const stamp = stampOf(publication, Infinity);
-      const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
-      const snapshot: ServedSnapshot = {
-        stamp,
-        newIds: NO_IDS,
-        withoutLevel: withoutLevelOf(manifest),
-        basketAnswers: null,
-        file: (path) => {
-          const entry = entries.get(path);
-          const file = entry && descriptionOf({ tiers }, entry, stamp);
-          return entry && file ? this.#file(publication, entry, file) : undefined;
-        },
-        catalog: () =>
-          this.#parsed(publication, entries.get(FILES.catalog), (bytes) =>
-            freeIdsOf(catalogIn(bytes, stamp)),
-          ),
-        baskets: () => {
-          const entry = entries.get(FILES.basket("pro"));
-          return this.#parsed(publication, tiers.pro && entry, readBaskets);
-        },
-      };
-      return { value: snapshot, bytes: entries.size * ENTRY_BYTES };
+      const { files, tiers } = manifest;
+      const entries = new Map(files.map((entry) => [entry.path, entry]));
+      const value: Stored = { tiers, entries, withoutLevel: withoutLevelOf(manifest) };
+      return { value, bytes: files.length * ENTRY_BYTES };
     });
+    return "code" in stored ? stored : this.#served(publication, stored);
   }
 
-  #file(
-    publication: Publication,
-    entry: FileEntry,
-    file: FileDescription,
-  ): MaybePromise<PreparedFile | Denial> {
+  #served(publication: Publication, { tiers, entries, withoutLevel }: Stored): ServedSnapshot {
+    const stamp = stampOf(publication, Infinity);
+    return {
+      stamp,
+      newIds: NO_IDS,
+      withoutLevel,
+      basketAnswers: null,
+      file: (path) => {
+        const entry = entries.get(path);
+        const file = entry && descriptionOf({ tiers }, entry, stamp);
+        if (!entry || !file) return undefined;
+        return chain(this.#source(publication, entry), (source) =>
+          "code" in source ? source : new PreparedFile(file, source, null),
+        );
+      },
+      catalog: () =>
+        this.#parsed(publication, entries.get(FILES.catalog), (bytes) =>
+          freeIdsOf(catalogIn(bytes, stamp)),
+        ),
+      baskets: () => {
+        const entry = entries.get(FILES.basket("pro"));
+        return this.#parsed(publication, tiers.pro && entry, readBaskets);
+      },
+    };
+  }
+
+  /** The file's bytes, or a function that streams them. */
+  #source(publication: Publication, entry: FileEntry): MaybePromise<Buffer | OpenBody | Denial> {
     const { path, bytes, sha256 } = entry;
-    return this.#take(`${publication.number} ${path}`, async () => {
+    const { onStreamFailure } = this.#options;
+    return this.#take(`${keyOf(publication)} ${path}`, async () => {
       const key = snapshotFileKey(publication, path);
       const isHeld = bytes <= this.#heldBytesMax;
-      const source = isHeld
+      const value: Buffer | OpenBody = isHeld
         ? await readVerified(this.#store, key, sha256)
-        : await streamedSource(this.#store, key, entry, this.#options.onStreamFailure);
-      const value = new PreparedFile(file, source, null);
+        : await streamedSource(this.#store, key, entry, onStreamFailure, () => this.#turns.next());
       return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
     });
   }
@@ -127,7 +149,7 @@ export class Archive {
     parse: (bytes: Buffer) => T,
   ): MaybePromise<T | Denial | null> {
     if (entry === undefined) return null;
-    return this.#take(`${publication.number} ${entry.path}`, async () => {
+    return this.#take(`${keyOf(publication)} ${entry.path}`, async () => {
       const key = snapshotFileKey(publication, entry.path);
       const value = parse(await readVerified(this.#store, key, entry.sha256));
       return { value, bytes: entry.bytes * PARSED_COST };
@@ -155,6 +177,10 @@ export class Archive {
     return reading;
   }
 }
+
+/** All publications of one snapshot share what is read of it. */
+const keyOf = (publication: Publication): string =>
+  `${snapshotText(publication)} ${publication.manifest_sha256}`;
 
 /** An old snapshot is asked with the ids of its time. */
 const NO_IDS: ReadonlyMap<string, string> = new Map();

@@ -23,7 +23,7 @@ import { Limiter } from "../../lib/limiter.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
-import { damaged, verified } from "./stream.ts";
+import { atOnce, damaged, verified, type Pace } from "./stream.ts";
 import type { Coder } from "../coding.ts";
 import type { Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription } from "./file.ts";
@@ -216,19 +216,23 @@ export function descriptionOf(
   };
 }
 
-/** Verifies the file and returns a function that streams and verifies it again for each answer. */
+/**
+ * Verifies the file and returns a function that streams and verifies it again for each answer. Each
+ * piece waits until `pace` resolves.
+ */
 export async function streamedSource(
   store: ObjectStore,
   key: string,
   entry: FileEntry,
   onFailure: (error: unknown) => void,
+  pace: Pace = atOnce,
 ): Promise<OpenBody> {
-  await verifyStreamed(store, key, entry);
+  await verifyStreamed(store, key, entry, pace);
   const where = `${store.location}/${key}`;
   return async (range) => {
     try {
       const stream = await openStored(store, key);
-      return stream.pipeThrough(verified(entry.sha256, where, onFailure, range));
+      return stream.pipeThrough(verified(entry.sha256, where, onFailure, range, pace));
     } catch (error) {
       onFailure(error);
       throw error;
@@ -236,9 +240,17 @@ export async function streamedSource(
   };
 }
 
-async function verifyStreamed(store: ObjectStore, key: string, entry: FileEntry): Promise<void> {
+async function verifyStreamed(
+  store: ObjectStore,
+  key: string,
+  entry: FileEntry,
+  pace: Pace = atOnce,
+): Promise<void> {
   const hash = createHash("sha256");
-  for await (const piece of await openStored(store, key)) hash.update(piece);
+  for await (const piece of await openStored(store, key)) {
+    await pace();
+    hash.update(piece);
+  }
   if (hash.digest("hex") !== entry.sha256) throw damaged(`${store.location}/${key}`, entry.sha256);
 }
 

@@ -17,10 +17,16 @@ export interface ByteRange {
   readonly last: number;
 }
 
+/** Resolves when the next piece may be worked on. */
+export type Pace = () => Promise<void>;
+
+/** The pace of streams that nothing has to wait for. */
+export const atOnce: Pace = async () => {};
+
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 
 /**
- * Passes the bytes of `range` on. If the SHA-256 (hex) of the whole file is not `sha256`, it calls
+ * Passes the bytes of `range` on, each piece when `pace` resolves. If the SHA-256 (hex) of the whole file is not `sha256`, it calls
  * `onDamage` and fails with DamageError before the last chunk.
  */
 export function verified(
@@ -28,12 +34,14 @@ export function verified(
   where: string,
   onDamage: (error: DamageError) => void,
   { first, last }: ByteRange = WHOLE,
+  pace: Pace = atOnce,
 ): TransformStream<Uint8Array, Uint8Array> {
   const hash = createHash("sha256");
   let readBytes = 0;
   let held: Uint8Array | null = null;
   return new TransformStream({
-    transform(piece, controller) {
+    async transform(piece, controller) {
+      await pace();
       hash.update(piece);
       const from = Math.max(0, first - readBytes);
       const wanted = piece.subarray(from, Math.max(0, last + 1 - readBytes));
