@@ -23,6 +23,7 @@ import {
 } from "./section.ts";
 import { benchServing } from "./serving.ts";
 import { benchSwitch } from "./switching.ts";
+import { benchVintages } from "./vintages.ts";
 import { requireLoad } from "./wrk.ts";
 
 const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Section> } = {
@@ -34,7 +35,11 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   memory: benchMemory,
   switch: benchSwitch,
   publish: benchPublish,
+  vintages: benchVintages,
 };
+
+/** Those that load no server, or with a load of their own. */
+const WITHOUT_WRK: readonly Part[] = ["publish", "vintages"];
 
 // The handlers of "exit" end the servers and remove the folders.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
@@ -42,7 +47,7 @@ const options = readOptions(process.argv.slice(2));
 if (options !== null) await runBenches(options);
 
 async function runBenches(chosen: Options): Promise<void> {
-  if (chosen.only.some((part) => part !== "publish")) requireLoad();
+  if (chosen.only.some((part) => !WITHOUT_WRK.includes(part))) requireLoad();
   const startedAt = performance.now();
   const say = (text: string): void => {
     const seconds = Math.round((performance.now() - startedAt) / 1_000);

@@ -1,5 +1,5 @@
 /**
- * A market of any size as input files: a catalog, five years of daily closes,
+ * A market of any size as input files: a catalog, years of daily closes,
  * and the quotes of the sessions that follow. Levels are random walks with fixed seeds: the same
  * size always gives the same bytes. Rows are written contract by contract, so that 1,200 contracts
  * (2 million closes, about 60 MB) need no more memory than ten.
@@ -17,7 +17,7 @@ import {
   type Session,
 } from "../../src/market/session.ts";
 
-/** Number of closes per contract: one for each day of the five years before the first session. */
+/** The closes of a contract unless a bench says otherwise: one for each day of five years. */
 export const CLOSES = 1826;
 export const FIRST_SESSION = parseSession("2026-11-21T00Z") as Session;
 
@@ -32,12 +32,20 @@ export interface MarketFiles {
   readonly quotes: readonly { readonly session: Session; readonly file: string }[];
 }
 
-/** Writes the files into `folder`: closes of `contracts` contracts, and quotes for `sessions`. */
-export function writeMarket(folder: string, contracts: number, sessions: number): MarketFiles {
+/**
+ * Writes the files into `folder`: the catalog of `contracts` contracts, quotes for `sessions`, and for
+ * each contract the closes of so many days before the first session.
+ */
+export function writeMarket(
+  folder: string,
+  contracts: number,
+  sessions: number,
+  closeDays = CLOSES,
+): MarketFiles {
   const catalog = join(folder, "catalog.csv");
   const closes = join(folder, "closes.csv");
   writeRows(catalog, CATALOG_HEADER, contracts, catalogRow);
-  const days = daysBefore(dayOf(FIRST_SESSION), CLOSES);
+  const days = daysBefore(dayOf(FIRST_SESSION), closeDays);
   const lastUsd = new Float64Array(contracts);
   writeRows(closes, "id,date,close_usd\n", contracts, (at) => {
     const step = walk(`${contractId(at)} closes`);

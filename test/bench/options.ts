@@ -10,6 +10,7 @@ export const PARTS = [
   "publish",
   "memory",
   "switch",
+  "vintages",
 ] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -17,6 +18,7 @@ export interface Options {
   readonly only: readonly Part[];
   readonly rounds: number;
   readonly seconds: number;
+  readonly vintageSeconds: number;
   readonly contracts: readonly number[];
   /** Where to write the figures. */
   readonly json: string | null;
@@ -26,7 +28,7 @@ const HELP = `Usage: npm run bench -- [options]
 
   --only <parts>      some of ${PARTS.join(",")} (default: all)
   --rounds <n>        interleaved rounds, of which the medians are printed (default: 3)
-  --seconds <n>       of one measurement, after a warm-up (default: 4)
+  --seconds <n>       of one measurement, after a warm-up (default: 4, of vintages 60)
   --contracts <list>  sizes of the markets to publish (default: 110,1200)
   --json <file>       also write the figures there
   --help
@@ -42,7 +44,7 @@ export function readOptions(argv: readonly string[]): Options | null {
     options: {
       only: { type: "string", default: PARTS.join(",") },
       rounds: { type: "string", default: "3" },
-      seconds: { type: "string", default: "4" },
+      seconds: { type: "string" },
       contracts: { type: "string", default: "110,1200" },
       json: { type: "string" },
       help: { type: "boolean", default: false },
@@ -55,7 +57,8 @@ export function readOptions(argv: readonly string[]): Options | null {
   return {
     only: values.only.split(",").map(readPart),
     rounds: readNumber("--rounds", values.rounds, 99),
-    seconds: readNumber("--seconds", values.seconds, 600),
+    seconds: readNumber("--seconds", values.seconds ?? "4", 600),
+    vintageSeconds: readNumber("--seconds", values.seconds ?? "60", 600),
     contracts: values.contracts.split(",").map((n) => readNumber("--contracts", n, 99_999)),
     json: values.json ?? null,
   };

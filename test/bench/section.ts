@@ -40,6 +40,21 @@ export interface Figures {
   readonly rss_mb: number | null;
   /** The 99th percentile of latency during a switch, divided by that of all other answers. */
   readonly switch_p99: number | null;
+  /** Requests for old publications, by store; a store that is not installed is missing. */
+  readonly vintages: Readonly<Record<string, VintageFigures>> | null;
+}
+
+/** How a proxy answers requests for old publications beside live calls. */
+export interface VintageFigures {
+  /** Answers with the status 200 per second. */
+  readonly per_second: number;
+  /** Answers 503 `busy`, divided by all answers. */
+  readonly busy: number;
+  /** The 99th percentiles of the live calls' latency in milliseconds: without them, and beside them. */
+  readonly live_p99_alone: number;
+  readonly live_p99: number;
+  /** The proxy's resident memory before them, its peak, and after them, in megabytes (2^20 bytes). */
+  readonly rss_mb: { readonly before: number; readonly peak: number; readonly after: number };
 }
 
 export const NO_FIGURES: Figures = {
@@ -51,6 +66,7 @@ export const NO_FIGURES: Figures = {
   publish: null,
   rss_mb: null,
   switch_p99: null,
+  vintages: null,
 };
 
 /** The options of all benches. */
@@ -58,6 +74,8 @@ export interface BenchOptions {
   readonly rounds: number;
   /** Length of one measurement, after the warm-up. */
   readonly seconds: number;
+  /** Length of the load of old publications, which must fill the proxy's cache. */
+  readonly vintageSeconds: number;
   /** Sizes of the markets to publish. */
   readonly contracts: readonly number[];
   /** An empty folder, removed afterwards. */
@@ -85,4 +103,10 @@ export function median(values: readonly number[]): number {
   const middle = values.toSorted((a, b) => a - b)[values.length >> 1];
   if (middle === undefined) throw new Error("A median needs a value");
   return middle;
+}
+
+/** The smallest value that at least this share of all does not exceed; NaN without values. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
 }

@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { endWithUs } from "../program/program.ts";
-import { median, type BenchOptions, type Section } from "./section.ts";
+import { median, percentile, type BenchOptions, type Section } from "./section.ts";
 import { LOAD_CORE, Servers } from "./server.ts";
 import { BOARD_PATH, prepareService, startProxy } from "./service.ts";
 
@@ -163,10 +163,4 @@ function readRecords(file: string): Records {
     latencyMs: (at) => value(at * 3 + 1),
     snapshot: (at) => value(at * 3 + 2),
   };
-}
-
-/** The smallest value that at least this share of all does not exceed. */
-function percentile(values: readonly number[], share: number): number {
-  const sorted = Float64Array.from(values).sort();
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
 }
