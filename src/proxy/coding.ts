@@ -10,6 +10,9 @@ export type Coding = "br" | "gzip" | "identity";
 /** The coded forms of a body that are smaller than the body. */
 export type CodedForms = ReadonlyMap<Coding, Buffer>;
 
+/** The codings that a body may have. */
+export const CODINGS: ReadonlySet<Coding> = new Set(["br", "gzip"]);
+
 const TAG_BYTES = 16;
 
 /**
@@ -24,14 +27,22 @@ const compressed = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 /** A compromise between size and time: files are coded once in 12 hours and may be megabytes. */
 const BROTLI_QUALITY = 6;
 
-/** Makes coded forms in Node's thread pool, one body at a time, while the proxy answers. */
+/** Coding a larger body, such as a history file, may take seconds. */
+const SMALL_MAX_BYTES = 1_000_000;
+
+/**
+ * Makes coded forms in Node's thread pool while the proxy answers. It codes one body at a time, and
+ * one large body beside it, so that boards do not wait for a history file.
+ */
 export class Coder {
   readonly #turns = new Limiter(1);
+  readonly #turnsOfLarge = new Limiter(1);
 
   /** The coded forms of `plain`. Never rejects: if zlib fails, the result is empty. */
   async forms(plain: Buffer): Promise<CodedForms> {
+    const turns = plain.length > SMALL_MAX_BYTES ? this.#turnsOfLarge : this.#turns;
     try {
-      return await this.#turns.run(() => codedForms(plain));
+      return await turns.run(() => codedForms(plain));
     } catch (error) {
       process.emitWarning(`A body of ${plain.length} bytes is not coded: ${String(error)}`);
       return new Map();
@@ -67,7 +78,7 @@ const windowBits = (bytes: number): number =>
  */
 export function chooseCoding(
   acceptEncoding: string | undefined,
-  forms: ReadonlyMap<Coding, unknown>,
+  forms: Pick<ReadonlySet<Coding>, "has" | "size">,
 ): Coding {
   if (acceptEncoding === undefined || acceptEncoding === "" || forms.size === 0) return "identity";
   // Most programs send only this.

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { Coder } from "../../src/proxy/coding.ts";
+import { PreparedFile } from "../../src/proxy/snapshot/file.ts";
 
 const bodyOf = (at: number): Buffer => Buffer.from(`${at} `.repeat(2_000));
 
@@ -26,4 +27,44 @@ test("if compression fails, there is no coded form and a warning; the next body 
   expect(await coder.forms({ length: 5 } as Buffer)).toEqual(new Map());
   expect(String(await warned)).toMatch(/A body of 5 bytes is not coded: TypeError/);
   expect((await coder.forms(bodyOf(1))).size).toBe(2);
+});
+
+test("a small body does not wait for large ones", async () => {
+  const coder = new Coder();
+  const done: string[] = [];
+  const code = (name: string, body: Buffer): Promise<unknown> =>
+    coder.forms(body).then(() => done.push(name));
+  const large = Buffer.concat(Array.from({ length: 400 }, (_, at) => bodyOf(at)));
+  const larges = ["1", "2", "3", "4", "5", "6"];
+  await Promise.all([...larges.map((name) => code(name, large)), code("small", bodyOf(1))]);
+  expect(done.at(-1)).toBe("6");
+});
+
+test("only callers who want a coded form wait for it", async () => {
+  const body = bodyOf(1);
+  const file = new PreparedFile(
+    {
+      stamp: {
+        text: "2026-11-21T00Z/r1",
+        manifestSha256: "",
+        publication: 1,
+        publishedAtMs: 0,
+        head: 0,
+        graceMs: 0,
+      },
+      path: "pro/board.json",
+      tier: "pro",
+      position: { session: 0, delayedSessions: 0 },
+      sizeBytes: body.length,
+      mediaType: "application/json",
+      nameEnd: null,
+    },
+    body,
+    new Coder(),
+  );
+  const coded = file.answer(0, "gzip, br;q=0");
+  for (const accept of [undefined, "", "identity", "gzip;q=0", "zstd"]) {
+    expect(file.answer(0, accept)).toMatchObject({ status: 200, sizeBytes: body.length });
+  }
+  expect((await coded).fields).toContain("gzip");
 });

@@ -9,7 +9,14 @@ import { sessionKey } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
 import type { HeaderFields } from "../answer.ts";
-import { chooseCoding, tagOf, type CodedForms, type Coder, type Coding } from "../coding.ts";
+import {
+  chooseCoding,
+  CODINGS,
+  tagOf,
+  type CodedForms,
+  type Coder,
+  type Coding,
+} from "../coding.ts";
 import { requestedPart } from "../range.ts";
 import {
   representation,
@@ -59,14 +66,17 @@ export class PreparedFile {
   }
 
   /**
-   * What to send while `overdue` sessions are missing. Returns a promise only until the coded forms
-   * are made for the first time: when the delay changes later, no request waits.
+   * What to send while `overdue` sessions are missing. Returns a promise only to a caller who wants a
+   * coded form, and only until these are made for the first time: when the delay changes later, no
+   * request waits.
    */
   answer(overdue: number, acceptEncoding: string | undefined): MaybePromise<Representation> {
     const byCoding = this.#byCoding(overdue);
     const choose = (): Representation =>
       byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
-    return this.#coding === null ? choose() : this.#coding.then(choose);
+    if (this.#coding === null || chooseCoding(acceptEncoding, CODINGS) === "identity")
+      return choose();
+    return this.#coding.then(choose);
   }
 
   /**
@@ -80,7 +90,8 @@ export class PreparedFile {
 
   /** Resolves when the first coded forms are made. */
   async coded(overdue: number): Promise<void> {
-    await this.answer(overdue, undefined);
+    this.#byCoding(overdue);
+    await this.#coding;
   }
 
   #byCoding(overdue: number): Forms["byCoding"] {
