@@ -14,6 +14,7 @@ import {
   type StoredIndex,
   type StoredRecord,
 } from "./stored-payloads.ts";
+import { indexMove, type IndexMove } from "./index-move.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
 /**
@@ -46,18 +47,7 @@ export interface Comparison {
   /** Corrections that only the newer snapshot lists. */
   readonly corrected: readonly Correction[] | null;
   /** The composite index; each snapshot's level uses its own base. */
-  readonly index: {
-    readonly old_level: Decimal | null;
-    readonly new_level: Decimal | null;
-    /**
-     * The change due to prices, in index points: the newer prices with the older constituents and
-     * bases. The rest, `base_points`, comes from newer bases and other constituents.
-     */
-    readonly price_points: number | null;
-    readonly base_points: number | null;
-    /** The contracts that moved the index, largest effect first. */
-    readonly movers: readonly { readonly id: string; readonly points: number }[] | null;
-  };
+  readonly index: IndexMove;
 }
 
 /**
@@ -88,7 +78,7 @@ export async function compareSnapshots(
       oldSide.corrections !== null && newSide.corrections !== null
         ? newCorrections(oldSide.corrections, newSide.corrections)
         : null,
-    index: movement(oldSide.index, newSide.index),
+    index: indexMove(oldSide.index, newSide.index, breakBetween(oldRecords, newRecords)),
   };
 }
 
@@ -203,6 +193,15 @@ function changedMetadata(before: Metadata, after: Metadata): NonNullable<Compari
   });
 }
 
+/** Says whether the boards show that a contract had a break between the two snapshots. */
+const breakBetween =
+  (before: Records | null, after: Records | null) =>
+  (id: string): boolean => {
+    const [old, now] = [before?.get(id), after?.get(id)];
+    if (old === undefined || now === undefined) return false;
+    return old.break?.session_utc !== now.break?.session_utc;
+  };
+
 function newCorrections(
   before: readonly Correction[],
   after: readonly Correction[],
@@ -210,39 +209,5 @@ function newCorrections(
   const known = new Set(before.map((item) => JSON.stringify(item)));
   return after.filter((item) => !known.has(JSON.stringify(item)));
 }
-
-function movement(before: StoredIndex | null, after: StoredIndex | null): Comparison["index"] {
-  if (before === null || after === null) {
-    return {
-      old_level: before?.level ?? null,
-      new_level: after?.level ?? null,
-      price_points: null,
-      base_points: null,
-      movers: null,
-    };
-  }
-  const now = new Map(after.contributions.map(({ id, spot_usd }) => [id, Number(spot_usd)]));
-  const weight = 100 / before.contributions.length;
-  const moves = before.contributions.map(({ id, base_usd, spot_usd }) => {
-    const spot = Number(spot_usd);
-    return { id, points: (weight * ((now.get(id) ?? spot) - spot)) / Number(base_usd) };
-  });
-  const prices = moves.reduce((sum, { points }) => sum + points, 0);
-  const [from, to] = [before.level, after.level];
-  const isMoved = from !== null && to !== null;
-  return {
-    old_level: from,
-    new_level: to,
-    price_points: isMoved ? fourDecimals(prices) : null,
-    base_points: isMoved ? fourDecimals(Number(to) - Number(from) - prices) : null,
-    movers: moves
-      .map(({ id, points }) => ({ id, points: fourDecimals(points) }))
-      .filter(({ points }) => points !== 0)
-      .sort((a, b) => Math.abs(b.points) - Math.abs(a.points)),
-  };
-}
-
-/** Turns −0 into 0. */
-const fourDecimals = (points: number): number => Math.round(points * 1e4) / 1e4 + 0;
 
 const micros = (usd: Decimal): number => parseMicros(usd, MAX_LEVEL_USD) ?? Number.NaN;

@@ -7,7 +7,13 @@ import { readSignature } from "../snapshot/signature.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
-import { readBoard, readIndex, recordsOfBoard } from "./stored-payloads.ts";
+import {
+  readBoard,
+  readIndex,
+  readIndices,
+  recordsOfBoard,
+  type StoredIndices,
+} from "./stored-payloads.ts";
 import { findSnapshot } from "./reference.ts";
 
 const MOVES_SHOWN = 10;
@@ -34,6 +40,8 @@ export interface Description {
     chg_24h_pct: string | null;
     chg_30d_pct: string | null;
   } | null;
+  /** The composite and the indices of segments. */
+  readonly indices: StoredIndices | null;
   /** Within 24 hours, largest first; at most MOVES_SHOWN. */
   readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[] | null;
   readonly breaks: readonly { id: string; session_utc: string; reason: string }[] | null;
@@ -51,9 +59,10 @@ export async function describeSnapshot(
   reference: string,
 ): Promise<Description> {
   const found = await findSnapshot(store, reference);
-  const [board, index, signature] = await Promise.all([
+  const [board, index, indices, signature] = await Promise.all([
     readBoard(store, found, "pro"),
     readIndex(store, found),
+    readIndices(store, found),
     readSignature(store, found.name),
   ]);
   const records = board && recordsOfBoard(board);
@@ -77,6 +86,7 @@ export async function describeSnapshot(
       chg_24h_pct: index.chg_24h_pct,
       chg_30d_pct: index.chg_30d_pct,
     },
+    indices,
     largest_moves:
       records &&
       byLargestChange(records, (record) => record.chg_24h_pct)

@@ -31,6 +31,7 @@ const boardSchema = z.object({
 type StoredBoard = z.infer<typeof boardSchema>;
 
 const indexSchema = z.object({
+  base: z.object({ date: z.string() }),
   level: digits.nullable(),
   chg_24h_pct: digits.nullable(),
   chg_30d_pct: digits.nullable(),
@@ -38,6 +39,23 @@ const indexSchema = z.object({
 });
 /** The composite index of a snapshot; numbers keep the digits of the file. */
 export type StoredIndex = z.infer<typeof indexSchema>;
+
+const indicesSchema = z.object({
+  indices: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      constituents: digits,
+      level: digits.nullable(),
+      chg_24h_pct: digits.nullable(),
+      chg_30d_pct: digits.nullable(),
+      series_close: digits.nullable(),
+      series_date: z.string().nullable(),
+    }),
+  ),
+});
+/** The indices of a snapshot; numbers keep the digits of the file. */
+export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
 /**
  * The tier's board, or null if the snapshot has none. Throws DamageError if it is missing, damaged
@@ -54,6 +72,15 @@ export const readIndex = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
 ): Promise<StoredIndex | null> => readPayload(store, snapshot, FILES.index("pro"), indexSchema);
+
+/** All indices as Pro sees them, or null; throws DamageError as readBoard does. */
+export async function readIndices(
+  store: ObjectStore,
+  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
+): Promise<StoredIndices | null> {
+  const payload = await readPayload(store, snapshot, FILES.indices("pro"), indicesSchema);
+  return payload && payload.indices;
+}
 
 /** All records, memory first. */
 export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRecord[] => [

@@ -41,6 +41,16 @@ export const descriptionView = (description: Description): object => ({
     chg_24h_pct: number(description.index.chg_24h_pct),
     chg_30d_pct: number(description.index.chg_30d_pct),
   },
+  indices:
+    description.indices &&
+    description.indices.map((item) => ({
+      ...item,
+      constituents: Number(item.constituents),
+      level: number(item.level),
+      chg_24h_pct: number(item.chg_24h_pct),
+      chg_30d_pct: number(item.chg_30d_pct),
+      series_close: number(item.series_close),
+    })),
   largest_moves:
     description.largest_moves &&
     description.largest_moves.map(({ id, spot_usd, chg_24h_pct }) => ({
@@ -81,6 +91,12 @@ export const comparisonView = (
     ...found.index,
     old_level: number(found.index.old_level),
     new_level: number(found.index.new_level),
+    price_points: number(found.index.price_points),
+    base_points: number(found.index.base_points),
+    constituents_points: number(found.index.constituents_points),
+    movers:
+      found.index.movers &&
+      found.index.movers.map(({ id, points }) => ({ id, points: number(points) })),
   },
 });
 

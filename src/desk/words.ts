@@ -7,6 +7,7 @@ import type { ObjectStore } from "../store/object-store.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
 import { whatOf } from "../snapshot/publication-log.ts";
+import type { IndexMove } from "./index-move.ts";
 import { missedText, type Listing } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
@@ -102,6 +103,20 @@ export function printDescription(description: Description): void {
   const width = Math.max(...facts.map(([name]) => name.length));
   facts.forEach(([name, value]) => printLine(`${name.padEnd(width)}  ${plainText(value)}`));
   section(
+    "Indices",
+    ["id", "name", "constituents", "level", "24 h %", "30 d %", "series", "of"],
+    description.indices?.map((item) => [
+      item.id,
+      item.name,
+      item.constituents,
+      item.level,
+      item.chg_24h_pct,
+      item.chg_30d_pct,
+      item.series_close,
+      item.series_date,
+    ]),
+  );
+  section(
     "Largest moves in 24 hours",
     ["contract", "level", "percent"],
     description.largest_moves?.map((item) => [item.id, item.spot_usd, item.chg_24h_pct]),
@@ -171,16 +186,35 @@ export function printComparison(
     ["contract", "field", "old", "new"],
     found.metadata?.map((item) => [item.id, item.field, item.old, item.new]),
   );
+  section("What moved the index", ["by", "points", ""], indexParts(index));
   section(
-    "Moved the index most",
+    "Prices that moved the index most",
     ["contract", "points"],
     index.movers?.map((item) => [item.id, item.points]),
   );
-  if (index.price_points !== null && index.base_points !== null && index.base_points !== 0) {
-    printLine(
-      `\nPrices moved the index by ${index.price_points} points, changed bases and constituents by ${index.base_points}`,
-    );
-  }
+}
+
+/** The parts of the index's move, each with its reason; undefined if a snapshot lacks the index. */
+function indexParts({
+  old_base,
+  new_base,
+  entered,
+  left,
+  ...parts
+}: IndexMove): Cell[][] | undefined {
+  if (entered === null || left === null) return undefined;
+  const base =
+    old_base === new_base ? `corrected levels of ${new_base}` : `from ${old_base} to ${new_base}`;
+  const rows: [string, string | null, string][] = [
+    ["prices", parts.price_points, `of the constituents of both, against the base of ${old_base}`],
+    ["base", parts.base_points, base],
+    [
+      "constituents",
+      parts.constituents_points,
+      `entered: ${listed(entered)}; left: ${listed(left)}`,
+    ],
+  ];
+  return rows.filter(([, points]) => points !== null && points !== "0");
 }
 
 /** `snapshots verify`, if it finds no damage. */

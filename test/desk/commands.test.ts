@@ -100,8 +100,13 @@ test("diff: added, removed, repriced, metadata, the index and its largest contri
     index: {
       old_level: 100,
       new_level: 105.1515,
+      old_base: "2025-11-20",
+      new_base: "2025-11-21",
       price_points: 5.1515,
       base_points: 0,
+      constituents_points: 0,
+      entered: [],
+      left: [],
       movers: [
         { id: "a", points: 6.6667 },
         { id: "b", points: -1.5152 },
@@ -131,13 +136,73 @@ test("diff: a contract without a new price does not contribute, even if its base
   expect(index).toEqual({
     old_level: 110,
     new_level: 120,
-    // Before: a 12/10, b 10/10. After: a 12/8, b 11/10, d 5/5; with the prices of before, 105.
+    old_base: "2025-11-20",
+    new_base: "2025-11-21",
+    // Of a and b, before: 12/10 and 10/10, in the mean 110. With the prices of after: 12/10 and 11/10, 115.
     price_points: 5,
-    base_points: 5,
+    // With the bases of after, too: 12/8 and 11/10, 130.
+    base_points: 15,
+    // And with d, 5/5: 120.
+    constituents_points: -10,
+    entered: ["d"],
+    left: [],
     movers: [{ id: "b", points: 5 }],
   });
   const said = await desk("diff head~1 head", folder);
-  expect(said.out).toMatch(/Moved the index most\ncontract +points\nb +5\n\nPrices moved .* by 5 /);
+  expect(said.out).toMatch(
+    /\nprices +5 +of the constituents of both, against the base of 2025-11-20\n/,
+  );
+  expect(said.out).toMatch(/\nbase +15 +from 2025-11-20 to 2025-11-21\n/);
+  expect(said.out).toMatch(/\nconstituents +-10 +entered: d; left: none\n/);
+  expect(said.out).toMatch(/Prices that moved the index most\ncontract +points\nb +5\n/);
+});
+
+test("diff: constituents that leave, that a break makes another, and none at all", async () => {
+  const folder = temporaryFolder();
+  const store = new FolderStore(folder);
+  const catalog = catalogOf(["a", "b", "c"]);
+  const closes = (...rows: string[]) => lines("id,date,close_usd", ...rows);
+  const options = { allowSparse: true, acceptMoves: true };
+  const session = "2024-11-20T00Z";
+  await mustPublish(store, { ...options, session, catalog, quotes: quotesOf({ a: 10 }) });
+  await mustPublish(store, {
+    ...options,
+    session: "2025-11-20T00Z",
+    closes: closes("a,2024-11-19,10", "b,2024-11-19,10", "c,2024-11-19,10"),
+    quotes: quotesOf({ a: 30, b: 11, c: 12 }),
+  });
+  const broken = "id,spot_usd,session_utc,break\na,4,2025-11-21T00:00:00.000Z,New unit\n";
+  await mustPublish(store, {
+    ...options,
+    session: "2026-11-21T12Z",
+    closes: closes("b,2025-11-20,8"),
+    quotes: [broken, quotesOf({ a: 6, b: 12 })],
+  });
+  // Before: 30/10, 11/10 and 12/10. After: a 6/4 on its new base, b 12/8; c has been carried too long.
+  const { index } = await deskJson("diff head~1 head", folder);
+  expect(index).toMatchObject({
+    old_level: 176.6667,
+    new_level: 150,
+    // Only b compares: 110 goes to 120, and on its new base to 150.
+    price_points: 10,
+    base_points: 30,
+    // 150 - 150 by the new a, and 110 - 176.6667 by the old a and c.
+    constituents_points: -66.6667,
+    entered: ["a"],
+    left: ["a", "c"],
+    movers: [{ id: "b", points: 10 }],
+  });
+  const empty = await deskJson("diff head~2 head", folder);
+  expect(empty.index).toMatchObject({
+    old_level: null,
+    new_level: 150,
+    price_points: null,
+    constituents_points: null,
+    entered: ["a", "b"],
+    left: [],
+    movers: null,
+  });
+  expect((await desk("diff head~2 head", folder)).out).not.toContain("What moved the index");
 });
 
 test("verify: whole, damaged, with --json and --all", async () => {

@@ -16,18 +16,20 @@ const NEXT = {
 };
 
 describe("a head that lacks", () => {
-  test("Pro's board and index: show and diff have null for the missing values", async () => {
+  test("Pro's board and indices: show and diff have null for the missing values", async () => {
     const folder = published();
-    await withoutFiles(new FolderStore(folder), /^pro\/(board|index)\.json$/);
+    await withoutFiles(new FolderStore(folder), /^pro\/(board|index|indices)\.json$/);
     expect(await deskJson("show", folder)).toMatchObject({
       snapshot: "2026-11-21T12Z/r1",
       index: null,
+      indices: null,
       largest_moves: null,
       breaks: null,
     });
     const { code, out } = await desk("show", folder);
     expect(code).toBe(0);
     expect(out).toMatch(/\nIndex +not in the snapshot\n/);
+    expect(out).toMatch(/\nIndices\n.*\nnot in the snapshot\b/);
     expect(out).toMatch(/\nLargest moves in 24 hours\n.*\nnot in the snapshot\b/);
     const old = await deskJson("show head~1", folder);
     expect(await deskJson("diff head~1 head", folder)).toMatchObject({
@@ -41,6 +43,9 @@ describe("a head that lacks", () => {
         new_level: null,
         price_points: null,
         base_points: null,
+        constituents_points: null,
+        entered: null,
+        left: null,
         movers: null,
       },
     });

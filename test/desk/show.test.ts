@@ -38,6 +38,27 @@ describe("show", () => {
     });
   });
 
+  test("the indices, with their series", async () => {
+    const folder = published();
+    const figures = {
+      constituents: 3,
+      // Of a 12.5/10, b 10.5/11 and c 12/12: the mean, and the root. d entered on the last day.
+      level: 106.8182,
+      chg_24h_pct: 6.82,
+      chg_30d_pct: 6.82,
+      series_close: 106.0642,
+      series_date: "2026-11-21",
+    };
+    expect((await deskJson("show", folder)).indices).toEqual([
+      { id: "composite", name: "composite", ...figures },
+      { id: "dram", name: "DRAM", ...figures },
+    ]);
+    const { out } = await desk("show", folder);
+    expect(out).toMatch(
+      /\nIndices\nid +name .*\ncomposite +composite +3 +106\.8182 .* 2026-11-21\n/,
+    );
+  });
+
   test("dropped and breaks", async () => {
     const folder = published();
     await mustPublish(new FolderStore(folder), {
