@@ -1,7 +1,5 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections, type Correction } from "../ledger/corrections.ts";
-import { chainedSeries } from "../market/chained.ts";
-import { indicesOf } from "../market/indices.ts";
 import type { Session } from "../market/session.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import {
@@ -17,6 +15,7 @@ import {
   compositeBody,
   indexBody,
   indicesBody,
+  indicesWithSeries,
   priceIndices,
   type IndexWithSeries,
   type PricedIndex,
@@ -63,12 +62,9 @@ export interface RenderInput {
 export function snapshotFiles(input: RenderInput, views: PerTier<TierView>): PlannedFile[] {
   const { market, head } = input;
   const { catalog } = market;
-  const indices = indicesOf(catalog).map((index) => ({
-    ...index,
-    series: chainedSeries(market, index, head),
-  }));
+  const indices = indicesWithSeries(market, head);
   return [
-    textFile(FILES.report, HTML_TYPE, null, () => renderReport(input)),
+    textFile(FILES.report, HTML_TYPE, null, () => renderReport(input, indices)),
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
     textFile(FILES.catalog, JSON_TYPE, null, () => renderCatalog(catalog)),
     textFile(FILES.corrections, JSON_TYPE, null, () => renderCorrections(input.corrections)),

@@ -1,9 +1,14 @@
 /** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON text. */
 import { jsonArray } from "../lib/text.ts";
-import { CHAINED_METHOD, chainedCloses, type ChainedSeries } from "../market/chained.ts";
+import {
+  CHAINED_METHOD,
+  chainedCloses,
+  chainedSeries,
+  type ChainedSeries,
+} from "../market/chained.ts";
 import { equalWeighted, INDEX_BASE_LEVEL, type Composite } from "../market/composite.ts";
-import { COMPOSITE, indexIdOf, type MarketIndex } from "../market/indices.ts";
-import { dateText } from "../market/session.ts";
+import { COMPOSITE, indexIdOf, indicesOf, type MarketIndex } from "../market/indices.ts";
+import { dateText, type Session } from "../market/session.ts";
 import { memberships, type Market, type TierView } from "../market/view.ts";
 import { envelopeHead, type Envelope } from "./envelope.ts";
 import { indexFields, indexHead, type Excluded } from "./index-body.ts";
@@ -19,6 +24,13 @@ export interface PricedIndex extends IndexWithSeries {
   readonly result: Composite;
   readonly excluded: readonly Excluded[];
 }
+
+/** The indices of the market's catalog, with their series up to `head`. */
+export const indicesWithSeries = (market: Market, head: Session): IndexWithSeries[] =>
+  indicesOf(market.catalog).map((index) => ({
+    ...index,
+    series: chainedSeries(market, index, head),
+  }));
 
 /** Prices the indices for the view's session, in the order given. */
 export function priceIndices(

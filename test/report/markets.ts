@@ -1,6 +1,7 @@
 /** Markets, and the report of a market. */
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Market } from "../../src/market/view.ts";
+import { indicesWithSeries } from "../../src/render/indices.ts";
 import { renderReport, type ReportInput } from "../../src/render/report/page.ts";
 import { HEAD, listing, marketOf, VARIED, type Listing } from "../unit/market-fixture.ts";
 
@@ -53,16 +54,19 @@ export const PLAIN_MARKET: Market = marketOf([listing()]);
 
 /** The report of a market at HEAD with the usual gates. */
 export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): string =>
-  renderReport({
-    market,
-    head: HEAD,
-    attribution: "Test levels, not market data",
-    corrections: [],
-    gates: { maxMoveMicros: 50_000_000, minCoverageMicros: 80_000_000, maxUnchangedSessions: 8 },
-    judgements: [],
-    program: { name: "chipboard", version: "0.0.0-test" },
-    ...changes,
-  });
+  renderReport(
+    {
+      market,
+      head: HEAD,
+      attribution: "Test levels, not market data",
+      corrections: [],
+      gates: { maxMoveMicros: 50_000_000, minCoverageMicros: 80_000_000, maxUnchangedSessions: 8 },
+      judgements: [],
+      program: { name: "chipboard", version: "0.0.0-test" },
+      ...changes,
+    },
+    indicesWithSeries(market, HEAD),
+  );
 
 export const at = (key: string): Session => parseSession(key) as Session;
 

@@ -120,6 +120,23 @@ test("its numbers equal those of the board, the index and the manifest", async (
   expect(index.level).not.toBe(100);
   expect(textOf(report, "index")).toContain(`now ${index.level}.`);
   expect(textOf(report, "index")).toContain(`over ${index.constituents} constituents`);
+  const { indices } = await headJson(store, "pro/indices.json");
+  expect(indices.map(({ id }: { id: string }) => id)).toContain("composite");
+  const cells = textOf(report, "indices");
+  for (const { id, name, constituents, level, series_close, series_date } of indices) {
+    const padded = (value: number | null): string =>
+      value === null
+        ? "n/a"
+        : String(value)
+            .replace(/^(\d+)$/, "$1.00")
+            .replace(/(\.\d)$/, "$10");
+    const row = cells.split("\n").find((line) => line.startsWith(`${name}|${id}|`));
+    expect(row?.split("|").slice(2, 4)).toEqual([String(constituents), padded(level)]);
+    expect(row?.split("|")[6]).toBe(padded(series_close));
+    if (id === "composite") {
+      expect(cells).toContain(`last ${padded(series_close)} on ${series_date}.`);
+    }
+  }
   expect(report).toContain("<bdi>Levels by &quot;A &amp; B&quot;</bdi>");
   expect(report).toContain(board.license);
   expect(manifest.files.find(({ path }: { path: string }) => path === "report.html")).toMatchObject(

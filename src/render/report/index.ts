@@ -1,4 +1,7 @@
-/** The composite over the year: today's constituents, weights and base, priced for each day. */
+/**
+ * The indices: the composite over the year, which is today's constituents, weights and base priced for
+ * each day, and all indices with the continuous series of the composite.
+ */
 import { counted } from "../../lib/text.ts";
 import { extent, maxIndex, minIndex } from "d3-array";
 import { scaleLinear } from "d3-scale";
@@ -9,6 +12,7 @@ import {
   type Composite,
   type Constituent,
 } from "../../market/composite.ts";
+import { chainedCloses } from "../../market/chained.ts";
 import type { Level } from "../../market/series.ts";
 import {
   SESSIONS_PER_DAY,
@@ -19,7 +23,8 @@ import {
   type Session,
 } from "../../market/session.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../../market/view.ts";
-import { padded, section, sessionHtml } from "./html.ts";
+import type { PricedIndex } from "../indices.ts";
+import { changeHtml, foreign, idHtml, padded, section, sessionHtml, table } from "./html.ts";
 
 /** The composite of a view, and its level on each day of the year. */
 interface TracedIndex {
@@ -76,7 +81,67 @@ export function indexSection(market: Market, index: TracedIndex): string {
       `${index.excluded === 0 ? "" : `, ${counted(index.excluded, "contract")} excluded (no comparable base)`}; ` +
       `${INDEX_BASE_LEVEL} at ${sessionHtml(base)}. The base rolls with the session: this is the ` +
       "course of today's constituents against today's base, and levels of different sessions are not one series.</p>\n" +
-      `${chart(index, `Composite index over the year. ${summary}`)}\n<p class="note">${summary}</p>`,
+      `${chart(
+        index.trace.map((level, day) => ({ day: dayOf(base) + day, level })),
+        `Composite index over the year. ${summary}`,
+      )}\n<p class="note">${summary}</p>`,
+  );
+}
+
+/** All indices, and the chart of the composite's continuous series. `indices` begins with it. */
+export function indicesSection(indices: readonly PricedIndex[]): string {
+  const rows = indices.map(({ id, name, result, view, series }) => {
+    const last = chainedCloses(view, series).at(-1);
+    return [
+      foreign(name),
+      idHtml(id),
+      `${result.contributions.length}`,
+      result.level === null ? changeHtml(null) : padded(result.level, 2),
+      changeHtml(result.chg24hPct),
+      changeHtml(result.chg30dPct),
+      last === undefined ? changeHtml(null) : padded(last.close, 2),
+    ];
+  });
+  const headings = [
+    { label: "Index" },
+    { label: "Id", wideOnly: true },
+    { label: "Constituents", numeric: true, wideOnly: true },
+    { label: "Level", numeric: true },
+    { label: "24 h %", numeric: true },
+    { label: "30 d %", numeric: true },
+    { label: "Series", numeric: true },
+  ] as const;
+  return section(
+    "indices",
+    "Indices",
+    "<p>The level is against one calendar year before. The series is continuous: " +
+      `${INDEX_BASE_LEVEL} on its first day, then moved from one 12:00 UTC to the next by the geometric ` +
+      "mean of price relatives. Its closes of all days compare.</p>\n" +
+      `${table("Indices", headings, rows)}${seriesChart(indices[0] as PricedIndex)}`,
+  );
+}
+
+/** Empty if there are no two days. */
+function seriesChart({ view, series }: PricedIndex): string {
+  const closes = chainedCloses(view, series).map(({ date, close }) => ({
+    day: date,
+    level: Number(close),
+    close,
+  }));
+  if (closes.length < 2) return "";
+  const told = (at: number): string => {
+    const { day, close } = closes.at(at) as (typeof closes)[0];
+    return `${padded(close, 2)} on ${dateText(day)}`;
+  };
+  const levels = closes.map(({ level }) => level);
+  const summary =
+    `Lowest ${told(minIndex(levels))}, highest ${told(maxIndex(levels))}, ` +
+    `first ${told(0)}, last ${told(-1)}.`;
+  const every = Math.ceil(closes.length / POINTS_DRAWN);
+  const drawn = closes.filter((_, at) => (closes.length - 1 - at) % every === 0);
+  return (
+    `\n${chart(drawn, `Series of the composite. ${summary}`)}\n` +
+    `<p class="note">Series of the composite. ${summary}</p>`
   );
 }
 
@@ -97,14 +162,26 @@ const PLOT_BOTTOM = 230;
 const LEVELS_WIDTH = 44;
 /** The width of the curve, which the page stretches. It does not stretch strokes and text. */
 const PLOT_WIDTH = 1000;
+/** Of a series at most. A longer one is drawn with days left out between. */
+const POINTS_DRAWN = 250;
+/** A longer chart has years below it instead of months. */
+const MONTHS_DAYS = 550;
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-function chart({ trace, session }: TracedIndex, label: string): string {
-  const last = trace.length - 1;
-  const [low = INDEX_BASE_LEVEL, high = INDEX_BASE_LEVEL] = extent([...trace, INDEX_BASE_LEVEL]);
-  const x = scaleLinear([0, last], [0, PLOT_WIDTH]);
+/** A level to draw. */
+interface Point {
+  readonly day: Day;
+  readonly level: number;
+}
+
+/** The curve of two points or more, ascending by day. */
+function chart(trace: readonly Point[], label: string): string {
+  const [first, last] = [trace[0] as Point, trace.at(-1) as Point];
+  const levelsDrawn = [...trace.map(({ level }) => level), INDEX_BASE_LEVEL];
+  const [low = INDEX_BASE_LEVEL, high = INDEX_BASE_LEVEL] = extent(levelsDrawn);
+  const x = scaleLinear([first.day, last.day], [0, PLOT_WIDTH]);
   const y = scaleLinear([low, high], [PLOT_BOTTOM, PLOT_TOP]).nice(4);
-  const points = trace.map((level, day): [number, number] => [x(day), y(level)]);
+  const points = trace.map(({ day, level }): [number, number] => [x(day), y(level)]);
   const curve = line().digits(1)(points);
   const ground = area().y0(PLOT_BOTTOM).digits(1)(points);
   const ticks = y.ticks(4).map((tick) => ({ tick, at: y(tick).toFixed(1) }));
@@ -116,13 +193,16 @@ function chart({ trace, session }: TracedIndex, label: string): string {
     const kind = tick === INDEX_BASE_LEVEL ? ' class="base"' : "";
     return `<line${kind} x2="100%" y1="${at}" y2="${at}"/>`;
   });
-  const months = monthStarts(dayOf(session) - last, dayOf(session)).map(({ day, text }, at) => {
-    const percent = x(day - dayOf(session) + last) / 10;
+  const isOfYears = last.day - first.day > MONTHS_DAYS;
+  const starts = monthStarts(first.day, last.day);
+  const dates = isOfYears ? starts.filter(({ month }) => month === "01") : starts;
+  const dateMarks = dates.map(({ day, text, year }, at) => {
+    const percent = x(day) / 10;
     const left = `${percent.toFixed(2)}%`;
     return (
       `<line x1="${left}" x2="${left}" y1="${PLOT_BOTTOM}" y2="${PLOT_BOTTOM + 5}"/>` +
-      `<text${at % 3 === 0 ? "" : ' class="wide"'} x="${left}" y="${PLOT_BOTTOM + 20}" ` +
-      `text-anchor="${anchorAt(percent)}">${text}</text>`
+      `<text${isOfYears || at % 3 === 0 ? "" : ' class="wide"'} x="${left}" y="${PLOT_BOTTOM + 20}" ` +
+      `text-anchor="${anchorAt(percent)}">${isOfYears ? year : text}</text>`
     );
   });
   const stretched = (shape: string, path: string | null): string =>
@@ -132,7 +212,7 @@ function chart({ trace, session }: TracedIndex, label: string): string {
     `<div class="chart" role="img" aria-label="${label}">` +
     `<svg width="${LEVELS_WIDTH}" height="${HEIGHT}">${levels.join("")}</svg>` +
     `<svg class="plot" height="${HEIGHT}">${stretched("ground", ground)}` +
-    `${rules.join("")}${months.join("")}${stretched("curve", curve)}</svg></div>`
+    `${rules.join("")}${dateMarks.join("")}${stretched("curve", curve)}</svg></div>`
   );
 }
 
@@ -142,18 +222,27 @@ function anchorAt(percent: number): "start" | "middle" | "end" {
   return percent > 92 ? "end" : "middle";
 }
 
+/** A first day of a month. */
+interface MonthStart {
+  readonly day: Day;
+  readonly year: string;
+  /** `01` to `12`. */
+  readonly month: string;
+  readonly text: string;
+}
+
 /**
  * The first days of the months after `from`, with names. January has the year in its name. So has the
  * first month, unless January follows it.
  */
-function monthStarts(from: Day, to: Day): { day: Day; text: string }[] {
-  const starts: { day: Day; text: string }[] = [];
+function monthStarts(from: Day, to: Day): MonthStart[] {
+  const starts: MonthStart[] = [];
   for (let day = from; day <= to; day += 1) {
-    const [year, month, dayOfMonth] = dateText(day).split("-");
+    const [year = "", month = "", dayOfMonth] = dateText(day).split("-");
     if (dayOfMonth !== "01") continue;
     const name = MONTHS[Number(month) - 1] as string;
     const isDated = month === "01" || (starts.length === 0 && month !== "12");
-    starts.push({ day, text: isDated ? `${name} ${year}` : name });
+    starts.push({ day, year, month, text: isDated ? `${name} ${year}` : name });
   }
   return starts;
 }

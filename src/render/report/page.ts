@@ -12,6 +12,7 @@ import { TIERS } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { recordsOf, tierView, type Market } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
+import { priceIndices, type IndexWithSeries } from "../indices.ts";
 import { boardSection } from "./board.ts";
 import {
   breaksSection,
@@ -23,7 +24,7 @@ import {
 } from "./exceptions.ts";
 import type { ReportGates } from "./gates.ts";
 import { escaped, foreign, sessionHtml } from "./html.ts";
-import { indexSection, traceIndex } from "./index.ts";
+import { indexSection, indicesSection, traceIndex } from "./index.ts";
 import { movesSection, segmentsSection } from "./moves.ts";
 import { REPORT_SCRIPT } from "./script.ts";
 import { REPORT_STYLE } from "./style.ts";
@@ -44,11 +45,11 @@ export interface ReportInput {
 }
 
 /**
- * The whole page. The same input gives the same text, at any time and in any time zone. The page does
+ * The whole page, with the market's `indices`. The same input gives the same text, at any time and in any time zone. The page does
  * not contain the snapshot's revision or its parent, so that `--rerender` of an equal page has nothing
  * to do.
  */
-export function renderReport(input: ReportInput): string {
+export function renderReport(input: ReportInput, indices: readonly IndexWithSeries[]): string {
   const { market, head, attribution, corrections, gates, judgements, program } = input;
   const view = tierView(market, TIERS.pro, head);
   const records = recordsOf(view);
@@ -78,6 +79,7 @@ ${gatesSection(market, view, gates)}
 ${sinceSection(market, view)}
 </div>
 ${indexSection(market, index)}
+${indicesSection(priceIndices(market, view, indices))}
 ${movesSection(records)}
 ${segmentsSection(records)}
 ${boardSection(records, head)}
@@ -109,6 +111,7 @@ const BESIDE = [
 const ANCHORS = {
   gates: "Gates",
   index: "Index",
+  indices: "Indices",
   moves: "Moves",
   segments: "Segments",
   board: "Board",
