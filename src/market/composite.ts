@@ -2,10 +2,12 @@
  * The composite index and custom baskets: the weighted arithmetic mean of price relatives (a Carli
  * index where the weights are equal; ILO, Consumer Price Index Manual 2020, chapter 8), each direct
  * against the base, never chained. The base is one calendar year before the session and equals 100.
- * Because it rolls, levels of different sessions are not one series.
+ * Because it rolls, levels of different sessions are not one series. A basket of quantities compares
+ * what they cost with what they cost at the base (a Lowe index): it is the same mean, weighted by the
+ * shares of the costs at the base.
  */
 import { CHANGE_DECIMALS } from "./change.ts";
-import { ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
+import { MICROS_PER_UNIT, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
 import type { BoardBasis } from "./series.ts";
 import type { Day } from "./session.ts";
 
@@ -14,6 +16,10 @@ export const INDEX_BASE_LEVEL = 100;
 
 const INDEX_DECIMALS = 4;
 const RELATIVE_DECIMALS = 6;
+const COST_DECIMALS = 6;
+/** The most decimals of a quantity. */
+export const QUANTITY_DECIMALS = 9;
+const QUANTITY_SCALE = 10n ** BigInt(QUANTITY_DECIMALS);
 
 /** A contract with the levels that the index needs, all above 0. */
 export interface Constituent {
@@ -50,6 +56,16 @@ export interface Contribution {
   readonly contribution: Decimal;
   /** Percentage points of the 24-hour change. They sum to it. */
   readonly contribution24hPct: Decimal;
+  /** In the contract's unit. Only in a basket of quantities. */
+  readonly quantity?: Decimal;
+}
+
+/** What the quantities of a basket cost by the levels of each constituent, US dollars. */
+export interface Costs {
+  readonly now: Decimal;
+  readonly base: Decimal;
+  readonly then24h: Decimal;
+  readonly then30d: Decimal;
 }
 
 /** A priced index or basket. Level and changes are null if it has no constituent. */
@@ -59,6 +75,8 @@ export interface Composite {
   readonly chg30dPct: Decimal | null;
   /** One for each constituent, in their order. */
   readonly contributions: readonly Contribution[];
+  /** Only of a basket of quantities. */
+  readonly costs?: Costs;
 }
 
 /** Equal weights: any positive number, the same for each. */
@@ -111,6 +129,38 @@ export const equalWeighted = (constituents: readonly Constituent[]): Composite =
     constituents,
     constituents.map(() => EQUAL_WEIGHT),
   );
+
+/**
+ * Prices a basket of quantities. `quantities[i]`, a positive integer in units of 10⁻⁹, belongs to
+ * `constituents[i]`. A weight is the share of the cost at the base, so the level is 100 × the cost now by
+ * the cost at the base. Every figure is exact, and rounded once.
+ */
+export function quantityComposite(
+  constituents: readonly Constituent[],
+  quantities: readonly bigint[],
+): Composite {
+  const costsBy = (levelOf: (item: Constituent) => Micros): bigint[] =>
+    constituents.map((item, at) => (quantities[at] as bigint) * BigInt(levelOf(item)));
+  const total = (costs: readonly bigint[]): Decimal => {
+    const sum = costs.reduce((one, other) => one + other, 0n);
+    return roundRatio(ratio(sum, QUANTITY_SCALE * BigInt(MICROS_PER_UNIT)), COST_DECIMALS);
+  };
+  const baseCosts = costsBy((item) => item.base);
+  const priced = composite(constituents, baseCosts);
+  return {
+    ...priced,
+    contributions: priced.contributions.map((item, at) => ({
+      ...item,
+      quantity: roundRatio(ratio(quantities[at] as bigint, QUANTITY_SCALE), QUANTITY_DECIMALS),
+    })),
+    costs: {
+      now: total(costsBy((item) => item.now)),
+      base: total(baseCosts),
+      then24h: total(costsBy((item) => item.then24h)),
+      then30d: total(costsBy((item) => item.then30d)),
+    },
+  };
+}
 
 /** Weighted relatives at three instants, as numerators over one denominator. */
 interface Relatives {

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { EXCLUSION_REASONS, type ExclusionReason } from "../market/change.ts";
-import { composite, type Constituent } from "../market/composite.ts";
+import { composite, quantityComposite, type Constituent } from "../market/composite.ts";
 import { formatMicros, microsOf } from "../market/decimal.ts";
 import { BOARD_BASES } from "../market/series.ts";
 import { dateText, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
@@ -121,19 +121,21 @@ function entryOf(
 }
 
 /**
- * The body for a custom basket. `weights[i]`, a positive integer in any common scale, belongs to
- * `constituents[i]`. `overdueSessions` is added to the file's delay.
+ * The body for a custom basket. `amounts[i]`, a positive integer, belongs to `constituents[i]`: its
+ * quantity in units of 10⁻⁹ if `weighting` is `quantities`, otherwise its weight in any common scale.
+ * `overdueSessions` is added to the file's delay.
  */
 export function basketBody(
   file: BasketFile,
   constituents: readonly Constituent[],
-  weights: readonly bigint[],
+  amounts: readonly bigint[],
   weighting: Weighting,
   overdueSessions: number,
 ): string {
+  const price = weighting === "quantities" ? quantityComposite : composite;
   const head = headOf(file, weighting, overdueSessions);
   const textOf = ({ id }: { id: string }): ConstituentText => file.texts.get(id) as ConstituentText;
-  return `${head},${indexFields(composite(constituents, weights), [], textOf)}}\n`;
+  return `${head},${indexFields(price(constituents, amounts), [], textOf)}}\n`;
 }
 
 function headOf(file: BasketFile, weighting: Weighting, overdue: number): string {

@@ -8,8 +8,8 @@ import { jsonArray } from "../lib/text.ts";
 
 /** The name of a basket. */
 export const BASKET = "basket";
-/** The weights of the constituents: all equal, or the caller's. */
-export const WEIGHTINGS = ["equal", "custom"] as const;
+/** The weights of the constituents: all equal, the caller's, or by the caller's quantities. */
+export const WEIGHTINGS = ["equal", "custom", "quantities"] as const;
 /** One of WEIGHTINGS. */
 export type Weighting = (typeof WEIGHTINGS)[number];
 
@@ -71,17 +71,27 @@ export function indexFields(
 ): string {
   const contributions = result.contributions.map((item) => {
     const { identity, levels, standing } = textOf(item.constituent);
+    const quantity = item.quantity === undefined ? "" : `,"quantity":${item.quantity}`;
     return (
-      `${identity},"weight_pct":${item.weightPct},${levels},"relative":${item.relative},` +
+      `${identity}${quantity},"weight_pct":${item.weightPct},${levels},"relative":${item.relative},` +
       `"contribution":${item.contribution},` +
       `"contribution_24h_pct":${item.contribution24hPct}${standing}}`
     );
   });
   return (
     `"level":${result.level},"chg_24h_pct":${result.chg24hPct},` +
-    `"chg_30d_pct":${result.chg30dPct},"constituents":${contributions.length},` +
+    `"chg_30d_pct":${result.chg30dPct},${costFields(result)}"constituents":${contributions.length},` +
     `${carriedField(result)}"contributions":${jsonArray(contributions)},` +
     `"excluded":${jsonArray(excluded.map(({ id, reason }) => JSON.stringify({ id, reason })))}`
+  );
+}
+
+/** What the quantities cost; empty if the weights are not quantities. */
+function costFields({ costs }: Composite): string {
+  if (costs === undefined) return "";
+  return (
+    `"cost_usd":${costs.now},"cost_base_usd":${costs.base},` +
+    `"cost_24h_usd":${costs.then24h},"cost_30d_usd":${costs.then30d},`
   );
 }
 

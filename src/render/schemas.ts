@@ -85,8 +85,29 @@ export const contract = z.object({
   corrections: z.array(z.object(correctionFields)).describe(CORRECTIONS),
 });
 
-/** `/index`, the composite or a basket. */
-export const index = z.object({
+const contribution = z.object({
+  id: z.string(),
+  ticker: z.string(),
+  segment: z.string(),
+  weight_pct: z.number().nonnegative(),
+  base_usd: z.number().positive(),
+  spot_usd: z.number().positive(),
+  relative: z.number().nonnegative().describe("spot_usd / base_usd."),
+  contribution: z.number().describe("Points of the level; they sum to level − 100."),
+  contribution_24h_pct: z.number().describe("Percentage points of chg_24h_pct."),
+  basis: z.enum(BOARD_BASES).optional().describe("Of the level in force, as on the board."),
+  as_of: date.optional().describe("Date of the level in force."),
+  base_as_of: date.optional().describe("Date of the level of the base."),
+});
+
+const cost = (levels: string) =>
+  z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe(`Sum of quantity × ${levels}; only with quantities.`);
+
+const indexFields = {
   ...envelope,
   name: z.enum([COMPOSITE, BASKET]),
   weighting: z.enum(WEIGHTINGS),
@@ -105,25 +126,28 @@ export const index = z.object({
   carried: count
     .optional()
     .describe("How many constituents have no level for the session: their last one stands."),
-  contributions: z.array(
-    z.object({
-      id: z.string(),
-      ticker: z.string(),
-      segment: z.string(),
-      weight_pct: z.number().nonnegative(),
-      base_usd: z.number().positive(),
-      spot_usd: z.number().positive(),
-      relative: z.number().nonnegative().describe("spot_usd / base_usd."),
-      contribution: z.number().describe("Points of the level; they sum to level − 100."),
-      contribution_24h_pct: z.number().describe("Percentage points of chg_24h_pct."),
-      basis: z.enum(BOARD_BASES).optional().describe("Of the level in force, as on the board."),
-      as_of: date.optional().describe("Date of the level in force."),
-      base_as_of: date.optional().describe("Date of the level of the base."),
-    }),
-  ),
+  contributions: z.array(contribution),
   excluded: z
     .array(z.object({ id: z.string(), reason: z.enum(EXCLUSION_REASONS) }))
     .describe("Contracts on the board that are no constituents."),
+};
+
+/** `/index`, the composite or a basket. */
+export const index = z.object({
+  ...indexFields,
+  cost_usd: cost("level in force"),
+  cost_base_usd: cost("level of the base"),
+  cost_24h_usd: cost("level of 24 hours earlier"),
+  cost_30d_usd: cost("level of 30 days earlier"),
+  contributions: z.array(
+    contribution.extend({
+      quantity: z
+        .number()
+        .positive()
+        .optional()
+        .describe("In the contract's unit; only with quantities."),
+    }),
+  ),
 });
 
 const SERIES_CLOSE =
@@ -150,7 +174,7 @@ export const indices = z.object({
 
 /** `/indices/{id}`. */
 export const indexWithSeries = z.object({
-  ...index.shape,
+  ...indexFields,
   name: z.string().describe("The id of the index."),
   series: z
     .object({

@@ -1,8 +1,19 @@
 /** Compares every figure of a basket with fractions of big integers, also at ties. */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
-import { composite, type Constituent } from "../../src/market/composite.ts";
-import { fractionOf, HUNDRED, minus, over, plus, rounded, times, ZERO } from "./naive-fraction.ts";
+import { composite, quantityComposite, type Constituent } from "../../src/market/composite.ts";
+import {
+  fractionOf,
+  HUNDRED,
+  minus,
+  over,
+  percentChange,
+  plus,
+  rounded,
+  times,
+  ZERO,
+  type Fraction,
+} from "./naive-fraction.ts";
 
 /** Round numbers make ties; long numbers make long fractions. */
 const micros = fc.oneof(
@@ -25,16 +36,25 @@ const weight = fc.oneof(
   fc.bigInt({ min: 1n, max: 16n }),
   fc.bigInt({ min: 1n, max: 999_999_999_999_999_999n }),
 );
+const ONE = 1_000_000_000n;
+/** In units of 10⁻⁹: whole ones, and the smallest and the largest. */
+const quantity = fc.oneof(
+  fc.bigInt({ min: 1n, max: 64n }).map((whole) => whole * ONE),
+  weight,
+  fc.constantFrom(1n, 999_999_999n * ONE, 999_999_999n * ONE + 999_999_999n),
+);
 const basket = fc.array(fc.tuple(constituent, weight), { minLength: 1, maxLength: 12 });
 
+const purchase = fc.array(fc.tuple(constituent, quantity), { minLength: 1, maxLength: 12 });
+
+const whole = (value: number | bigint): Fraction => fractionOf(`${value}`);
 /** The naive calculation's form of a number. */
 const marked = (decimal: string | null): string => `#${decimal}`;
 
 test.prop([basket], { numRuns: 2_000 })("every figure is exact and rounded once", (items) => {
-  const whole = (value: number | bigint): ReturnType<typeof fractionOf> => fractionOf(`${value}`);
   const weights = items.map(([, value]) => whole(value));
   const total = weights.reduce(plus, ZERO);
-  const sumOf = (price: (item: Constituent) => number): ReturnType<typeof fractionOf> =>
+  const sumOf = (price: (item: Constituent) => number): Fraction =>
     items
       .map(([item], at) => over(times(weights[at] ?? ZERO, whole(price(item))), whole(item.base)))
       .reduce(plus, ZERO);
@@ -54,7 +74,7 @@ test.prop([basket], { numRuns: 2_000 })("every figure is exact and rounded once"
   result.contributions.forEach((contribution, at) => {
     const [item] = items[at] as (typeof items)[number];
     const share = times(weights[at] ?? ZERO, HUNDRED);
-    const moved = (then: number): ReturnType<typeof fractionOf> =>
+    const moved = (then: number): Fraction =>
       over(minus(whole(item.now), whole(then)), whole(item.base));
     expect(marked(contribution.weightPct)).toBe(rounded(over(share, total), 4));
     expect(marked(contribution.relative)).toBe(rounded(over(whole(item.now), whole(item.base)), 6));
@@ -65,4 +85,47 @@ test.prop([basket], { numRuns: 2_000 })("every figure is exact and rounded once"
       rounded(over(times(share, moved(item.then24h)), before), 4),
     );
   });
+});
+
+test.prop([purchase], { numRuns: 2_000 })("quantities are weighed by what they cost", (items) => {
+  const [unit, dollar] = [whole(ONE), whole(1_000_000)];
+  const spent = ([item, quantity]: (typeof items)[number], price: keyof Levels): Fraction =>
+    times(over(whole(quantity), unit), over(whole(item[price]), dollar));
+  const cost = (price: keyof Levels): Fraction =>
+    items.map((item) => spent(item, price)).reduce(plus, ZERO);
+  const [now, base, before] = [cost("now"), cost("base"), cost("then24h")];
+
+  const result = quantityComposite(
+    items.map(([item]) => item),
+    items.map(([, value]) => value),
+  );
+  const { costs } = result;
+  expect(marked(result.level)).toBe(rounded(over(times(now, HUNDRED), base), 4));
+  expect(marked(result.chg24hPct)).toBe(percentChange(now, before));
+  expect(marked(result.chg30dPct)).toBe(percentChange(now, cost("then30d")));
+  for (const price of ["now", "base", "then24h", "then30d"] as const) {
+    expect(marked(costs?.[price] ?? null)).toBe(rounded(cost(price), 6));
+  }
+  result.contributions.forEach((contribution, at) => {
+    const item = items[at] as (typeof items)[number];
+    const percentOf = (total: Fraction, part: Fraction): string =>
+      rounded(over(times(part, HUNDRED), total), 4);
+    const moved = (then: keyof Levels): Fraction => minus(spent(item, "now"), spent(item, then));
+    expect(marked(contribution.quantity ?? null)).toBe(rounded(over(whole(item[1]), unit), 9));
+    expect(marked(contribution.weightPct)).toBe(percentOf(base, spent(item, "base")));
+    expect(marked(contribution.contribution)).toBe(percentOf(base, moved("base")));
+    expect(marked(contribution.contribution24hPct)).toBe(percentOf(before, moved("then24h")));
+  });
+});
+
+type Levels = Pick<Constituent, "now" | "base" | "then24h" | "then30d">;
+
+test.prop([constituent])("one piece of one contract is the contract itself", (item) => {
+  const { level, costs, contributions } = quantityComposite([item], [ONE]);
+  const levels = [item.now, item.base, item.then24h, item.then30d];
+  expect(marked(level)).toBe(rounded(over(times(whole(item.now), HUNDRED), whole(item.base)), 4));
+  expect([costs?.now, costs?.base, costs?.then24h, costs?.then30d].map(Number)).toEqual(
+    levels.map((micros) => micros / 1e6),
+  );
+  expect(contributions).toMatchObject([{ quantity: "1", weightPct: "100" }]);
 });

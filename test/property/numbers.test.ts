@@ -5,6 +5,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { basketBody, parseBasketFile } from "../../src/render/basket.ts";
+import { WEIGHTINGS } from "../../src/render/index-body.ts";
 import type { Constituent } from "../../src/market/composite.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import {
@@ -16,10 +17,11 @@ import {
 } from "./against-naive.ts";
 import type { RawLevel } from "./naive-levels.ts";
 import { naiveIndex, naiveTier } from "./naive-market.ts";
+import { naiveQuantities } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles, exactJson, publishRaw, splitInput } from "./published.ts";
 import { contractsBefore, earlierTerms, rawCases, withEarlierTerms } from "./raw-markets.ts";
 
-const weightTexts = fc.array(
+const amountTexts = fc.array(
   fc.oneof(
     fc.constantFrom("1", "0.000000001", "999999999.999999999", "3", "0.5"),
     fc.integer({ min: 1, max: 999_999_999 }).map(String),
@@ -94,9 +96,9 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases, order, weightTexts, fc.boolean()], { numRuns: 50 })(
+  test.prop([rawCases, order, amountTexts, fc.constantFrom(...WEIGHTINGS)], { numRuns: 75 })(
     "of any basket equal the naive calculation",
-    async ({ raw, sessionUtc }, picked, weights, areEqual) => {
+    async ({ raw, sessionUtc }, picked, amounts, weighting) => {
       const store = new MemoryStore();
       const input = splitInput(raw, sessionUtc, false);
       const maxCarryDays = raw.max_carry_days;
@@ -117,23 +119,26 @@ describe("the published numbers", () => {
 
       const picks = picked.flatMap((at) => ids[at] ?? []);
       if (picks.length === 0) return;
-      const texts = areEqual ? null : weights.slice(0, picks.length);
+      const texts = amounts.slice(0, picks.length);
       const body = basketBody(
         basket,
         picks.map((id) => basket.contracts.get(id) as Constituent),
-        texts === null ? picks.map(() => 1n) : texts.map(scaled),
-        texts === null ? "equal" : "custom",
+        weighting === "equal" ? picks.map(() => 1n) : texts.map(scaled),
+        weighting,
         0,
       );
       const found = exactJson(body);
-      const expected = naiveIndex(raw, sessionUtc, picks, texts);
+      const expected =
+        weighting === "quantities"
+          ? naiveQuantities(raw, sessionUtc, picks, texts)
+          : naiveIndex(raw, sessionUtc, picks, weighting === "equal" ? null : texts);
       expectSame(found, {
         session_utc: sessionUtc,
         delayed_sessions: "#0",
         license: found["license"],
         attribution: ATTRIBUTION,
         name: "basket",
-        weighting: texts === null ? "equal" : "custom",
+        weighting,
         ...expected,
       });
       expectSumsUp(expected);
