@@ -1,5 +1,5 @@
-/** Custom baskets: reads `ids` and `weights` and prices the basket for the session. */
-import { EQUAL_WEIGHT, type Constituent } from "../market/composite.ts";
+/** Custom baskets: reads `ids`, `weights` and `quantities`, and prices the basket for the session. */
+import { EQUAL_WEIGHT, QUANTITY_DECIMALS, type Constituent } from "../market/composite.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
 import type { Weighting } from "../render/index-body.ts";
 import type { Denial } from "./problems.ts";
@@ -10,14 +10,21 @@ import { representation, type Representation } from "./snapshot/representation.t
 import { overdueSessions } from "./snapshot/freshness.ts";
 
 const MAX_IDS = 100;
-const WEIGHT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
-const WEIGHT_DECIMALS = 9;
+/** A weight or a quantity. */
+const AMOUNT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
+/** The parameters that say how much of each id, and their weightings. */
+const AMOUNTS = [
+  ["weights", "custom"],
+  ["quantities", "quantities"],
+] as const;
+type AmountsName = (typeof AMOUNTS)[number][0];
 
 /** A basket as a query names it; the ids are not looked up yet. */
 export interface BasketQuery {
   /** Null: the item cannot be an id. */
   readonly ids: readonly (string | null)[];
-  readonly weights: readonly bigint[];
+  /** For each id its weight or quantity in units of 10⁻⁹; if `weighting` is `equal`, 1. */
+  readonly amounts: readonly bigint[];
   readonly weighting: Weighting;
 }
 
@@ -28,15 +35,28 @@ export interface BasketQuery {
 export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
   if (!namesBasket(query)) return null;
   const idsText = query.find(([name]) => name === "ids")?.[1];
-  const weightsText = query.find(([name]) => name === "weights")?.[1];
-  if (idsText === undefined) faults.push(invalid("ids", "", "weights need ids to belong to"));
+  const given = AMOUNTS.flatMap(([name, weighting]) => {
+    const text = query.find((parameter) => parameter[0] === name)?.[1];
+    return text === undefined ? [] : [{ name, weighting, text }];
+  });
+  const [first, second] = given;
+  if (idsText === undefined) {
+    faults.push(invalid("ids", "", `${first?.name} need ids to belong to`));
+  }
+  if (first !== undefined && second !== undefined) {
+    faults.push(
+      invalid(second.name, second.text, `expected ${first.name} or ${second.name}, not both`),
+    );
+  }
   const items = idsText?.split(",") ?? [];
   const ids = readIds(items, faults);
-  const weights =
-    weightsText === undefined
-      ? items.map(() => EQUAL_WEIGHT)
-      : readWeights(weightsText, idsText === undefined ? null : items.length, faults);
-  return { ids, weights, weighting: weightsText === undefined ? "equal" : "custom" };
+  const count = idsText === undefined ? null : items.length;
+  const [amounts] = given.map(({ name, text }) => readAmounts(name, text, count, faults));
+  return {
+    ids,
+    amounts: amounts ?? items.map(() => EQUAL_WEIGHT),
+    weighting: first?.weighting ?? "equal",
+  };
 }
 
 /**
@@ -46,7 +66,7 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
 export function basketAnswer(
   { stamp, basketAnswers }: Pick<ServedSnapshot, "stamp" | "basketAnswers">,
   file: BasketFile,
-  { ids, weights, weighting }: BasketQuery,
+  { ids, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
   nowMs: number,
 ): Representation | Denial {
@@ -56,7 +76,7 @@ export function basketAnswer(
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
   // The same name for each query that means the same basket.
-  const name = `index?${ids.join()}&${weighting === "equal" ? "" : weights.join()}~${overdue}`;
+  const name = `index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
   const known = basketAnswers?.get(name);
   if (known !== undefined) return known;
   const constituents = found as Constituent[];
@@ -65,7 +85,7 @@ export function basketAnswer(
     position: file.envelope,
     overdue,
     etag: tagOf(stamp.manifestSha256, name),
-    plain: Buffer.from(basketBody(file, constituents, weights, weighting, overdue)),
+    plain: Buffer.from(basketBody(file, constituents, amounts, weighting, overdue)),
     content: { "content-type": "application/json" },
   });
   basketAnswers?.set(name, made);
@@ -102,28 +122,33 @@ const WHY = {
   break: "has a break since a year before this session: its levels do not compare",
 } as const;
 
-function readWeights(text: string, count: number | null, faults: Fault[]): bigint[] {
+function readAmounts(
+  name: AmountsName,
+  text: string,
+  count: number | null,
+  faults: Fault[],
+): bigint[] {
   const items = text.split(",");
   if (count !== null && items.length !== count) {
-    const detail = `expected as many weights as ids (${count}), got ${items.length}`;
-    faults.push(invalid("weights", text, detail));
+    const detail = `expected as many ${name} as ids (${count}), got ${items.length}`;
+    faults.push(invalid(name, text, detail));
   }
-  // The number of weights is wrong in any case, so the single weights are not checked.
+  // The number of items is wrong in any case, so the single ones are not checked.
   if (items.length > MAX_IDS) return [];
   return items.map((item) => {
-    const weight = parseWeight(item);
-    if (weight > 0n) return weight;
+    const amount = parseAmount(item);
+    if (amount > 0n) return amount;
     const detail = "expected a decimal above 0 with up to 9 digits before and after the point";
-    faults.push(invalid("weights", item, detail));
+    faults.push(invalid(name, item, detail));
     return 0n;
   });
 }
 
-/** The weight in units of 10⁻⁹; 0 if the item is not a weight. */
-function parseWeight(item: string): bigint {
-  const parts = WEIGHT.exec(item);
+/** The amount in units of 10⁻⁹; 0 if the item is none. */
+function parseAmount(item: string): bigint {
+  const parts = AMOUNT.exec(item);
   if (parts === null) return 0n;
-  return BigInt(`${parts[1]}${(parts[2] ?? "").padEnd(WEIGHT_DECIMALS, "0")}`);
+  return BigInt(`${parts[1]}${(parts[2] ?? "").padEnd(QUANTITY_DECIMALS, "0")}`);
 }
 
 const invalid = (name: string, value: string, detail: string): Fault =>

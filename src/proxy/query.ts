@@ -5,7 +5,7 @@ import { deny, type Denial, type ParameterFault, type ProblemCode } from "./prob
 /** Decoded names and values in the order sent. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-/** No address takes more than four. A query with more than ten gets one fault, not one each. */
+/** No address takes more than five. A query with more than ten gets one fault, not one each. */
 const MAX_PARAMETERS = 10;
 const MAX_FAULTS_TOLD = 20;
 const SHOWN_CHARACTERS = 60;
@@ -19,7 +19,7 @@ export const parseQuery = (text: string): Query =>
   text === "" ? NONE : [...new URLSearchParams(text)];
 
 /** The parameters that name a basket. */
-export const BASKET_PARAMETERS: readonly string[] = ["ids", "weights"];
+export const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
 
 /** Whether the query names a basket, valid or not. */
 export const namesBasket = (query: Query): boolean =>

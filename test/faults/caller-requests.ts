@@ -96,12 +96,16 @@ function targets(given: Ingredients): fc.Arbitrary<Target> {
     { weight: 4, arbitrary: fc.constantFrom(...USUAL_PATHS) },
     { weight: 4, arbitrary: id.map((text) => `${API}/prices/${text}`) },
   );
-  const weight = fc.constantFrom("1", "0.5", "3.25", "0", "-1", "1e3", "", "999999999.999999999");
+  const amount = fc.constantFrom("1", "0.5", "3.25", "0", "-1", "1e3", "", "999999999.999999999");
   const ids = fc.array(id, { maxLength: 6 });
   const basket = fc
-    .tuple(ids, fc.option(fc.array(weight, { maxLength: 6 })))
-    .map(([names, weights]) => {
-      const tail = weights === null ? "" : `&weights=${weights.join(",")}`;
+    .tuple(
+      ids,
+      fc.constantFrom("weights", "quantities"),
+      fc.option(fc.array(amount, { maxLength: 6 })),
+    )
+    .map(([names, parameter, amounts]) => {
+      const tail = amounts === null ? "" : `&${parameter}=${amounts.join(",")}`;
       return `${API}/index?ids=${names.join(",")}${tail}`;
     });
   const piece = fc.oneof(fc.constantFrom(...PIECES), VISIBLE);

@@ -31,6 +31,7 @@ export const KEY_NAMES = [
   "q",
   "ids",
   "weights",
+  "quantities",
   "%74oken",
   "[]",
 ];

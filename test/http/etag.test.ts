@@ -77,6 +77,8 @@ describe("an ETag depends on", () => {
         "dram-1,dram-0",
         "dram-0,dram-1&weights=1,1",
         "dram-0,dram-1&weights=1,2",
+        "dram-0,dram-1&quantities=1,1",
+        "dram-0,dram-1&quantities=1,2",
       ]) {
         tags.push(await tagOf(proxy, `/index?ids=${query}`));
       }

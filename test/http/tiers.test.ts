@@ -32,6 +32,7 @@ const TABLE: readonly (readonly [path: string, free: Cell, starter: Cell, pro: C
   ["/index", "key_required", 200, 200],
   ["/index?ids=dram-0,dram-1", "key_required", "tier_required", 200],
   ["/index?ids=dram-0,dram-1&weights=2,1", "key_required", "tier_required", 200],
+  ["/index?ids=dram-0,dram-1&quantities=2,1", "key_required", "tier_required", 200],
   ["/index?weights=1", "key_required", "tier_required", 200],
   ["/indices", "key_required", 200, 200],
   ["/indices/composite", "key_required", 200, 200],

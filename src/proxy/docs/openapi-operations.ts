@@ -77,6 +77,13 @@ const BASKET_QUERY: readonly Json[] = [
       "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
     schema: { type: "string" },
   },
+  {
+    name: "quantities",
+    in: "query",
+    description:
+      "Instead of weights, how much is bought of each of ids, in the contract's unit; same form. The answer also says what that costs.",
+    schema: { type: "string" },
+  },
 ];
 
 const LIST_QUERY: readonly Json[] = [
