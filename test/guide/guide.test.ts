@@ -66,6 +66,33 @@ describe("its worked example", () => {
     expect(basket["level"]).toBe(Number(((0.6 * 1.5 + 0.4 * 0.75) * 100).toFixed(4)));
     expect(NUMBERS).toContain(`the ${basket["level"]} above`);
   });
+
+  test("what quantities cost", () => {
+    const ids = "ids=ddr5-16gb,tlc-1tb,n3-wafer";
+    const basket = answerTo(`GET /api/public/v1/index?${ids}&quantities=64,2,0.02`);
+    const cost = (d5: number, s1: number, n3: number): number => 64 * d5 + 2 * s1 + 0.02 * n3;
+    const costs = {
+      cost_usd: cost(3, 60, 11_000),
+      cost_24h_usd: cost(2.9, 61.2, 11_000),
+      cost_30d_usd: cost(2.4, 64, 10_800),
+      cost_base_usd: cost(2, 80, 10_000),
+    };
+    for (const [field, value] of Object.entries(costs)) {
+      expect([field, basket[field]]).toEqual([field, Number(value.toFixed(6))]);
+      expect(NUMBERS).toMatch(RegExp(`<code>${field}</code>.*<td>${basket[field]}</td></tr>`));
+    }
+    const { cost_usd: now, cost_24h_usd: day, cost_30d_usd: month, cost_base_usd: year } = costs;
+    expect(basket["level"]).toBe(Number(((now / year) * 100).toFixed(4)));
+    expect([basket["chg_24h_pct"], basket["chg_30d_pct"]]).toEqual([
+      percent(now / day),
+      percent(now / month),
+    ]);
+    expect(basket["contributions"]).toMatchObject([{ weight_pct: 26.2295 }, {}, {}]);
+    for (const text of [`= ${basket["level"]},`, `= ${percent(now / day)} %`, "= 26.2295 %"]) {
+      expect(NUMBERS).toContain(text);
+    }
+    expect(NUMBERS).toContain(`= ${percent(now / month)} %`);
+  });
 });
 
 test("its example of a back-test differs by the correction", () => {

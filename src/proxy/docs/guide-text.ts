@@ -86,6 +86,17 @@ changes.</p>
 <h3>Baskets</h3>
 <p>The same with your weights, which need not sum to anything: 60 and 40 are 0.6 and 0.4, and
 0.6 × 1.5 + 0.4 × 0.75 = 1.2, the 120 above.</p>
+<p>With <code>quantities</code> instead of weights you say how much you buy, each in its contract's
+<code>unit</code>, and the answer has what that costs. A module with 64 chips, 2 drives and 0.02 wafers:</p>
+<div class="wide"><table><tr><th></th><th>DDR5</th><th>SSD</th><th>wafer</th><th>US dollars</th></tr>
+<tr><td>now, <code>cost_usd</code></td><td>64 × 3.00</td><td>2 × 60</td><td>0.02 × 11000</td><td>532</td></tr>
+<tr><td>a day ago, <code>cost_24h_usd</code></td><td>64 × 2.90</td><td>2 × 61.20</td><td>0.02 × 11000</td><td>528</td></tr>
+<tr><td>30 days ago, <code>cost_30d_usd</code></td><td>64 × 2.40</td><td>2 × 64</td><td>0.02 × 10800</td><td>497.6</td></tr>
+<tr><td>a year ago, <code>cost_base_usd</code></td><td>64 × 2.00</td><td>2 × 80</td><td>0.02 × 10000</td><td>488</td></tr>
+</table></div>
+<p>The weights are the shares of the cost a year ago: 128 / 488 = 26.2295 % for the DDR5 contract. So
+level and changes are those of the costs: 532 / 488 × 100 = 109.0164, 532 / 528 − 1 = 0.76 % over 24
+hours, and 532 / 497.6 − 1 = 6.91 % over 30 days.</p>
 <h3>Breaks and corrections</h3>
 <p>A <code>break</code> says that from a session on a contract's levels do not compare with those
 before, and why: another unit, another specification. No change is formed across it, and the
