@@ -13,7 +13,7 @@ import { chain } from "./chain.ts";
 import { asksForAny, isNotModified } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
-import { deny, notInSnapshot, type Denial } from "./problems.ts";
+import { deny, notInSnapshot, pruned, type Denial } from "./problems.ts";
 import { BASKET_PARAMETERS, faultsDenial, nameFaults, type Fault } from "./query.ts";
 import { quotaExceeded, remainingAfter } from "./quota.ts";
 import { DATA_ROUTES, idIn, prefixOf, requiredTier, type DataRoute } from "./routes.ts";
@@ -130,8 +130,7 @@ export function dataAnswers(
     tier: Tier,
   ): Promise<Found> {
     const isGone = (): boolean => log.isPruned(publication);
-    const pruned = deny("pruned", `The snapshot of entry ${publication.number} was removed.`);
-    if (isGone()) return pruned;
+    if (isGone()) return pruned(publication.number);
     try {
       const snapshot = await archive.open(publication);
       return "code" in snapshot ? snapshot : await find(wanted, exchange, tier, snapshot);
@@ -139,7 +138,7 @@ export function dataAnswers(
       if (!(error instanceof DamageError)) throw error;
       // A prune that this process has not read yet is no damage.
       await log.refresh();
-      if (isGone()) return pruned;
+      if (isGone()) return pruned(publication.number);
       throw error;
     }
   }
@@ -217,7 +216,7 @@ function find(
 ): MaybePromise<Found> {
   if (basket !== null) {
     return chain(snapshot.baskets(), (file): Found => {
-      if (file === null) return notInSnapshot(snapshot.stamp.text);
+      if (file === null) return faultsDenial(faults) ?? notInSnapshot(snapshot.stamp.text);
       return "code" in file ? file : basketAnswer(snapshot, file, basket, faults, nowMs);
     });
   }

@@ -236,6 +236,10 @@ export function deny(
 export const notInSnapshot = (snapshot: string): Denial =>
   deny("not_in_snapshot", `Snapshot ${snapshot} has no data for this address.`);
 
+/** A prune took the snapshot that the entry made the head. */
+export const pruned = (number: number): Denial =>
+  deny("pruned", `The snapshot of entry ${number} was removed.`);
+
 /** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 

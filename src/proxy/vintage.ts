@@ -49,7 +49,10 @@ function readNumber(text: string, faults: Fault[]): VintageQuery | null {
 }
 
 /** ISO 8601 with Z or an offset; seconds and their fraction are optional. */
-const INSTANT = z.iso.datetime({ offset: true });
+const INSTANT = z.union([
+  z.iso.datetime({ offset: true }),
+  z.iso.datetime({ offset: true, precision: -1 }),
+]);
 
 function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery | null {
   // In a query an unescaped + means a space.

@@ -39,6 +39,9 @@ test("addresses without a file are not_in_snapshot, which costs nothing; the res
   await serve((store) => withoutFiles(store, /^pro\/(export\.csv|index\.json|basket\.json)$/));
   await notThere(proxy.pro, "/export.csv", "/index", "/index?ids=dram-0");
   await expectCode(proxy, `${API}/export.csv?x=1`, { key: proxy.pro }, "unknown_parameter");
+  for (const query of ["ids=dram-0&weights=x", "ids=dram-0&publication=0"]) {
+    await expectCode(proxy, `${API}/index?${query}`, { key: proxy.pro }, "invalid_parameter");
+  }
   expect((await proxy.get(`${API}/usage`, { key: proxy.pro })).json.used).toBe(0);
   await served(proxy.pro, "/prices", "/prices/dram-0", "/export.xlsx");
   await served(proxy.starter, "/index");
