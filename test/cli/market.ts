@@ -66,6 +66,8 @@ export interface Run
   readonly attribution?: string;
   readonly revise?: string;
   readonly dryRun?: boolean;
+  /** What the publisher's clock shows (epoch milliseconds). */
+  readonly nowMs?: number;
 }
 
 /** The result of a publish: the exit code, and all lines of the error message. */
@@ -75,7 +77,10 @@ export interface Ended {
   readonly result: PublishResult | null;
 }
 
-/** Publishes in this process, with the clock in the session (or in SESSION, if that is later). */
+/**
+ * Publishes in this process. Unless the run says otherwise, the clock is in the session (or in SESSION,
+ * if that is later).
+ */
 export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
   const session = at(run.session ?? "2026-11-21T00Z");
   try {
@@ -102,7 +107,7 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         },
       },
       store,
-      { now: () => sessionStartMs(Math.max(session, SESSION)) + 300_000 },
+      { now: () => run.nowMs ?? sessionStartMs(Math.max(session, SESSION)) + 300_000 },
       () => {},
     );
     return { code: 0, said: [], result };

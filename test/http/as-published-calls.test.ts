@@ -1,0 +1,114 @@
+/** Requests for old files: what they cost, conditions, parts, ids, and callers without a key. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API, DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import type { Received } from "./client.ts";
+import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+import { ask, asked, byInstant, byNumber, FOREVER, lasting } from "./old-answers.ts";
+import { expectCode } from "./refusal.ts";
+import {
+  FORMER_ID,
+  FROZEN_LAST,
+  pathsOf,
+  PRESENT_ID,
+  recordLog,
+  type Vintage,
+} from "./vintages.ts";
+
+let proxy: TestProxy;
+/** The last entry that 0.1.0 wrote, and the newest of all. */
+let old: Vintage;
+let newest: Vintage;
+beforeAll(async () => {
+  const { store, vintages, endMs } = await recordLog(5);
+  old = vintages.find(({ number }) => number === FROZEN_LAST) as Vintage;
+  newest = vintages.at(-1) as Vintage;
+  proxy = await startTestProxy({ store, clock: new TestClock(endMs + 60_000) });
+});
+afterAll(() => proxy.close());
+
+test("a 200 and a 206 cost one, a 304 and a refusal none", async () => {
+  const used = async (): Promise<number> =>
+    (await proxy.get(`${API}/usage`, { key: proxy.starter })).json.used;
+  let expected = await used();
+  const parameters = [byNumber(old), byInstant(newest.atMs), "publication=1", "publication=999"];
+  for (const path of pathsOf("starter")) {
+    for (const parameter of parameters) {
+      const { status, headers } = await ask(proxy, "starter", path, parameter);
+      if (status === 200) expected += 1;
+      expect(await used()).toBe(expected);
+      if (status !== 200) continue;
+      const again = await ask(proxy, "starter", path, parameter, {
+        headers: { "if-none-match": headers.etag as string },
+      });
+      expect([again.status, await used()]).toEqual([304, expected]);
+      const head = await ask(proxy, "starter", path, parameter, { method: "HEAD" });
+      expected += 1;
+      expect([head.status, head.headers["x-ratelimit-remaining"]]).toEqual([
+        200,
+        String(25_000 - expected),
+      ]);
+      expect(lasting(head)).toEqual(lasting({ ...head, headers }));
+    }
+  }
+  const part = { headers: { range: "bytes=0-9" } };
+  const csv = await ask(proxy, "starter", DATA_ROUTES.csv.path, byNumber(newest), part);
+  expect([csv.status, await used()]).toEqual([206, expected + 1]);
+});
+
+test("conditional requests and ranges of an old export", async () => {
+  for (const { path } of [DATA_ROUTES.csv, DATA_ROUTES.xlsx]) {
+    const then = old.answers.pro.get(path) as Received;
+    const { etag } = then.headers;
+    const get = (headers: Record<string, string>) =>
+      ask(proxy, "pro", path, byNumber(old), { headers });
+    const same = await get({ "if-none-match": `"x", ${etag}` });
+    expect([same.status, same.headers.etag, same.raw.length]).toEqual([304, etag, 0]);
+    expect(same.headers["cache-control"]).toBe(FOREVER);
+    expect(same.headers["x-publication"]).toBe(String(old.number));
+    const size = then.raw.length;
+    const part = await get({ range: "bytes=5-20", "if-range": etag as string });
+    expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 5-20/${size}`]);
+    expect(part.raw.equals(then.raw.subarray(5, 21))).toBe(true);
+    expect(part.headers["x-publication"]).toBe(String(old.number));
+    const other = await get({ range: "bytes=5-20", "if-range": '"x"' });
+    expect([other.status, other.raw.equals(then.raw)]).toEqual([200, true]);
+    const beyond = await get({ range: `bytes=${size}-` });
+    expect([beyond.status, beyond.headers["content-range"]]).toEqual([416, `bytes */${size}`]);
+    const coded = await get({ "accept-encoding": "br, gzip" });
+    expect(coded.body.equals(then.raw)).toBe(true);
+  }
+});
+
+test("without a key every data route needs one, whatever the parameters are", async () => {
+  const empty = await startTestProxy({ store: new MemoryStore() });
+  try {
+    for (const { path } of Object.values(DATA_ROUTES)) {
+      for (const parameter of ["publication=9", "as_of=x", "publication=0&as_of=&x=1"]) {
+        const full = asked(path.replace("{id}", "alpha-16gb"), parameter);
+        await expectCode(proxy, full, {}, "key_required");
+        await expectCode(empty, full, {}, "key_required");
+      }
+    }
+  } finally {
+    await empty.close();
+  }
+});
+
+test("ids are those of the snapshot: nothing redirects to a later id", async () => {
+  const contract = (id: string): string => `${API}/prices/${id}`;
+  for (const parameter of [byNumber(old), byInstant(old.atMs)]) {
+    expect((await ask(proxy, "pro", contract(FORMER_ID), parameter)).json.id).toBe(FORMER_ID);
+    await expectCode(
+      proxy,
+      asked(contract(PRESENT_ID), parameter),
+      { key: proxy.pro },
+      "unknown_contract",
+    );
+  }
+  const now = byNumber(newest);
+  expect((await ask(proxy, "pro", contract(PRESENT_ID), now)).json.id).toBe(PRESENT_ID);
+  const former = asked(contract(FORMER_ID), now);
+  await expectCode(proxy, former, { key: proxy.pro }, "unknown_contract");
+  expect((await proxy.get(contract(FORMER_ID), { key: proxy.pro })).status).toBe(308);
+});

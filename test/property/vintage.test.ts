@@ -1,0 +1,249 @@
+/**
+ * Which entry of the log a request means, and whether the tier may have it: on random logs, compared
+ * with a naive reading of the contract.
+ */
+import { fc, test } from "@fast-check/vitest";
+import { expect } from "vitest";
+import { instantText } from "../../src/lib/clock.ts";
+import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
+import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
+import type { Fault } from "../../src/proxy/query.ts";
+import { LogIndex } from "../../src/proxy/snapshot/log-index.ts";
+import { depthDenial, findVintage, readVintage } from "../../src/proxy/vintage.ts";
+import { appendEntry, isPublication, type Entry } from "../../src/snapshot/publication-log.ts";
+import type { Publication } from "../../src/snapshot/publication-log.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+
+const FIRST = parseSession("2024-02-28T12Z") as Session;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** What happens next, with the publisher's clock: how far it goes on, or back if it is slow. */
+interface Step {
+  readonly action: "publish" | "rollback" | "prune";
+  /** Sessions after the newest one; 0: a revision of it. */
+  readonly gap: number;
+  /** Chooses the snapshots that a rollback or a prune names. */
+  readonly choice: number;
+  readonly clockMs: number;
+}
+
+const gap = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(0, 1, 1, 1, 2) },
+  { weight: 2, arbitrary: fc.integer({ min: 170, max: 190 }) },
+  // Five years have 3,652 or 3,654 sessions.
+  { weight: 1, arbitrary: fc.integer({ min: 3_640, max: 3_660 }) },
+);
+const step: fc.Arbitrary<Step> = fc.record({
+  action: fc.constantFrom("publish", "publish", "publish", "rollback", "prune"),
+  gap,
+  choice: fc.nat(),
+  clockMs: fc.constantFrom(0, 1, -MINUTE_MS, MINUTE_MS, DAY_MS / 2, 20 * DAY_MS),
+});
+
+/** The entries that the steps append. */
+function logOf(steps: readonly Step[]): Entry[] {
+  const log: Entry[] = [];
+  const published: Publication[] = [];
+  const taken = new Set<string>();
+  let newest: Session = FIRST;
+  let revision = 0;
+  let clockMs = sessionStartMs(FIRST);
+  for (const { action, gap: sessions, choice, clockMs: moved } of steps) {
+    clockMs = Math.max(clockMs, sessionStartMs(newest + sessions)) + moved;
+    const before = Date.parse(log.at(-1)?.at ?? instantText(0));
+    const shared = { number: log.length + 1, at: instantText(Math.max(clockMs, before)) };
+    const there = published.filter((entry) => !taken.has(snapshotText(entry)));
+    const old = there[choice % Math.max(1, there.length)];
+    const heads = published.slice(-2).map(snapshotText);
+    if (action === "prune" && old !== undefined) {
+      const names = there.map(snapshotText).filter((text, at) => (choice >> (at % 16)) % 2 === 1);
+      const snapshots = [...new Set(names)].filter((text) => !heads.includes(text));
+      snapshots.forEach((text) => taken.add(text));
+      log.push({ ...shared, action, snapshots, parts: [] });
+      continue;
+    }
+    const isRollback = action === "rollback" && old !== undefined;
+    if (!isRollback) {
+      revision = sessions === 0 ? revision + 1 : 1;
+      newest += sessions;
+    }
+    const name = isRollback ? old : { session: newest, revision };
+    const entry: Publication = {
+      ...shared,
+      action: isRollback ? "rollback" : "publish",
+      session: name.session,
+      revision: name.revision,
+      reason: null,
+      manifest_sha256: "0".repeat(64),
+      corrections: 0,
+    };
+    log.push(entry);
+    published.push(entry);
+  }
+  return log;
+}
+
+const log = fc.array(step, { minLength: 1, maxLength: 30 }).map(logOf);
+
+/** A parameter as sent, with what it should mean; null: it is malformed. */
+type Asked =
+  | { readonly name: "publication"; readonly text: string; readonly number: number | null }
+  | { readonly name: "as_of"; readonly text: string; readonly ms: number | null };
+
+const numbers: fc.Arbitrary<Asked> = fc.oneof(
+  fc
+    .integer({ min: 1, max: 35 })
+    .map((number) => ({ name: "publication" as const, text: String(number), number })),
+  fc
+    .oneof(
+      fc.constantFrom("", "0", "-1", "01", "1.0", "1e1", " 1", "1 ", "+1", "0x1", "Infinity"),
+      fc.constantFrom("100000000000000000000", "12345678901", "١", "1,2", "null"),
+    )
+    .map((text) => ({ name: "publication" as const, text, number: null })),
+);
+
+/** The instant as a clock with this offset writes it. */
+function written(ms: number, offsetMinutes: number, isSpace: boolean): string {
+  const local = instantText(ms + offsetMinutes * MINUTE_MS).slice(0, -1);
+  if (offsetMinutes === 0) return `${local}Z`;
+  const size = Math.abs(offsetMinutes);
+  const hours = String(Math.floor(size / 60)).padStart(2, "0");
+  const sign = offsetMinutes < 0 ? "-" : isSpace ? " " : "+";
+  return `${local}${sign}${hours}:${String(size % 60).padStart(2, "0")}`;
+}
+
+/** Instants around an entry of the log. */
+const instants = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
+  fc
+    .record({
+      near: fc.constantFrom(...entries.map(({ at }) => Date.parse(at))),
+      off: fc.constantFrom(0, 0, -1, 1, 1_000, -1_000, -DAY_MS, DAY_MS),
+      offsetMinutes: fc.constantFrom(0, 60, -330, 840),
+      isSpace: fc.boolean(),
+      damage: fc.constantFrom("", "", "", "", "", "x", "Z", "[UTC]"),
+    })
+    .map(({ near, off, offsetMinutes, isSpace, damage }) => ({
+      name: "as_of",
+      text: `${written(near + off, offsetMinutes, isSpace)}${damage}`,
+      ms: damage === "" ? near + off : null,
+    }));
+
+interface Case {
+  readonly entries: readonly Entry[];
+  readonly asked: readonly Asked[];
+  readonly nowMs: number;
+}
+
+const cases: fc.Arbitrary<Case> = log.chain((entries) =>
+  fc.record({
+    entries: fc.constant(entries),
+    asked: fc.array(fc.oneof(numbers, instants(entries)), { minLength: 20, maxLength: 20 }),
+    // A proxy whose clock is behind the publisher's refuses instants that are in its future.
+    nowMs: fc
+      .constantFrom(-DAY_MS, 0, 1, DAY_MS, 30 * DAY_MS)
+      .map((ms) => Date.parse(entries.at(-1)?.at ?? "") + ms),
+  }),
+);
+
+/** What the contract says: a refusal's code, or the entry and whether it is that one for ever. */
+type Verdict = string | { readonly number: number; readonly lasts: boolean };
+
+const oldestMs: Readonly<Record<KeyTierName, (newestMs: number) => number>> = {
+  starter: (newestMs) => newestMs - 90 * DAY_MS,
+  pro: (newestMs) => {
+    const date = new Date(newestMs);
+    const day = date.getUTCDate();
+    date.setUTCFullYear(date.getUTCFullYear() - 5);
+    // 29 February of a year that has none is the 28th.
+    return date.getUTCDate() === day ? date.getTime() : date.getTime() - DAY_MS;
+  },
+};
+
+function verdictOf(tier: KeyTierName, asked: Asked, { entries, nowMs }: Case): Verdict {
+  let meant: Entry | undefined;
+  let lasts = true;
+  if (asked.name === "publication") {
+    if (asked.number === null) return "invalid_parameter";
+    meant = entries.find(({ number }) => number === asked.number);
+    if (meant?.action === "prune") return "not_published";
+  } else {
+    const { ms } = asked;
+    if (ms === null || ms > nowMs) return "invalid_parameter";
+    for (const entry of entries) {
+      if (entry.action !== "prune" && Date.parse(entry.at) <= ms) meant = entry;
+    }
+    lasts = entries.some(({ at }) => Date.parse(at) > ms);
+  }
+  if (meant === undefined || meant.action === "prune") return "not_published";
+  const head = entries.findLast(isPublication) as Publication;
+  const delayMs = tier === "pro" ? 0 : DAY_MS / 2;
+  const payloadMs = sessionStartMs(meant.session) - delayMs;
+  if (payloadMs < oldestMs[tier](sessionStartMs(head.session) - delayMs)) {
+    return tier === "starter" ? "tier_required" : "not_published";
+  }
+  const name = snapshotText(meant);
+  for (const entry of entries) {
+    if (entry.action === "prune" && entry.snapshots.includes(name)) return "pruned";
+  }
+  return { number: meant.number, lasts };
+}
+
+/** What the proxy finds, in the order of its checks. */
+async function found(
+  tier: KeyTierName,
+  { name, text }: Asked,
+  { entries, nowMs }: Case,
+  index: LogIndex,
+): Promise<Verdict> {
+  const faults: Fault[] = [];
+  const wanted = readVintage([[name, text]], nowMs, faults);
+  if (wanted === null) return faults[0]?.code ?? "no fault";
+  const vintage = await findVintage(wanted, index, entries.length);
+  if ("code" in vintage) return vintage.code;
+  const head = entries.findLast(isPublication) as Publication;
+  const tooOld = depthDenial(vintage, TIERS[tier], head.session);
+  if (tooOld !== null) return tooOld.code;
+  const { publication, isSettled } = vintage;
+  if (index.isPruned(publication)) return "pruned";
+  expect(publication).toEqual(entries[publication.number - 1]);
+  return { number: publication.number, lasts: isSettled };
+}
+
+test.prop([cases], { numRuns: 1_500 })("as the contract says", async (given) => {
+  const { entries, asked } = given;
+  const store = new MemoryStore();
+  for (const entry of entries) expect(await appendEntry(store, entry)).toBe("created");
+  const index = new LogIndex(store);
+  for (const parameter of asked) {
+    for (const tier of KEY_TIER_NAMES) {
+      const verdict = verdictOf(tier, parameter, given);
+      const answer = await found(tier, parameter, given, index);
+      expect([tier, parameter.text, answer]).toEqual([tier, parameter.text, verdict]);
+    }
+  }
+});
+
+test.prop([cases], { numRuns: 1_500 })("nobody reaches data beyond the tier", async (given) => {
+  const { entries, asked } = given;
+  const store = new MemoryStore();
+  for (const entry of entries) await appendEntry(store, entry);
+  const index = new LogIndex(store);
+  const head = entries.findLast(isPublication) as Publication;
+  for (const parameter of asked) {
+    for (const tier of KEY_TIER_NAMES) {
+      const answer = await found(tier, parameter, given, index);
+      if (typeof answer === "string") continue;
+      const entry = entries[answer.number - 1] as Publication;
+      const payload = tierSession(TIERS[tier], entry.session);
+      const newest = tierSession(TIERS[tier], head.session);
+      const ageDays = (sessionStartMs(newest) - sessionStartMs(payload)) / DAY_MS;
+      expect(ageDays).toBeLessThanOrEqual(tier === "starter" ? 90 : 1_827);
+      if (parameter.name === "publication") continue;
+      // At that instant the entry was the head: the tier could have had this payload then.
+      const then = entries.filter(({ at }) => Date.parse(at) <= (parameter.ms as number));
+      expect(then.findLast(isPublication)?.number).toBe(entry.number);
+    }
+  }
+});
