@@ -7,11 +7,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
+import { INDICES } from "../../src/proxy/docs/guide-indices.ts";
 import { NUMBERS, RECIPES } from "../../src/proxy/docs/guide-text.ts";
 import { guidePage } from "../../src/proxy/docs/guide.ts";
 import { escaped } from "../../src/proxy/docs/html.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { RECORD_COLUMNS } from "../../src/render/columns.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, headJson, lines, mustPublish } from "../cli/market.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";
 import { askAll } from "./answers.ts";
@@ -92,6 +95,61 @@ describe("its worked example", () => {
       expect(NUMBERS).toContain(text);
     }
     expect(NUMBERS).toContain(`= ${percent(now / month)} %`);
+  });
+});
+
+describe("its example of a series", () => {
+  const rows = [...INDICES.matchAll(/<tr><td>(\d{4}-[^]*?)<\/td><\/tr>/g)].map(([, cells = ""]) =>
+    cells.split("</td><td>"),
+  );
+  const levels = rows.map((cells) => cells.slice(1, 4).map((cell) => Number(cell)));
+
+  test("is what is published for its levels", async () => {
+    const closes = rows.flatMap(([date, ...cells]) =>
+      cells.slice(0, 3).flatMap((usd, at) => (usd === "" ? [] : [`${"abc"[at]},${date},${usd}`])),
+    );
+    const store = new MemoryStore();
+    await mustPublish(store, {
+      session: "2026-11-21T12Z",
+      catalog: catalogOf(["a", "b", "c"]),
+      closes: lines("id,date,close_usd", ...closes),
+      acceptMoves: true,
+    });
+    const { series } = await headJson(store, "pro/indices/composite.json");
+    expect(rows).toHaveLength(3);
+    expect(series.history).toEqual(
+      rows.map((cells) => ({ date: cells[0], close: Number(cells.at(-1)) })),
+    );
+  });
+
+  test("has the mean of each day, of the contracts that were there the day before", () => {
+    rows.slice(1).forEach((cells, at) => {
+      const [before = [], now = []] = [levels[at], levels[at + 1]];
+      const moves = now.flatMap((usd, place) =>
+        before[place] === 0 ? [] : [Number((usd / (before[place] as number)).toFixed(6))],
+      );
+      const mean = moves.reduce((product, move) => product * move, 1) ** (1 / moves.length);
+      const root = moves.length === 2 ? "√" : "∛";
+      expect(cells[4]).toBe(`${root}(${moves.join(" × ")}) = ${mean.toFixed(1)}`);
+      expect(Number(cells[5])).toBeCloseTo(Number(rows[at]?.[5]) * mean, 9);
+    });
+  });
+
+  test("the other numbers of the section", () => {
+    const text = INDICES.replaceAll(/\s+/g, " ");
+    const percent = (from: number, to: number): number =>
+      Number(((to / from - 1) * 100).toFixed(6));
+    expect(text).toContain(`2.42 / 2.00 = ${2.42 / 2}`);
+    expect(text).toContain(`9000 / 10000 = ${9000 / 10_000}`);
+    expect(text).toContain(
+      `fell by ${-percent(110, 99)} % that day, 99 / 110 − 1, and by ${-percent(100, 99)} %`,
+    );
+    const [up, down] = [(2 + 1) / 2, (0.5 + 1) / 2];
+    expect(text).toContain(`(2 + 1) / 2 = ${up} and (0.5 + 1) / 2 = ${down}`);
+    expect(text).toContain(`${up} × ${down} = ${up * down}: up ${percent(1, up * down)} %`);
+    const [root, back] = [Math.sqrt(2), Math.sqrt(0.5)];
+    expect(text).toContain(`√(2 × 1) = ${root.toFixed(4)} and √(0.5 × 1) = ${back.toFixed(4)}`);
+    expect(root * back).toBeCloseTo(1, 12);
   });
 });
 

@@ -79,7 +79,7 @@ the same way. A contract's last level then counts whatever its age, so that the 
 same; its own change is null where that level was too old. <code>contribution_24h_pct</code> is what a
 contract adds to the 24-hour change: its weight times (now − then) / base, by the 1.105 above. The base
 moves on with each session, so levels of different sessions are not one series: compare by the
-changes.</p>
+changes, or take the <a href="#indices">series</a>.</p>
 <p><code>excluded</code> names the contracts on the board that are not in the index:
 <code>no_base_level</code> where there was no level a year before that counted then,
 <code>break</code> where one lies between.</p>

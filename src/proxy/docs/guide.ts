@@ -8,6 +8,7 @@ import { PROGRAM } from "../../lib/version.ts";
 import { contractRecord } from "../../render/schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 import { escaped } from "./html.ts";
+import { INDICES } from "./guide-indices.ts";
 import { NUMBERS, POLLING, RECIPES } from "./guide-text.ts";
 import { asPublished, copying } from "./guide-vintages.ts";
 import { PROBLEMS } from "../problems.ts";
@@ -61,6 +62,7 @@ send the key as the password, or as the user without a password (<code>Basic</co
 <code>Authorization</code> counts as no key.</p>
 
 <h2 id="addresses">Addresses</h2>
+<p>Long lists are cut here.</p>
 ${examples
   .filter(({ request, status }) => status === 200 && PRESENT.test(request))
   .slice(1)
@@ -99,6 +101,8 @@ ${Object.entries(PROBLEMS)
 
 ${NUMBERS}
 
+${INDICES}
+
 ${asPublished(shown(`GET ${API}/history.csv?publication=1`))}
 
 ${copying()}
@@ -117,6 +121,7 @@ const CONTENTS = [
   ["polling", "Polling"],
   ["problems", "Refusals"],
   ["numbers", "Numbers"],
+  ["indices", "Indices"],
   ["as-published", "Back-tests"],
   ["copy", "A copy"],
   ["recipes", "Recipes"],
@@ -139,9 +144,16 @@ function shown(request: string, tier?: string | null): string {
   );
 }
 
-/** JSON with a member a line where it is an object, and what is CSV as it is. */
+/** JSON with a member a line where it is an object, without the middle of long lists; what is CSV as it is. */
 const readable = (body: string): string =>
-  body.startsWith("{") ? JSON.stringify(JSON.parse(body), null, 1) : body.replaceAll("\r", "");
+  body.startsWith("{") ? JSON.stringify(JSON.parse(body), cut, 1) : body.replaceAll("\r", "");
+
+const LONG_LIST = 12;
+
+const cut = (_key: string, value: unknown): unknown =>
+  Array.isArray(value) && value.length > LONG_LIST
+    ? [...value.slice(0, 2), `… ${value.length - 4} more`, ...value.slice(-2)]
+    : value;
 
 function tierTable(): string {
   const line = (name: string, value: (tier: Tier) => string): string =>
@@ -151,8 +163,8 @@ ${[
   line("contracts", ({ coverage }) => (coverage === "all" ? "all" : "ten")),
   line("sessions behind", ({ delaySessions }) => String(delaySessions)),
   line("history", historyText),
-  line("index", ({ index, baskets }) =>
-    index ? (baskets ? "and own baskets" : "composite") : "no",
+  line("indices", ({ index, baskets }) =>
+    index ? (baskets ? "all, and own baskets" : "all") : "no",
   ),
   line("exports", exportsText),
   line("all histories in a file", historyFilesText),
