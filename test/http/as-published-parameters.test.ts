@@ -207,6 +207,7 @@ describe("the order of the checks", () => {
     ["pro", "/index?ids=dram-0&weights=x&publication=99", "invalid_parameter"],
     ["pro", `/index?ids=dram-0&weights=0&publication=${PRUNED}`, "invalid_parameter"],
     ["pro", "/index?weights=1&publication=99", "invalid_parameter"],
+    ["pro", "/index?ids=dram-0&quantities=0&publication=99", "invalid_parameter"],
     ["pro", "/index?ids=dram-0,dram-0&as_of=1970-01-01T00:00:00Z", "invalid_parameter"],
     ["pro", "/index?ids=dram-0&publication=99&x=1", "unknown_parameter"],
     ["pro", "/prices?publication=0&x=1", "unknown_parameter"],

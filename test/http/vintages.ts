@@ -38,9 +38,11 @@ export const [FORMER_ID, PRESENT_ID] = ["echo-new", "echo-stack"];
 /** Corrected, carried, delisted, renamed. */
 const IDS = ["alpha-16gb", "charlie-1tb", "delta-old", FORMER_ID, PRESENT_ID];
 const INDICES = ["composite", "ssd", "gpu"];
-const BASKET = `${DATA_ROUTES.index.path}?ids=foxtrot-gpu,alpha-16gb&weights=1,2.5`;
+const BASKETS = ["weights=1,2.5", "quantities=3,20"].map(
+  (basket) => `${DATA_ROUTES.index.path}?ids=foxtrot-gpu,alpha-16gb&${basket}`,
+);
 
-/** Paths of every kind of file that the tier has in any snapshot, and of a basket if it may. */
+/** Paths of every kind of file that the tier has in any snapshot, and of baskets if it may. */
 export function pathsOf(tier: KeyTierName): string[] {
   const stored = Object.values(DATA_ROUTES)
     .filter((route) => route.isOffered(TIERS[tier], []))
@@ -49,7 +51,7 @@ export function pathsOf(tier: KeyTierName): string[] {
       const ids = path === DATA_ROUTES.contract.path ? IDS : INDICES;
       return ids.map((id) => path.replace("{id}", id));
     });
-  return TIERS[tier].baskets ? [...stored, BASKET] : stored;
+  return TIERS[tier].baskets ? [...stored, ...BASKETS] : stored;
 }
 
 /** An entry of the log that made a head, and the answers of that time. */
