@@ -126,9 +126,11 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
   },
 });
 
-/** A whole number from `min` to `max`, in digits only. */
+/** A whole number from `min` to `max`. pandas writes `57.0` in a column that has empty cells. */
 export const wholeNumberField = (min: number, max: number): Field<number> => ({
   expected: `a whole number from ${min} to ${max}`,
-  parse: (text) =>
-    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  parse: (text) => {
+    const number = /^\d{1,9}(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
+    return number >= min && number <= max ? number : undefined;
+  },
 });

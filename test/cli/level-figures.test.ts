@@ -27,6 +27,7 @@ describe("figures that are given", () => {
     ["a,12.5,12.50,12.5,1", { low_usd: 12.5, high_usd: 12.5, inputs: 1 }],
     ["a,12.5,0.000001,1000000000,1000000", { low_usd: 0.000001, high_usd: 1e9, inputs: 1e6 }],
     ["a,12.5,,,17", { low_usd: null, high_usd: null, inputs: 17 }],
+    ["a,12.5,,,17.0", { low_usd: null, high_usd: null, inputs: 17 }],
     ["a,12.5,12,13,", { low_usd: 12, high_usd: 13, inputs: null }],
   ])("%s are in the record", async (row, figures) => {
     const store = new MemoryStore();
