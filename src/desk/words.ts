@@ -1,5 +1,5 @@
 /** Prints the desk's findings on a terminal; views.ts makes JSON of them. */
-import { counted } from "../lib/text.ts";
+import { counted, cut } from "../lib/text.ts";
 import { parseSession, sessionKey } from "../market/session.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
 import { plainText, printLine, printTable, type Cell } from "../lib/terminal.ts";
@@ -15,6 +15,8 @@ import type { Description } from "./show.ts";
 import type { Verification } from "./verify.ts";
 
 const ROWS_SHOWN = 20;
+/** A segment's name can be far longer than a line. */
+const NAME_CHARACTERS = 40;
 /** Printed instead of a finding if the snapshot lacks the file for it. */
 const NOT_THERE = "not in the snapshot";
 
@@ -106,8 +108,8 @@ export function printDescription(description: Description): void {
     "Indices",
     ["id", "name", "constituents", "level", "24 h %", "30 d %", "series", "of"],
     description.indices?.map((item) => [
-      item.id,
-      item.name,
+      cut(item.id, NAME_CHARACTERS),
+      cut(item.name, NAME_CHARACTERS),
       item.constituents,
       item.level,
       item.chg_24h_pct,

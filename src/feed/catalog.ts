@@ -7,7 +7,7 @@ import {
   type Contract,
 } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { COMPOSITE, indexIdOf } from "../market/indices.ts";
+import { COMPOSITE, indexIdOf, MAX_INDEX_ID_CHARACTERS } from "../market/indices.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import {
   dateField,
@@ -114,7 +114,9 @@ function indexIdChecker(): (row: Row) => void {
       row.refuse("segment", "at least one letter from A to Z or digit, for the id of its index");
     } else if (first !== undefined) {
       const other = `${quoted(first.segment)} at ${first.where}`;
-      row.refuse("segment", `an index id of its own, but ${other} has ${quoted(id)}, too`);
+      const isCut = id.length === MAX_INDEX_ID_CHARACTERS;
+      const limit = isCut ? ` (an id has ${MAX_INDEX_ID_CHARACTERS} characters at most)` : "";
+      row.refuse("segment", `an index id of its own, but ${other} has ${quoted(id)}, too${limit}`);
     } else firstOf.set(id, { segment, where: row.where });
   };
 }

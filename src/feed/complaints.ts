@@ -1,5 +1,5 @@
 /** Collects the faults of the input and formats their messages. */
-import { counted } from "../lib/text.ts";
+import { counted, cut } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 
 const SHOWN_CHARACTERS = 80;
@@ -73,10 +73,6 @@ function inOrder(findings: readonly { readonly where: string; readonly line: str
 export function quoted(value: string): string {
   return escaped(JSON.stringify(cut(value, SHOWN_CHARACTERS + 1)));
 }
-
-/** At most `length` UTF-16 units. A longer text ends with an ellipsis, never in half a character. */
-const cut = (text: string, length: number): string =>
-  text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
 /** Replaces control, direction and invisible characters by their numbers. */
 const escaped = (text: string): string =>

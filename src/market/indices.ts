@@ -5,7 +5,7 @@ import { BOARDS, type Contract } from "./contract.ts";
 export const COMPOSITE = "composite";
 
 /** A file has the id in its name, and names have an end. */
-const MAX_ID_CHARACTERS = 200;
+export const MAX_INDEX_ID_CHARACTERS = 200;
 
 /** An index, and the contracts of the catalog that it is made of. */
 export interface MarketIndex {
@@ -25,7 +25,7 @@ export const indexIdOf = (segment: string): string =>
   segment
     .toLowerCase()
     .replace(/[^a-z0-9]/gu, "-")
-    .slice(0, MAX_ID_CHARACTERS);
+    .slice(0, MAX_INDEX_ID_CHARACTERS);
 
 /**
  * The composite first, then the segments as they first appear in board order.

@@ -212,6 +212,19 @@ describe("the catalog", () => {
     ]);
   });
 
+  test("segments that have their first 200 characters in common", async () => {
+    const long = "x".repeat(299);
+    const catalog = catalogOf([
+      { id: "a", segment: `${long}y` },
+      { id: "b", segment: `${long}z` },
+    ]);
+    const [, complaint = ""] = await complaints({ catalog });
+    expect(complaint).toMatch(/^catalog\.csv:3 segment "x+…": expected an index id of its own/);
+    expect(complaint).toMatch(
+      / at catalog\.csv:2 has "x+…", too \(an id has 200 characters at most\)$/,
+    );
+  });
+
   test("the indices of segments with marks, and with long names", async () => {
     const store = new MemoryStore();
     const long = "x".repeat(1_000);
