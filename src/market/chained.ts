@@ -4,10 +4,10 @@
  * chapters 8 and 9). Its base never moves, so its closes are comparable for ever. It depends only on the
  * levels, not on the runs that brought them.
  *
- * It is computed with doubles. A day's mean of logarithms m has an error of about |m| · 10⁻¹⁶ for each of
- * its contracts at worst; the sum over the days is compensated (Neumaier), so errors of days add up and
- * the length of the sum adds none. For 120 contracts that move by 2 % a day, five years are at most
- * 5 · 10⁻¹³ off, in practice 10⁻¹⁵: far below the 5 · 10⁻⁷ of 0.00005 in a close of 100.
+ * It is computed with doubles. If n contracts move by |m| in a day, the mean of their logarithms has an error
+ * of at most n · |m| · 10⁻¹⁶. The sum over the days is compensated (Neumaier): it adds the errors of its
+ * days, and none of its own. So with 120 contracts that move by 2 % a day, a close after five years is at
+ * most 5 · 10⁻¹³ of itself off (measured: 10⁻¹⁵), and closes up to 10⁷ are right within 0.0001.
  */
 import { carryLimitSessions, type Contract } from "./contract.ts";
 import { ratio, roundRatio, type Decimal } from "./decimal.ts";

@@ -2,9 +2,16 @@
 import { API } from "../../src/proxy/routes.ts";
 
 export const USUAL_PATHS = [
-  ...["/prices", "/index", "/export.csv", "/export.xlsx", "/publications", "/usage"].map(
-    (path) => API + path,
-  ),
+  ...[
+    "/prices",
+    "/index",
+    "/indices",
+    "/indices/composite",
+    "/export.csv",
+    "/export.xlsx",
+    "/publications",
+    "/usage",
+  ].map((path) => API + path),
   "/",
   "/openapi.json",
   "/healthz",

@@ -18,6 +18,8 @@ export const ROUTES = {
   board: fileRoute("/prices", FILES.board, null),
   contract: contractRoute("dram-1", true),
   index: fileRoute("/index", FILES.index, "starter"),
+  indices: fileRoute("/indices", FILES.indices, "starter"),
+  series: fileRoute("/indices/dram", (tier) => FILES.indexOf(tier, "dram"), "starter"),
   csv: fileRoute("/export.csv", FILES.csv, "starter"),
   xlsx: fileRoute("/export.xlsx", FILES.xlsx, "pro"),
   historyCsv: fileRoute("/history.csv", FILES.historyCsv, "starter"),
