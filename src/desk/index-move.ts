@@ -10,6 +10,7 @@ import {
   type Decimal,
   type Ratio,
 } from "../market/decimal.ts";
+import { parseSession, sessionUtc, sessionYearBefore, type Session } from "../market/session.ts";
 import type { StoredIndex } from "./stored-payloads.ts";
 
 const POINTS_DECIMALS = 4;
@@ -21,9 +22,9 @@ const POINTS_DECIMALS = 4;
 export interface IndexMove {
   readonly old_level: Decimal | null;
   readonly new_level: Decimal | null;
-  /** The dates of the bases. */
-  readonly old_base: string | null;
-  readonly new_base: string | null;
+  /** The sessions of the bases, which can be two of one day. */
+  readonly old_base_utc: string | null;
+  readonly new_base_utc: string | null;
   /** By prices: of the constituents in both, against the older base. */
   readonly price_points: Decimal | null;
   /** By bases that are other ones, at the newer prices of the same constituents. */
@@ -50,8 +51,8 @@ export function indexMove(
   const ends = {
     old_level: before?.level ?? null,
     new_level: after?.level ?? null,
-    old_base: before?.base.date ?? null,
-    new_base: after?.base.date ?? null,
+    old_base_utc: before && baseOf(before),
+    new_base_utc: after && baseOf(after),
   };
   if (before === null || after === null) return { ...ends, ...UNKNOWN, entered: null, left: null };
   const [old, now] = [pricesOf(before), pricesOf(after)];
@@ -114,6 +115,10 @@ interface Common {
   readonly newUsd: bigint;
   readonly newBase: bigint;
 }
+
+/** `2025-11-21T00:00:00.000Z` */
+const baseOf = ({ session_utc }: StoredIndex): string =>
+  sessionUtc(sessionYearBefore(parseSession(session_utc) as Session));
 
 const pricesOf = ({ contributions }: StoredIndex): Map<string, Prices> =>
   new Map(

@@ -31,7 +31,7 @@ const boardSchema = z.object({
 type StoredBoard = z.infer<typeof boardSchema>;
 
 const indexSchema = z.object({
-  base: z.object({ date: z.string() }),
+  session_utc: z.string(),
   level: digits.nullable(),
   chg_24h_pct: digits.nullable(),
   chg_30d_pct: digits.nullable(),

@@ -198,17 +198,17 @@ export function printComparison(
 
 /** The parts of the index's move, each with its reason; undefined if a snapshot lacks the index. */
 function indexParts({
-  old_base,
-  new_base,
+  old_base_utc,
+  new_base_utc,
   entered,
   left,
   ...parts
 }: IndexMove): Cell[][] | undefined {
   if (entered === null || left === null) return undefined;
-  const base =
-    old_base === new_base ? `corrected levels of ${new_base}` : `from ${old_base} to ${new_base}`;
+  const [from, to] = [shortSession(old_base_utc ?? ""), shortSession(new_base_utc ?? "")];
+  const base = from === to ? `changed levels of ${to}` : `from ${from} to ${to}`;
   const rows: [string, string | null, string][] = [
-    ["prices", parts.price_points, `of the constituents of both, against the base of ${old_base}`],
+    ["prices", parts.price_points, `of the constituents of both, against the base of ${from}`],
     ["base", parts.base_points, base],
     [
       "constituents",

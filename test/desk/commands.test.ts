@@ -100,8 +100,8 @@ test("diff: added, removed, repriced, metadata, the index and its largest contri
     index: {
       old_level: 100,
       new_level: 105.1515,
-      old_base: "2025-11-20",
-      new_base: "2025-11-21",
+      old_base_utc: "2025-11-20T00:00:00.000Z",
+      new_base_utc: "2025-11-21T00:00:00.000Z",
       price_points: 5.1515,
       base_points: 0,
       constituents_points: 0,
@@ -136,8 +136,8 @@ test("diff: a contract without a new price does not contribute, even if its base
   expect(index).toEqual({
     old_level: 110,
     new_level: 120,
-    old_base: "2025-11-20",
-    new_base: "2025-11-21",
+    old_base_utc: "2025-11-20T00:00:00.000Z",
+    new_base_utc: "2025-11-21T00:00:00.000Z",
     // Of a and b, before: 12/10 and 10/10, in the mean 110. With the prices of after: 12/10 and 11/10, 115.
     price_points: 5,
     // With the bases of after, too: 12/8 and 11/10, 130.
@@ -150,9 +150,9 @@ test("diff: a contract without a new price does not contribute, even if its base
   });
   const said = await desk("diff head~1 head", folder);
   expect(said.out).toMatch(
-    /\nprices +5 +of the constituents of both, against the base of 2025-11-20\n/,
+    /\nprices +5 +of the constituents of both, against the base of 2025-11-20T00Z\n/,
   );
-  expect(said.out).toMatch(/\nbase +15 +from 2025-11-20 to 2025-11-21\n/);
+  expect(said.out).toMatch(/\nbase +15 +from 2025-11-20T00Z to 2025-11-21T00Z\n/);
   expect(said.out).toMatch(/\nconstituents +-10 +entered: d; left: none\n/);
   expect(said.out).toMatch(/Prices that moved the index most\ncontract +points\nb +5\n/);
 });
@@ -203,6 +203,25 @@ test("diff: constituents that leave, that a break makes another, and none at all
     movers: null,
   });
   expect((await desk("diff head~2 head", folder)).out).not.toContain("What moved the index");
+});
+
+test("diff: the base moves within a day, too, and corrections change it", async () => {
+  const folder = temporaryFolder();
+  const store = new FolderStore(folder);
+  const run = { catalog: catalogOf(["a"]), quotes: quotesOf({ a: 12 }) };
+  // The base of 00:00 is the close of the 20th, that of 12:00 the close of the 21st.
+  const closes = "id,date,close_usd\na,2025-11-20,10\na,2025-11-21,8\n";
+  await mustPublish(store, { ...run, session: "2026-11-21T00Z", closes });
+  await mustPublish(store, { ...run, session: "2026-11-21T12Z" });
+  const moved = await desk("diff head~1 head", folder);
+  expect(moved.out).toMatch(/\nIndex 120 to 150\n/);
+  expect(moved.out).toMatch(/\nbase +30 +from 2025-11-21T00Z to 2025-11-21T12Z\n$/);
+  const revise = "Typing error";
+  const corrected = "id,date,close_usd\na,2025-11-21,6\n";
+  await mustPublish(store, { session: "2026-11-21T12Z", closes: corrected, revise });
+  const said = await desk("diff head~1 head", folder);
+  expect(said.out).toMatch(/\nIndex 150 to 200\n/);
+  expect(said.out).toMatch(/\nbase +50 +changed levels of 2025-11-21T12Z\n$/);
 });
 
 test("verify: whole, damaged, with --json and --all", async () => {

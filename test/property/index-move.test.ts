@@ -51,7 +51,7 @@ test.prop([fc.array(contract, { maxLength: 9 })], { numRuns: 300 })(
         level: text,
         chg_24h_pct: "0",
         chg_30d_pct: "0",
-        base: { date: side },
+        session_utc: "2026-11-21T00:00:00.000Z",
         contributions,
       };
     };
