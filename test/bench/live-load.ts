@@ -1,7 +1,7 @@
 /**
  * A load at a fixed rate: each call has its time, whatever became of the calls before, and its latency
- * counts from that time. So calls that wait behind a slow answer count as slow, too. A call that
- * finds no idle connection opens one. Arguments: URL, key, calls a second, seconds. Prints what
+ * counts from that time. So calls that wait behind a slow answer count as slow, too, and so do those that
+ * wait because all 64 connections are in use. Arguments: URL, key, calls a second, seconds. Prints what
  * LiveLoaded describes as JSON. The first WARM_UP_MS do not count.
  */
 import { Agent, get } from "node:http";
@@ -21,9 +21,10 @@ export interface LiveLoaded {
 }
 
 const WARM_UP_MS = 3_000;
+const CONNECTIONS = 64;
 
 const [url = "", key = "", rate = "", seconds = ""] = process.argv.slice(2);
-const agent = new Agent({ keepAlive: true });
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 const headers = fieldsOf(key);
 const latencies: number[] = [];
 const delays: number[] = [];

@@ -111,7 +111,7 @@ async function load(
       "vintage-load.ts",
       [proxy.url, key, CALLERS, seconds, instantsFile],
       // The live calls are sent in time even if this load uses the core fully.
-      10,
+      5,
     ),
   ]);
   clearInterval(timer);

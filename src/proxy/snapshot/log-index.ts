@@ -6,7 +6,8 @@ import { isPublication, lacks, readEntry, type Entry } from "../../snapshot/publ
 import type { ObjectStore } from "../../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../../store/paths.ts";
 
-const READS_AT_ONCE = 32;
+/** Few, because live answers wait for all reads that end in the same turn of the event loop. */
+const READS_AT_ONCE = 4;
 
 /**
  * The entries of one store's log. The first request that needs them reads them; they never change, so
