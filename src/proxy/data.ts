@@ -5,6 +5,7 @@
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import type { Tier } from "../market/tier.ts";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import type { Publication } from "../snapshot/publication-log.ts";
 import { FILES } from "../store/paths.ts";
 import { movedReply, type Reply } from "./answer.ts";
 import { basketAnswer, readBasket, type BasketQuery } from "./basket.ts";
@@ -29,7 +30,6 @@ import {
   namesVintage,
   readVintage,
   VINTAGE_PARAMETERS,
-  type Vintage,
   type VintageQuery,
 } from "./vintage.ts";
 
@@ -110,11 +110,16 @@ export function dataAnswers(
     try {
       const vintage = await findVintage(query, log, live.newestNumber);
       if ("code" in vintage) return vintage;
-      const found =
-        depthDenial(vintage, caller.tier, stamp.head) ??
-        (await findOld(vintage, wanted, exchange, caller.tier));
+      const denial = depthDenial(vintage, caller.tier, stamp.head);
+      if (denial !== null) return denial;
       const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, exchange.nowMs);
-      return await deliver(exchange, caller, fresh, found);
+      return await unlessPruned(vintage.publication, async () => {
+        const snapshot = await archive.open(vintage.publication);
+        if ("code" in snapshot) return snapshot;
+        const found = await find(wanted, exchange, caller.tier, snapshot);
+        // A stream is opened here, and its file may be gone by now.
+        return deliver(exchange, caller, fresh, found);
+      });
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
       logger.error({ err: error, route: exchange.route }, "old snapshot cannot be read");
@@ -123,17 +128,15 @@ export function dataAnswers(
     }
   }
 
-  async function findOld(
-    { publication }: Vintage,
-    wanted: Wanted,
-    exchange: Exchange,
-    tier: Tier,
-  ): Promise<Found> {
+  /** What `answer` gives, or `pruned` if a prune took the publication's snapshot. */
+  async function unlessPruned(
+    publication: Publication,
+    answer: () => Promise<Reply | Denial>,
+  ): Promise<Reply | Denial> {
     const isGone = (): boolean => log.isPruned(publication);
     if (isGone()) return pruned(publication.number);
     try {
-      const snapshot = await archive.open(publication);
-      return "code" in snapshot ? snapshot : await find(wanted, exchange, tier, snapshot);
+      return await answer();
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
       // A prune that this process has not read yet is no damage.

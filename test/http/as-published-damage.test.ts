@@ -212,6 +212,19 @@ describe("a prune that the proxy has not seen yet", () => {
     expect(proxy.logged.filter((line) => line.includes(LOGGED_ERROR))).toEqual([]);
   });
 
+  test("410 for a file that was streamed before; the snapshot's description is still in memory", async () => {
+    // Enough for what describes the files; the workbook is larger than what is held of a file.
+    await serve({ pollMs: 600_000, cacheBytes: 800_000 });
+    const path = `${API}/export.xlsx?publication=1`;
+    expect((await proxy.get(path, { key: proxy.pro })).status).toBe(200);
+    const before = await used();
+    proxy.clock.ms += 2 * 3_600_000;
+    expect(await taken()).toHaveLength(1);
+    await expectCode(proxy, path, { key: proxy.pro }, "pruned");
+    expect(await used()).toBe(before);
+    expect(proxy.logged.filter((line) => line.includes(LOGGED_ERROR))).toEqual([]);
+  });
+
   test("410 while it is being removed", async () => {
     await serve({ pollMs: 600_000 });
     const key = snapshotFileKey(OLD, FILES.board("pro"));

@@ -79,7 +79,7 @@ export interface LoadOptions {
   /** One of these keys must have signed the snapshot; null: no signature is required. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
   readonly coder: Coder;
-  /** Receives the error when a streamed file is damaged or missing. */
+  /** Receives the error when a file turns out to be damaged while it is sent. */
   readonly onStreamFailure: (error: unknown) => void;
 }
 
@@ -230,13 +230,8 @@ export async function streamedSource(
   await verifyStreamed(store, key, entry, pace);
   const where = `${store.location}/${key}`;
   return async (range) => {
-    try {
-      const stream = await openStored(store, key);
-      return stream.pipeThrough(verified(entry.sha256, where, onFailure, range, pace));
-    } catch (error) {
-      onFailure(error);
-      throw error;
-    }
+    const stream = await openStored(store, key);
+    return stream.pipeThrough(verified(entry.sha256, where, onFailure, range, pace));
   };
 }
 
