@@ -153,6 +153,20 @@ describe.each([
   });
 });
 
+test("a streamed file that is damaged after an answer: the first to find out gets no whole body, the next ones a 500", async () => {
+  // Enough for what describes the files; the workbook is larger than what is held of a file.
+  await serve({ cacheBytes: 800_000 });
+  await expectServed("/export.xlsx", 1);
+  const key = snapshotFileKey(OLD, FILES.xlsx("pro"));
+  const whole = (await store.get(key)) as Buffer;
+  await put(key, flipped(whole));
+  const asked = proxy.get(ofPublication("/export.xlsx", 1), { key: proxy.pro });
+  await expect(asked).rejects.toThrow(/aborted|hang up|reset/);
+  await expectDamage("/export.xlsx", key);
+  await put(key, whole);
+  await expectServed("/export.xlsx", 1);
+});
+
 test.each([
   ["damaged", Buffer.from("{")],
   ["gone", null],

@@ -148,13 +148,18 @@ export class Archive {
   /** The file's bytes, or a function that streams them. */
   #source(publication: Publication, entry: FileEntry): MaybePromise<Buffer | OpenBody | Denial> {
     const { path, bytes, sha256 } = entry;
-    const { onStreamFailure } = this.#options;
-    return this.#take(`${keyOf(publication)} ${path}`, async () => {
+    const name = `${keyOf(publication)} ${path}`;
+    // What was right before is damaged now: the next request compares the file before it answers.
+    const onFailure = (error: unknown): void => {
+      this.#cache.delete(name);
+      this.#options.onStreamFailure(error);
+    };
+    return this.#take(name, async () => {
       const key = snapshotFileKey(publication, path);
       const isHeld = bytes <= this.#heldBytesMax;
       const value: Buffer | OpenBody = isHeld
         ? await readVerified(this.#store, key, sha256)
-        : await streamedSource(this.#store, key, entry, onStreamFailure, () => this.#turns.next());
+        : await streamedSource(this.#store, key, entry, onFailure, () => this.#turns.next());
       return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
     });
   }
