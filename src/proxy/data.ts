@@ -140,6 +140,7 @@ export function dataAnswers(
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
       // A prune that this process has not read yet is no damage.
+      await log.fill(live.newestNumber);
       await log.refresh();
       if (isGone()) return pruned(publication.number);
       throw error;

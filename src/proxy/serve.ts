@@ -109,18 +109,19 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     coder,
     onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
   });
+  const index = new LogIndex(options.store);
   const metrics = new ProxyMetrics(live, archive, gatekeeper, clock, log);
   const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     live.close();
+    index.close();
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
     const pages = new Pages(await documentationPages(), coder, clock.now());
     await live.start();
     const { trustedHops } = options;
-    const index = new LogIndex(options.store);
     const publicLog = new PublicLog({ ...options, live, log: index, coder, logger: log });
     const app = createApp({
       live,
@@ -150,6 +151,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const scheme = tls === null ? "http" : "https";
     const url = await listen(server, "--port", scheme, host, options.port);
     opened.push(connections);
+    // Requests that need the log then find it read. If this fails, they read it.
+    index.fill(live.newestNumber).catch(() => {});
     const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
     const metricsServer = await startMetricsServer(host, options.metricsPort, () => metrics.text());

@@ -67,6 +67,9 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
   return null;
 }
 
+/** As many entries are read in a moment, also from S3. */
+const AWAITED_ENTRIES = 50;
+
 /**
  * The vintage in the log up to the entry `newest`. Throws DamageError if an entry that decides it is
  * damaged, and UnreachableError if the store does not answer.
@@ -76,7 +79,10 @@ export async function findVintage(
   log: LogIndex,
   newest: number,
 ): Promise<Vintage | Denial> {
-  await log.fill(newest);
+  const filled = log.fill(newest);
+  // After the start of a proxy with a long log, old prunes may still be unknown: the missing files tell.
+  if (newest - log.newest <= AWAITED_ENTRIES) await filled;
+  else filled.catch(() => {});
   return "number" in wanted
     ? vintageNumbered(wanted.number, log, newest)
     : vintageAt(wanted.asOfMs, log, newest);

@@ -186,13 +186,16 @@ describe("the order of checks", () => {
 
 describe("a log that cannot be read", () => {
   test("503 busy while the store does not answer, and then the list", async () => {
-    let isDown = false;
-    const store = new InterceptedStore(await publishedStore(), async (_, run) => {
-      if (isDown) throw new UnreachableError("The store is away");
+    const source = await publishedStore();
+    const clock = new TestClock();
+    await publishSession(source, clock, SESSION, { usd: 12, revise: "Restated" });
+    // A proxy that starts needs the head's entry only.
+    let isDown = true;
+    const store = new InterceptedStore(source, async ({ key }, run) => {
+      if (isDown && key === publicationKey(1)) throw new UnreachableError("The store is away");
       return run();
     });
-    proxy = await startTestProxy({ store, pollMs: 60_000 });
-    isDown = true;
+    proxy = await startTestProxy({ store, clock, pollMs: 60_000 });
     for (const path of [PATH, "/feed.atom", "/status.json"]) {
       const { headers } = await expectCode(proxy, path, {}, "busy");
       expect(headers["retry-after"]).toBe("60");

@@ -10,8 +10,9 @@ import { snapshotText, type SnapshotName } from "../../store/paths.ts";
 const READS_AT_ONCE = 4;
 
 /**
- * The entries of one store's log. The first request that needs them reads them; they never change, so
- * each is read once. An entry takes about 400 bytes; a log of ten years has 7,300.
+ * The entries of one store's log. They are read in the background after the start of the proxy, or when
+ * a request needs them; they never change, so each is read once. An entry takes about 400 bytes; a log
+ * of ten years has 7,300.
  */
 export class LogIndex {
   readonly #store: ObjectStore;
@@ -19,6 +20,7 @@ export class LogIndex {
   readonly #pruned = new Set<string>();
   #newest = 0;
   #filling: Promise<void> | null = null;
+  #closed = false;
 
   constructor(store: ObjectStore) {
     this.#store = store;
@@ -38,6 +40,11 @@ export class LogIndex {
       this.#filling ??= this.#read(newest).finally(() => (this.#filling = null));
       await this.#filling;
     }
+  }
+
+  /** Reads no further entry for a `fill` under way. */
+  close(): void {
+    this.#closed = true;
   }
 
   /** Reads what the log has after the entries known. Throws as `get` does. */
@@ -73,6 +80,7 @@ export class LogIndex {
     await Promise.all(
       numbers.map((number) =>
         limiter.run(async () => {
+          if (this.#closed) return;
           try {
             await this.#readOne(number);
           } catch (error) {
