@@ -4,9 +4,10 @@
  */
 import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
+import { DamageError } from "../lib/errors.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { KEY_TIER_NAMES, oldestVintage, tierSession, type Tier } from "../market/tier.ts";
-import { isPublication, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
 import { deny, type Denial } from "./problems.ts";
 import { fault, type Fault, type Query } from "./query.ts";
 import type { LogIndex } from "./snapshot/log-index.ts";
@@ -105,15 +106,34 @@ async function vintageAt(asOfMs: number, log: LogIndex, newest: number): Promise
   // `at` never decreases: the entries up to `last` are not later than the instant.
   let last = 0;
   for (let after = newest; last < after;) {
-    const middle = Math.ceil((last + after) / 2);
-    if (Date.parse((await log.get(middle)).at) <= asOfMs) last = middle;
-    else after = middle - 1;
+    const { number, at } = await entryBetween(last, after, log);
+    if (Date.parse(at) <= asOfMs) last = number;
+    else after = number - 1;
   }
   for (let number = last; number > 0; number -= 1) {
     const publication = await log.get(number);
     if (isPublication(publication)) return { publication, isSettled: last < newest };
   }
   return deny("not_published", `Nothing was published by ${instantText(asOfMs)}.`);
+}
+
+/**
+ * An entry after `last`, up to `after`: the middle one, or one near it if that is damaged. Throws
+ * DamageError if all are damaged.
+ */
+async function entryBetween(last: number, after: number, log: LogIndex): Promise<Entry> {
+  const middle = Math.ceil((last + after) / 2);
+  let number = middle;
+  for (;;) {
+    try {
+      return await log.get(number);
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      // From the middle up to the last one, then on from the first one.
+      number = number === after ? last + 1 : number + 1;
+      if (number === middle) throw error;
+    }
+  }
 }
 
 /** The denial if the vintage is too old for the tier while `head` is the newest session; else null. */

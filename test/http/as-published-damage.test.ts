@@ -189,6 +189,28 @@ test.each([
   for (const path of paths) expect((await proxy.get(path, { key: proxy.pro })).status).toBe(200);
 });
 
+test("an entry in the middle of the log that is damaged: instants that it does not decide are answered", async () => {
+  store = await threeSessions();
+  const key = publicationKey(2);
+  const whole = (await store.get(key)) as Buffer;
+  await put(key, Buffer.from("{"));
+  const clock = new TestClock(new TestClock().ms + sessionsMs(2));
+  proxy = await startTestProxy({ store, clock });
+  const at = async (instant: string): Promise<unknown> => {
+    const { status, headers } = await proxy.get(`${board}?as_of=${instant}`, { key: proxy.pro });
+    return headers["x-publication"] ?? status;
+  };
+  const instants = [
+    "2026-11-20T12:00:00Z",
+    "2026-11-21T12:00:00Z",
+    "2026-11-21T12:06:00Z",
+    "2026-11-22T00:05:00Z",
+  ];
+  expect(await Promise.all(instants.map(at))).toEqual([404, 500, 500, "3"]);
+  await put(key, whole);
+  expect(await Promise.all(instants.map(at))).toEqual([404, "1", "2", "3"]);
+});
+
 test("a whole snapshot that is lost, and that no entry prunes, is damage", async () => {
   await serve();
   for await (const { key } of store.list(snapshotFolder(OLD))) await store.delete(key);
