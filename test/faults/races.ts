@@ -14,7 +14,7 @@ import { RaceOrders } from "./race-orders.ts";
 
 const COUNTS = {
   short: { orders: 40, folder: 4, S3: 2, crowds: 1 },
-  full: { orders: 1_000, folder: 100, S3: 50, crowds: 5 },
+  full: { orders: 1_000, folder: 100, S3: 30, crowds: 5 },
 } as const;
 const PUBLISHERS = 20;
 const REPORTED_EVERY = 250;
