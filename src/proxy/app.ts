@@ -21,7 +21,8 @@ import {
 import { chain } from "./chain.ts";
 import { dataAnswers, type DataSources } from "./data.ts";
 import { shortened } from "./client-address.ts";
-import type { Pages } from "./docs/pages.ts";
+import type { LivePages } from "./pages/live-pages.ts";
+import type { Pages } from "./pages/pages.ts";
 import { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
@@ -34,7 +35,7 @@ import {
   DATA_ROUTES,
   FEED_PATH,
   isExact,
-  PAGE_PATHS,
+  MARKET_PATH,
   PUBLICATIONS_PATH,
   STATUS_PATH,
   USAGE_PATH,
@@ -44,6 +45,7 @@ import {
 export interface AppOptions extends DataSources {
   readonly gatekeeper: Gatekeeper;
   readonly pages: Pages;
+  readonly livePages: LivePages;
   readonly publicLog: PublicLog;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -64,7 +66,8 @@ const STATE_RETRY_MS = 5_000;
 
 /** Makes the app. It takes requests of Node's HTTP server (see node-listener.ts). */
 export function createApp(options: AppOptions): H3 {
-  const { live, log, archive, gatekeeper, pages, publicLog, clock, logger, pollMs } = options;
+  const { live, log, archive, gatekeeper, pages, livePages, publicLog, clock, logger, pollMs } =
+    options;
   const app = new H3({
     // A path with malformed escapes reaches the routes and gets a 404.
     allowMalformedURL: true,
@@ -90,7 +93,8 @@ export function createApp(options: AppOptions): H3 {
   route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
   route(FEED_PATH, (exchange) => publicLog.feed(exchange));
   route(STATUS_PATH, (exchange) => publicLog.status(exchange));
-  for (const path of PAGE_PATHS) route(path, ({ request }) => pages.reply(path, request.headers));
+  route(MARKET_PATH, (exchange) => livePages.market(exchange));
+  for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
 
   // These routes take a key; callers without one get the free slice.
   keyed(USAGE_PATH, (exchange, caller) => {

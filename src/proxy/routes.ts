@@ -111,19 +111,44 @@ export const DATA_ROUTES = {
 
 /** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
-/** The documentation page. */
-export const DOCS_PATH = "/";
+/** The market at a glance. */
+export const MARKET_PATH = "/";
+/** The page of a contract. */
+export const CONTRACT_PATH = "/contracts/{id}";
+/** The series of the indices, and what moved them. */
+export const INDICES_PATH = "/indices";
+/** Prices a basket of one's own. */
+export const BASKET_PATH = "/basket";
+/** What each tier offers. */
+export const PLANS_PATH = "/plans";
+/** The last sessions, for people. */
+export const STATUS_PAGE_PATH = "/status";
 /** The guide for readers of prices. */
 export const GUIDE_PATH = "/guide";
-/** The files of the documentation page: its own script, then style and script of Swagger UI. */
+/** How the numbers are made. */
+export const METHODOLOGY_PATH = "/methodology";
+/** The reference of the interface. */
+export const DOCS_PATH = "/docs";
+/** Below it: the files that pages load. */
+export const ASSETS_PATH = "/assets/";
+/** The files of the reference: its own script, then style and script of Swagger UI. */
 export const DOCS_ASSETS = [
   "/docs/page.js",
   "/docs/swagger-ui.css",
   "/docs/swagger-ui-bundle.js",
 ] as const;
 
-/** The paths of fixed content, which the proxy makes at its start. */
-export const PAGE_PATHS = [DOCS_PATH, GUIDE_PATH, OPENAPI_PATH, ...DOCS_ASSETS] as const;
+/** The links at the top of every page. */
+export const NAVIGATION = [
+  [MARKET_PATH, "Market"],
+  [INDICES_PATH, "Indices"],
+  [BASKET_PATH, "Basket"],
+  [PLANS_PATH, "Plans"],
+  [STATUS_PAGE_PATH, "Status"],
+  [GUIDE_PATH, "Guide"],
+  [METHODOLOGY_PATH, "Methodology"],
+  [DOCS_PATH, "API"],
+] as const;
 
 /** Shows how many of the month's calls the caller has used. */
 export const USAGE_PATH = `${API}/usage`;

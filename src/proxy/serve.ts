@@ -16,7 +16,9 @@ import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
 import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
-import { Pages } from "./docs/pages.ts";
+import { assets } from "./pages/frame.ts";
+import { LivePages } from "./pages/live-pages.ts";
+import { Pages } from "./pages/pages.ts";
 import { nodeListener } from "./node-listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
@@ -119,7 +121,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
-    const pages = new Pages(await documentationPages(), coder, clock.now());
+    const sources = [...assets(), ...(await documentationPages())];
+    const pages = new Pages(sources, coder, clock.now());
+    const livePages = new LivePages({ live, coder });
     await live.start();
     const { trustedHops } = options;
     const publicLog = new PublicLog({ ...options, live, log: index, coder, logger: log });
@@ -129,6 +133,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       archive,
       gatekeeper,
       pages,
+      livePages,
       publicLog,
       clock,
       logger: log,

@@ -5,7 +5,14 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
-import { FEED_PATH, PAGE_PATHS, PUBLICATIONS_PATH, STATUS_PATH } from "../../src/proxy/routes.ts";
+import {
+  DOCS_ASSETS,
+  FEED_PATH,
+  NAVIGATION,
+  OPENAPI_PATH,
+  PUBLICATIONS_PATH,
+  STATUS_PATH,
+} from "../../src/proxy/routes.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
@@ -53,7 +60,15 @@ export class Judge {
       if (tier === null || file === FILES.basket(tier)) continue;
       files.get(tier)?.set(sha256, readFileSync(join(store, snapshotFileKey(name, file))));
     }
-    const pages = [...PAGE_PATHS, FEED_PATH, STATUS_PATH, PUBLICATIONS_PATH].map(async (page) => {
+    const addresses = [
+      ...NAVIGATION.map(([path]) => path),
+      ...DOCS_ASSETS,
+      OPENAPI_PATH,
+      FEED_PATH,
+      STATUS_PATH,
+      PUBLICATIONS_PATH,
+    ];
+    const pages = addresses.map(async (page) => {
       const response = await fetch(url + page, { headers: { "accept-encoding": "identity" } });
       return sha256Hex(Buffer.from(await response.arrayBuffer()));
     });

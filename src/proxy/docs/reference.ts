@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { PROGRAM } from "../../lib/version.ts";
 import { escaped } from "./html.ts";
 import { openApiDocument } from "./openapi.ts";
-import type { PageSource } from "./pages.ts";
+import type { PageSource } from "../pages/pages.ts";
 import { PROBLEMS, type Problem } from "../problems.ts";
 import { guidePage } from "./guide.ts";
 import { DOCS_ASSETS, DOCS_PATH, GUIDE_PATH, OPENAPI_PATH } from "../routes.ts";

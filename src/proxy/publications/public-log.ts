@@ -13,7 +13,7 @@ import type { Reply } from "../answer.ts";
 import { chain } from "../chain.ts";
 import type { Coder } from "../coding.ts";
 import { noSession, type DataSources } from "../data.ts";
-import { pageReply, preparePage, PUBLIC_CACHE, type PreparedPage } from "../docs/pages.ts";
+import { pageReply, preparePage, PUBLIC_CACHE, type PreparedPage } from "../pages/pages.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";

@@ -36,10 +36,16 @@ const CACHE_CONTROL = Array.from(
 );
 
 /** Fresh for at most a minute, and never beyond the instant at which the answer may change. */
-export function cacheControl(expectation: Expectation, nowMs: number): string {
+export const cacheControl = (expectation: Expectation, nowMs: number): string =>
+  CACHE_CONTROL[maxAgeSeconds(expectation, nowMs)] as string;
+
+/** The same for an answer that is equal for everybody. */
+export const publicCacheControl = (expectation: Expectation, nowMs: number): string =>
+  `public, max-age=${maxAgeSeconds(expectation, nowMs)}`;
+
+function maxAgeSeconds(expectation: Expectation, nowMs: number): number {
   const seconds = Math.floor((nextChangeMs(expectation, nowMs) - nowMs) / 1000);
-  const maxAge = Math.min(LONGEST_AGE_SECONDS, Math.max(0, seconds));
-  return CACHE_CONTROL[maxAge] as string;
+  return Math.min(LONGEST_AGE_SECONDS, Math.max(0, seconds));
 }
 
 /** The first instant `from + k × 12 h` with k ≥ 1 that is later than `nowMs`. */

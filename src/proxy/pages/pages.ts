@@ -48,6 +48,11 @@ export class Pages {
     }
   }
 
+  /** The addresses of all pages. */
+  get paths(): Iterable<string> {
+    return this.#pages.keys();
+  }
+
   /** A promise only until the page is coded. */
   reply(path: string, request: IncomingHttpHeaders): MaybePromise<Reply> {
     const page = this.#pages.get(path);

@@ -1,0 +1,80 @@
+/** The frame around every page: head, masthead, foot, and the content security policy. */
+import { PROGRAM } from "../../lib/version.ts";
+import { filled, siteAssets, siteFile } from "../../site/files.ts";
+import { escaped } from "../../site/text.js";
+import { ASSETS_PATH, NAVIGATION } from "../routes.ts";
+import type { PageSource } from "./pages.ts";
+
+export const HTML_TYPE = "text/html; charset=utf-8";
+
+/** Scripts, styles and answers of this service only; nothing inline. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const GUARDED = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** What a page puts into the frame. */
+export interface PageContent {
+  /** Its address; `/contracts/x` is one folder deep. */
+  readonly path: string;
+  /** Plain text. */
+  readonly title: string;
+  /** HTML. */
+  readonly main: string;
+  /** The module that the page loads, `market.js`; it loads the others. */
+  readonly script: string;
+  /** The credit line of the figures on the page, if there are any (plain text). */
+  readonly attribution?: string;
+}
+
+/** The whole page. All addresses are relative, so that the service works below a prefix. */
+export function framed({ path, title, main, script, attribution }: PageContent): PageSource {
+  const root = "../".repeat(path.split("/").length - 2);
+  const links = NAVIGATION.map(([to, name]) => {
+    const current = to === path ? ' aria-current="page"' : "";
+    return `<a href="${hrefOf(root, to)}"${current}>${name}</a>`;
+  });
+  const body = filled(siteFile("frame.html"), {
+    title: escaped(`${title} · ${PROGRAM.name}`),
+    root,
+    home: hrefOf(root, "/"),
+    scripts: `<script type="module" src="${root}assets/${script}"></script>\n`,
+    navigation: links.join("\n"),
+    main,
+    foot:
+      `<p id="attribution">${escaped(attribution ?? "")}</p>\n` +
+      `<p><a href="${root}feed.atom">Feed of publications</a> · <a href="${root}llms.txt">llms.txt</a> · ` +
+      `${escaped(PROGRAM.name)} ${escaped(PROGRAM.version)}</p>`,
+  });
+  return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
+}
+
+/** An address relative to a page whose way to the root is `root`. */
+const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
+
+const ASSET_TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** The files that pages load. */
+export const assets = (): PageSource[] =>
+  siteAssets().map((name) => ({
+    path: `${ASSETS_PATH}${name}`,
+    mediaType: ASSET_TYPES[name.slice(name.lastIndexOf(".") + 1)] as string,
+    body: Buffer.from(siteFile(name)),
+    headers: { "x-content-type-options": "nosniff" },
+  }));

@@ -1,0 +1,73 @@
+/**
+ * The pages with figures of the free tier. Each is made once for a snapshot and a number of overdue
+ * sessions, not per request.
+ */
+import { FILES } from "../../store/paths.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
+import type { Board } from "../../site/board.js";
+import type { Reply } from "../answer.ts";
+import { chain } from "../chain.ts";
+import type { Coder } from "../coding.ts";
+import type { Exchange } from "../exchange.ts";
+import { Latest } from "../publications/latest.ts";
+import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
+import type { LiveSnapshot } from "../snapshot/live.ts";
+import type { LoadedSnapshot } from "../snapshot/load.ts";
+import { marketPage } from "./market.ts";
+import { pageReply, preparePage, type PageSource, type PreparedPage } from "./pages.ts";
+
+/** What these pages are made from. */
+export interface LivePagesOptions {
+  readonly live: LiveSnapshot;
+  readonly coder: Coder;
+}
+
+/** The answers of the pages with figures. */
+export class LivePages {
+  readonly #options: LivePagesOptions;
+  readonly #market = new Latest<PreparedPage>();
+
+  constructor(options: LivePagesOptions) {
+    this.#options = options;
+  }
+
+  /** The market page. Answers also while nothing is served. */
+  market(exchange: Exchange): MaybePromise<Reply> {
+    return this.#reply(exchange, this.#market, async (snapshot, overdue) =>
+      marketPage(snapshot && (await payload<Board>(snapshot, FILES.board("free"), overdue))),
+    );
+  }
+
+  #reply(
+    { request, nowMs }: Exchange,
+    latest: Latest<PreparedPage>,
+    make: (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>,
+  ): MaybePromise<Reply> {
+    const { live, coder } = this.#options;
+    const snapshot = live.current;
+    const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
+    const key = snapshot === null ? "" : `${snapshot.stamp.publication} ${overdue}`;
+    const page = latest.get(key, async () =>
+      preparePage(await make(snapshot, overdue), nowMs, coder),
+    );
+    const fresh = snapshot === null ? NOTHING_YET : publicCacheControl(snapshot.stamp, nowMs);
+    return chain(page, (prepared) => pageReply(prepared, request.headers, fresh));
+  }
+}
+
+/** What is shown before the first publication must not outlast it. */
+const NOTHING_YET = "no-cache";
+
+/** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */
+export async function payload<T>(
+  snapshot: LoadedSnapshot,
+  path: string,
+  overdue: number,
+): Promise<T | null> {
+  const file = snapshot.files.get(path);
+  if (file === undefined) return null;
+  const { body } = await file.answer(overdue, undefined);
+  if (typeof body === "string") return JSON.parse(Buffer.from(body, "latin1").toString()) as T;
+  if (Buffer.isBuffer(body)) return JSON.parse(body.toString()) as T;
+  return (await new Response(await body()).json()) as T;
+}

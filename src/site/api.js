@@ -1,0 +1,67 @@
+/** Requests to the service. The key is kept until the tab closes, and is sent in a header field only. */
+
+const STORED_AS = "chipboard-key";
+
+/** The service's root: this module lies in its folder `assets`. */
+export const ROOT = new URL("../", import.meta.url);
+
+/** The key in use, or null. */
+export const storedKey = () => sessionStorage.getItem(STORED_AS);
+
+/**
+ * Keeps the key until the tab closes; null forgets it.
+ *
+ * @param {string | null} key
+ */
+export function storeKey(key) {
+  if (key === null) sessionStorage.removeItem(STORED_AS);
+  else sessionStorage.setItem(STORED_AS, key);
+}
+
+/**
+ * A problem document of the service (RFC 9457).
+ *
+ * @typedef {{ code: string, title: string, detail: string, status: number }} Problem
+ */
+
+/**
+ * The answer of an address below `/api/public/v1/`, with the stored key. A service that cannot be
+ * reached is a problem with the code `unreachable`.
+ *
+ * @param {string} path for example `prices`
+ * @param {string | null} [key]
+ * @returns {Promise<{ response: Response, problem: null } | { response: null, problem: Problem }>}
+ */
+export async function ask(path, key = storedKey()) {
+  const headers = new Headers(key === null ? {} : { "x-api-key": key });
+  let response;
+  try {
+    response = await fetch(new URL(`api/public/v1/${path}`, ROOT), { headers });
+  } catch {
+    return { response: null, problem: UNREACHABLE };
+  }
+  if (response.ok) return { response, problem: null };
+  const problem = await response.json().catch(() => UNREACHABLE);
+  return { response: null, problem };
+}
+
+/** @type {Problem} */
+const UNREACHABLE = {
+  code: "unreachable",
+  title: "No answer",
+  detail: "The service did not answer.",
+  status: 0,
+};
+
+/**
+ * The JSON of an address, or the problem.
+ *
+ * @param {string} path
+ * @returns {Promise<{ body: any, problem: null } | { body: null, problem: Problem }>}
+ */
+export async function askJson(path) {
+  const { response, problem } = await ask(path);
+  return response === null
+    ? { body: null, problem }
+    : { body: await response.json(), problem: null };
+}

@@ -1,0 +1,29 @@
+/** The files of this folder, which the proxy sends and the report contains. */
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The text of a file of this folder. */
+export const siteFile = (name: string): string =>
+  readFileSync(new URL(name, import.meta.url), "utf8");
+
+const ASSET = /\.(?:css|js|svg)$/;
+
+/** The names of the files that browsers load. */
+export const siteAssets = (): string[] =>
+  readdirSync(new URL(".", import.meta.url)).filter((name) => ASSET.test(name));
+
+/**
+ * Puts a value in place of each `{{name}}`. Throws if the text names a slot without a value, or if a
+ * value has no slot.
+ */
+export function filled(template: string, slots: Readonly<Record<string, string>>): string {
+  const used = new Set<string>();
+  const text = template.replaceAll(/\{\{([a-z_]+)\}\}/g, (_, name: string) => {
+    const value = slots[name];
+    if (value === undefined) throw new Error(`The slot {{${name}}} has no value`);
+    used.add(name);
+    return value;
+  });
+  const unused = Object.keys(slots).filter((name) => !used.has(name));
+  if (unused.length > 0) throw new Error(`No slot is named ${unused.join(", ")}`);
+  return text;
+}

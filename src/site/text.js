@@ -1,0 +1,119 @@
+/**
+ * Text and figures as HTML, the same in Node and in the browser. Figures are decimals as the API gives
+ * them: a number of the API has at most 15 significant digits, so JavaScript writes it back exactly.
+ */
+
+/** @type {Readonly<Record<string, string>>} */
+const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+/**
+ * Text for an element or a quoted attribute. Control characters, which HTML forbids, become U+FFFD.
+ *
+ * @param {string} text
+ */
+export const escaped = (text) =>
+  text
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\u{FFFD}")
+    .replace(/[&<>"']/g, (character) => /** @type {string} */ (ENTITIES[character]));
+
+/**
+ * Text from the feeds: escaped, and unable to change the direction of the text around it (`bdi`).
+ *
+ * @param {string} text
+ */
+export const foreign = (text) => `<bdi>${escaped(text)}</bdi>`;
+
+/**
+ * A link to an address from the feeds; only the text if the address is not of the web.
+ *
+ * @param {string} address
+ * @param {string} text
+ */
+export const foreignLink = (address, text) =>
+  /^https?:\/\//i.test(address)
+    ? `<a href="${escaped(address)}" rel="noopener noreferrer">${foreign(text)}</a>`
+    : foreign(text);
+
+/** A missing figure. */
+export const NO_FIGURE = '<span class="none">n/a</span>';
+
+/**
+ * Appends zeros to a decimal until it has at least `decimals` places.
+ *
+ * @param {string} decimal
+ * @param {number} decimals
+ */
+export function padded(decimal, decimals) {
+  const [whole = "", fraction = ""] = decimal.split(".");
+  return decimals === 0 && fraction === "" ? whole : `${whole}.${fraction.padEnd(decimals, "0")}`;
+}
+
+/**
+ * A decimal with its thousands apart: `11,000.00`. At least `decimals` places.
+ *
+ * @param {string} decimal
+ * @param {number} [decimals]
+ */
+export function grouped(decimal, decimals = 2) {
+  const [whole = "", fraction] = padded(decimal, decimals).split(".");
+  const apart = whole.replace("-", "\u{2212}").replace(/\d(?=(?:\d{3})+$)/g, "$&,");
+  return fraction === undefined ? apart : `${apart}.${fraction}`;
+}
+
+/**
+ * A figure, with its thousands apart, or `n/a`.
+ *
+ * @param {number | null | undefined} figure
+ * @param {number} [decimals] at least so many
+ */
+export const figureHtml = (figure, decimals = 2) =>
+  figure == null ? NO_FIGURE : grouped(String(figure), decimals);
+
+/**
+ * A change with its sign: `+1.20`, `−0.35`, `0.00`.
+ *
+ * @param {string} change a decimal
+ */
+export function signedText(change) {
+  if (change.startsWith("-")) return `\u{2212}${grouped(change.slice(1))}`;
+  return change === "0" ? "0.00" : `+${grouped(change)}`;
+}
+
+/**
+ * The direction of a change.
+ *
+ * @param {string} change a decimal
+ * @returns {"up" | "down" | "flat"}
+ */
+export function direction(change) {
+  if (change === "0") return "flat";
+  return change.startsWith("-") ? "down" : "up";
+}
+
+/**
+ * A change, coloured by its direction; a percentage unless the text around it says otherwise.
+ *
+ * @param {string | number | null | undefined} change
+ */
+export function changeHtml(change) {
+  if (change == null) return NO_FIGURE;
+  const decimal = String(change);
+  return `<span class="${direction(decimal)}">${signedText(decimal)}</span>`;
+}
+
+/**
+ * `2026-11-21 00:00 UTC`, marked up with the instant.
+ *
+ * @param {string} instant ISO 8601 in UTC
+ */
+export const instantHtml = (instant) =>
+  `<time datetime="${escaped(instant)}">${escaped(instant.slice(0, 10))} ${escaped(instant.slice(11, 16))} UTC</time>`;
+
+/**
+ * A count with its noun: `1 session`, `3 sessions`.
+ *
+ * @param {number} count
+ * @param {string} noun
+ */
+export const counted = (count, noun) =>
+  `${grouped(String(count), 0)} ${noun}${count === 1 ? "" : "s"}`;
