@@ -18,8 +18,9 @@ export const welcome = (
 ): string => `
 ${DEMO_NOTICE}
 
-Documentation   ${url}/
+Market          ${url}/   (paste a key below to see all contracts)
 Guide           ${url}/guide
+Reference       ${url}/docs
 Report          ${report}
 Metrics         ${metricsUrl ?? "off"}
 Snapshots       ${store}
