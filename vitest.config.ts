@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** Tests within one process, without a service. */
-const QUICK = ["unit", "property", "golden", "desk", "cli"].map(
+const QUICK = ["unit", "property", "golden", "desk", "cli", "site"].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 /** Needs series of prices beside the repository. */

@@ -32,8 +32,7 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  * @property {readonly BoardRow[]} semiconductor
  */
 
-/** @typedef {import("./chart.js").SparkClose} SparkClose */
-/** @typedef {ReadonlyMap<string, readonly SparkClose[]>} Sparks the closes of 90 days, by contract */
+/** @typedef {ReadonlyMap<string, readonly import("./chart.js").Point[]>} Sparks the closes of 90 days, by contract */
 
 const COLUMNS = [
   { label: "Contract", sort: "text" },

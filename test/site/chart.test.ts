@@ -1,0 +1,347 @@
+/** Charts: where points, gaps, breaks and labels stand, against a naive calculation. */
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { dateTicks, dayOf, levelTicks } from "../../src/site/axis.js";
+import {
+  bars,
+  chart,
+  layout,
+  sparkline,
+  type ChartOptions,
+  type Point,
+} from "../../src/site/chart.js";
+
+const OPTIONS: ChartOptions = { title: "A contract", unit: "USD per piece" };
+const DAY_MS = 86_400_000;
+
+const dateAt = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+/** A level from 0.000001 to 1e9, as given: at most 15 significant digits, 6 decimals. */
+const levels = fc.oneof(
+  fc.integer({ min: 1, max: 1_000_000 }).map((micros) => micros / 1e6),
+  fc.integer({ min: 1, max: 1_000_000_000 }).map((cents) => cents / 100),
+  fc.integer({ min: 1, max: 1_000_000_000 }),
+  fc.constantFrom(0.000001, 1e9, 999_999_999.999999),
+);
+
+/** Closes with gaps of days, some at breaks, some corrected. */
+const series = fc
+  .tuple(
+    fc.integer({ min: dayOf("1900-01-01"), max: dayOf("2100-01-01") }),
+    fc.array(
+      fc.record({
+        gap: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 40 })),
+        close: levels,
+        marks: fc.constantFrom({}, {}, { isBreak: true }, { isBreak: false, isCorrected: true }),
+      }),
+      { minLength: 1, maxLength: 60 },
+    ),
+  )
+  .map(([start, items]) => {
+    let day = start;
+    return items.map(({ gap, close, marks }): Point => {
+      day += gap;
+      return { date: dateAt(day), close, ...marks };
+    });
+  });
+
+/** Reads relative path data back: the places of each line, and whether it is closed into a dot. */
+function linesOf(path: string): { places: [number, number][]; isDot: boolean }[] {
+  expect(path).toMatch(/^(?:m-?[\d.]+[ -][\d.]+(?:z|(?: -?[\d.]+[ -][\d.]+)*))+$/);
+  let [x, y] = [0, 0];
+  return path
+    .split("m")
+    .slice(1)
+    .map((line) => {
+      const steps = [...line.matchAll(/-?[\d.]+/g)].map(Number);
+      const places: [number, number][] = [];
+      for (let at = 0; at < steps.length; at += 2) {
+        x += steps[at] as number;
+        y += steps[at + 1] as number;
+        places.push([x, y]);
+      }
+      return { places, isDot: line.endsWith("z") };
+    });
+}
+
+const pathIn = (svg: string): string => / d="([^"]*)"/.exec(svg)?.[1] as string;
+const numberIn = (text: string): number => Number(text.replaceAll(",", ""));
+
+/** The exact decimal of a number without exponent, in units of 10^-20. */
+function scaled(decimal: string): bigint {
+  const [whole = "", fraction = ""] = decimal.split(".");
+  return BigInt(whole + fraction.padEnd(20, "0"));
+}
+
+/** All steps there are, in units of 10^-20. */
+const STEPS = Array.from({ length: 35 }, (_, exponent) =>
+  [1n, 2n, 5n].map((factor) => factor * 10n ** BigInt(exponent)),
+).flat();
+
+describe("the levels of an axis", () => {
+  /** Two levels, some of them as near to each other as levels can be. */
+  const pairs = fc.oneof(
+    fc.tuple(levels, levels),
+    levels.map((level) => [level, (Math.round(level * 1e6) - 1) / 1e6]),
+  );
+
+  test.prop([pairs])("are those of a naive calculation", ([a, b]) => {
+    fc.pre(a !== b && a !== undefined && b !== undefined);
+    const [low, high] = [Math.min(a, b), Math.max(a, b)];
+    const [from, to] = [scaled(String(low)), scaled(String(high))];
+    const ideal = Number(to - from) / 4;
+    const distance = (step: bigint) => Math.abs(Math.log(Number(step) / ideal));
+    const step = STEPS.reduce((best, item) => (distance(item) < distance(best) ? item : best));
+    const expected = [];
+    for (let level = (from / step) * step; level - to < step; level += step) expected.push(level);
+    const ticks = levelTicks(low, high);
+    expect(ticks.map(({ text }) => scaled(text))).toEqual(expected);
+    expect(ticks.map(({ level }) => level)).toEqual(ticks.map(({ text }) => Number(text)));
+    expect(new Set(ticks.map(({ text }) => text.split(".")[1]?.length)).size).toBe(1);
+  });
+
+  test.prop([levels])("stand on both sides of a level that does not move", (level) => {
+    const ticks = levelTicks(level, level);
+    expect(ticks[0]?.level).toBeLessThan(level);
+    expect(ticks.at(-1)?.level).toBeGreaterThan(level);
+    expect(ticks.length).toBeLessThan(10);
+  });
+
+  test("have a sign below zero, and one form of zero", () => {
+    expect(levelTicks(-3, 4).map(({ text }) => text)).toEqual(["-4", "-2", "0", "2", "4"]);
+    expect(levelTicks(0, 0).map(({ level }) => level)).toContain(0);
+  });
+});
+
+describe("the dates of an axis", () => {
+  const spans = fc.tuple(
+    fc.integer({ min: dayOf("1900-01-01"), max: dayOf("2100-01-01") }),
+    fc.integer({ min: 0, max: 8_000 }),
+  );
+
+  test.prop([spans])("are first days of months at equal steps, as many as fit", ([from, days]) => {
+    const to = from + days;
+    const starts: number[] = [];
+    for (let day = from; day <= to; day += 1) if (dateAt(day).endsWith("-01")) starts.push(day);
+    const ticks = dateTicks(from, to);
+    if (starts.length < 2) {
+      expect(ticks.map(({ day }) => day)).toEqual([...new Set([from, to])]);
+      return;
+    }
+    const step = [1, 3, 6, 12, 24, 120].find((months) => labelled(starts, months).length <= 13);
+    expect(ticks.map(({ day }) => day)).toEqual(labelled(starts, step as number));
+    expect(ticks.filter(({ isWideOnly }) => !isWideOnly).length).toBeLessThanOrEqual(5);
+    for (const { day, text } of ticks) {
+      const [year = "", month = ""] = dateAt(day).split("-");
+      const name = new Date(day * DAY_MS).toLocaleString("en", { month: "short", timeZone: "UTC" });
+      expect([year, name, `${name} ${year}`]).toContain(text);
+      if (month === "01") expect(text).toContain(year);
+    }
+  });
+
+  /** The starts of every `months` months, counted from January 1900. */
+  const labelled = (starts: readonly number[], months: number): number[] =>
+    starts.filter((day) => {
+      const [year, month] = dateAt(day).split("-").map(Number);
+      return (((year as number) - 1970) * 12 + (month as number) - 1) % months === 0;
+    });
+
+  test("name years and months so that each label is clear", () => {
+    const texts = (from: string, to: string) =>
+      dateTicks(dayOf(from), dayOf(to)).map(({ text, isWideOnly }) =>
+        isWideOnly ? `(${text})` : text,
+      );
+    expect(texts("2026-08-24", "2026-11-21")).toEqual(["Sep 2026", "Oct", "Nov"]);
+    expect(texts("2025-11-22", "2026-11-21")).toEqual(
+      "(Dec),Jan 2026,(Feb),(Mar),Apr,(May),(Jun),Jul,(Aug),(Sep),Oct,(Nov)".split(","),
+    );
+    expect(texts("2021-11-22", "2026-11-21")).toEqual(
+      "2022,(Jul),2023,(Jul),2024,(Jul),2025,(Jul),2026,(Jul)".split(","),
+    );
+    expect(texts("2026-11-03", "2026-11-21")).toEqual(["3 Nov 2026", "21 Nov 2026"]);
+    expect(texts("2026-11-21", "2026-11-21")).toEqual(["21 Nov 2026"]);
+  });
+});
+
+describe("a chart", () => {
+  test.prop([series])(
+    "has each close at its day and level, and no line across a break",
+    (points) => {
+      const html = chart(points, OPTIONS);
+      const { topPx, bottomPx, levels: labels } = layout(points, OPTIONS);
+      const [low, high] = [labels[0], labels.at(-1)].map((label) =>
+        numberIn(label?.text as string),
+      );
+      const [first, last] = [points[0], points.at(-1)].map((point) => dayOf((point as Point).date));
+      const lines = linesOf(pathIn(html));
+      const places = lines.flatMap((line) => line.places);
+      expect(places).toHaveLength(points.length);
+      for (const [at, { date, close }] of points.entries()) {
+        const [x, y] = places[at] as [number, number];
+        const share = (close - (low as number)) / ((high as number) - (low as number));
+        const days =
+          first === last
+            ? 0.5
+            : (dayOf(date) - (first as number)) / ((last as number) - (first as number));
+        expect(Math.abs(x - 1000 * days)).toBeLessThan(0.06);
+        expect(Math.abs(y - (bottomPx - share * (bottomPx - topPx)))).toBeLessThan(0.06);
+        expect(x).toBeGreaterThan(-0.01);
+        expect(x).toBeLessThan(1000.01);
+        expect(y).toBeGreaterThan(topPx - 0.06);
+        expect(y).toBeLessThan(bottomPx + 0.06);
+      }
+      const runs: number[] = [];
+      points.forEach(({ isBreak }, at) => {
+        if (at === 0 || isBreak) runs.push(0);
+        runs[runs.length - 1] = (runs.at(-1) as number) + 1;
+      });
+      expect(lines.map((line) => line.places.length)).toEqual(runs);
+      expect(lines.map(({ isDot }) => isDot)).toEqual(runs.map((length) => length === 1));
+      const corrected = points.filter(({ isCorrected }) => isCorrected).length;
+      expect(html.split('class="corrected"')).toHaveLength(corrected + 1);
+    },
+  );
+
+  test.prop([series])("says its lowest, highest, first and last close", (points) => {
+    const html = chart(points, OPTIONS);
+    const closes = points.map(({ close }) => close);
+    for (const [word, close] of [
+      ["Lowest", Math.min(...closes)],
+      ["highest", Math.max(...closes)],
+      ["first", closes[0]],
+      ["last", closes.at(-1)],
+    ] as const) {
+      const [, figure = "", date] = new RegExp(`${word} ([\\d.,]+) on ([\\d-]+)`).exec(html) ?? [];
+      expect(numberIn(figure)).toBe(close);
+      expect(points).toContainEqual(expect.objectContaining({ date, close }));
+    }
+  });
+
+  const YEAR: Point[] = Array.from({ length: 366 }, (_, at) => ({
+    date: dateAt(dayOf("2025-11-21") + at),
+    close: 10 + (at % 30) / 8,
+  }));
+
+  test("marks breaks within its dates by a B at a dashed line", () => {
+    const breaks = ["2024-01-01", "2026-05-22", "2026-11-21"];
+    const html = chart(YEAR, { ...OPTIONS, breaks });
+    expect(html.match(/<line class="break" x1="[^"]*"/g)).toEqual([
+      `<line class="break" x1="${Number(((182 / 365) * 100).toFixed(3))}%"`,
+      '<line class="break" x1="100%"',
+    ]);
+    expect(html.match(/<text class="break"[^>]*>B<\/text>/g)).toHaveLength(2);
+    expect(html).toContain("Breaks: 2024-01-01, 2026-05-22, 2026-11-21.");
+  });
+
+  test("has a line at the base, which is always on the axis", () => {
+    const { base, levels: labels } = layout(YEAR, { ...OPTIONS, base: 100 });
+    expect(labels.find(({ text }) => text === "100")?.y).toBe(base);
+    expect(chart(YEAR, { ...OPTIONS, base: 100 })).toContain('<line class="base"');
+    expect(chart(YEAR, OPTIONS)).not.toContain('class="base"');
+  });
+
+  test("reaches to the dates given", () => {
+    const { points, dates } = layout(YEAR.slice(0, 2), {
+      ...OPTIONS,
+      from: "2025-11-11",
+      to: "2025-12-01",
+    });
+    expect(points.map(({ x }) => x.toFixed(9))).toEqual(["50.000000000", "55.000000000"]);
+    expect(dates.map(({ x }) => x)).toEqual([0, 100]);
+  });
+
+  test("has dots where closes are days apart, and none where they are daily", () => {
+    const dots = (points: readonly Point[]) =>
+      chart(points, OPTIONS).split('class="dot"').length - 1;
+    expect(dots(YEAR)).toBe(0);
+    expect(dots(YEAR.filter((_, at) => at % 7 === 0))).toBe(53);
+    expect(dots(YEAR.slice(0, 1))).toBe(1);
+  });
+
+  test("shows hostile text as text", () => {
+    const hostile = `"><script>alert(1)</script><b a='&amp;\u0000\u202e`;
+    const html = chart(YEAR, { title: hostile, unit: hostile });
+    expect(html).not.toMatch(/<script|<b|\0/);
+    const shown = hostile.replace("\0", "\u{FFFD}");
+    const decoded = html
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'")
+      .replaceAll("&amp;", "&");
+    expect(decoded.split(shown)).toHaveLength(4);
+  });
+
+  test("has neither style nor colour of its own", () => {
+    expect(chart(YEAR, { ...OPTIONS, base: 12, breaks: ["2026-05-22"] })).not.toMatch(
+      /style|fill=|stroke=/,
+    );
+  });
+
+  test("needs a close", () => {
+    expect(() => chart([], OPTIONS)).toThrow("A chart needs a point");
+  });
+
+  test("of 1,830 closes takes less than 20 kB", () => {
+    const points = Array.from({ length: 1_830 }, (_, at) => ({
+      date: dateAt(dayOf("2021-11-21") + at),
+      close: Number((20 + 5 * Math.sin(at / 50) + ((at * 7919) % 97) / 100).toFixed(3)),
+    }));
+    expect(chart(points, OPTIONS).length).toBeLessThan(20_000);
+  });
+});
+
+describe("a sparkline", () => {
+  test.prop([series])("stays in its box and spans the range of its 90 days", (all) => {
+    const { date: to } = all.at(-1) as Point;
+    const points = all.filter(({ date }) => dayOf(date) > dayOf(to) - 90);
+    const lines = linesOf(pathIn(sparkline(all, to)));
+    const places = lines.flatMap((line) => line.places);
+    for (const [x, y] of places) {
+      expect(x).toBeGreaterThanOrEqual(4);
+      expect(x).toBeLessThanOrEqual(176);
+      expect(y).toBeGreaterThanOrEqual(4);
+      expect(y).toBeLessThanOrEqual(36);
+    }
+    const closes = points.map(({ close }) => close);
+    const heights = places.map(([, y]) => y);
+    expect(places).toHaveLength(points.length);
+    expect(heights[closes.indexOf(Math.max(...closes))]).toBe(new Set(closes).size === 1 ? 20 : 4);
+    expect(places.at(-1)?.[0]).toBe(176);
+    expect(lines).toHaveLength(1 + points.slice(1).filter(({ isBreak }) => isBreak).length);
+  });
+
+  test("has a last close of long ago at its left edge", () => {
+    const points = [
+      { date: "2026-01-01", close: 3 },
+      { date: "2026-02-01", close: 4 },
+    ];
+    expect(pathIn(sparkline(points, "2026-11-21"))).toBe("m4 20z");
+  });
+
+  test("of no close is an empty picture", () => {
+    expect(sparkline([], "2026-11-21")).toContain('d=""');
+  });
+});
+
+describe("bars", () => {
+  const values = fc.array(fc.double({ min: -100, max: 100, noNaN: true }), {
+    minLength: 1,
+    maxLength: 40,
+  });
+
+  test.prop([values])("begin at a common zero and have the length of their value", (items) => {
+    const [low, high] = [Math.min(0, ...items), Math.max(0, ...items)];
+    const zero = low === high ? 50 : (-low / (high - low)) * 100;
+    for (const [at, svg] of bars(items).entries()) {
+      const value = items[at] as number;
+      const [, kind, x, width, line] =
+        /<rect class="(\w+)" x="([\d.]+)%" width="([\d.]+)%".*<line x1="([\d.]+)%"/.exec(svg) ?? [];
+      const length = low === high ? 0 : (Math.abs(value) / (high - low)) * 100;
+      expect(kind).toBe(value < 0 ? "down" : "up");
+      expect(Math.abs(Number(line) - zero)).toBeLessThan(0.001);
+      expect(Math.abs(Number(width) - length)).toBeLessThan(0.001);
+      expect(Math.abs(Number(x) - (value < 0 ? zero - length : zero))).toBeLessThan(0.001);
+    }
+  });
+});
