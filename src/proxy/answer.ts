@@ -123,12 +123,23 @@ export const movedReply = (location: string): Reply => ({
   body: null,
 });
 
-/** Turns a denial into HTTP: status, fields and problem document (RFC 9457). */
-export function problemReply(denial: Denial): Reply {
+/** In what form a problem is sent. */
+export interface ProblemForm {
+  readonly mediaType: string;
+  readonly body: string;
+  readonly headers?: HeaderFields;
+}
+
+/** Turns a denial into HTTP: status, fields and body, the problem document (RFC 9457) unless `form` says another. */
+export function problemReply(
+  denial: Denial,
+  form: ProblemForm = { mediaType: PROBLEM_MEDIA_TYPE, body: problemBody(denial) },
+): Reply {
   const { code, status, retryAfterMs, sizeBytes } = denial;
-  const body = Buffer.from(problemBody(denial));
+  const body = Buffer.from(form.body);
   const fields = flatFields({
-    ...uncached(body, PROBLEM_MEDIA_TYPE),
+    ...uncached(body, form.mediaType),
+    ...form.headers,
     ...(status === 401 && { "www-authenticate": challenge(code) }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
     ...(retryAfterMs !== undefined && {

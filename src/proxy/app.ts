@@ -9,7 +9,7 @@ import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import type { Clock } from "../lib/clock.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply, responseOf, type Reply } from "./answer.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, responseOf, type Reply } from "./answer.ts";
 import {
   addressOf,
   identify,
@@ -23,6 +23,7 @@ import { dataAnswers, type DataSources } from "./data.ts";
 import { shortened } from "./client-address.ts";
 import type { LivePages } from "./pages/live-pages.ts";
 import type { Pages } from "./pages/pages.ts";
+import { problemAnswer } from "./pages/problem-page.ts";
 import { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
@@ -143,7 +144,7 @@ export function createApp(options: AppOptions): H3 {
   /** Makes the response from the outcome and the remaining quota. */
   function finish(exchange: Exchange, outcome: Outcome): MaybePromise<Response> {
     const { request, nowMs, asksState } = exchange;
-    const reply = "extras" in outcome ? problemReply(outcome) : outcome;
+    const reply = "extras" in outcome ? problemAnswer(outcome, exchange) : outcome;
     if (reply.remaining !== undefined) return recorded(exchange, reply, reply.remaining);
     if (asksState) {
       const left = chain(callerOf(exchange), (caller) => remaining(caller, gatekeeper, nowMs));

@@ -99,8 +99,11 @@ export function chooseCoding(
 
 const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;
 
-/** Skips items with an invalid weight (RFC 9110, 12.4.2); a weight above 1 counts as 1. */
-function parseWeights(header: string): Map<string, number> {
+/**
+ * The weights that an Accept… field gives, by lower-case item. Skips items with an invalid weight
+ * (RFC 9110, 12.4.2) or other parameters; a weight above 1 counts as 1.
+ */
+export function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const item of header.toLowerCase().split(",")) {
     const parts = item.includes(";") ? WEIGHTED.exec(item) : [item, item, "1"];

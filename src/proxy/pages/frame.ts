@@ -19,7 +19,8 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const GUARDED = {
+/** The header fields of every page. */
+export const GUARDED = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
@@ -33,15 +34,15 @@ export interface PageContent {
   readonly title: string;
   /** HTML. */
   readonly main: string;
-  /** The module that the page loads, `market.js`; it loads the others. */
-  readonly script: string;
+  /** The module that the page loads, `market.js`; it loads the others. Without one there is no key field. */
+  readonly script?: string;
   /** The credit line of the figures on the page, if there are any (plain text). */
   readonly attribution?: string;
 }
 
 /** The whole page. All addresses are relative, so that the service works below a prefix. */
 export function framed({ path, title, main, script, attribution }: PageContent): PageSource {
-  const root = "../".repeat(path.split("/").length - 2);
+  const root = rootOf(path);
   const links = NAVIGATION.map(([to, name]) => {
     const current = to === path ? ' aria-current="page"' : "";
     return `<a href="${hrefOf(root, to)}"${current}>${name}</a>`;
@@ -50,7 +51,8 @@ export function framed({ path, title, main, script, attribution }: PageContent):
     title: escaped(`${title} · ${PROGRAM.name}`),
     root,
     home: hrefOf(root, "/"),
-    scripts: `<script type="module" src="${root}assets/${script}"></script>\n`,
+    scripts:
+      script === undefined ? "" : `<script type="module" src="${root}assets/${script}"></script>\n`,
     navigation: links.join("\n"),
     main,
     foot:
@@ -61,8 +63,11 @@ export function framed({ path, title, main, script, attribution }: PageContent):
   return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
 }
 
+/** The way from a page to the service's root: `../` for `/contracts/x`. */
+export const rootOf = (path: string): string => "../".repeat(path.split("/").length - 2);
+
 /** An address relative to a page whose way to the root is `root`. */
-const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
+export const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
 
 const ASSET_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",

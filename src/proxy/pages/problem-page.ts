@@ -1,0 +1,75 @@
+/** Problems as pages: what a browser shows where a program gets the problem document. */
+import { filled } from "../../site/files.ts";
+import { escaped } from "../../site/text.js";
+import { problemReply, VARY, type Reply } from "../answer.ts";
+import { parseWeights } from "../coding.ts";
+import type { Exchange } from "../exchange.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, problemBody, type Denial } from "../problems.ts";
+import { DOCS_PATH, MARKET_PATH } from "../routes.ts";
+import { framed, GUARDED, hrefOf, HTML_TYPE, rootOf } from "./frame.ts";
+
+/** The paths below it are for programs, which always get the document. */
+const PROGRAMS = "/api/";
+/** The answer depends on these request fields. */
+const CHOSEN = { vary: `${VARY}, Accept` };
+/** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
+const MAX_DEPTH = 16;
+
+/** The answer to a request that is refused: a page where the request prefers one, else the problem document. */
+export function problemAnswer(denial: Denial, { path, request }: Exchange): Reply {
+  if (path.startsWith(PROGRAMS)) return problemReply(denial);
+  const frame = prefersPage(request.headers.accept) ? frameAt(path) : null;
+  return problemReply(
+    denial,
+    frame === null
+      ? { mediaType: PROBLEM_MEDIA_TYPE, body: problemBody(denial), headers: CHOSEN }
+      : {
+          mediaType: HTML_TYPE,
+          body: problemPage(denial, frame),
+          headers: { ...GUARDED, ...CHOSEN },
+        },
+  );
+}
+
+/** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */
+function prefersPage(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const weights = parseWeights(accept);
+  const weightOf = (...types: readonly string[]): number => {
+    const named = types.find((type) => weights.has(type));
+    return named === undefined ? 0 : (weights.get(named) as number);
+  };
+  const html = weightOf("text/html", "text/*", "*/*");
+  const json = Math.max(
+    ...[PROBLEM_MEDIA_TYPE, "application/json"].map((type) =>
+      weightOf(type, "application/*", "*/*"),
+    ),
+  );
+  return html > json;
+}
+
+const frames = new Map<number, string>();
+
+/** The page at `path` with slots for the problem; null: there are no pages so deep. */
+function frameAt(path: string): string | null {
+  const depth = path.split("/").length - 1;
+  if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
+  const known = frames.get(depth);
+  if (known !== undefined) return known;
+  const root = rootOf(path);
+  const main = `<h1>{{title}}</h1>
+<p>{{detail}}</p>
+<p><a href="${hrefOf(root, MARKET_PATH)}">The market</a> names the contracts; <a href="${hrefOf(root, DOCS_PATH)}">the reference</a> names all addresses.</p>
+<p class="note">Status {{status}}, code <a href="${hrefOf(root, DOCS_PATH)}#{{code}}"><code>{{code}}</code></a>.</p>`;
+  const frame = framed({ path: "/".repeat(depth), title: "{{title}}", main }).body.toString();
+  frames.set(depth, frame);
+  return frame;
+}
+
+const problemPage = ({ code, status, detail }: Denial, frame: string): string =>
+  filled(frame, {
+    title: escaped(PROBLEMS[code].title),
+    detail: escaped(detail),
+    status: String(status),
+    code,
+  });
