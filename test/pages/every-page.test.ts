@@ -1,0 +1,109 @@
+/**
+ * Every page for every tier, with and without script: nothing on the console, no other host, no
+ * sideways scroll on phones and on wide screens, and nothing that axe finds, light and dark.
+ */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { TIER_NAMES } from "../../src/market/tier.ts";
+import { launchBrowser } from "../http/browser.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { isInstalled, testWith } from "../http/tools.ts";
+import { marketClock, publishMarket } from "./market.ts";
+import { keepKey, open, PAGES, watchedContext, type Watch } from "./visit.ts";
+
+const inChromium = testWith("chromium");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WIDTHS = [2560, 1920, 1280, 390, 360];
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
+  if (isInstalled("chromium")) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+/** One tab for all pages of a tier. */
+function tab(options: { readonly tier: (typeof TIER_NAMES)[number]; readonly script: boolean }) {
+  let context: BrowserContext;
+  let watch: Watch;
+  let page: Page;
+  beforeAll(async () => {
+    if (browser === undefined) return;
+    const { tier, script } = options;
+    ({ context, watch } = await watchedContext(browser, { javaScriptEnabled: script }));
+    page = await context.newPage();
+    if (tier !== "free") await keepKey(page, proxy[tier]);
+  });
+  afterAll(() => context?.close());
+  return {
+    /** Opens a page and looks at it; it must not complain, nor ask another host. */
+    async look(path: string, at: (page: Page) => Promise<void>): Promise<void> {
+      watch.complaints.length = watch.requests.length = 0;
+      await page.setViewportSize({ width: 1280, height: 900 });
+      if (options.script) await open(page, proxy.url + path);
+      else await page.goto(proxy.url + path);
+      await at(page);
+      expect(watch.complaints).toEqual([]);
+      const origins = new Set(watch.requests.map(({ url }) => new URL(url).origin));
+      expect([...origins]).toEqual([proxy.url]);
+    },
+  };
+}
+
+/** What sticks out at any width. */
+async function expectFit(page: Page): Promise<void> {
+  const tooWide: string[] = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    const needed = await page.evaluate<number>("document.documentElement.scrollWidth");
+    if (needed > width) tooWide.push(`${needed} px at ${width} px`);
+  }
+  expect(tooWide).toEqual([]);
+}
+
+/** What axe finds, with the first element of each kind. Rows after the thirtieth are like those before. */
+async function expectAccessible(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  const found = await page.evaluate<string[]>(
+    `axe.run({ exclude: "tbody tr:nth-child(n + 31)" }, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(
+      ({ id, help, nodes }) => id + ": " + help + " (" + nodes.length + ") " + nodes[0].html.slice(0, 300)))`,
+  );
+  expect(found).toEqual([]);
+}
+
+describe.each(TIER_NAMES)("%s", (tier) => {
+  const { look } = tab({ tier, script: true });
+  for (const path of PAGES) {
+    inChromium(`${path} fits, and axe finds nothing`, () =>
+      look(path, async (page) => {
+        await page.evaluate(AXE);
+        await expectAccessible(page, "dark");
+        await expectFit(page);
+        // At the last width, a telephone's, what is wide scrolls in its own box.
+        await expectAccessible(page, "light");
+      }),
+    );
+  }
+});
+
+describe("without script", () => {
+  const { look } = tab({ tier: "free", script: false });
+  for (const path of PAGES) {
+    inChromium(`${path} fits, and says what it is about`, () =>
+      look(path, async (page) => {
+        await expectFit(page);
+        expect(await page.locator("h1").count()).toBe(1);
+        expect((await page.locator("main").innerText()).length).toBeGreaterThan(100);
+        // Nothing that needs a script is offered.
+        const idle = page.locator("button, input, select").filter({ visible: true });
+        expect(await idle.count()).toBe(0);
+      }),
+    );
+  }
+});

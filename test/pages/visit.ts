@@ -1,0 +1,54 @@
+/** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { MARKET_PATH } from "../../src/proxy/routes.ts";
+
+/** Addresses of every kind of page on the market of market.ts. */
+export const PAGES: readonly string[] = [MARKET_PATH];
+
+/** What a browser did while it showed pages. */
+export interface Watch {
+  /** Messages of the console and exceptions. */
+  readonly complaints: string[];
+  /** All requests, whatever became of them. */
+  readonly requests: {
+    readonly method: string;
+    readonly url: string;
+    readonly key: string | null;
+  }[];
+}
+
+export async function watchedContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<{ context: BrowserContext; watch: Watch }> {
+  const context = await browser.newContext(options);
+  const watch: Watch = { complaints: [], requests: [] };
+  context.on("console", (message) =>
+    watch.complaints.push(`${message.text()} ${message.location().url}`),
+  );
+  context.on("weberror", (error) => watch.complaints.push(String(error.error())));
+  context.on("request", (request) =>
+    watch.requests.push({
+      method: request.method(),
+      url: request.url(),
+      key: request.headers()["x-api-key"] ?? null,
+    }),
+  );
+  return { context, watch };
+}
+
+/** Stores the key in the tab before each page runs its scripts. */
+export const keepKey = (page: Page, key: string): Promise<unknown> =>
+  page.addInitScript((kept) => sessionStorage.setItem("chipboard-key", kept), key);
+
+/** Opens an address and waits until the page's modules have run to their end. */
+export async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  await settled(page);
+}
+
+/** Waits until the modules of the page have run to their end: what they fetch at the start is shown. */
+export const settled = (page: Page): Promise<unknown> =>
+  page.evaluate(
+    `Promise.all([...document.querySelectorAll("script[type=module]")].map(({ src }) => import(src)))`,
+  );
