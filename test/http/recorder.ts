@@ -7,6 +7,13 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
+import {
+  ASSETS_PATH,
+  CONTRACT_PATH,
+  DOCS_PATH,
+  NAVIGATION,
+  prefixOf,
+} from "../../src/proxy/routes.ts";
 import type { Received } from "./client.ts";
 
 const document = JSON.parse(JSON.stringify(openApiDocument()));
@@ -15,8 +22,11 @@ formats.default(ajv);
 ajv.addVocabulary(["openapi", "info", "servers", "security", "tags", "paths", "components"]);
 ajv.addSchema(document, "openapi");
 
-/** Addresses of the documentation, which are not part of the interface. */
-const PAGES = /^\/(guide|plans|status|docs\/.*)?$/;
+/** Whether it is a page, or a file for pages; these are not part of the interface. */
+const isPage = (path: string): boolean =>
+  NAVIGATION.some(([page]) => page === path) ||
+  [ASSETS_PATH, prefixOf(CONTRACT_PATH), `${DOCS_PATH}/`].some((start) => path.startsWith(start)) ||
+  /^\/[a-z]+\.(md|txt)$/.test(path);
 
 export function checkAgainstOpenApi(
   method: string,
@@ -42,7 +52,7 @@ export function checkAgainstOpenApi(
   const path = url.replace(/^https?:\/\/[^/?]+/, "").replace(/\?.*$/s, "");
   const template = templateOf(path);
   if (template === undefined) {
-    if (status < 400 && !PAGES.test(path)) throw new Error(`${what}: the path is not documented`);
+    if (status < 400 && !isPage(path)) throw new Error(`${what}: the path is not documented`);
     return;
   }
   const documented = document.paths[template].get.responses[status];

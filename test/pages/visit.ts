@@ -1,9 +1,20 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { MARKET_PATH } from "../../src/proxy/routes.ts";
+import { CONTRACT_PATH, DOCS_PATH, NAVIGATION } from "../../src/proxy/routes.ts";
+import { idsOf } from "./market.ts";
+
+const HERE = ["/"];
+
+/** The pages that every other page names, without the reference: Swagger UI draws that. */
+export const FIXED_PAGES: readonly string[] = NAVIGATION.map(([path]) => path).filter(
+  (path) => path !== DOCS_PATH && HERE.includes(path),
+);
+
+/** The page of a contract. */
+export const contractPage = (id: string): string => CONTRACT_PATH.replace("{id}", id);
 
 /** Addresses of every kind of page on the market of market.ts. */
-export const PAGES: readonly string[] = [MARKET_PATH];
+export const PAGES: readonly string[] = FIXED_PAGES;
 
 /** What a browser did while it showed pages. */
 export interface Watch {

@@ -37,7 +37,11 @@ export async function documentationPages(): Promise<readonly PageSource[]> {
   const [script, style, bundle] = DOCS_ASSETS;
   const guarded = (html: PageSource): PageSource => ({
     ...html,
-    headers: { ...html.headers, "content-security-policy": CONTENT_SECURITY_POLICY },
+    headers: {
+      ...html.headers,
+      "content-security-policy": CONTENT_SECURITY_POLICY,
+      "referrer-policy": "no-referrer",
+    },
   });
   return [
     guarded(page),

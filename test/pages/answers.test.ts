@@ -1,0 +1,83 @@
+/** How pages and the files that they load are answered: guarded, coded, and not sent twice. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DOCS_PATH } from "../../src/proxy/routes.ts";
+import { siteAssets } from "../../src/site/files.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { FIXED_PAGES } from "./visit.ts";
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+});
+afterAll(() => proxy.close());
+
+const PAGES = FIXED_PAGES;
+const ASSETS = siteAssets().map((name) => `/assets/${name}`);
+
+describe.each([...PAGES, DOCS_PATH])("%s", (path) => {
+  test("may load from this service only, tells nobody where its reader comes from, and is what it says", async () => {
+    const { status, headers } = await proxy.get(path);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    });
+    const policy = headers["content-security-policy"] as string;
+    const rules = new Map(policy.split("; ").map((rule) => [rule.split(" ")[0], rule]));
+    for (const name of ["default-src", "base-uri", "form-action", "frame-ancestors"]) {
+      expect(rules.get(name)).toBe(`${name} 'none'`);
+    }
+    expect(rules.get("script-src")).toBe("script-src 'self'");
+    expect(rules.get("connect-src")).toBe("connect-src 'self'");
+    expect(policy).not.toMatch(/http|\*|unsafe-eval/);
+  });
+});
+
+describe.each(PAGES)("%s", (path) => {
+  test("has no script, style or handler in it, and no style that a script would set", async () => {
+    const { text, headers } = await proxy.get(path);
+    expect(headers["content-security-policy"]).not.toContain("unsafe-inline");
+    expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
+    expect(text.match(/<script(?![^>]* src="[^"]+"[^>]*><\/script>)[^>]*>/g)).toBeNull();
+    expect(text.match(/<style|<[^>]+ (?:style|on[a-z]+)=/g)).toBeNull();
+    expect(text.match(/\{\{.*?\}\}/g)).toBeNull();
+  });
+});
+
+describe.each([...PAGES, ...ASSETS])("%s", (path) => {
+  test("is compressed, and is not sent again to those who have it", async () => {
+    const plain = await proxy.get(path);
+    const coded = await proxy.get(path, { headers: { "accept-encoding": "gzip, br" } });
+    expect(coded.headers["content-encoding"]).toBe("br");
+    expect(coded.text).toBe(plain.text);
+    expect(coded.headers.etag).not.toBe(plain.headers.etag);
+    for (const { headers, raw } of [plain, coded]) {
+      expect(headers).toMatchObject({
+        "content-length": String(raw.length),
+        "x-content-type-options": "nosniff",
+      });
+      expect(headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
+      const coding = { "accept-encoding": headers["content-encoding"] ?? "identity" };
+      const head = await proxy.get(path, { method: "HEAD", headers: coding });
+      expect(head.raw).toHaveLength(0);
+      expect({ ...head.headers, date: null }).toEqual({ ...headers, date: null });
+      const etag = headers.etag as string;
+      for (const method of ["GET", "HEAD"]) {
+        const again = await proxy.get(path, {
+          method,
+          headers: { ...coding, "if-none-match": etag },
+        });
+        expect([again.status, again.raw.length, again.headers.etag]).toEqual([304, 0, etag]);
+      }
+    }
+  });
+});
+
+test("a key changes no page: it is asked for by scripts only", async () => {
+  for (const path of PAGES) {
+    const keyless = await proxy.get(path);
+    const keyed = await proxy.get(path, { key: proxy.pro });
+    expect([path, keyed.text]).toEqual([path, keyless.text]);
+  }
+});
