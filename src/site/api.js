@@ -18,6 +18,19 @@ export function storeKey(key) {
   else sessionStorage.setItem(STORED_AS, key);
 }
 
+/** @type {(left: number) => void} */
+let tellLeft = () => {};
+
+/**
+ * Has every answer's number of calls left told to `listener`. An answer from the browser's cache tells an
+ * older, larger number.
+ *
+ * @param {(left: number) => void} listener
+ */
+export function onCallsLeft(listener) {
+  tellLeft = listener;
+}
+
 /**
  * A problem document of the service (RFC 9457).
  *
@@ -40,6 +53,8 @@ export async function ask(path, key = storedKey()) {
   } catch {
     return { response: null, problem: UNREACHABLE };
   }
+  const left = response.headers.get("x-ratelimit-remaining");
+  if (left !== null) tellLeft(Number(left));
   if (response.ok) return { response, problem: null };
   const problem = await response.json().catch(() => UNREACHABLE);
   return { response: null, problem };
@@ -54,14 +69,18 @@ const UNREACHABLE = {
 };
 
 /**
- * The JSON of an address, or the problem.
+ * The JSON of an address with the snapshot that it is from, or the problem.
  *
  * @param {string} path
- * @returns {Promise<{ body: any, problem: null } | { body: null, problem: Problem }>}
+ * @returns {Promise<{ body: any, snapshot: string | null, problem: null } | { body: null, snapshot: null, problem: Problem }>}
  */
 export async function askJson(path) {
   const { response, problem } = await ask(path);
-  return response === null
-    ? { body: null, problem }
-    : { body: await response.json(), problem: null };
+  if (response === null) return { body: null, snapshot: null, problem };
+  const snapshot = response.headers.get("x-snapshot");
+  try {
+    return { body: await response.json(), snapshot, problem: null };
+  } catch {
+    return { body: null, snapshot: null, problem: UNREACHABLE };
+  }
 }

@@ -1,9 +1,8 @@
 /** The board as a table, the same in Node and in the browser. */
-import { sparkline } from "./chart.js";
 import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "./text.js";
 
 /**
- * What the table shows of a record of `/prices`.
+ * What the table shows of a record of `/prices`. Records of older snapshots lack `chg_90d_pct`.
  *
  * @typedef {object} BoardRow
  * @property {string} id
@@ -15,8 +14,10 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  * @property {number | null} chg_24h_pct
  * @property {number | null} chg_30d_pct
  * @property {number | null} chg_yoy_pct
+ * @property {number | null} [chg_90d_pct]
  * @property {string} basis
  * @property {string} as_of
+ * @property {{ session_utc: string } | null} break
  */
 
 /**
@@ -28,67 +29,105 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  * @property {string} next_session_utc
  * @property {string} attribution
  * @property {string} license
+ * @property {{ memory: number, semiconductor: number }} counts
  * @property {readonly BoardRow[]} memory
  * @property {readonly BoardRow[]} semiconductor
  */
 
-/** @typedef {ReadonlyMap<string, readonly import("./chart.js").Point[]>} Sparks the closes of 90 days, by contract */
-
-const COLUMNS = [
-  { label: "Contract", sort: "text" },
-  { label: "Segment", sort: "text" },
-  { label: "Level", sort: "number" },
-  { label: "Unit", sort: "text" },
-  { label: "24 h %", sort: "number" },
-  { label: "30 d %", sort: "number" },
-  { label: "1 year %", sort: "number" },
-  { label: "Basis", sort: "text" },
-  { label: "As of", sort: "text" },
-];
+/**
+ * A column: the class of its cells, the label in its head, and the cell's content. What `value` gives is
+ * what the column is sorted by; a column without it is sorted by its text.
+ *
+ * @typedef {object} Column
+ * @property {string} name
+ * @property {string} label
+ * @property {(row: BoardRow) => string} html
+ * @property {(row: BoardRow) => number | null | undefined} [value]
+ */
 
 /**
- * Both boards in one table. A cell's `data-value` is what it is sorted by; a cell without a figure has
- * none.
+ * @param {string} name
+ * @param {string} label
+ * @param {(row: BoardRow) => number | null | undefined} value percent
+ * @returns {Column}
+ */
+const change = (name, label, value) => ({
+  name,
+  label,
+  value,
+  html: (row) => changeHtml(value(row)),
+});
+
+/** @type {readonly Column[]} */
+const COLUMNS = [
+  { name: "contract", label: "Contract", html: contractHtml },
+  { name: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
+  {
+    name: "level",
+    label: "Level",
+    // A fraction has a width of its own, so that the points stand below each other.
+    html: ({ spot_usd }) => figureHtml(spot_usd).replace(/\.\d+$/, "<span>$&</span>"),
+    value: ({ spot_usd }) => spot_usd,
+  },
+  { name: "unit", label: "Unit", html: ({ unit }) => foreign(unit) },
+  change("day", "24 h %", ({ chg_24h_pct }) => chg_24h_pct),
+  change("month", "30 d %", ({ chg_30d_pct }) => chg_30d_pct),
+  change("year", "1 year %", ({ chg_yoy_pct }) => chg_yoy_pct),
+  { name: "basis", label: "Basis", html: ({ basis }) => basisHtml(basis) },
+  { name: "as-of", label: "As of", html: ({ as_of }) => escaped(as_of) },
+];
+
+const QUARTER_AT = COLUMNS.findIndex(({ name }) => name === "year");
+/** For callers who may see history: its cells get sparklines when the history is there. */
+const QUARTER = change("quarter", "90 d %", ({ chg_90d_pct }) => chg_90d_pct);
+
+/**
+ * Both boards in one table.
  *
  * @param {Board} board
- * @param {Sparks | null} sparks null: no column of sparklines
+ * @param {boolean} hasHistory whether the table has the column with sparklines
  */
-export function boardTable(board, sparks) {
-  const rows = [...board.memory, ...board.semiconductor];
-  const head = COLUMNS.map(
-    ({ label, sort }) =>
-      `<th scope="col" data-sort="${sort}"${sort === "number" ? ' class="n"' : ""}>${label}</th>`,
-  ).join("");
-  const to = board.session_utc.slice(0, 10);
+export function boardTable({ memory, semiconductor }, hasHistory) {
+  const columns = hasHistory ? COLUMNS.toSpliced(QUARTER_AT, 0, QUARTER) : COLUMNS;
+  const head = columns.map(({ name, label, value }) =>
+    value === undefined
+      ? `<th scope="col" class="${name}" data-sort="text">${label}</th>`
+      : `<th scope="col" class="n ${name}" data-sort="number">${label}</th>`,
+  );
   return `<table class="board" id="board">
-<thead><tr>${head}${sparks === null ? "" : '<th scope="col">90 days</th>'}</tr></thead>
+<thead><tr>${head.join("")}</tr></thead>
 <tbody>
-${rows.map((row) => rowHtml(row, to, sparks)).join("\n")}
+${memory.map((row) => rowHtml(row, "Memory", columns)).join("\n")}
+${semiconductor.map((row) => rowHtml(row, "Semiconductor", columns)).join("\n")}
 </tbody>
 </table>`;
 }
 
 /**
  * @param {BoardRow} row
- * @param {string} to
- * @param {Sparks | null} sparks
+ * @param {string} board
+ * @param {readonly Column[]} columns
  */
-function rowHtml(row, to, sparks) {
-  const spark = sparks === null ? "" : `<td>${sparkline(sparks.get(row.id) ?? [], to)}</td>`;
-  return (
-    `<tr data-segment="${escaped(row.segment)}">` +
-    `<th scope="row" data-value="${escaped(row.name)}"><a href="contracts/${encodeURIComponent(row.id)}">${foreign(row.name)}</a> <small>${foreign(row.ticker)}</small></th>` +
-    `<td>${foreign(row.segment)}</td>` +
-    `<td class="n" data-value="${row.spot_usd}">${figureHtml(row.spot_usd)}</td>` +
-    `<td class="unit">${foreign(row.unit)}</td>` +
-    [row.chg_24h_pct, row.chg_30d_pct, row.chg_yoy_pct].map(changeCell).join("") +
-    `<td>${basisHtml(row.basis)}</td><td>${escaped(row.as_of)}</td>${spark}</tr>`
-  );
+function rowHtml(row, board, columns) {
+  const cells = columns.map(({ name, html, value }) => {
+    if (name === "contract") return `<th scope="row" class="contract">${html(row)}</th>`;
+    if (value === undefined) return `<td class="${name}">${html(row)}</td>`;
+    const figure = value(row) ?? null;
+    const sorted = figure === null ? "" : ` data-value="${figure}"`;
+    return `<td class="n ${name}"${sorted}>${html(row)}</td>`;
+  });
+  const { id, segment } = row;
+  return `<tr data-id="${escaped(id)}" data-board="${board}" data-segment="${escaped(segment)}">${cells.join("")}</tr>`;
 }
 
-/** @param {number | null} change */
-const changeCell = (change) =>
-  `<td class="n"${change === null ? "" : ` data-value="${change}"`}>${changeHtml(change)}</td>`;
+/** @param {BoardRow} row */
+function contractHtml({ id, name, ticker, break: latest }) {
+  const mark =
+    latest === null
+      ? ""
+      : ` <span class="tag">break ${escaped(latest.session_utc.slice(0, 10))}</span>`;
+  return `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> <small>${foreign(ticker)}${mark}</small>`;
+}
 
 /**
  * A basis. One that is no new level is marked.
@@ -100,17 +139,36 @@ export const basisHtml = (basis) =>
     ? `<span class="tag">${basis}</span>`
     : escaped(basis);
 
+const SESSION_MS = 12 * 3_600_000;
+
 /**
- * The session of a payload, when the next one is due, and how late the payload is.
+ * The session of a payload, when the next one is due, and how late the payload is: the sessions that it
+ * is behind beyond those that its tier is behind when nothing is late.
  *
  * @param {Pick<Board, "session_utc" | "next_session_utc" | "delayed_sessions">} board
- * @param {number} tierDelay sessions that the tier is behind when nothing is late
  */
-export function sessionLine({ session_utc, next_session_utc, delayed_sessions }, tierDelay) {
-  const late = delayed_sessions - tierDelay;
-  const behind =
-    tierDelay === 0 ? "the live session" : `${counted(tierDelay, "session")} behind the newest`;
-  const said = `<p class="session">Session ${instantHtml(session_utc)}, ${behind}. Next session due ${instantHtml(next_session_utc)}.</p>`;
+export function sessionLine({ session_utc, next_session_utc, delayed_sessions }) {
+  const behind = (Date.parse(next_session_utc) - Date.parse(session_utc)) / SESSION_MS - 1;
+  const late = delayed_sessions - behind;
+  const place = behind === 0 ? "the newest" : `${counted(behind, "session")} behind the newest`;
+  const next = late > 0 ? "was due" : "is due";
+  const said = `<p class="session">Session ${instantHtml(session_utc)}, ${place}. The next session ${next} ${instantHtml(next_session_utc)}.</p>`;
   if (late <= 0) return said;
-  return `${said}\n<p class="late" role="status">Late: ${counted(late, "session")} overdue. The levels are older than they should be.</p>`;
+  return `${said}\n<p class="late" role="status">Late: ${counted(late, "session")} overdue. These levels are older than they should be.</p>`;
+}
+
+/**
+ * How many contracts the board has, and how many of them have no level of the session.
+ *
+ * @param {Board} board
+ */
+export function coverageLine({ counts, memory, semiconductor }) {
+  const all = counts.memory + counts.semiconductor;
+  if (all === 0) return "No contract has a level at this session yet.";
+  const carried = [...memory, ...semiconductor].filter(({ basis }) => basis === "carried").length;
+  const fresh =
+    carried === 0
+      ? "all with a level of this session"
+      : `${carried} carried from an earlier session`;
+  return `${counted(all, "contract")}: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
 }

@@ -1,6 +1,6 @@
 /** The key field in the masthead of every page. */
-import { ask, storeKey, storedKey } from "./api.js";
-import { grouped } from "./text.js";
+import { ask, onCallsLeft, storedKey, storeKey } from "./api.js";
+import { counted } from "./text.js";
 
 /**
  * What `/usage` says of the caller.
@@ -9,10 +9,15 @@ import { grouped } from "./text.js";
  */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("key"));
+const entry = /** @type {HTMLElement} */ (document.getElementById("key-entry"));
 const field = /** @type {HTMLInputElement} */ (document.getElementById("key-field"));
 const forget = /** @type {HTMLButtonElement} */ (document.getElementById("key-forget"));
 const message = /** @type {HTMLElement} */ (document.getElementById("key-message"));
-const use = /** @type {HTMLButtonElement} */ (form.querySelector("button[type=submit]"));
+
+/** Whose figures the page shows; null: what everybody sees. @type {string | null} */
+let shownKey = null;
+/** Of several keys given in a row the last one counts. */
+let attempts = 0;
 
 /**
  * Shows the key field. Calls `show` with the caller's tier and usage whenever a stored or given key is
@@ -24,43 +29,93 @@ export async function withKey(show) {
   form.hidden = false;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void take(field.value.trim(), show);
+    void useGiven(show);
   });
   forget.addEventListener("click", () => {
     storeKey(null);
     location.reload();
   });
+  // A page that the browser kept for its back button may show the figures of a key forgotten since.
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted && storedKey() !== shownKey) location.reload();
+  });
   const stored = storedKey();
-  if (stored !== null) await take(stored, show);
+  if (stored !== null) await use(stored, show, false);
+}
+
+const PREFIX = "cbk_";
+const CHARACTERS = 53;
+
+/**
+ * The key in a text that was pasted, perhaps with line breaks or `Bearer` around it.
+ *
+ * @param {string} text
+ * @returns {{ key: string, fault: null } | { key: null, fault: string }}
+ */
+function keyIn(text) {
+  const joined = text.replace(/\s+/g, "");
+  const key = /cbk_[0-9A-Za-z]*/.exec(joined)?.[0];
+  if (joined === "") return { key: null, fault: "Expected a key." };
+  if (key === undefined) return { key: null, fault: `A key begins with ${PREFIX}; this does not.` };
+  if (key.length === CHARACTERS) return { key, fault: null };
+  return { key: null, fault: `A key has ${CHARACTERS} characters; this has ${key.length}.` };
+}
+
+/** @param {(usage: Usage) => void | Promise<void>} show */
+async function useGiven(show) {
+  const { key, fault } = keyIn(field.value);
+  if (key === null) {
+    attempts += 1;
+    say(fault, true);
+    field.select();
+  } else {
+    await use(key, show, true);
+  }
 }
 
 /**
+ * Shows the page with a key. A key that the service refuses is forgotten; one that it could not check is
+ * not.
+ *
  * @param {string} key
  * @param {(usage: Usage) => void | Promise<void>} show
+ * @param {boolean} isGiven by the field, not stored
  */
-async function take(key, show) {
-  if (!/^[\x21-\x7e]+$/.test(key)) {
-    say("Expected a key as it was given to you: cbk_ and 49 letters and digits.", true);
-    return;
-  }
+async function use(key, show, isGiven) {
+  attempts += 1;
+  const attempt = attempts;
+  say("Checking the key…", false);
   const { response, problem } = await ask("usage", key);
+  if (attempt !== attempts) return;
   if (response === null) {
-    storeKey(null);
-    say(problem.detail, true);
+    if (problem.status === 401 || problem.status === 403) storeKey(null);
+    const wayOn = storedKey() === null ? "" : " The key is kept; load the page again.";
+    say(problem.detail + wayOn, true);
+    if (isGiven) field.select();
     return;
   }
   const usage = /** @type {Usage} */ (await response.json());
   storeKey(key);
+  shownKey = key;
   field.value = "";
-  field.hidden = use.hidden = true;
-  /** @type {HTMLElement} */ (form.querySelector("label")).hidden = true;
+  entry.hidden = true;
   forget.hidden = false;
-  const calls =
-    usage.remaining === null
-      ? "no limit of calls"
-      : `${grouped(String(usage.remaining), 0)} calls left`;
-  say(`Tier ${usage.tier}, ${calls}`, false);
+  tellUsage(usage);
+  // The field that had the focus is gone.
+  if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
   await show(usage);
+}
+
+/** @param {Usage} usage */
+function tellUsage({ tier, remaining }) {
+  if (remaining === null) return say(`Tier ${tier}, no limit of calls`, false);
+  let least = remaining;
+  const tell = (/** @type {number} */ left) => {
+    least = Math.min(least, left);
+    say(`Tier ${tier}, ${counted(least, "call")} left`, false);
+  };
+  tell(remaining);
+  onCallsLeft(tell);
 }
 
 /**
@@ -71,5 +126,4 @@ function say(text, isError) {
   message.textContent = text;
   message.classList.toggle("error", isError);
   field.setAttribute("aria-invalid", String(isError));
-  if (isError) field.focus();
 }

@@ -1,43 +1,55 @@
 /** Sorts and filters a table whose heads say how: `data-sort` is `text` or `number`. */
 
 /**
- * Makes the heads of the table buttons that sort it. The first click sorts texts upwards and numbers
- * downwards, the next one the other way; rows without a figure come last.
+ * Makes the heads of the table buttons that sort it. The first press sorts texts upwards and numbers
+ * downwards, the second the other way, the third restores the order that the table came with. Rows
+ * without a figure come last. A cell's `data-value` is what it is sorted by; texts need none.
  *
  * @param {HTMLTableElement} table
+ * @param {(order: string) => void} tell gets the new order in words; empty: the original order
  */
-export function makeSortable(table) {
+export function makeSortable(table, tell) {
   const body = table.tBodies[0];
   if (body === undefined) return;
+  const original = [...body.rows];
   for (const head of table.querySelectorAll("th[data-sort]")) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
+    const isNumber = head.getAttribute("data-sort") === "number";
+    const orders = isNumber ? ["descending", "ascending"] : ["ascending", "descending"];
     button.addEventListener("click", () => {
-      const column = [.../** @type {HTMLElement} */ (head.parentElement).children].indexOf(head);
-      const isNumber = head.getAttribute("data-sort") === "number";
-      const before = head.getAttribute("aria-sort");
-      const descends = before === null ? isNumber : before === "ascending";
+      const order = orders[orders.indexOf(head.getAttribute("aria-sort") ?? "") + 1];
       for (const other of table.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", descends ? "descending" : "ascending");
-      const rows = [...body.rows].map((row) => ({ row, value: valueOf(row, column, isNumber) }));
-      rows.sort((a, b) => compared(a.value, b.value, descends));
-      body.append(...rows.map(({ row }) => row));
+      if (order !== undefined) head.setAttribute("aria-sort", order);
+      const column = [.../** @type {HTMLElement} */ (head.parentElement).children].indexOf(head);
+      body.append(...(order === undefined ? original : sorted(original, column, isNumber, order)));
+      tell(order === undefined ? "" : `sorted by ${button.textContent}, ${order}`);
     });
   }
 }
 
 /**
- * @param {HTMLTableRowElement} row
+ * @param {readonly HTMLTableRowElement[]} rows
  * @param {number} column
+ * @param {boolean} isNumber
+ * @param {string} order
+ */
+function sorted(rows, column, isNumber, order) {
+  const valued = rows.map((row) => ({ row, value: valueOf(row.cells[column], isNumber) }));
+  valued.sort((a, b) => compared(a.value, b.value, order === "descending"));
+  return valued.map(({ row }) => row);
+}
+
+/**
+ * @param {HTMLTableCellElement | undefined} cell
  * @param {boolean} isNumber
  * @returns {string | number | null}
  */
-function valueOf(row, column, isNumber) {
-  const cell = row.cells[column];
+function valueOf(cell, isNumber) {
+  if (!isNumber) return cell?.textContent ?? "";
   const value = cell?.dataset["value"];
-  if (!isNumber) return value ?? cell?.textContent ?? "";
   return value === undefined ? null : Number(value);
 }
 
@@ -55,15 +67,13 @@ function compared(a, b, descends) {
 }
 
 /**
- * Shows only the rows that pass, and says how many.
+ * Shows only the rows that pass. Returns how many do.
  *
  * @param {HTMLTableElement} table
  * @param {(row: HTMLTableRowElement) => boolean} passes
- * @param {HTMLElement} shown
  */
-export function filterRows(table, passes, shown) {
+export function filterRows(table, passes) {
   const rows = [...(table.tBodies[0]?.rows ?? [])];
   for (const row of rows) row.hidden = !passes(row);
-  const count = rows.filter((row) => !row.hidden).length;
-  shown.textContent = count === rows.length ? "" : `${count} of ${rows.length} shown`;
+  return rows.filter((row) => !row.hidden).length;
 }

@@ -1,8 +1,7 @@
 /** The market page, `/`: the free board, which is there without script. */
-import { TIERS } from "../../market/tier.ts";
-import { boardTable, sessionLine, type Board } from "../../site/board.js";
+import { boardTable, coverageLine, sessionLine, type Board } from "../../site/board.js";
 import { filled, siteFile } from "../../site/files.ts";
-import { counted } from "../../site/text.js";
+import { escaped } from "../../site/text.js";
 import { MARKET_PATH } from "../routes.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
@@ -10,21 +9,30 @@ import type { PageSource } from "./pages.ts";
 const TITLE = "Memory and semiconductor prices";
 const SCRIPT = "market.js";
 
+const NOTHING_YET = {
+  session: '<p class="session">Nothing is published yet.</p>',
+  attribution: "",
+  coverage: "The board appears here with the first session.",
+  board: "",
+  license: "",
+};
+
 /** The page with the free tier's board; null: nothing is published. */
-export function marketPage(board: Board | null): PageSource {
-  const slots =
-    board === null
-      ? { session: "<p>Nothing is published yet.</p>", coverage: "", board: "" }
-      : {
-          session: sessionLine(board, TIERS.free.delaySessions),
-          coverage: `${counted(board.memory.length + board.semiconductor.length, "contract")} without a key; the whole market with one: see <a href="plans">plans</a>.`,
-          board: boardTable(board, null),
-        };
-  return framed({
+export const marketPage = (board: Board | null): PageSource =>
+  framed({
     path: MARKET_PATH,
     title: TITLE,
-    main: filled(siteFile("market.html"), slots),
+    main: filled(siteFile("market.html"), board === null ? NOTHING_YET : slotsOf(board)),
     script: SCRIPT,
-    ...(board !== null && { attribution: board.attribution }),
   });
+
+function slotsOf(board: Board): Record<string, string> {
+  const isEmpty = board.memory.length + board.semiconductor.length === 0;
+  return {
+    session: sessionLine(board),
+    attribution: escaped(board.attribution),
+    coverage: `${coverageLine(board)} A key shows the whole market: see <a href="plans">plans</a>.`,
+    board: isEmpty ? "" : boardTable(board, false),
+    license: escaped(board.license),
+  };
 }
