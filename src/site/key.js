@@ -75,7 +75,7 @@ async function useGiven(show) {
 
 /**
  * Shows the page with a key. A key that the service refuses is forgotten; one that it could not check is
- * not.
+ * not. The form is busy until the page is shown.
  *
  * @param {string} key
  * @param {(usage: Usage) => void | Promise<void>} show
@@ -84,6 +84,18 @@ async function useGiven(show) {
 async function use(key, show, isGiven) {
   attempts += 1;
   const attempt = attempts;
+  form.ariaBusy = "true";
+  await check(key, show, isGiven, attempt);
+  if (attempt === attempts) form.ariaBusy = "false";
+}
+
+/**
+ * @param {string} key
+ * @param {(usage: Usage) => void | Promise<void>} show
+ * @param {boolean} isGiven
+ * @param {number} attempt
+ */
+async function check(key, show, isGiven, attempt) {
   say("Checking the key…", false);
   const { response, problem } = await ask("usage", key);
   if (attempt !== attempts) return;

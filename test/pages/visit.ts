@@ -1,7 +1,6 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { CONTRACT_PATH, DOCS_PATH, NAVIGATION } from "../../src/proxy/routes.ts";
-import { idsOf } from "./market.ts";
 
 const HERE = ["/"];
 
@@ -63,3 +62,10 @@ export const settled = (page: Page): Promise<unknown> =>
   page.evaluate(
     `Promise.all([...document.querySelectorAll("script[type=module]")].map(({ src }) => import(src)))`,
   );
+
+/** Types the key into the field and waits until the page shows what the tier sees, or why not. */
+export async function giveKey(page: Page, key: string): Promise<void> {
+  await page.getByLabel("API key").fill(key);
+  await page.getByLabel("API key").press("Enter");
+  await page.locator("#key[aria-busy=false]").waitFor();
+}

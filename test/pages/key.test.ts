@@ -1,0 +1,223 @@
+/** The key that a reader types in: what it changes, and all the places where it must not be. */
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { BROWSER, launchBrowser } from "../http/browser.ts";
+import { eventually, startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { isInstalled, testWith } from "../http/tools.ts";
+import { giveKey, open, FIXED_PAGES, watchedContext } from "./visit.ts";
+
+const inChromium = testWith("chromium");
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  // It logs every request.
+  proxy = await startTestProxy();
+  if (isInstalled("chromium")) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+const contextOf = () => watchedContext(browser as Browser);
+const said = (page: Page): Promise<string | null> => page.textContent("#key-message");
+
+/** What the page's scripts can find: the names in its stores, and all of their text. */
+const STORES = `(async () => ({
+  session: Object.keys(sessionStorage),
+  local: Object.keys(localStorage),
+  cookies: document.cookie,
+  databases: (await indexedDB.databases()).map(({ name }) => name),
+  caches: globalThis.caches === undefined ? [] : await caches.keys(),
+  html: document.documentElement.outerHTML,
+  fields: [...document.querySelectorAll("input, textarea")].map(({ value }) => value).join(" "),
+  addresses: [location.href, document.referrer, document.title, JSON.stringify(history.state), name,
+    ...performance.getEntries().map((entry) => entry.name),
+    ...[...document.querySelectorAll("[href], [src]")].map((at) => at.getAttribute("href") + at.getAttribute("src"))].join(" "),
+}))()`;
+type Stores = Readonly<Record<"session" | "local" | "databases" | "caches", string[]>> &
+  Readonly<Record<"cookies" | "html" | "fields" | "addresses", string>>;
+
+inChromium(
+  "typed in, the key is the caller's on every page, and is sent in a header field only",
+  async () => {
+    const { context, watch } = await contextOf();
+    try {
+      const page = await context.newPage();
+      const headers: Promise<Record<string, string>>[] = [];
+      page.on("request", (request) => headers.push(request.allHeaders()));
+      for (const path of FIXED_PAGES) {
+        await open(page, proxy.url + path);
+        if (path === FIXED_PAGES[0]) await giveKey(page, proxy.starter);
+        expect([path, await said(page)]).toEqual([
+          path,
+          expect.stringMatching(/^Tier starter, \S+ calls left/),
+        ]);
+        const { session, local, cookies, databases, caches, ...texts } =
+          await page.evaluate<Stores>(STORES);
+        expect({ session, local, cookies, databases, caches }).toEqual({
+          session: ["chipboard-key"],
+          local: [],
+          cookies: "",
+          databases: [],
+          caches: [],
+        });
+        for (const text of Object.values(texts)) expect(text).not.toContain(proxy.starter);
+      }
+      expect(await context.cookies()).toEqual([]);
+      expect(watch.requests.map(({ url }) => url).join()).not.toContain("cbk_");
+      const sent = (await Promise.all(headers)).flatMap((fields) => Object.entries(fields));
+      const carrying = sent.filter(([, value]) => value.includes(proxy.starter));
+      expect(new Set(carrying.map(([name]) => name))).toEqual(new Set(["x-api-key"]));
+      expect(proxy.logged.join("")).not.toContain(proxy.starter.slice(4));
+      expect(proxy.logged.some((line) => line.includes('"tier":"starter"'))).toBe(true);
+      expect(watch.complaints).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  },
+);
+
+inChromium("it outlives the page but not the tab, and no other tab has it", async () => {
+  const { context } = await contextOf();
+  try {
+    const page = await context.newPage();
+    await open(page, proxy.url);
+    await giveKey(page, proxy.pro);
+    await page.reload();
+    await page.waitForFunction(
+      `document.getElementById("key-message").textContent.includes("pro")`,
+    );
+
+    const other = await context.newPage();
+    await open(other, proxy.url);
+    expect([await said(other), await rowsOf(other)]).toEqual(["", 10]);
+    await giveKey(other, proxy.starter);
+    expect(await said(other)).toContain("starter");
+    await page.reload();
+    await page.waitForFunction(
+      `document.getElementById("key-message").textContent.includes("pro")`,
+    );
+
+    await page.close();
+    const next = await context.newPage();
+    await open(next, proxy.url);
+    expect([await said(next), await rowsOf(next)]).toEqual(["", 10]);
+  } finally {
+    await context.close();
+  }
+});
+
+const rowsOf = (page: Page): Promise<number> => page.locator("#board tbody tr").count();
+
+inChromium("forgetting it brings the free page back", async () => {
+  const { context } = await contextOf();
+  try {
+    const page = await context.newPage();
+    await open(page, proxy.url);
+    await giveKey(page, proxy.pro);
+    expect(await rowsOf(page)).toBeGreaterThan(10);
+    await page.getByRole("button", { name: "Forget" }).click();
+    await page.waitForFunction(`document.querySelectorAll("#board tbody tr").length === 10`);
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    expect(await page.locator("#key-field").inputValue()).toBe("");
+  } finally {
+    await context.close();
+  }
+});
+
+inChromium("a wrong key is refused at the field, in words, and is not kept", async () => {
+  const { context } = await contextOf();
+  try {
+    const page = await context.newPage();
+    const field = page.getByLabel("API key");
+    for (const [wrong, why] of [
+      [`${proxy.pro.slice(0, -1)}!`, "The key sent is not valid."],
+      ["not a key", /^Expected a key/],
+      ["ключ", /^Expected a key/],
+      ["", /^Expected a key/],
+    ] as const) {
+      await open(page, proxy.url);
+      await field.fill(wrong);
+      await field.press("Enter");
+      await page.locator("#key-field[aria-invalid=true]").waitFor();
+      const message = page.locator(`#${await field.getAttribute("aria-describedby")}`);
+      expect(await message.textContent()).toMatch(why);
+      expect(await message.isVisible()).toBe(true);
+      expect(await page.evaluate("document.activeElement.id")).toBe("key-field");
+      expect(await page.evaluate("sessionStorage.length")).toBe(0);
+      expect(await rowsOf(page)).toBe(10);
+    }
+  } finally {
+    await context.close();
+  }
+});
+
+/** A text that a test itself keeps, to show that it would be found. */
+const CONTROL = "kept-for-comparison";
+
+/** The files below a folder that hold the text, in UTF-8 or UTF-16. */
+async function holding(folder: string, text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path);
+    if (bytes.includes(text) || bytes.includes(text, 0, "utf16le")) {
+      found.push(relative(folder, path));
+    }
+  }
+  return found;
+}
+
+inChromium("the browser writes it nowhere but to what restores the tab", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-profile-"));
+  try {
+    const context = await chromium.launchPersistentContext(folder, BROWSER);
+    const [page] = context.pages() as [Page];
+    await open(page, proxy.url);
+    await giveKey(page, proxy.pro);
+    for (const path of FIXED_PAGES) await open(page, proxy.url + path);
+    await page.evaluate(`localStorage.setItem("control", "${CONTROL}")`);
+    await context.close();
+    expect((await holding(folder, CONTROL)).join()).toContain("Local Storage");
+    const kept = await holding(folder, proxy.pro);
+    expect(kept.filter((path) => !path.startsWith("Default/Session Storage/"))).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+inChromium(
+  "a service that does not answer is no reason to forget it; a withdrawn key is forgotten",
+  async () => {
+    const { context } = await contextOf();
+    try {
+      const page = await context.newPage();
+      await open(page, proxy.url);
+      const { key, record } = await proxy.registry.createKey("large", null);
+      await giveKey(page, key);
+      await page.route("**/usage", (route) => route.abort());
+      await open(page, proxy.url);
+      expect(await said(page)).toBe("The service did not answer.");
+      expect(await page.evaluate("sessionStorage.length")).toBe(1);
+      await page.unroute("**/usage");
+      await open(page, proxy.url);
+      expect(await said(page)).toContain("pro");
+
+      await proxy.registry.revokeKey(record.key_id);
+      await eventually(
+        async () => (await proxy.get("/api/public/v1/usage", { key })).status === 401,
+      );
+      await open(page, proxy.url);
+      expect(await said(page)).toBe("The key sent is not valid.");
+      expect([await page.evaluate("sessionStorage.length"), await rowsOf(page)]).toEqual([0, 10]);
+    } finally {
+      await context.close();
+    }
+  },
+);
