@@ -136,9 +136,9 @@ inChromium("a wrong key is refused at the field, in words, and is not kept", asy
     const page = await context.newPage();
     const field = page.getByLabel("API key");
     for (const [wrong, why] of [
-      [`${proxy.pro.slice(0, -1)}!`, "The key sent is not valid."],
-      ["not a key", /^Expected a key/],
-      ["ключ", /^Expected a key/],
+      [`${proxy.pro.slice(0, -1)}${proxy.pro.endsWith("0") ? 1 : 0}`, "The key sent is not valid."],
+      [proxy.pro.slice(1), /^A key begins with cbk_/],
+      [proxy.pro.slice(0, -1), /^A key has 53 characters; this has 52/],
       ["", /^Expected a key/],
     ] as const) {
       await open(page, proxy.url);
@@ -203,7 +203,7 @@ inChromium(
       await giveKey(page, key);
       await page.route("**/usage", (route) => route.abort());
       await open(page, proxy.url);
-      expect(await said(page)).toBe("The service did not answer.");
+      expect(await said(page)).toContain("The service did not answer.");
       expect(await page.evaluate("sessionStorage.length")).toBe(1);
       await page.unroute("**/usage");
       await open(page, proxy.url);
