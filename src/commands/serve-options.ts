@@ -9,17 +9,18 @@ import {
   type RequestLog,
 } from "../proxy/ops/log-options.ts";
 import { jsonOption } from "./every-command.ts";
-import { durationMs, oneOf, textThat, wholeNumber } from "./option-values.ts";
+import { durationMs, oneOf, parsedBy, textThat, wholeNumber } from "./option-values.ts";
 import type { VerifyKeyOptions } from "./signing-options.ts";
 import { stateOption, type StateOptions } from "./state-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 /**
- * The values of the options of `serve`. `poll` and `grace` are in milliseconds, `trustProxy` in hops.
+ * The values of the options of `serve`. `publicUrl` has no slash at its end, `poll` and `grace` are in milliseconds, `trustProxy` in hops.
  */
 export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptions {
   readonly host: string;
   readonly port: number;
+  readonly publicUrl?: string;
   readonly metricsPort: number | "off";
   readonly poll: number;
   readonly grace: number;
@@ -38,6 +39,13 @@ export const withServeOptions = (command: Command): Command =>
     .addOption(stateOption())
     .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
     .addOption(setting("--port <port>", "port to listen on; 0: any free port", port).default(8080))
+    .addOption(
+      setting(
+        "--public-url <url>",
+        "address at which callers reach the service, for the commands in the guide (default: where it listens)",
+        publicUrl,
+      ),
+    )
     .addOption(
       setting(
         "--metrics-port <port>",
@@ -107,6 +115,13 @@ const host = textThat(
   (text) => text.trim() !== "",
   "expected an address such as 127.0.0.1 or 0.0.0.0",
 );
+/** Without a slash at its end. */
+const publicUrl = parsedBy((text) => {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  const { origin, pathname } = url;
+  return url.href === origin + pathname ? `${origin}${pathname}`.replace(/\/+$/, "") : null;
+}, "expected an address such as https://prices.example or https://example.com/prices");
 const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
 const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
 const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));

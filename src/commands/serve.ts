@@ -25,6 +25,7 @@ export function serveCommand(): Command {
         "serve",
         "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
         "serve --verify-key signing.pem.pub",
+        "serve --public-url https://prices.example --trust-proxy 1",
         "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
       ),
     )
@@ -75,6 +76,7 @@ export async function serve(
         log,
         host: options.host,
         port: options.port,
+        publicUrl: options.publicUrl ?? null,
         metricsPort: options.metricsPort === "off" ? null : options.metricsPort,
         pollMs: options.poll,
         graceMs: options.grace,

@@ -1,7 +1,7 @@
 /**
  * The table of problems: every refusal that a caller can get, with its status, meaning and remedy.
- * The proxy, the OpenAPI document and the documentation page all use this table. Bodies are problem
- * documents (RFC 9457); `type` links to the problem's entry on the documentation page.
+ * The proxy, the OpenAPI document, the reference and the guide all use this table. Bodies are problem
+ * documents (RFC 9457); `type` is the address of the problem's entry in the reference.
  */
 import type { TierName } from "../market/tier.ts";
 
@@ -22,7 +22,7 @@ export const PROBLEMS = {
     status: 404,
     title: "No such address",
     meaning: "The service has no such path. Paths are case-sensitive and have no trailing slash.",
-    remedy: "Compare the path with this page.",
+    remedy: "Compare the path with the reference, /docs.",
   },
   method_not_allowed: {
     status: 405,
@@ -246,5 +246,5 @@ export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 /** The text of the problem document. */
 export function problemBody({ code, status, detail, extras }: Denial): string {
   const { title } = PROBLEMS[code];
-  return `${JSON.stringify({ type: `/#${code}`, title, status, detail, code, ...extras })}\n`;
+  return `${JSON.stringify({ type: `/docs#${code}`, title, status, detail, code, ...extras })}\n`;
 }

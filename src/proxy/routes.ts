@@ -127,16 +127,15 @@ export const STATUS_PAGE_PATH = "/status";
 export const GUIDE_PATH = "/guide";
 /** How the numbers are made. */
 export const METHODOLOGY_PATH = "/methodology";
+/** The summary for language models (llmstxt.org). */
+export const LLMS_PATH = "/llms.txt";
 /** The reference of the interface. */
 export const DOCS_PATH = "/docs";
 /** Below it: the files that pages load. */
 export const ASSETS_PATH = "/assets/";
-/** The files of the reference: its own script, then style and script of Swagger UI. */
-export const DOCS_ASSETS = [
-  "/docs/page.js",
-  "/docs/swagger-ui.css",
-  "/docs/swagger-ui-bundle.js",
-] as const;
+/** The files of Swagger UI, which draws the reference. */
+export const SWAGGER_SCRIPT = "/docs/swagger-ui-bundle.js";
+export const SWAGGER_STYLE = "/docs/swagger-ui.css";
 
 /** The links at the top of every page. */
 export const NAVIGATION = [

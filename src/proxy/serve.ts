@@ -7,7 +7,6 @@ import { InputError, reasonOf } from "../lib/errors.ts";
 import { createApp } from "./app.ts";
 import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";
-import { documentationPages } from "./docs/reference.ts";
 import { listen } from "./listen.ts";
 import { PublicLog } from "./publications/public-log.ts";
 import { Archive } from "./snapshot/archive.ts";
@@ -17,6 +16,8 @@ import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
 import { assets } from "./pages/frame.ts";
+import { referencePages } from "./pages/reference.ts";
+import { textPages } from "./pages/texts.ts";
 import { LivePages } from "./pages/live-pages.ts";
 import { Pages } from "./pages/pages.ts";
 import { nodeListener } from "./node-listener.ts";
@@ -66,6 +67,8 @@ export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder"> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Where callers reach the service, `https://host/prefix`, for commands on pages; null: `url`. */
+  readonly publicUrl?: string | null;
   /** 0: any free port; null: no metrics. */
   readonly metricsPort: number | null;
   /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
@@ -121,7 +124,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
-    const sources = [...assets(), ...(await documentationPages())];
+    const listening = Promise.withResolvers<string>();
+    const sources = [
+      ...assets(),
+      ...referencePages(),
+      ...textPages(listening.promise, { graceMs: options.graceMs }),
+    ];
     const pages = new Pages(sources, coder, clock.now());
     const livePages = new LivePages({ live, coder });
     await live.start();
@@ -155,6 +163,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     answerRefusedRequests(server, connections, { gatekeeper, clock, log, metrics });
     const scheme = tls === null ? "http" : "https";
     const url = await listen(server, "--port", scheme, host, options.port);
+    listening.resolve(options.publicUrl ?? url);
     opened.push(connections);
     // Requests that need the log then find it read. If this fails, they read it.
     index.fill(live.newestNumber).catch(() => {});

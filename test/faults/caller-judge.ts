@@ -6,12 +6,13 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
 import {
-  DOCS_ASSETS,
   FEED_PATH,
   NAVIGATION,
   OPENAPI_PATH,
   PUBLICATIONS_PATH,
   STATUS_PATH,
+  SWAGGER_SCRIPT,
+  SWAGGER_STYLE,
 } from "../../src/proxy/routes.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
@@ -62,7 +63,8 @@ export class Judge {
     }
     const addresses = [
       ...NAVIGATION.map(([path]) => path),
-      ...DOCS_ASSETS,
+      SWAGGER_SCRIPT,
+      SWAGGER_STYLE,
       OPENAPI_PATH,
       FEED_PATH,
       STATUS_PATH,

@@ -18,7 +18,7 @@ export const USUAL_PATHS = [
   "/readyz",
   "/feed.atom",
   "/status.json",
-  "/docs/page.js",
+  "/assets/reference.js",
 ];
 export const ODD_SEGMENTS = [
   ..."%00 % %zz %ff%fe item%2D0 item-0%00 a%2F..%2Fprices %C3%A9 __proto__ constructor".split(" "),

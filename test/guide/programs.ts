@@ -6,19 +6,15 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { guidePage } from "../../src/proxy/docs/guide.ts";
 import { call } from "../http/client.ts";
+import { programsUnder, textOf } from "./texts.ts";
 
-/** The text of the program under the heading. */
-export function programUnder(heading: string): string {
-  const [, after = ""] = guidePage().split(`<h3>${heading}`);
-  const text = /<pre>([^]*?)<\/pre>/.exec(after)?.[1] ?? "";
-  return text.replaceAll("&lt;", "<").replaceAll("&amp;", "&");
+/** The first program under the heading of the guide. It asks `origin`, and reads its key from KEY. */
+export function programUnder(heading: string, origin?: string): string {
+  const [program] = programsUnder(textOf("guide.md", origin), heading);
+  if (program === undefined) throw new Error(`no program under ${heading}`);
+  return program.text;
 }
-
-/** The same with an address and a key. */
-export const filledIn = (heading: string, url: string, key: string): string =>
-  programUnder(heading).replaceAll("https://HOST", url).replaceAll("KEY", key);
 
 interface Ended {
   /** Null: killed. */
@@ -27,9 +23,16 @@ interface Ended {
   readonly stderr: string;
 }
 
-export const run = (program: string, args: readonly string[], cwd: string): Promise<Ended> =>
+/** Runs it with the key in KEY. */
+export const run = (
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  key: string,
+): Promise<Ended> =>
   new Promise((resolve) => {
-    const child = execFile(program, args, { cwd }, (_, stdout, stderr) =>
+    const env = { ...process.env, KEY: key };
+    const child = execFile(program, args, { cwd, env }, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, stderr }),
     );
   });
@@ -75,31 +78,33 @@ export type Row = Readonly<Record<string, string | number | null>>;
 export class Copy {
   readonly #home: string;
   readonly #front: Front;
+  readonly #key: string;
 
-  private constructor(home: string, front: Front) {
+  private constructor(home: string, front: Front, key: string) {
     this.#home = home;
     this.#front = front;
+    this.#key = key;
   }
 
   /** A new copy in a new folder under `parent`, which asks `front` with the key. */
   static async create(parent: string, front: Front, key: string): Promise<Copy> {
     const home = await mkdtemp(join(parent, "copy-"));
-    const text = filledIn("Python, a copy in SQLite", front.url, key);
-    await writeFile(join(home, "copy.py"), text);
+    await writeFile(join(home, "copy.py"), programUnder("A copy in SQLite", front.url));
     await writeFile(join(home, "killer.py"), KILLER);
-    return new Copy(home, front);
+    return new Copy(home, front, key);
   }
 
   run(): Promise<Ended> {
-    return run("python3", ["copy.py"], this.#home);
+    return run("python3", ["copy.py"], this.#home, this.#key);
   }
 
   /** Kills it at each of its lines, and lets it end at last. Returns the copies after each kill. */
   async killAtEachLine(): Promise<Copy[]> {
-    expect(await run("python3", ["killer.py"], this.#home)).toMatchObject({ code: 0, stderr: "" });
+    const ended = await run("python3", ["killer.py"], this.#home, this.#key);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
     const killed = join(this.#home, "killed");
     const lines = (await readdir(killed)).map(Number).sort((one, other) => one - other);
-    return lines.map((line) => new Copy(join(killed, String(line)), this.#front));
+    return lines.map((line) => new Copy(join(killed, String(line)), this.#front, this.#key));
   }
 
   /** Runs it, sees that it is told to wait, and that it does not ask again meanwhile. */

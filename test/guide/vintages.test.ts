@@ -13,7 +13,7 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf } from "../cli/market.ts";
 import { eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";
-import { Copy, filledIn, programUnder, run, startFront, type Front, type Row } from "./programs.ts";
+import { Copy, programUnder, run, startFront, type Front, type Row } from "./programs.ts";
 
 const API = "/api/public/v1";
 const AFTER_ALL = "2026-11-29T12:00:00Z";
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 test("the copy's program has at most 40 lines", () => {
-  expect(programUnder("Python, a copy in SQLite").split("\n").length).toBeLessThanOrEqual(40);
+  expect(programUnder("A copy in SQLite").trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
 
 testWith(PANDAS_PYTHON, "pandas")("a back-test does not see later corrections", async () => {
@@ -60,8 +60,8 @@ testWith(PANDAS_PYTHON, "pandas")("a back-test does not see later corrections", 
   });
   await served();
   const file = join(folder, "backtest.py");
-  await writeFile(file, filledIn("Python, a back-test", front.url, proxy.pro));
-  const { stdout } = await run(PANDAS_PYTHON, [file], folder);
+  await writeFile(file, programUnder("A back-test in Python", front.url));
+  const { stdout } = await run(PANDAS_PYTHON, [file], folder, proxy.pro);
   expect(stdout).toBe("2026-11-21 alpha\n2026-11-22 alpha\n2026-11-23 bravo\n");
 });
 

@@ -1,4 +1,4 @@
-/** The documentation page: in a real browser with the network off, and as plain files. */
+/** The reference: in a real browser with the network off, and as plain files. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
@@ -16,10 +16,10 @@ afterAll(() => proxy.close());
 
 test("the page, its assets and the document are served with their types, and nothing else", async () => {
   const types = {
-    "/": "text/html; charset=utf-8",
-    "/guide": "text/html; charset=utf-8",
+    "/docs": "text/html; charset=utf-8",
     "/openapi.json": "application/json",
-    "/docs/page.js": "text/javascript; charset=utf-8",
+    "/assets/reference.js": "text/javascript; charset=utf-8",
+    "/assets/reference.css": "text/css; charset=utf-8",
     "/docs/swagger-ui.css": "text/css; charset=utf-8",
     "/docs/swagger-ui-bundle.js": "text/javascript; charset=utf-8",
   };
@@ -32,7 +32,7 @@ test("the page, its assets and the document are served with their types, and not
     expect(raw.length).toBeLessThan(600_000);
   }
   for (const path of [
-    "/docs",
+    "/docs/",
     "/docs/index.html",
     "/docs/swagger-ui-bundle.js.map",
     "/favicon.ico",
@@ -42,7 +42,9 @@ test("the page, its assets and the document are served with their types, and not
 });
 
 test("every problem has its entry at the address in `type`", async () => {
-  const { text } = await proxy.get("/");
+  const { json } = await proxy.get("/none");
+  expect(json.type).toBe("/docs#not_found");
+  const { text } = await proxy.get("/docs");
   for (const [code, { title }] of Object.entries(PROBLEMS)) {
     expect(text).toContain(`<article id="${code}">`);
     expect(text).toContain(title);
@@ -107,20 +109,19 @@ describe("in Chromium", () => {
       page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
       page.on("pageerror", (error) => errors.push(String(error)));
       page.on("request", (request) => requested.push(request.url()));
-      await page.goto(`${proxy.url}/`);
+      await page.goto(`${proxy.url}/docs`);
       await page.waitForSelector(".opblock");
       const listed = await page.$$eval(".opblock-summary-path", (nodes) =>
         nodes.map((node) => node.getAttribute("data-path")),
       );
       const document = openApiDocument() as { paths: Record<string, unknown> };
       expect(listed.toSorted()).toEqual(Object.keys(document.paths).toSorted());
-      expect(await page.textContent("#status")).toContain("Serving 2026-11-21T00Z/r1");
-      expect(await page.textContent("#status")).toContain("Test levels, not market data");
+      expect(await page.textContent("#served")).toContain("Serving 2026-11-21T00Z/r1");
+      expect(await page.textContent("#served")).toContain("Test levels, not market data");
 
-      await page.click(".btn.authorize");
-      await page.fill(".auth-container input[aria-label='auth-bearer-value']", proxy.pro);
-      await page.click(".auth-btn-wrapper .authorize");
-      await page.click(".btn-done");
+      await page.fill("#key-field", proxy.pro);
+      await page.click("#key button[type=submit]");
+      await page.getByText("Tier pro").waitFor();
       const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
       await block.locator(".opblock-summary-control").click();
       // The example of an answer is the recorded one, not one made of the schema.
@@ -134,8 +135,9 @@ describe("in Chromium", () => {
           .first()
           .textContent(),
       ).toContain("200");
-      expect(await block.locator(".live-responses-table").textContent()).toContain(
-        '"id": "dram-0"',
+      // Only with a key the answer has a history.
+      expect(await block.locator(".live-responses-table").textContent()).toMatch(
+        /"id": "dram-0"[^]*"close_usd":/,
       );
       if (process.env["CHIPBOARD_TEST_SCREENSHOT"] !== undefined) {
         await page.screenshot({ path: process.env["CHIPBOARD_TEST_SCREENSHOT"] });

@@ -174,7 +174,7 @@ test("HEAD has the fields of GET and no body, on every address", async () => {
     ...paths.map((path) => API + path),
     "/",
     "/openapi.json",
-    "/docs/page.js",
+    "/assets/reference.js",
     "/healthz",
     "/readyz",
     "/feed.atom",

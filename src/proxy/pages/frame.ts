@@ -36,12 +36,24 @@ export interface PageContent {
   readonly main: string;
   /** The module that the page loads, `market.js`; it loads the others. Without one there is no key field. */
   readonly script?: string;
+  /** Scripts that run before it, by their address from the root. */
+  readonly libraries?: readonly string[];
+  /** Style sheets beside that of all pages, by their address from the root. */
+  readonly styles?: readonly string[];
   /** The credit line of the figures on the page, if there are any (plain text). */
   readonly attribution?: string;
 }
 
 /** The whole page. All addresses are relative, so that the service works below a prefix. */
-export function framed({ path, title, main, script, attribution }: PageContent): PageSource {
+export function framed({
+  path,
+  title,
+  main,
+  script,
+  libraries = [],
+  styles = [],
+  attribution,
+}: PageContent): PageSource & { readonly body: Buffer } {
   const root = rootOf(path);
   const links = NAVIGATION.map(([to, name]) => {
     const current = to === path ? ' aria-current="page"' : "";
@@ -51,8 +63,13 @@ export function framed({ path, title, main, script, attribution }: PageContent):
     title: escaped(`${title} · ${PROGRAM.name}`),
     root,
     home: hrefOf(root, "/"),
-    scripts:
-      script === undefined ? "" : `<script type="module" src="${root}assets/${script}"></script>\n`,
+    head: [
+      ...styles.map((style) => `<link rel="stylesheet" href="${root}${style}">`),
+      ...libraries.map((library) => `<script defer src="${root}${library}"></script>`),
+      ...(script === undefined
+        ? []
+        : [`<script type="module" src="${root}assets/${script}"></script>`]),
+    ].join("\n"),
     navigation: links.join("\n"),
     main,
     foot:

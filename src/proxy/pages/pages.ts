@@ -14,7 +14,8 @@ export const PUBLIC_CACHE = "public, max-age=60";
 export interface PageSource {
   readonly path: string;
   readonly mediaType: string;
-  readonly body: Buffer;
+  /** A promise if it depends on something that is known later. */
+  readonly body: Buffer | Promise<Buffer>;
   /** Further header fields of this file. */
   readonly headers?: HeaderFields;
 }
@@ -63,10 +64,11 @@ export class Pages {
 
 /** Makes the forms of a page that changed last at `modifiedMs` (epoch). Without a coder it is sent as it is. */
 export async function preparePage(
-  { path, body, mediaType, headers }: PageSource,
+  { path, body: source, mediaType, headers }: PageSource,
   modifiedMs: number,
   coder: Coder | null,
 ): Promise<PreparedPage> {
+  const body = await source;
   const coded = coder === null ? [] : await coder.forms(body);
   const sha256 = createHash("sha256").update(body).digest("hex");
   const forms = new Map<Coding, PageForm>();

@@ -1,0 +1,52 @@
+/** The guide and the methodology, as pages and as Markdown, and the summary for language models. */
+import { filled, siteFile } from "../../site/files.ts";
+import { escaped } from "../../site/text.js";
+import { GUIDE_PATH, LLMS_PATH, METHODOLOGY_PATH } from "../routes.ts";
+import { framed } from "./frame.ts";
+import { ORIGIN, rendered } from "./markdown.ts";
+import type { PageSource } from "./pages.ts";
+import { withSlots, type Settings } from "./slots.ts";
+
+/**
+ * The texts. `origin` is the address of the service without a slash at its end, `https://host/prefix`;
+ * commands name it.
+ */
+export function textPages(origin: Promise<string>, settings: Settings): PageSource[] {
+  const read = (file: string): string => withSlots(siteFile(file), settings);
+  const [guide, methodology] = [read("guide.md"), read("methodology.md")];
+  const page = (path: string, text: string): PageSource => {
+    const { body, ...source } = prosePage(path, text);
+    const html = body.toString();
+    return { ...source, body: origin.then((is) => withOrigin(html, escaped(is))) };
+  };
+  const plain = (path: string, mediaType: string, text: string): PageSource => ({
+    path,
+    mediaType,
+    body: origin.then((is) => withOrigin(text, is)),
+    headers: { "x-content-type-options": "nosniff" },
+  });
+  return [
+    page(GUIDE_PATH, guide),
+    page(METHODOLOGY_PATH, methodology),
+    plain(`${GUIDE_PATH}.md`, MARKDOWN_TYPE, guide),
+    plain(`${METHODOLOGY_PATH}.md`, MARKDOWN_TYPE, methodology),
+    plain(LLMS_PATH, "text/plain; charset=utf-8", read("llms.txt")),
+  ];
+}
+
+const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
+
+const withOrigin = (text: string, origin: string): Buffer =>
+  Buffer.from(text.replaceAll(ORIGIN, () => origin));
+
+/** A text in the frame, with a list of its sections. */
+function prosePage(path: string, markdown: string): PageSource & { readonly body: Buffer } {
+  const { title, ...parts } = rendered(markdown);
+  return framed({
+    path,
+    title,
+    main: filled(siteFile("prose.html"), { title: escaped(title), ...parts }),
+    script: "prose.js",
+    styles: ["assets/prose.css"],
+  });
+}

@@ -1,0 +1,49 @@
+/** Buttons that copy the code beside them. */
+
+const SHOWN_MS = 2_000;
+
+/**
+ * Gives each block of code inside `container` a button that copies it.
+ *
+ * @param {ParentNode} container
+ */
+export function addCopyButtons(container) {
+  for (const block of container.querySelectorAll(".code")) {
+    const said = document.createElement("output");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => void copy(block, said));
+    const tools = document.createElement("div");
+    tools.className = "tools";
+    tools.append(said, button);
+    block.append(tools);
+  }
+}
+
+/**
+ * @param {Element} block
+ * @param {HTMLOutputElement} said
+ */
+async function copy(block, said) {
+  const code = /** @type {HTMLElement} */ (block.querySelector("code"));
+  said.textContent = (await isCopied(code)) ? "Copied" : "Selected: press Ctrl+C";
+  setTimeout(() => {
+    said.textContent = "";
+  }, SHOWN_MS);
+}
+
+/**
+ * Copies the text; selects it where the browser does not allow that, as on addresses without TLS.
+ *
+ * @param {HTMLElement} code
+ */
+async function isCopied(code) {
+  try {
+    await navigator.clipboard.writeText((code.textContent ?? "").trimEnd());
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(code);
+    return false;
+  }
+}

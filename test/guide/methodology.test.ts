@@ -1,0 +1,164 @@
+/** The formulas of the methodology give the published figures, and its tables are those of the program. */
+import { describe, expect, test } from "vitest";
+import { GATE_NAMES } from "../../src/feed/gates.ts";
+import { BOARD_BASES } from "../../src/market/series.ts";
+import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, headJson, lines, mustPublish } from "../cli/market.ts";
+import { rowsOf, textOf, under } from "./texts.ts";
+
+const TEXT = textOf("methodology.md");
+/** Its prose and its answers, without the ends of lines. */
+const WORDS = TEXT.replaceAll(/\s+/g, " ");
+
+const answerTo = (path: string): { [name: string]: number } =>
+  JSON.parse(
+    examples.find(({ request, tier }) => request === `GET /api/public/v1/${path}` && tier === "pro")
+      ?.body ?? "",
+  );
+const percent = (ratio: number): number => Number(((ratio - 1) * 100).toFixed(2));
+
+describe("the worked example", () => {
+  test("has the levels that were published", () => {
+    const ids = ["ddr5-16gb", "tlc-1tb", "n3-wafer"];
+    const told = rowsOf(under(TEXT, "Worked example")).flatMap(([session = "", ...cells]) =>
+      cells.flatMap((cell, at) =>
+        cell === "" ? [] : [`${ids[at]} ${session.replace(" ", "T")} ${Number(cell)}`],
+      ),
+    );
+    const file = examples.find(({ request }) => request.endsWith("/history.csv"))?.body ?? "";
+    const published = file
+      .trim()
+      .split("\r\n")
+      .slice(1)
+      .map((line) => line.split(","))
+      .map(([id, , usd, , , , , session = ""]) => `${id} ${session.slice(0, 16)} ${usd}`);
+    expect(told.toSorted()).toEqual(published.toSorted());
+  });
+
+  test("changes, ranges and the price of a gigabyte", () => {
+    const contract = answerTo("prices/ddr5-16gb");
+    const changes = {
+      chg_24h_pct: percent(3 / 2.9),
+      chg_7d_pct: percent(3 / 2.4),
+      chg_30d_pct: percent(3 / 2.4),
+      chg_yoy_pct: percent(3 / 2),
+    };
+    expect(contract).toMatchObject({ ...changes, chg_60d_pct: null, usd_per_gb: 3 / 2 });
+    const rows = rowsOf(under(TEXT, "Changes"));
+    for (const [field, change] of Object.entries(changes)) {
+      const row = rows.find(([first]) => first === `\`${field}\``);
+      expect(row?.at(-1)).toMatch(new RegExp(`− 1 = ${change} %$`));
+    }
+    expect(rows.find(([first]) => first === "`chg_60d_pct`")?.at(-1)).toBe("null");
+    expect(WORDS).toContain(`here ${contract["prev_as_of"]}. If`);
+    expect(WORDS).toContain(`: ${contract["low_52w_usd"]} and ${contract["high_52w_usd"]}. The`);
+    expect(WORDS).toContain(`3.00 / 2 = ${contract["usd_per_gb"]}.`);
+    expect(WORDS).toContain(
+      `${contract["inputs"]} prices from ${contract["low_usd"]?.toFixed(2)} to ${contract["high_usd"]?.toFixed(2)}`,
+    );
+  });
+
+  test("index and basket", () => {
+    const index = answerTo("index");
+    const now = (3 / 2 + 60 / 80 + 11_000 / 10_000) / 3;
+    const then = (2.9 / 2 + 61.2 / 80 + 11_000 / 10_000) / 3;
+    expect(index["level"]).toBe(Number((now * 100).toFixed(4)));
+    expect(index["chg_24h_pct"]).toBe(percent(now / then));
+    expect(WORDS).toContain(`× 100 = ${index["level"]}.`);
+    expect(WORDS).toContain(`= ${then.toFixed(3)}, and`);
+    expect(WORDS).toContain(`= ${index["chg_24h_pct"]} %.`);
+    const added = (((3 - 2.9) / 2 / 3 / then) * 100).toFixed(4);
+    expect(index["contributions"]).toMatchObject([{ contribution_24h_pct: Number(added) }, {}, {}]);
+    expect(WORDS).toContain(`(3.00 − 2.90) / 2 / 3 / 1.105 = ${added} %`);
+    const basket = answerTo("index?ids=ddr5-16gb,tlc-1tb&weights=60,40");
+    expect(basket["level"]).toBe(Number(((0.6 * 1.5 + 0.4 * 0.75) * 100).toFixed(4)));
+    expect(WORDS).toContain(`the level of ${basket["level"]}.`);
+  });
+
+  test("what quantities cost", () => {
+    const basket = answerTo("index?ids=ddr5-16gb,tlc-1tb,n3-wafer&quantities=64,2,0.02");
+    const cost = (d5: number, s1: number, n3: number): number => 64 * d5 + 2 * s1 + 0.02 * n3;
+    const costs = {
+      cost_usd: cost(3, 60, 11_000),
+      cost_24h_usd: cost(2.9, 61.2, 11_000),
+      cost_30d_usd: cost(2.4, 64, 10_800),
+      cost_base_usd: cost(2, 80, 10_000),
+    };
+    const rows = rowsOf(under(TEXT, "Baskets"));
+    for (const [field, value] of Object.entries(costs)) {
+      expect([field, basket[field]]).toEqual([field, Number(value.toFixed(6))]);
+      const row = rows.find(([first = ""]) => first.endsWith(`\`${field}\``));
+      expect(row?.at(-1)).toBe(String(basket[field]));
+    }
+    const { cost_usd: now, cost_24h_usd: day, cost_30d_usd: month, cost_base_usd: year } = costs;
+    expect(basket["level"]).toBe(Number(((now / year) * 100).toFixed(4)));
+    expect([basket["chg_24h_pct"], basket["chg_30d_pct"]]).toEqual([
+      percent(now / day),
+      percent(now / month),
+    ]);
+    expect(basket["contributions"]).toMatchObject([{ weight_pct: 26.2295 }, {}, {}]);
+    for (const text of [`= ${basket["level"]},`, `= ${percent(now / day)} %`, "= 26.2295 %"]) {
+      expect(WORDS).toContain(text);
+    }
+    expect(WORDS).toContain(`= ${percent(now / month)} %`);
+  });
+});
+
+describe("its example of a series", () => {
+  const rows = rowsOf(under(TEXT, "Series")).filter(([first = ""]) => /^\d{4}-/.test(first));
+  const levels = rows.map((cells) => cells.slice(1, 4).map((cell) => Number(cell)));
+
+  test("is what is published for its levels", async () => {
+    const closes = rows.flatMap(([date, ...cells]) =>
+      cells.slice(0, 3).flatMap((usd, at) => (usd === "" ? [] : [`${"abc"[at]},${date},${usd}`])),
+    );
+    const store = new MemoryStore();
+    await mustPublish(store, {
+      session: "2026-11-21T12Z",
+      catalog: catalogOf(["a", "b", "c"]),
+      closes: lines("id,date,close_usd", ...closes),
+      acceptMoves: true,
+    });
+    const { series } = await headJson(store, "pro/indices/composite.json");
+    expect(rows).toHaveLength(3);
+    expect(series.history).toEqual(
+      rows.map((cells) => ({ date: cells[0], close: Number(cells.at(-1)) })),
+    );
+  });
+
+  test("has the mean of each day, of the contracts that were there the day before", () => {
+    rows.slice(1).forEach((cells, at) => {
+      const [before = [], now = []] = [levels[at], levels[at + 1]];
+      const moves = now.flatMap((usd, place) =>
+        before[place] === 0 ? [] : [Number((usd / (before[place] as number)).toFixed(6))],
+      );
+      const mean = moves.reduce((product, move) => product * move, 1) ** (1 / moves.length);
+      const root = moves.length === 2 ? "√" : "∛";
+      expect(cells[4]).toBe(`${root}(${moves.join(" × ")}) = ${mean.toFixed(1)}`);
+      expect(Number(cells[5])).toBeCloseTo(Number(rows[at]?.[5]) * mean, 9);
+    });
+  });
+
+  test("the other numbers of the section", () => {
+    const change = (from: number, to: number): number => Number(((to / from - 1) * 100).toFixed(6));
+    expect(WORDS).toContain(`2.42 / 2.00 = ${2.42 / 2}`);
+    expect(WORDS).toContain(`9000 / 10000 = ${9000 / 10_000}`);
+    expect(WORDS).toContain(
+      `fell by ${-change(110, 99)} % that day, 99 / 110 − 1, and by ${-change(100, 99)} %`,
+    );
+    const [up, down] = [(2 + 1) / 2, (0.5 + 1) / 2];
+    expect(WORDS).toContain(`(2 + 1) / 2 = ${up} and (0.5 + 1) / 2 = ${down}`);
+    expect(WORDS).toContain(`${up} × ${down} = ${up * down}: up ${change(1, up * down)} %`);
+    const [root, back] = [Math.sqrt(2), Math.sqrt(0.5)];
+    expect(WORDS).toContain(`√(2 × 1) = ${root.toFixed(4)} and √(0.5 × 1) = ${back.toFixed(4)}`);
+    expect(root * back).toBeCloseTo(1, 12);
+  });
+});
+
+test("it says what each basis means, and what each gate refuses", () => {
+  const first = (heading: string): (string | undefined)[] =>
+    rowsOf(under(TEXT, heading)).map(([cell]) => cell?.replaceAll("`", ""));
+  expect(first("Basis")).toEqual([...BOARD_BASES, "discontinued"]);
+  expect(first("Checks before publication")).toEqual(GATE_NAMES);
+});
