@@ -1,6 +1,11 @@
 /** Buttons that copy the code beside them. */
 
-const SHOWN_MS = 2_000;
+/**
+ * Says what became of the last copy.
+ *
+ * @type {HTMLOutputElement | null}
+ */
+let told = null;
 
 /**
  * Gives each block of code inside `container` a button that copies it.
@@ -27,10 +32,9 @@ export function addCopyButtons(container) {
  */
 async function copy(block, said) {
   const code = /** @type {HTMLElement} */ (block.querySelector("code"));
+  if (told !== null) told.textContent = "";
+  told = said;
   said.textContent = (await isCopied(code)) ? "Copied" : "Selected: press Ctrl+C";
-  setTimeout(() => {
-    said.textContent = "";
-  }, SHOWN_MS);
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { CONTRACT_PATH, DOCS_PATH, NAVIGATION } from "../../src/proxy/routes.ts";
 
-const HERE = ["/"];
+const HERE = ["/", "/guide", "/methodology"];
 
 /** The pages that every other page names, without the reference: Swagger UI draws that. */
 export const FIXED_PAGES: readonly string[] = NAVIGATION.map(([path]) => path).filter(

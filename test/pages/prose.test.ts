@@ -1,0 +1,69 @@
+/** Guide and methodology in a browser: blocks of code can be copied, with the address of the browser. */
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { launchBrowser } from "../http/browser.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { isInstalled, testWith } from "../http/tools.ts";
+import { settled } from "./visit.ts";
+
+const inChromium = testWith("chromium");
+/** Where the browser finds the proxy: below a prefix. The proxy is told another address. */
+const ROOT = "https://front.example/chips";
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy({ publicUrl: "https://prices.example" });
+  if (isInstalled("chromium")) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+async function visit(path: string): Promise<{ context: BrowserContext; page: Page }> {
+  const context = await (browser as Browser).newContext();
+  await context.route(`${ROOT}/**`, async (route) => {
+    const url = proxy.url + route.request().url().slice(ROOT.length);
+    await route.fulfill({ response: await route.fetch({ url }) });
+  });
+  const page = await context.newPage();
+  await page.goto(ROOT + path);
+  await settled(page);
+  return { context, page };
+}
+
+describe("a block of code", () => {
+  inChromium("is copied with the keyboard, and says so", async () => {
+    const { context, page } = await visit("/guide");
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const block = page.locator(".code").first();
+    await block.locator("pre").focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await block.getByRole("status").getByText("Copied").waitFor();
+    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(copied).toBe(`curl -s ${ROOT}/api/public/v1/prices`);
+    await context.close();
+  });
+
+  inChromium("is selected where the browser does not let pages copy", async () => {
+    const { context, page } = await visit("/guide");
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
+    const block = page.locator(".code").first();
+    await block.getByRole("button", { name: "Copy" }).click();
+    await block.getByText("Selected").waitFor();
+    const selected = await page.evaluate<string>("String(getSelection())");
+    expect(selected.trim()).toBe(`curl -s ${ROOT}/api/public/v1/prices`);
+    await context.close();
+  });
+
+  inChromium.each(["/guide", "/methodology"])("has a button everywhere on %s", async (path) => {
+    const { context, page } = await visit(path);
+    const blocks = await page.locator("pre").count();
+    expect(blocks).toBeGreaterThan(4);
+    expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(blocks);
+    expect(await page.locator("main").innerText()).not.toContain("prices.example");
+    await context.close();
+  });
+});
