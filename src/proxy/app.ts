@@ -33,6 +33,7 @@ import { faultsDenial, holdsKey, nameFaults } from "./query.ts";
 import { knownRemaining, remaining, usageReply } from "./quota.ts";
 import type { PublicLog } from "./publications/public-log.ts";
 import {
+  CONTRACT_PATH,
   DATA_ROUTES,
   FEED_PATH,
   isExact,
@@ -95,6 +96,7 @@ export function createApp(options: AppOptions): H3 {
   route(FEED_PATH, (exchange) => publicLog.feed(exchange));
   route(STATUS_PATH, (exchange) => publicLog.status(exchange));
   route(MARKET_PATH, (exchange) => livePages.market(exchange));
+  route(CONTRACT_PATH, (exchange) => livePages.contract(exchange));
   for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
 
   // These routes take a key; callers without one get the free slice.

@@ -226,7 +226,9 @@ function find(
   }
   return chain(snapshot.file(route.file(tier, id)), (file) => {
     if (file === undefined) {
-      if (route === DATA_ROUTES.contract) return withoutContract(snapshot, tier, id);
+      if (route === DATA_ROUTES.contract) {
+        return withoutContract(snapshot, tier, id, prefixOf(route.path));
+      }
       if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
       return notInSnapshot(snapshot.stamp.text);
     }
@@ -241,10 +243,15 @@ function find(
   });
 }
 
-/** Says where the contract went, or why the tier has no file of it. */
-function withoutContract(snapshot: ServedSnapshot, tier: Tier, id: string): MaybePromise<Found> {
+/** Says where the contract went, below `prefix`, or why the tier has no file of it. */
+export function withoutContract(
+  snapshot: ServedSnapshot,
+  tier: Tier,
+  id: string,
+  prefix: string,
+): MaybePromise<Reply | Denial> {
   const newId = snapshot.newIds.get(id);
-  if (newId !== undefined) return movedReply(`${prefixOf(DATA_ROUTES.contract.path)}${newId}`);
+  if (newId !== undefined) return movedReply(`${prefix}${newId}`);
   if (snapshot.withoutLevel[tier.name].has(id)) {
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }

@@ -131,7 +131,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       ...textPages(listening.promise, { graceMs: options.graceMs }),
     ];
     const pages = new Pages(sources, coder, clock.now());
-    const livePages = new LivePages({ live, coder });
+    const livePages = new LivePages({ live, coder, pollMs });
     await live.start();
     const { trustedHops } = options;
     const publicLog = new PublicLog({ ...options, live, log: index, coder, logger: log });

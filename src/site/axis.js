@@ -16,8 +16,12 @@ const MOST_LABELS_NARROW = 5;
  */
 export const dayOf = (date) => Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 
-/** @param {number} day */
-const dateText = (day) => new Date(day * DAY_MS).toISOString().slice(0, 10);
+/**
+ * `2026-11-21`.
+ *
+ * @param {number} day days since 1970-01-01
+ */
+export const dateText = (day) => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 /**
  * The levels of an axis: multiples of 1, 2 or 5 times a power of ten, from the last at or below `low` to

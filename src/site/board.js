@@ -142,17 +142,29 @@ export const basisHtml = (basis) =>
 const SESSION_MS = 12 * 3_600_000;
 
 /**
- * The session of a payload, when the next one is due, and how late the payload is: the sessions that it
- * is behind beyond those that its tier is behind when nothing is late.
+ * The session of a board, when the next one is due, and how late the board is.
  *
  * @param {Pick<Board, "session_utc" | "next_session_utc" | "delayed_sessions">} board
  */
-export function sessionLine({ session_utc, next_session_utc, delayed_sessions }) {
+export function sessionLine(board) {
+  const { session_utc, next_session_utc, delayed_sessions } = board;
   const behind = (Date.parse(next_session_utc) - Date.parse(session_utc)) / SESSION_MS - 1;
+  const next = delayed_sessions > behind ? "was due" : "is due";
+  return placeLine(board, behind, ` The next session ${next} ${instantHtml(next_session_utc)}.`);
+}
+
+/**
+ * The session of a payload, and how late it is: the sessions that it is behind beyond those that its
+ * tier is behind when nothing is late.
+ *
+ * @param {{ session_utc: string, delayed_sessions: number }} payload
+ * @param {number} behind
+ * @param {string} [more] HTML
+ */
+export function placeLine({ session_utc, delayed_sessions }, behind, more = "") {
   const late = delayed_sessions - behind;
   const place = behind === 0 ? "the newest" : `${counted(behind, "session")} behind the newest`;
-  const next = late > 0 ? "was due" : "is due";
-  const said = `<p class="session">Session ${instantHtml(session_utc)}, ${place}. The next session ${next} ${instantHtml(next_session_utc)}.</p>`;
+  const said = `<p class="session">Session ${instantHtml(session_utc)}, ${place}.${more}</p>`;
   if (late <= 0) return said;
   return `${said}\n<p class="late" role="status">Late: ${counted(late, "session")} overdue. These levels are older than they should be.</p>`;
 }

@@ -29,12 +29,11 @@ import { escaped, grouped } from "./text.js";
 
 /**
  * @typedef {object} Layout Where everything stands. `x` is in percent of the plot's width, `y` in pixels.
- * @property {readonly { point: Point, x: number, y: number }[]} points
+ * @property {readonly { point: Point, x: number, y: number, isAlone: boolean }[]} points
  * @property {readonly { text: string, y: number }[]} levels
  * @property {readonly { text: string, x: number, isWideOnly: boolean }[]} dates
  * @property {readonly number[]} breaks The `x` of each.
  * @property {number | null} base The `y` of the base.
- * @property {boolean} isSparse Whether each point has a dot.
  * @property {number} gutterPx The width of the levels, left of the plot.
  * @property {number} topPx The upper edge of the plot.
  * @property {number} bottomPx The lower edge of the plot.
@@ -52,8 +51,8 @@ const DIGIT_PX = 7.5;
 const GAP_PX = 10;
 /** The width of a curve before it is stretched. */
 const CURVE_WIDTH = 1000;
-/** Closes that are as many days apart, on average, have dots. */
-const SPARSE_DAYS = 3;
+/** A close as many days from those beside it has a dot. */
+const ALONE_DAYS = 3;
 
 /**
  * Where a chart stands in its box; a cursor takes its places from here.
@@ -77,12 +76,19 @@ export function layout(points, { base, breaks = [], from, to, heightPx = HEIGHT_
   const y = (level) => bottomPx - ((level - low) / (high - low)) * (bottomPx - topPx);
   const labels = levels.map(({ text, level }) => ({ text: grouped(text, 0), y: y(level) }));
   return {
-    points: points.map((point) => ({ point, x: x(dayOf(point.date)), y: y(point.close) })),
+    points: points.map((point, at) => ({
+      point,
+      x: x(dayOf(point.date)),
+      y: y(point.close),
+      isAlone: [points[at - 1], points[at + 1]].every(
+        (next) =>
+          next === undefined || Math.abs(dayOf(next.date) - dayOf(point.date)) >= ALONE_DAYS,
+      ),
+    })),
     levels: labels,
     dates: dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
     breaks: breaks.map((date) => x(dayOf(date))).filter((at) => at >= 0 && at <= 100),
     base: base === undefined ? null : y(base),
-    isSparse: lastDay - firstDay >= (points.length - 1) * SPARSE_DAYS,
     gutterPx: Math.ceil(Math.max(...labels.map(({ text }) => text.length)) * DIGIT_PX) + GAP_PX,
     topPx,
     bottomPx,
@@ -165,9 +171,9 @@ export function plotSvg({ topPx, bottomPx, heightPx, ...drawn }, unit, curveWidt
       `${down(' class="break"', x, topPx - 4, bottomPx)}<text class="break" x="${percent(x)}" ` +
       `y="${topPx - 8}" text-anchor="middle">B</text>`,
   );
-  const circles = drawn.points.flatMap(({ point, x, y }) => {
+  const circles = drawn.points.flatMap(({ point, x, y, isAlone }) => {
     const kind = point.isCorrected ? 'class="corrected" r="4"' : 'class="dot" r="2.5"';
-    const isShown = drawn.isSparse || point.isCorrected;
+    const isShown = isAlone || point.isCorrected;
     return isShown ? [`<circle ${kind} cx="${percent(x)}" cy="${short(y)}"/>`] : [];
   });
   const path = linePath(

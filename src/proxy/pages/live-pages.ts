@@ -5,14 +5,20 @@
 import { FILES } from "../../store/paths.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { Board } from "../../site/board.js";
+import type { ContractBody } from "../../site/record.js";
+import { TIERS } from "../../market/tier.ts";
 import type { Reply } from "../answer.ts";
 import { chain } from "../chain.ts";
 import type { Coder } from "../coding.ts";
+import { noSession, withoutContract } from "../data.ts";
 import type { Exchange } from "../exchange.ts";
+import type { Denial } from "../problems.ts";
 import { Latest } from "../publications/latest.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
+import { CONTRACT_PATH, idIn } from "../routes.ts";
+import { contractPage, lockedPage } from "./contract.ts";
 import { marketPage } from "./market.ts";
 import { pageReply, preparePage, type PageSource, type PreparedPage } from "./pages.ts";
 
@@ -20,12 +26,16 @@ import { pageReply, preparePage, type PageSource, type PreparedPage } from "./pa
 export interface LivePagesOptions {
   readonly live: LiveSnapshot;
   readonly coder: Coder;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
 }
 
 /** The answers of the pages with figures. */
 export class LivePages {
   readonly #options: LivePagesOptions;
   readonly #market = new Latest<PreparedPage>();
+  /** By id, of the publication served. The free slice has few contracts. */
+  #contracts = { publication: 0, pages: new Map<string, Latest<PreparedPage>>() };
 
   constructor(options: LivePagesOptions) {
     this.#options = options;
@@ -36,6 +46,42 @@ export class LivePages {
     return this.#reply(exchange, this.#market, async (snapshot, overdue) =>
       marketPage(snapshot && (await payload<Board>(snapshot, FILES.board("free"), overdue))),
     );
+  }
+
+  /**
+   * The page of a contract: its record in the free tier, or that it needs a key. Refuses what the API
+   * refuses to a caller without a key.
+   */
+  contract(exchange: Exchange): MaybePromise<Reply | Denial> {
+    const { live, pollMs } = this.#options;
+    const snapshot = live.current;
+    if (snapshot === null) return noSession(live, pollMs);
+    const id = idIn(exchange.path, CONTRACT_PATH);
+    const path = FILES.contract(TIERS.free.name, id);
+    if (snapshot.files.has(path)) {
+      return this.#reply(exchange, this.#contract(snapshot, id), async (_, overdue) =>
+        contractPage((await payload<ContractBody>(snapshot, path, overdue)) as ContractBody),
+      );
+    }
+    // A relative address, so that the service works below a prefix.
+    const outcome = withoutContract(snapshot, TIERS.free, id, "../contracts/");
+    return chain(outcome, (found): MaybePromise<Reply | Denial> => {
+      const { code } = found;
+      if (code !== "key_required" && code !== "not_on_board") return found;
+      return this.#reply(exchange, this.#contract(snapshot, code), async () => lockedPage(code));
+    });
+  }
+
+  /** Ids have no underscore, so the codes of pages without a record are none. */
+  #contract({ stamp }: LoadedSnapshot, id: string): Latest<PreparedPage> {
+    const { publication } = stamp;
+    if (this.#contracts.publication !== publication) {
+      this.#contracts = { publication, pages: new Map() };
+    }
+    const { pages } = this.#contracts;
+    const known = pages.get(id) ?? new Latest<PreparedPage>();
+    pages.set(id, known);
+    return known;
   }
 
   #reply(
