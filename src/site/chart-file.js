@@ -17,7 +17,7 @@ const STYLE = `
 text { font: 13px system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; fill: #595e66; font-variant-numeric: tabular-nums; }
 .title { font: 600 20px Charter, Cambria, Georgia, "Liberation Serif", serif; fill: #16191d; }
 .note { font-size: 12px; }
-line { stroke: #d8d8d2; }
+line { stroke: #d8d8d2; shape-rendering: crispEdges; }
 .base { stroke: #595e66; }
 line.break { stroke: #7c4a00; stroke-dasharray: 3 3; }
 text.break { fill: #7c4a00; font-weight: 600; }

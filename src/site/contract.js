@@ -35,8 +35,6 @@ await withKey(async ({ tier }) => {
 function show(body, tier) {
   page.innerHTML = recordHtml(body, tier === "pro" ? 0 : 1);
   document.title = `${body.name} · chipboard`;
-  const credit = document.getElementById("attribution");
-  if (credit !== null) credit.textContent = body.attribution;
   if (body.history.length > 0) showHistory(body, tier);
 }
 
@@ -83,7 +81,9 @@ function showHistory(body, tier) {
     const options = {
       title: `${body.name} (${body.ticker}, ${body.id}), closes of ${range}`,
       unit: body.unit,
-      breaks: body.breaks.map(({ session_utc }) => session_utc.slice(0, 10)),
+      breaks: body.breaks
+        .map(({ session_utc }) => session_utc.slice(0, 10))
+        .filter((date) => date >= from),
       ...(points.length < closes.length && { from }),
       to,
     };

@@ -16,6 +16,7 @@ import {
  * @typedef {object} ContractBody
  * @property {string} session_utc
  * @property {number} delayed_sessions
+ * @property {string} license
  * @property {string} attribution
  * @property {string} id
  * @property {string} ticker
@@ -77,6 +78,7 @@ export function recordHtml(body, tierDelay) {
   return `<h1>${foreign(body.name)}</h1>
 <p class="ids">${foreign(body.ticker)} · <code>${escaped(body.id)}</code> · ${foreign(body.segment)}</p>
 ${placeLine(body, tierDelay)}
+<p class="note">${escaped(body.attribution)}</p>
 ${discontinuedLine(body)}<dl class="figures">
 <div><dt>Level, ${foreign(body.unit)}</dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
 <dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span>, as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>
@@ -91,6 +93,8 @@ ${breaksHtml(body)}${correctionsHtml(body)}<section aria-labelledby="details-tit
 <dl class="facts">
 ${facts(body).join("\n")}
 </dl>
+<p class="note">Levels are US dollars per unit, changes percent.
+<a href="../methodology#basis">What each basis means</a>. ${escaped(body.license)}</p>
 </section>`;
 }
 

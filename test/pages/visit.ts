@@ -1,6 +1,7 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { CONTRACT_PATH, DOCS_PATH, NAVIGATION } from "../../src/proxy/routes.ts";
+import { idsOf } from "./market.ts";
 
 const HERE = ["/", "/guide", "/methodology"];
 
@@ -13,7 +14,10 @@ export const FIXED_PAGES: readonly string[] = NAVIGATION.map(([path]) => path).f
 export const contractPage = (id: string): string => CONTRACT_PATH.replace("{id}", id);
 
 /** Addresses of every kind of page on the market of market.ts. */
-export const PAGES: readonly string[] = FIXED_PAGES;
+export const PAGES: readonly string[] = [
+  ...FIXED_PAGES,
+  ...(["broken", "corrected", "delisted"] as const).flatMap(idsOf).map(contractPage),
+];
 
 /** What a browser did while it showed pages. */
 export interface Watch {

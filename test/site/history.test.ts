@@ -11,6 +11,7 @@ import { dateText, parseSession, yearsBefore } from "../../src/market/session.ts
 const bodyOf = (fields: Partial<ContractBody>): ContractBody => ({
   session_utc: "2026-11-21T00:00:00.000Z",
   delayed_sessions: 0,
+  license: "Internal use only.",
   attribution: "Illustrative",
   id: "a",
   ticker: "A",

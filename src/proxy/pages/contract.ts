@@ -10,7 +10,7 @@ const SCRIPT = "contract.js";
 
 /** The page with a contract's record in the free tier. */
 export const contractPage = (body: ContractBody): PageSource =>
-  page(body.name, recordHtml(body, TIERS.free.delaySessions), body.attribution);
+  page(body.name, recordHtml(body, TIERS.free.delaySessions));
 
 /** Why a page has no record. It names no contract, because the free tier may not know it. */
 const WITHOUT_RECORD = {
@@ -22,5 +22,5 @@ const WITHOUT_RECORD = {
 export const lockedPage = (reason: keyof typeof WITHOUT_RECORD): PageSource =>
   page("Contract", filled(siteFile("contract.html"), { reason: WITHOUT_RECORD[reason] }));
 
-const page = (title: string, main: string, attribution = ""): PageSource =>
-  framed({ path: CONTRACT_PATH, title, main, script: SCRIPT, attribution });
+const page = (title: string, main: string): PageSource =>
+  framed({ path: CONTRACT_PATH, title, main, script: SCRIPT });
