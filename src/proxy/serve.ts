@@ -15,6 +15,7 @@ import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
 import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
+import { basketPage } from "./pages/basket.ts";
 import { assets } from "./pages/frame.ts";
 import { referencePages } from "./pages/reference.ts";
 import { textPages } from "./pages/texts.ts";
@@ -128,6 +129,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const sources = [
       ...assets(),
       ...referencePages(),
+      basketPage(listening.promise),
       ...textPages(listening.promise, { graceMs: options.graceMs }),
     ];
     const pages = new Pages(sources, coder, clock.now());

@@ -1,4 +1,5 @@
 /** Requests to the service. The key is kept until the tab closes, and is sent in a header field only. */
+import { withDecimals } from "./text.js";
 
 const STORED_AS = "chipboard-key";
 
@@ -32,10 +33,12 @@ export function onCallsLeft(listener) {
 }
 
 /**
- * A problem document of the service (RFC 9457).
+ * A problem document of the service (RFC 9457). `errors` names each fault of the query.
  *
- * @typedef {{ code: string, title: string, detail: string, status: number }} Problem
+ * @typedef {{ code: string, title: string, detail: string, status: number, errors?: ParameterFault[] }} Problem
  */
+
+/** @typedef {{ parameter: string, value: string, detail: string }} ParameterFault */
 
 /**
  * The answer of an address below `/api/public/v1/`, with the stored key. A service that cannot be
@@ -83,4 +86,17 @@ export async function askJson(path) {
   } catch {
     return { body: null, snapshot: null, problem: UNREACHABLE };
   }
+}
+
+/**
+ * The same with each number as its decimal text, so that every digit of it is kept.
+ *
+ * @param {string} path
+ * @returns {Promise<{ body: any, problem: null } | { body: null, problem: Problem }>}
+ */
+export async function askDecimals(path) {
+  const { response, problem } = await ask(path);
+  return response === null
+    ? { body: null, problem }
+    : { body: withDecimals(await response.text()), problem: null };
 }

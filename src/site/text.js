@@ -63,20 +63,21 @@ export function grouped(decimal, decimals = 2) {
 /**
  * A figure, with its thousands apart, or `n/a`.
  *
- * @param {number | null | undefined} figure
+ * @param {string | number | null | undefined} figure
  * @param {number} [decimals] at least so many
  */
 export const figureHtml = (figure, decimals = 2) =>
   figure == null ? NO_FIGURE : grouped(String(figure), decimals);
 
 /**
- * A change with its sign: `+1.20`, `−0.35`, `0.00`.
+ * A change with its sign: `+1.20`, `−0.35`, `0.00`. At least `decimals` places.
  *
  * @param {string} change a decimal
+ * @param {number} [decimals]
  */
-export function signedText(change) {
-  if (change.startsWith("-")) return `\u{2212}${grouped(change.slice(1))}`;
-  return change === "0" ? "0.00" : `+${grouped(change)}`;
+export function signedText(change, decimals = 2) {
+  const sign = { up: "+", down: "\u{2212}", flat: "" }[direction(change)];
+  return sign + grouped(change.replace("-", ""), decimals);
 }
 
 /**
@@ -94,11 +95,12 @@ export function direction(change) {
  * A change, coloured by its direction; a percentage unless the text around it says otherwise.
  *
  * @param {string | number | null | undefined} change
+ * @param {number} [decimals] at least so many
  */
-export function changeHtml(change) {
+export function changeHtml(change, decimals = 2) {
   if (change == null) return NO_FIGURE;
   const decimal = String(change);
-  return `<span class="${direction(decimal)}">${signedText(decimal)}</span>`;
+  return `<span class="${direction(decimal)}">${signedText(decimal, decimals)}</span>`;
 }
 
 /**
@@ -117,3 +119,15 @@ export const instantHtml = (instant) =>
  */
 export const counted = (count, noun) =>
   `${grouped(String(count), 0)} ${noun}${count === 1 ? "" : "s"}`;
+
+/**
+ * The content of a JSON text in which each number is its decimal, digit by digit. Throws SyntaxError.
+ *
+ * @param {string} json
+ */
+export const withDecimals = (json) =>
+  JSON.parse(
+    json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (token) =>
+      token.startsWith('"') ? token : `"${token}"`,
+    ),
+  );

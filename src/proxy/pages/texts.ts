@@ -36,7 +36,8 @@ export function textPages(origin: Promise<string>, settings: Settings): PageSour
 
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 
-const withOrigin = (text: string, origin: string): Buffer =>
+/** A text with the address of the service. */
+export const withOrigin = (text: string, origin: string): Buffer =>
   Buffer.from(text.replaceAll(ORIGIN, () => origin));
 
 /** A text in the frame, with a list of its sections. */

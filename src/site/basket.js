@@ -1,0 +1,300 @@
+/** The basket page in the browser: picks contracts, prices them, and shows the request. */
+import { ask, askDecimals, ROOT } from "./api.js";
+import { sessionLine } from "./board.js";
+import { contractLink, contributionsTable, indexFigures } from "./contributions.js";
+import { addCopyButtons } from "./copy.js";
+import { withKey } from "./key.js";
+import { makePicker } from "./picker.js";
+import { basketQuery, isSendable, programsHtml, readBasket } from "./requests.js";
+import { makeSortable } from "./table.js";
+import { counted, escaped, figureHtml, foreign } from "./text.js";
+
+/** @typedef {import("./board.js").Board} Board */
+/** @typedef {import("./board.js").BoardRow} BoardRow */
+/** @typedef {import("./api.js").Problem} Problem */
+
+const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const form = /** @type {HTMLFormElement} */ (byId("basket"));
+const find = /** @type {HTMLInputElement} */ (byId("find"));
+const findError = byId("find-error");
+const findCount = byId("find-count");
+const box = byId("parts");
+const told = byId("told");
+const result = byId("result");
+const programs = byId("programs");
+
+const ORIGIN = ROOT.href.replace(/\/$/, "");
+const AMOUNT_NAMES = { weights: "Weight", quantities: "Quantity" };
+/** How many choices the picker shows. */
+const MAX_FOUND = 50;
+
+/** @type {ReadonlyMap<string, BoardRow>} */
+let board = new Map();
+/** @type {{ weighting: import("./requests.js").Weighting, parts: Map<string, string> }} */
+let basket = { weighting: "quantities", parts: new Map() };
+
+/** @param {string} query */
+function showPrograms(query) {
+  programs.innerHTML = programsHtml(ORIGIN, query);
+  addCopyButtons(programs);
+}
+showPrograms(programs.dataset["query"] ?? "");
+
+/** Takes the basket that the address names. Whether it names one. */
+function readAddress() {
+  const named = readBasket(location.hash.slice(1));
+  if (named === null) return false;
+  basket = { weighting: named.weighting, parts: new Map(named.parts) };
+  const radio = form.querySelector(`[value=${named.weighting}]`);
+  /** @type {HTMLInputElement} */ (radio).checked = true;
+  changed(true);
+  if (named.leftOut > 0) {
+    findError.textContent = `${counted(named.leftOut, "item")} of the address left out: expected each contract once, by its id.`;
+  }
+  return true;
+}
+
+function keepInAddress() {
+  const query = basketQuery(basket);
+  history.replaceState(null, "", query === "" ? location.pathname : `#${query}`);
+}
+
+/**
+ * Shows the basket after a change; figures of another basket go.
+ *
+ * @param {boolean} [isOther] whether rows are others than before
+ */
+function changed(isOther = false) {
+  keepInAddress();
+  findError.textContent = "";
+  told.textContent = "Each pricing costs one call.";
+  told.classList.remove("error");
+  result.hidden = true;
+  if (isOther) box.innerHTML = partsTable();
+  byId("request").hidden = basket.parts.size === 0;
+  showPrograms(basketQuery(basket));
+}
+
+function partsTable() {
+  if (basket.parts.size === 0) {
+    return `<p class="empty">No contract yet. Type a name above, or press the down arrow there to see all ${board.size}.</p>`;
+  }
+  const amountName = basket.weighting === "equal" ? null : AMOUNT_NAMES[basket.weighting];
+  const rows = [...basket.parts].map(([id, amount], at) => {
+    const row = board.get(id);
+    const name = row?.name ?? id;
+    const said = `aria-describedby="error-${at}"`;
+    const amountCell =
+      amountName === null
+        ? ""
+        : `<td class="n"><input data-id="${id}" inputmode="decimal" autocomplete="off" ` +
+          `value="${escaped(amount)}" aria-label="${amountName} of ${escaped(name)}" ${said}/></td>`;
+    return (
+      `<tr data-id="${id}"><th scope="row">${foreign(name)} ` +
+      `<small>${row === undefined ? "not on the board" : levelHtml(row)}</small>` +
+      `<p class="error" id="error-${at}"></p></th>${amountCell}<td class="n">` +
+      `<button type="button" data-remove="${id}" aria-label="Remove ${escaped(name)}" ${said}>Remove</button></td></tr>`
+    );
+  });
+  const head = amountName === null ? "" : `<th scope="col" class="n">${amountName}</th>`;
+  return (
+    `<table class="parts"><thead><tr><th scope="col">Contract</th>${head}` +
+    `<th scope="col"><span class="unseen">Remove</span></th></tr></thead>` +
+    `<tbody>${rows.join("")}</tbody></table>`
+  );
+}
+
+/**
+ * Ticker, and level with its unit.
+ *
+ * @param {BoardRow} row
+ */
+const levelHtml = ({ ticker, spot_usd, unit }) =>
+  `${foreign(ticker)} · <span data-field="spot_usd">${figureHtml(spot_usd)}</span> ${foreign(unit)}`;
+
+/**
+ * The contracts on the board that the basket does not have yet and that hold each word.
+ *
+ * @param {string} wanted
+ */
+function found(wanted) {
+  const words = wanted.toLowerCase().split(/\s+/);
+  const rows = [...board.values()].filter((row) => {
+    const { id, name, ticker, segment, unit } = row;
+    const text = [id, name, ticker, segment, unit].join(" ").toLowerCase();
+    return !basket.parts.has(id) && words.every((word) => text.includes(word));
+  });
+  findCount.textContent = `${counted(rows.length, "contract")} found`;
+  return rows.slice(0, MAX_FOUND).map((row) => ({
+    id: row.id,
+    html: `${foreign(row.name)} <small>${levelHtml(row)}</small>`,
+  }));
+}
+
+/** @param {string} id */
+function add(id) {
+  findCount.textContent = "";
+  basket.parts.set(id, "1");
+  changed(true);
+}
+
+box.addEventListener("click", ({ target }) => {
+  const id = /** @type {HTMLElement} */ (target).dataset["remove"];
+  if (id === undefined) return;
+  const at = [...basket.parts.keys()].indexOf(id);
+  basket.parts.delete(id);
+  changed(true);
+  const next = box.querySelectorAll("button")[Math.min(at, basket.parts.size - 1)];
+  (next ?? find).focus();
+});
+
+box.addEventListener("input", ({ target }) => {
+  const field = /** @type {HTMLInputElement} */ (target);
+  const id = field.dataset["id"] ?? "";
+  basket.parts.set(id, field.value.trim());
+  takeBack(id);
+  changed();
+});
+
+for (const radio of form.querySelectorAll("[name=weighting]")) {
+  radio.addEventListener("change", () => {
+    const { value } = /** @type {HTMLInputElement} */ (radio);
+    basket.weighting = /** @type {import("./requests.js").Weighting} */ (value);
+    changed(true);
+  });
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void price();
+});
+
+/** The query whose price is asked for; empty: none. */
+let asked = "";
+
+async function price() {
+  told.classList.remove("error");
+  findError.textContent = "";
+  for (const id of basket.parts.keys()) takeBack(id);
+  if (basket.parts.size === 0) {
+    findError.textContent = "Add a contract first.";
+    find.focus();
+    return;
+  }
+  if (basket.weighting !== "equal") {
+    for (const [id, amount] of basket.parts) {
+      if (!isSendable(amount)) sayAt(id, true, "Expected a decimal with a point, such as 1.5.");
+    }
+    if (focusFault()) return;
+  }
+  const query = basketQuery(basket);
+  // A second press must not cost a second call.
+  if (query === asked) return;
+  asked = query;
+  told.textContent = "Asking for the price.";
+  const { body, problem } = await askDecimals(`index?${query}`);
+  if (query === asked) asked = "";
+  // The basket may have changed meanwhile: then the answer is not the price of what is shown.
+  if (query !== basketQuery(basket)) return;
+  if (problem !== null) {
+    refuse(problem);
+    return;
+  }
+  told.textContent = `Priced: level ${body.level}.`;
+  byId("figures").innerHTML = indexFigures(body);
+  const contributions = byId("contributions");
+  contributions.innerHTML = contributionsTable(body.contributions, (id) =>
+    contractLink(id, board.get(id)?.name),
+  );
+  const order = byId("order");
+  order.textContent = "";
+  makeSortable(/** @type {HTMLTableElement} */ (contributions.firstElementChild), (words) => {
+    order.textContent = words;
+  });
+  result.hidden = false;
+}
+
+/** The service shortens long values in its errors. */
+const SHOWN_CHARACTERS = 60;
+
+/**
+ * Shows a refusal: each error at the field that it names, all others beside the button.
+ *
+ * @param {Problem} problem
+ */
+function refuse({ detail, errors = [] }) {
+  result.hidden = true;
+  const others = errors.filter(({ parameter, value, detail: why }) => {
+    const shown = (/** @type {string} */ text) =>
+      text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+    const named = [...basket.parts].filter(
+      ([id, amount]) => shown(parameter === "ids" ? id : amount) === value,
+    );
+    for (const [id] of named) {
+      sayAt(id, parameter !== "ids", `${value === "" ? "Empty" : value}: ${why}. `);
+    }
+    if (named.length === 0 && parameter === "ids") findError.textContent = `${why}.`;
+    return named.length === 0 && parameter !== "ids";
+  });
+  const isElsewhere = errors.length > 0 && others.length === 0;
+  told.textContent = isElsewhere ? "Not priced: see above. Refusals cost no call." : detail;
+  told.classList.add("error");
+  focusFault();
+}
+
+/**
+ * Says what is wrong with a contract, or with its amount, at its row.
+ *
+ * @param {string} id
+ * @param {boolean} isOfAmount
+ * @param {string} why
+ */
+function sayAt(id, isOfAmount, why) {
+  const row = rowOf(id);
+  if (isOfAmount) row?.querySelector("input")?.setAttribute("aria-invalid", "true");
+  row?.querySelector(".error")?.append(why);
+}
+
+/** @param {string} id */
+function takeBack(id) {
+  const row = rowOf(id);
+  row?.querySelector("input")?.removeAttribute("aria-invalid");
+  row?.querySelector(".error")?.replaceChildren();
+}
+
+/** @param {string} id */
+const rowOf = (id) => box.querySelector(`tr[data-id="${id}"]`);
+
+/** Goes to the first contract with a fault. Whether there is one. */
+function focusFault() {
+  const row = box.querySelector("tr:has(.error:not(:empty))");
+  (row?.querySelector("input") ?? row?.querySelector("button"))?.focus();
+  return row !== null;
+}
+
+await withKey(async ({ tier }) => {
+  const refusal = byId("refusal");
+  const tiers = (byId("access").dataset["tiers"] ?? "").split(" ");
+  refusal.hidden = tiers.includes(tier);
+  refusal.textContent = `Your key is of the tier ${tier}. Baskets need ${tiers.join(" or ")}.`;
+  if (!tiers.includes(tier)) return;
+  const { response, problem } = await ask("prices");
+  if (response === null) {
+    refusal.textContent = problem.detail;
+    refusal.hidden = false;
+    return;
+  }
+  const body = /** @type {Board} */ (await response.json());
+  board = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
+  byId("session").innerHTML = sessionLine(body);
+  byId("attribution").textContent = `${body.attribution} ${body.license}`;
+  byId("access").hidden = byId("example").hidden = true;
+  byId("tool").hidden = false;
+  if (!readAddress()) changed(true);
+  addEventListener("hashchange", () => {
+    // Another fragment is a place on the page, such as the one that the skip link names.
+    if (!readAddress()) keepInAddress();
+  });
+  makePicker(find, byId("found"), found, add);
+});

@@ -1,0 +1,323 @@
+/** The basket page in a browser: what it shows is what the API answers, and so do its programs. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
+import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
+import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { launchBrowser } from "./browser.ts";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+import {
+  type Answer,
+  BROKEN,
+  CONTRIBUTION_FIELDS,
+  fieldsOf,
+  figuresIn,
+  INDEX_FIELDS,
+  NAMES,
+  publishIndexMarket,
+  rowsIn,
+  YOUNG,
+} from "./index-market.ts";
+import { isInstalled, testWith } from "./tools.ts";
+
+const run = promisify(execFile);
+const needed = ["chromium", "curl", "python3"];
+const inChromium = testWith(needed.find((program) => !isInstalled(program)) ?? "chromium");
+const API = "/api/public/v1";
+const COSTS = ["cost_usd", "cost_24h_usd", "cost_30d_usd", "cost_base_usd"];
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy({ store: await publishIndexMarket() });
+  if (isInstalled("chromium")) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+let context: BrowserContext;
+let watch: Watch;
+let page: Page;
+beforeEach(async () => {
+  if (browser === undefined) return;
+  ({ context, watch } = await watchedContext(browser));
+  page = await context.newPage();
+});
+afterEach(() => context?.close());
+
+async function visit(key: string | null, fragment = ""): Promise<void> {
+  if (key !== null) await keepKey(page, key);
+  await open(page, `${proxy.url}/basket${fragment}`);
+}
+
+const used = async (key: string): Promise<number> =>
+  (await proxy.get(`${API}/usage`, { key })).json.used;
+
+const priced = (): Promise<void> => page.locator("#figures .figures").first().waitFor();
+const press = async (...keys: readonly string[]): Promise<void> => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+const focused = (attribute: string): Promise<string | null> =>
+  page.evaluate<string | null>(`document.activeElement.getAttribute("${attribute}")`);
+
+const placed = (): Promise<string> => page.evaluate<string>("location.href");
+
+/** Compares all figures of the price with the API's answer to the query. */
+async function expectPrice(query: string): Promise<void> {
+  const { status, json } = await proxy.get(`${API}/index?${query}`, { key: proxy.pro });
+  expect(status).toBe(200);
+  const isCost = query.includes("quantities");
+  const fields = isCost ? [...INDEX_FIELDS, ...COSTS] : INDEX_FIELDS;
+  expect(await figuresIn(page, "#figures")).toEqual(fieldsOf(json, fields));
+  const of = isCost ? [...CONTRIBUTION_FIELDS, "quantity"] : CONTRIBUTION_FIELDS;
+  const rows = json.contributions.map((item: Answer) => [item.id, fieldsOf({ ...item }, of)]);
+  expect(await rowsIn(page, "#contributions")).toEqual(rows);
+  const bars = page.locator("#contributions .bar");
+  expect(await bars.count()).toBe(2 * json.contributions.length);
+}
+
+describe("without a key", () => {
+  inChromium("an example shows what comes, with the figures of the guide's answer", async () => {
+    await visit(null);
+    const query = (await page.getAttribute("#programs", "data-query")) ?? "";
+    const answer = examples.find(({ request }) => request === `GET ${API}/index?${query}`);
+    const json = JSON.parse(answer?.body ?? "");
+    expect(await figuresIn(page, "#example .figures")).toEqual(
+      fieldsOf(json, [...INDEX_FIELDS, ...COSTS]),
+    );
+    expect(await rowsIn(page, "#example table")).toEqual(
+      json.contributions.map((item: Answer) => [
+        item["id"],
+        fieldsOf(item, [...CONTRIBUTION_FIELDS, "quantity"]),
+      ]),
+    );
+    expect(await page.innerText("#example")).toContain("made up");
+    expect(await page.innerText("#programs")).toContain(`${proxy.url}${API}/index?${query}`);
+    expect(await page.isVisible("#tool")).toBe(false);
+    expect(watch.requests.filter(({ url }) => url.includes("/api/"))).toEqual([]);
+    expect(watch.complaints).toEqual([]);
+  });
+
+  inChromium("without script the programs are there, too", async () => {
+    const still = await (browser as Browser).newContext({ javaScriptEnabled: false });
+    const plain = await still.newPage();
+    await plain.goto(`${proxy.url}/basket`);
+    expect(await plain.innerText("#programs")).toContain(`'${proxy.url}${API}/index?ids=`);
+    expect(await plain.innerText("#access")).toMatch(/key of the tier pro.*Without script/s);
+    await still.close();
+  });
+});
+
+inChromium("a starter key is told that baskets need pro, and is charged nothing", async () => {
+  const before = await used(proxy.starter);
+  await visit(proxy.starter, "#ids=d-plain");
+  expect(await page.innerText("#refusal")).toBe(
+    "Your key is of the tier starter. Baskets need pro.",
+  );
+  expect(await page.isVisible("#tool")).toBe(false);
+  expect(await page.isVisible("#example")).toBe(true);
+  expect(await used(proxy.starter)).toBe(before);
+});
+
+describe("with a key of pro", () => {
+  inChromium(
+    "the keyboard alone picks, counts, prices and removes; a price costs a call",
+    async () => {
+      const before = await used(proxy.pro);
+      await visit(proxy.pro);
+      await page.focus("#find");
+      await page.keyboard.type("plain");
+      expect(await page.innerText("#find-count")).toBe("1 contract found");
+      expect(await focused("aria-activedescendant")).toBe("found-0");
+      await press("Enter");
+      await press("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp");
+      // Above the first choice is the last one.
+      expect(await page.innerText("[aria-selected=true]")).toContain("Wafer");
+      await press("Enter");
+      await page.keyboard.type("markup");
+      await press("Escape");
+      expect(await page.isVisible("#found")).toBe(false);
+      await press("ArrowDown", "Enter");
+      expect(await rowsIn(page, "#parts")).toMatchObject(
+        [["d-plain"], ["h-wafer"], ["a-markup"]].map(([id]) => [id, {}]),
+      );
+      expect(await page.innerText("#told")).toBe("Each pricing costs one call.");
+      await page.focus("#parts tr[data-id=d-plain] input");
+      await press("ControlOrMeta+a");
+      await page.keyboard.type("64");
+      await press("Tab", "Tab", "ControlOrMeta+a");
+      await page.keyboard.type("0.000000001");
+      expect(await used(proxy.pro)).toBe(before + 1);
+      await press("Enter");
+      await priced();
+      expect(await used(proxy.pro)).toBe(before + 2);
+      // Not compared as a number of JavaScript, which would write 1e-9.
+      const wafer = (await rowsIn(page, "#contributions")).find(([id]) => id === "h-wafer");
+      expect(wafer?.[1]["quantity"]).toBe("0.000000001");
+      await press("ControlOrMeta+a");
+      await page.keyboard.type("3.5");
+      expect(await page.isVisible("#result")).toBe(false);
+      await press("Enter");
+      await priced();
+      await expectPrice("ids=d-plain,h-wafer,a-markup&quantities=64,3.5,1");
+      await press("Tab", "Enter");
+      expect(await focused("data-remove")).toBe("a-markup");
+      expect(await page.isVisible("#result")).toBe(false);
+      await press("Enter");
+      expect(await focused("data-remove")).toBe("d-plain");
+      await press("Enter");
+      expect(await focused("id")).toBe("find");
+      expect(await page.innerText("#parts")).toContain("No contract yet");
+      await press("Enter");
+      expect(watch.complaints).toEqual([]);
+    },
+  );
+
+  for (const [weighting, query] of [
+    ["quantities", "ids=c-long,d-plain,e-carried&quantities=64,0.02,7"],
+    ["weights", "ids=e-carried,a-markup,b-turned&weights=1,2,0.5"],
+    ["equal", "ids=b-turned,c-long"],
+  ] as const) {
+    inChromium(`${weighting}: every figure is the API's, and the programs print them`, async () => {
+      await visit(proxy.pro, `#${query}`);
+      expect(await page.isChecked(`[value=${weighting}]`)).toBe(true);
+      await page.click("text=Price this basket");
+      await priced();
+      await expectPrice(query);
+      await expectPrograms(query);
+      expect(watch.complaints).toEqual([]);
+    });
+  }
+
+  /** Runs the programs as they stand on the page, and compares what they print with the page. */
+  async function expectPrograms(query: string): Promise<void> {
+    const [curl = "", python = "", javascript = ""] = await page
+      .locator("#programs pre code")
+      .allInnerTexts();
+    const folder = await mkdtemp(join(tmpdir(), "chipboard-basket-"));
+    const options = { cwd: folder, env: { ...process.env, KEY: proxy.pro } };
+    await writeFile(join(folder, "basket.mjs"), javascript);
+    await writeFile(join(folder, "basket.py"), python);
+    const [answer, byPython, byNode] = await Promise.all([
+      run("sh", ["-c", curl], options),
+      run("python3", ["basket.py"], options),
+      run(process.execPath, ["basket.mjs"], options),
+    ]);
+    await rm(folder, { recursive: true });
+    const shown = await figuresIn(page, "#figures");
+    const rows = await rowsIn(page, "#contributions");
+    const named = query.includes("quantities")
+      ? [...INDEX_FIELDS.slice(0, 3), ...COSTS]
+      : INDEX_FIELDS.slice(0, 3);
+    const expected = [
+      ...named.map((name) => `${name} ${shown[name]}`),
+      ...rows.map(([id, of]) =>
+        [id, of["weight_pct"], of["contribution"], of["contribution_24h_pct"]].join(" "),
+      ),
+      "",
+    ];
+    expect(byPython.stdout.split("\n")).toEqual(expected);
+    expect(byNode.stdout.split("\n")).toEqual(expected);
+    expect(answer.stdout).toBe((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).text);
+  }
+
+  inChromium("each error stands at its field, and costs nothing", async () => {
+    const ids = ["d-plain", YOUNG, BROKEN, "not-listed", "e-carried"];
+    await visit(proxy.pro, `#ids=${ids.join(",")}&weights=0,2,,4,5`);
+    const before = await used(proxy.pro);
+    await page.click("text=Price this basket");
+    const { json } = await proxy.get(`${API}/index?ids=${ids.join(",")}&weights=0,2,,4,5`, {
+      key: proxy.pro,
+    });
+    await page.locator("#told.error").waitFor();
+    const detailOf = (wanted: string): string =>
+      json.errors.find(({ value }: { value: string }) => value === wanted).detail;
+    const errors = await page.locator("#parts .error").allInnerTexts();
+    expect(errors.map((text) => text.trim())).toEqual([
+      `0: ${detailOf("0")}.`,
+      `${YOUNG}: ${detailOf(YOUNG)}.`,
+      `Empty: ${detailOf("")}. ${BROKEN}: ${detailOf(BROKEN)}.`,
+      `not-listed: ${detailOf("not-listed")}.`,
+      "",
+    ]);
+    const invalid = await page
+      .locator("#parts input[aria-invalid]")
+      .evaluateAll((fields) => fields.map((field) => String(field.getAttribute("data-id"))));
+    expect(invalid).toEqual(["d-plain", BROKEN]);
+    expect(await focused("data-id")).toBe("d-plain");
+    expect(await page.innerText("#parts tr[data-id=not-listed] small")).toBe("not on the board");
+    expect(await used(proxy.pro)).toBe(before);
+    // A comma would begin another item of the query, and a key must not get into an address.
+    for (const typed of ["1,5", proxy.pro]) {
+      await page.fill("#parts tr[data-id=d-plain] input", typed);
+      expect(await page.locator("#parts tr[data-id=d-plain] .error").innerText()).toBe("");
+      await press("Enter");
+      expect(await page.locator("#parts tr[data-id=d-plain] .error").innerText()).toMatch(
+        /with a point/,
+      );
+      expect(await placed()).toContain("&weights=,2,,4,5");
+    }
+    expect(watch.requests.filter(({ url }) => /1,5|cbk_/.test(url))).toEqual([]);
+  });
+
+  inChromium("more contracts than the service takes are refused beside the list", async () => {
+    const ids = Array.from({ length: 101 }, (_, at) => `part-${at}`);
+    await visit(proxy.pro, `#ids=${ids.join(",")}`);
+    await page.click("text=Price this basket");
+    await page.locator("#told.error").waitFor();
+    expect(await page.innerText("#find-error")).toBe("expected 1 to 100 ids, got 101.");
+  });
+
+  inChromium(
+    "the address keeps the basket through a reload, a link and the skip link",
+    async () => {
+      await visit(proxy.pro);
+      await page.click("#find");
+      await page.click("#found-3");
+      await page.check("[value=weights]");
+      await page.fill("#parts input", "12.5");
+      const address = `${proxy.url}/basket#ids=d-plain&weights=12.5`;
+      expect(await placed()).toBe(address);
+      await page.focus(".skip");
+      await press("Enter");
+      await page.waitForURL(address);
+      await page.reload();
+      await page.locator("#parts input").waitFor();
+      expect(await page.inputValue("#parts input")).toBe("12.5");
+      expect(await page.isChecked("[value=weights]")).toBe(true);
+      await page.evaluate(
+        `location.hash = "#ids=d-plain,d-plain,%3Cimg%20src=x%3E,h-wafer&quantities=1,2,3,4"`,
+      );
+      await page.locator("#parts tr[data-id=h-wafer]").waitFor();
+      expect(await page.inputValue("#parts tr[data-id=h-wafer] input")).toBe("4");
+      expect(await page.innerText("#find-error")).toMatch(/^2 items of the address left out/);
+      expect(await placed()).toBe(`${proxy.url}/basket#ids=d-plain,h-wafer&quantities=1,4`);
+    },
+  );
+
+  inChromium("hostile names are text", async () => {
+    await visit(proxy.pro, "#ids=a-markup,b-turned,c-long");
+    await page.click("text=Price this basket");
+    await priced();
+    for (const [at, name] of Object.values(NAMES).slice(0, 3).entries()) {
+      for (const table of ["#parts", "#contributions"]) {
+        const cell = page.locator(`${table} tbody th bdi`).nth(at * 3);
+        expect(await cell.textContent()).toBe(name);
+      }
+    }
+    await page.fill("#find", "<img");
+    expect(await page.innerText("#find-count")).toBe("0 contracts found");
+    expect(await page.evaluate("window.hacked")).toBeUndefined();
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
+    }
+    expect(watch.complaints).toEqual([]);
+  });
+});

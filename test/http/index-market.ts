@@ -1,0 +1,123 @@
+/**
+ * A market for the pages of indices and baskets: contracts that are carried, without a base and with a
+ * break, and names that try to be markup, to turn the text around, and to fill the page.
+ */
+import type { Page } from "playwright-core";
+import { dateText, dayOf } from "../../src/market/session.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { lines, mustPublish, SESSION } from "../cli/market.ts";
+
+/** Names by id; the first letters of ids are in the order of the board. */
+export const NAMES = {
+  "a-markup": `<img src=x onerror="window.hacked=1"> & 'more'`,
+  "b-turned": "\u{202E}egap eht snrut\u{2066} שלום עולם",
+  "c-long": `${"endless".repeat(142)}🧮`,
+  "d-plain": "Plain part",
+  "e-carried": "Carried part",
+  "f-young": "Listed last month",
+  "g-broken": "Sold by the tray",
+  "h-wafer": "Wafer",
+} as const;
+type Id = keyof typeof NAMES;
+
+/** On the board, but in no basket. */
+export const YOUNG: Id = "f-young";
+export const BROKEN: Id = "g-broken";
+
+/** Its index has the id `b-dram-b`. */
+const HOSTILE_SEGMENT = "<b>DRAM</b>";
+const SEGMENTS: Readonly<Record<string, string>> = { a: HOSTILE_SEGMENT, h: "Foundry" };
+
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+function catalog(): string {
+  const rows = Object.entries(NAMES).map(([id, name]) => {
+    const board = id === "h-wafer" ? "semiconductor" : "memory";
+    const segment = SEGMENTS[id[0] as string] ?? "NAND";
+    return `${id},${id.toUpperCase()},${quoted(name)},${board},${quoted(segment)},USD per piece,40,Source,https://s.example/${id}`;
+  });
+  return lines("id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url", ...rows);
+}
+
+/** 400 days of closes up to the day before the session. */
+function closes(): string {
+  const today = dayOf(SESSION);
+  const rows: string[] = [];
+  for (let day = today - 400; day < today; day += 1) {
+    for (const [at, id] of Object.keys(NAMES).entries()) {
+      if (id === YOUNG && day < today - 40) continue;
+      if (id === "e-carried" && day > today - 5) continue;
+      const isBreak = id === BROKEN && day === today - 30;
+      const usd = (3 + at * 41 + ((day * (at + 3)) % 17) / 8 + (today - day) / 211).toFixed(4);
+      rows.push(`${id},${dateText(day)},${usd},${isBreak ? "Another package" : ""}`);
+    }
+  }
+  return lines("id,date,close_usd,break", ...rows);
+}
+
+/** Publishes it for SESSION. */
+export async function publishIndexMarket(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  const quotes = Object.keys(NAMES)
+    .filter((id) => id !== "e-carried")
+    .map((id, at) => `${id},${(4.5 + at * 41.5).toFixed(3)}`);
+  await mustPublish(store, {
+    catalog: catalog(),
+    closes: closes(),
+    quotes: lines("id,spot_usd", ...quotes),
+    attribution: "Illustrative levels of a test, not market data",
+    acceptMoves: true,
+  });
+  return store;
+}
+
+/** A figure on a page as the decimal that it shows; other texts as they are. */
+export const decimalOf = (shown: string): string => {
+  const plain = shown.replaceAll(",", "").replace("\u{2212}", "-").replace("+", "");
+  return /^-?\d+(\.\d+)?$/.test(plain)
+    ? plain.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
+    : shown;
+};
+
+/** The figures below an element, by their fields. */
+export async function figuresIn(page: Page, selector: string): Promise<Record<string, string>> {
+  const shown = await page.evaluate<[string, string][]>(
+    `[...document.querySelectorAll(${JSON.stringify(`${selector} [data-field]`)})]
+      .map((place) => [place.dataset.field, place.textContent])`,
+  );
+  return Object.fromEntries(shown.map(([field, text]) => [field, decimalOf(text)]));
+}
+
+/** The figures of each row of a table, by the row's id. */
+export async function rowsIn(
+  page: Page,
+  table: string,
+): Promise<(readonly [string, Record<string, string>])[]> {
+  const ids = await page.evaluate<string[]>(
+    `[...document.querySelectorAll(${JSON.stringify(`${table} tr[data-id]`)})].map((row) => row.dataset.id)`,
+  );
+  return Promise.all(
+    ids.map(async (id) => [id, await figuresIn(page, `${table} tr[data-id="${id}"]`)] as const),
+  );
+}
+
+/** An answer, or a contribution in it, whose fields below are figures or texts. */
+export type Answer = Readonly<Record<string, string | number | null>>;
+
+/** The fields of an answer, as `figuresIn` returns them. */
+export const fieldsOf = (answer: Answer, fields: readonly string[]): Record<string, string> =>
+  Object.fromEntries(fields.map((field) => [field, String(answer[field] ?? "n/a")]));
+
+/** Of a contribution. */
+export const CONTRIBUTION_FIELDS = [
+  "weight_pct",
+  "base_usd",
+  "spot_usd",
+  "relative",
+  "contribution",
+  "contribution_24h_pct",
+  "basis",
+];
+
+/** Of an index or a basket. */
+export const INDEX_FIELDS = ["level", "chg_24h_pct", "chg_30d_pct", "constituents", "carried"];
