@@ -163,7 +163,7 @@ function correctionsHtml({ corrections, history }) {
   return `<section aria-labelledby="corrections-title">
 <h2 id="corrections-title">Corrections</h2>
 <p>Published levels that were changed later.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
-<div class="scroll" role="region" aria-label="Corrections" tabindex="0">
+<div class="scroll" role="region" aria-label="Table of corrections" tabindex="0">
 <table id="corrections">
 <thead><tr><th scope="col">Session</th><th scope="col" class="n">Old level, USD</th><th scope="col" class="n">New level, USD</th><th scope="col">Reason</th><th scope="col">Corrected in</th></tr></thead>
 <tbody>
