@@ -1,0 +1,521 @@
+/** The page of a contract: what it says without a key, and with one what the API says, in a browser. */
+import { readFile } from "node:fs/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
+import type { ContractBody } from "../../src/site/record.js";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/market.ts";
+import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { launchBrowser } from "./browser.ts";
+import { NEVER, startTestProxy, type TestProxy } from "./fixture.ts";
+import { isInstalled, testWith } from "./tools.ts";
+
+const API = "/api/public/v1";
+const HTML = "text/html; charset=utf-8";
+const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+const inChromium = testWith("chromium");
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
+  if (isInstalled("chromium")) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+const keyOf = (tier: TierName, of = proxy): string | null => (tier === "free" ? null : of[tier]);
+
+async function answer(id: string, tier: TierName, of = proxy): Promise<ContractBody> {
+  const key = keyOf(tier, of);
+  const { status, json } = await of.get(`${API}/prices/${id}`, key === null ? {} : { key });
+  expect(status).toBe(200);
+  return json;
+}
+
+/** Opens the page in a new tab. It must neither complain nor ask another host. */
+async function visit(
+  id: string,
+  tier: TierName,
+  look: (page: Page, watch: Watch) => Promise<void>,
+  of = proxy,
+): Promise<void> {
+  const { context, watch } = await watchedContext(browser as Browser);
+  try {
+    const page = await context.newPage();
+    const key = keyOf(tier, of);
+    if (key !== null) await keepKey(page, key);
+    await open(page, `${of.url}/contracts/${id}`);
+    await look(page, watch);
+    expect(watch.complaints).toEqual([]);
+    const hosts = watch.requests.map(({ url }) => url).filter((url) => !url.startsWith("blob:"));
+    expect(hosts.filter((url) => !url.startsWith(`${of.url}/`))).toEqual([]);
+  } finally {
+    await context.close();
+  }
+}
+
+const FIGURES = [
+  ..."spot_usd chg_24h_pct chg_7d_pct chg_30d_pct chg_60d_pct chg_90d_pct chg_180d_pct".split(" "),
+  ..."chg_yoy_pct age_days low_52w_usd high_52w_usd low_usd high_usd inputs usd_per_gb".split(" "),
+  ..."capacity_gb ai_exposure_pct".split(" "),
+];
+const TEXTS = "basis as_of prev_as_of price_type source".split(" ");
+
+/** What stands on the page, by field: figures as numbers, `n/a` as null. */
+async function fieldsOf(page: Page): Promise<Record<string, string | number | null>> {
+  const shown = await page.$$eval("[data-field]", (all) =>
+    all.map((element) => [element.getAttribute("data-field") as string, element.textContent ?? ""]),
+  );
+  return Object.fromEntries(
+    (shown as [string, string][]).map(([field, text]) => [field, valueOf(field, text)]),
+  );
+}
+
+function valueOf(field: string, text: string): string | number | null {
+  if (text === "n/a") return null;
+  if (!FIGURES.includes(field)) return text;
+  expect(text).toMatch(/^[+−]?\d{1,3}(,\d{3})*(\.\d+)?$/);
+  return Number(text.replaceAll(",", "").replace("−", "-").replace("+", ""));
+}
+
+const expected = (body: ContractBody): Record<string, unknown> =>
+  Object.fromEntries(
+    [...FIGURES, ...TEXTS, ...(body.rationale === null ? [] : ["rationale"])].map((field) => [
+      field,
+      body[field as keyof ContractBody],
+    ]),
+  );
+
+/** In the free slice, and outside it. */
+const [SHOWN, WITHHELD] = [0, 1].map((slice) =>
+  (["carried", "broken", "delisted", "renamed", "corrected", "young"] as const).map(
+    (kind) => idsOf(kind)[slice] as string,
+  ),
+) as [string[], string[]];
+
+describe("without a key", () => {
+  test("the free slice is shown in the page itself", async () => {
+    for (const id of SHOWN) {
+      const { status, headers, text } = await proxy.get(`/contracts/${id}`);
+      expect([status, headers["content-type"]]).toEqual([200, HTML]);
+      const { name, session_utc, attribution } = await answer(id, "free");
+      for (const part of [name, session_utc, attribution, id]) expect(text).toContain(part);
+      expect(text).toContain("Late: 1 session overdue.");
+    }
+  });
+
+  test("all others are one page, which says that they need a key and nothing of them", async () => {
+    const pages = await Promise.all(
+      LISTED.filter(({ isFree }) => !isFree).map(({ id }) => proxy.get(`/contracts/${id}`)),
+    );
+    expect(new Set(pages.map(({ text, headers }) => text + String(headers.etag))).size).toBe(1);
+    const [{ status, text }] = pages as [(typeof pages)[0]];
+    expect(status).toBe(200);
+    expect(text).toContain("This contract is not part of the free slice: it needs an API key.");
+    expect(text).not.toMatch(/keyed|withheld|WHD|interposer|photomask/i);
+  });
+
+  test("an id that no contract has is refused as the API refuses it", async () => {
+    for (const id of ["none", "%00", "%3Cb%3E", "constructor", "key_required"]) {
+      const document = await proxy.get(`/contracts/${id}`);
+      const { json } = await proxy.get(`${API}/prices/${id}`);
+      expect([document.status, document.json]).toEqual([404, json]);
+      const page = await proxy.get(`/contracts/${id}`, { headers: BROWSER });
+      expect([page.status, page.headers["content-type"]]).toEqual([404, HTML]);
+      expect(page.text).toContain("<h1>Unknown contract</h1>");
+    }
+  });
+
+  test("a former id leads to the present one, also below a prefix", async () => {
+    for (const id of idsOf("renamed")) {
+      const moved = await proxy.get(`/contracts/${formerId(id)}`);
+      expect(moved.status).toBe(308);
+      const at = (url: string) => new URL(moved.headers.location as string, url).href;
+      const page = `${proxy.url}/contracts/`;
+      expect(at(page + formerId(id))).toBe(page + id);
+      expect(at(`https://a.example/chips/contracts/x`)).toBe(
+        `https://a.example/chips/contracts/${id}`,
+      );
+      expect((await proxy.get(`/contracts/${id}`)).status).toBe(200);
+    }
+  });
+
+  test("nothing is counted, and what is known is not sent again", async () => {
+    const { json: before } = await proxy.get(`${API}/usage`);
+    for (const id of [...SHOWN, ...WITHHELD]) {
+      const { headers, text } = await proxy.get(`/contracts/${id}`);
+      const etag = headers.etag as string;
+      const again = await proxy.get(`/contracts/${id}`, { headers: { "if-none-match": etag } });
+      expect([again.status, again.text, again.headers.etag]).toEqual([304, "", etag]);
+      const head = await proxy.get(`/contracts/${id}`, { method: "HEAD" });
+      expect(head.headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+      const coded = await proxy.get(`/contracts/${id}`, { headers: { "accept-encoding": "br" } });
+      expect([coded.headers["content-encoding"], coded.text]).toEqual(["br", text]);
+    }
+    const { json: after } = await proxy.get(`${API}/usage`);
+    expect(after.used).toBe(before.used);
+  });
+});
+
+test("before the first publication the page says so", async () => {
+  const empty = await startTestProxy({ store: new MemoryStore() });
+  try {
+    const document = await empty.get("/contracts/any");
+    expect([document.status, document.json.code]).toEqual([503, "no_session"]);
+    expect(document.headers["retry-after"]).toBe("1");
+    const page = await empty.get("/contracts/any", { headers: BROWSER });
+    expect([page.status, page.headers["content-type"]]).toEqual([503, HTML]);
+    expect(page.text).toContain("No session is published yet.");
+  } finally {
+    await empty.close();
+  }
+});
+
+describe.each(TIER_NAMES)("in a browser, %s", (tier) => {
+  for (const id of tier === "free" ? SHOWN : [...SHOWN.slice(0, 1), ...WITHHELD]) {
+    inChromium(`the figures of ${id} are the API's`, async () => {
+      const body = await answer(id, tier);
+      const used = async () => {
+        const key = keyOf(tier);
+        return (await proxy.get(`${API}/usage`, key === null ? {} : { key })).json.used;
+      };
+      const before = await used();
+      await visit(id, tier, async (page) => {
+        expect(await used()).toBe(before + (tier === "free" ? 0 : 1));
+        expect(await fieldsOf(page)).toEqual(expected(body));
+        expect(await page.locator("h1").innerText()).toBe(body.name);
+        expect(await page.title()).toBe(`${body.name} · chipboard`);
+        const main = await page.locator("main").innerText();
+        for (const part of [body.ticker, body.unit, body.attribution, body.license]) {
+          expect(main).toContain(part);
+        }
+        expect(await page.getByRole("link", { name: body.source }).getAttribute("href")).toBe(
+          body.source_url,
+        );
+        const discontinued = `Discontinued: this contract is off the board. Its last level is of ${body.as_of}`;
+        expect(main.includes(discontinued)).toBe(body.basis === "discontinued");
+        expect(await page.locator(".tag").allInnerTexts()).toEqual(
+          /carried|discontinued/.test(body.basis) ? [body.basis] : [],
+        );
+        expect(await page.locator(".charted").count()).toBe(body.history.length === 0 ? 0 : 1);
+      });
+    });
+  }
+});
+
+/** The closes of a range as dates and figures, by the calendar alone. */
+function within(body: ContractBody, range: string): [string, number][] {
+  const end = new Date(body.session_utc.slice(0, 10));
+  const start = new Date(end);
+  if (range === "90 d") start.setUTCDate(end.getUTCDate() - 90);
+  else start.setUTCFullYear(end.getUTCFullYear() - Number(range[0]));
+  const after = start.toISOString().slice(0, 10);
+  const all = body.history.map(({ date, close_usd }): [string, number] => [date, close_usd]);
+  return all.filter(([date], at) => date > after || at === all.length - 1);
+}
+
+/** The date and the figure under the cursor. */
+async function read(page: Page): Promise<[string, number]> {
+  const [date, figure] = await page.$$eval("#readout time, #readout b", (parts) =>
+    parts.map(({ textContent }) => textContent),
+  );
+  return [date as string, valueOf("spot_usd", figure as string) as number];
+}
+
+/** Every close that the cursor finds from the right end to the left one, in ascending order. */
+async function readAll(page: Page): Promise<[string, number][]> {
+  await page.getByRole("slider").focus();
+  await page.keyboard.press("End");
+  const found = [await read(page)];
+  for (;;) {
+    await page.keyboard.press("ArrowLeft");
+    const close = await read(page);
+    if (close[0] === found[0]?.[0]) return found;
+    found.unshift(close);
+  }
+}
+
+const linesIn = async (page: Page): Promise<number[]> => {
+  const path = (await page.locator(".chart .curve").getAttribute("d")) as string;
+  return path
+    .split("m")
+    .slice(1)
+    .map((line) => (line.match(/-?[\d.]+/g) as string[]).length / 2);
+};
+
+describe("the chart", () => {
+  for (const tier of ["starter", "pro"] as const) {
+    inChromium(`has the ranges of ${tier}, and the cursor reads every close`, () =>
+      visit("keyed-corrected", tier, async (page) => {
+        const body = await answer("keyed-corrected", tier);
+        const buttons = page.getByRole("group", { name: "Range" }).getByRole("button");
+        const ranges = await buttons.allInnerTexts();
+        expect(ranges).toEqual(tier === "pro" ? ["90 d", "1 y", "5 y"] : ["90 d"]);
+        const pressed = () =>
+          buttons.evaluateAll((all) => all.map((button) => button.getAttribute("aria-pressed")));
+        expect(await pressed()).toEqual(
+          ranges.map((range) => String(range === (tier === "pro" ? "1 y" : "90 d"))),
+        );
+        for (const range of ranges) {
+          await page.getByRole("button", { name: range, exact: true }).focus();
+          await page.keyboard.press("Enter");
+          expect(await pressed()).toEqual(ranges.map((other) => String(other === range)));
+          const closes = within(body, range);
+          expect(await readAll(page)).toEqual(closes);
+          expect(await linesIn(page)).toEqual([closes.length]);
+          const slider = page.getByRole("slider");
+          expect(await slider.getAttribute("aria-valuemax")).toBe(String(closes.length));
+          expect(await slider.getAttribute("aria-valuetext")).toBe(closes[0]?.[0]);
+          await page.keyboard.press("End");
+          expect(await read(page)).toEqual(closes.at(-1));
+          await page.keyboard.press("PageDown");
+          const page10 = Math.ceil(closes.length / 10);
+          expect(await read(page)).toEqual(closes.at(-1 - page10));
+          await page.keyboard.press("Home");
+          expect(await read(page)).toEqual(closes[0]);
+        }
+      }),
+    );
+  }
+
+  inChromium("follows the pointer", () =>
+    visit("keyed-plain-20", "pro", async (page) => {
+      const closes = within(await answer("keyed-plain-20", "pro"), "1 y");
+      const box = await page.locator(".cursor").boundingBox();
+      if (box === null) throw new Error("The cursor has no place");
+      const middle = box.y + box.height / 2;
+      await page.mouse.move(box.x + 1, middle);
+      expect(await read(page)).toEqual(closes[0]);
+      await page.mouse.move(box.x + box.width - 1, middle);
+      expect(await read(page)).toEqual(closes.at(-1));
+      // The close of a day is at its share of the year.
+      const [date] = closes[4] as [string, number];
+      const [start, end] = ["2025-11-22", "2026-11-21"].map((day) => Date.parse(day)) as [
+        number,
+        number,
+      ];
+      const share = (Date.parse(date) - start) / (end - start);
+      await page.mouse.move(box.x + share * box.width, middle);
+      expect(await read(page)).toEqual(closes[4]);
+    }),
+  );
+
+  inChromium("is not drawn across a break, marks it and lists it", () =>
+    visit("free-broken", "pro", async (page) => {
+      const body = await answer("free-broken", "pro");
+      const [{ session_utc, reason }] = body.breaks as [ContractBody["breaks"][0]];
+      const date = session_utc.slice(0, 10);
+      const closes = within(body, "1 y");
+      const after = closes.findIndex(([day]) => day >= date);
+      expect(await linesIn(page)).toEqual([after, closes.length - after]);
+      expect(await page.locator(".chart line.break").count()).toBe(1);
+      expect(await page.locator(".chart text.break").allTextContents()).toEqual(["B"]);
+      const label = await page.locator(".chart").getAttribute("aria-label");
+      expect(label).toContain(`Breaks: ${date}.`);
+      expect(await page.locator("#breaks li").allInnerTexts()).toEqual([
+        `${date} 12:00 UTC: ${reason}`,
+      ]);
+      await page.getByRole("slider").focus();
+      while ((await read(page))[0] !== date) await page.keyboard.press("ArrowLeft");
+      expect(await page.locator("#readout").innerText()).toContain(
+        `first close after a break: ${reason}`,
+      );
+    }),
+  );
+
+  inChromium("marks a corrected close and lists the correction", () =>
+    visit("keyed-corrected", "starter", async (page) => {
+      const body = await answer("keyed-corrected", "starter");
+      const [item] = body.corrections as [ContractBody["corrections"][0]];
+      expect(await page.locator(".chart circle.corrected").count()).toBe(1);
+      const date = item.session_utc.slice(0, 10);
+      const cells = await page.locator("#corrections tbody tr > *").allInnerTexts();
+      expect(cells).toEqual([
+        `${date} 12:00 UTC`,
+        String(item.old_usd),
+        String(item.new_usd),
+        item.reason,
+        item.corrected_in,
+      ]);
+      await page.getByRole("slider").focus();
+      while ((await read(page))[0] !== date) await page.keyboard.press("ArrowLeft");
+      expect(await read(page)).toEqual([date, item.new_usd]);
+      expect(await page.locator("#readout").innerText()).toContain("corrected");
+    }),
+  );
+});
+
+async function saved(page: Page, button: string): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: button }).click(),
+  ]);
+  return {
+    name: download.suggestedFilename(),
+    text: await readFile(await download.path(), "utf8"),
+  };
+}
+
+describe("files", () => {
+  for (const tier of ["starter", "pro"] as const) {
+    inChromium(`the CSV has the history of ${tier}, as given`, () =>
+      visit("keyed-broken", tier, async (page) => {
+        const { history, breaks } = await answer("keyed-broken", tier);
+        const [item] = breaks as [ContractBody["breaks"][0]];
+        const { name, text } = await saved(page, "Save CSV");
+        const session = tier === "pro" ? "2026-11-21T00Z" : "2026-11-20T12Z";
+        expect(name).toBe(`chipboard-${session}-${tier}-keyed-broken.csv`);
+        const [head, ...rows] = text.split("\r\n");
+        expect(head).toBe("contract_id,date,close_usd,break_reason");
+        expect(rows.pop()).toBe("");
+        expect(rows).toEqual(
+          history.map(({ date, close_usd }) => {
+            const reason = date === item.session_utc.slice(0, 10) ? item.reason : "";
+            return `keyed-broken,${date},${close_usd},${reason}`;
+          }),
+        );
+      }),
+    );
+  }
+
+  inChromium("the SVG opens alone, with what the chart shows", () =>
+    visit("keyed-broken", "pro", async (page, watch) => {
+      const body = await answer("keyed-broken", "pro");
+      await page.getByRole("button", { name: "5 y" }).click();
+      const { name, text } = await saved(page, "Save SVG");
+      expect(name).toBe("chipboard-2026-11-21T00Z-pro-keyed-broken-5y.svg");
+      const before = watch.requests.length;
+      const alone = await page.context().newPage();
+      await alone.goto(`data:image/svg+xml;base64,${Buffer.from(text).toString("base64")}`);
+      expect(watch.requests.slice(before)).toEqual([]);
+      const shown = await alone.$$eval("text", (all) => all.map(({ textContent }) => textContent));
+      expect(shown[0]).toBe(`${body.name} (${body.ticker}, ${body.id}), closes of 5 y`);
+      expect(shown.at(-1)).toBe(body.attribution);
+      expect(shown).toContain("B");
+      const path = (await alone.locator(".curve").getAttribute("d")) as string;
+      expect(path.match(/-?[\d.]+/g)).toHaveLength(2 * within(body, "5 y").length);
+      const stroke = 'getComputedStyle(document.querySelector(".curve")).stroke';
+      expect(await alone.evaluate(stroke)).toBe("rgb(11, 79, 138)");
+    }),
+  );
+});
+
+const HOSTILE = [
+  "</script><script>globalThis.broken = true</script>",
+  `"><img src=x onerror="globalThis.broken = true">`,
+  "' onmouseover='globalThis.broken = true",
+  "&lt;b&gt; &amp; <b>bold</b>",
+  "\u{202E}reversed from here \u{1F4A5}\u{1F468}\u{200D}\u{1F469}",
+  "unbroken".repeat(125),
+  "=1+1",
+];
+
+describe("hostile text is shown as text", () => {
+  let hostile: TestProxy;
+  beforeAll(async () => {
+    const store = new MemoryStore();
+    const rows = HOSTILE.map((name, at) => ({
+      id: `hostile-${at}`,
+      ticker: name.slice(0, 20),
+      name,
+      board: "memory",
+      segment: `${at} ${name.slice(0, 20)}`,
+      unit: `USD per ${name}`.slice(0, 1_000),
+      ai_exposure_pct: 1,
+      source: name,
+      source_url: `https://s.example/?${encodeURIComponent(name.slice(0, 60))}`,
+    }));
+    const closes = rows.flatMap(({ id, name }) => [
+      { id, date: "2026-11-17", close_usd: 1 },
+      { id, date: "2026-11-18", close_usd: 2, break: name.slice(0, 200) },
+    ]);
+    const quotes = rows.map(({ id, name }) => ({ id, spot_usd: 2, rationale: name.slice(0, 500) }));
+    await mustPublish(store, {
+      catalog: JSON.stringify(rows),
+      closes: JSON.stringify(closes),
+      quotes: JSON.stringify(quotes),
+      attribution: HOSTILE[0] as string,
+    });
+    hostile = await startTestProxy({ store });
+  });
+  afterAll(() => hostile.close());
+
+  for (const [at, name] of HOSTILE.entries()) {
+    inChromium(name.slice(0, 30), () =>
+      visit(
+        `hostile-${at}`,
+        "pro",
+        async (page) => {
+          const body = await answer(`hostile-${at}`, "pro", hostile);
+          expect(await page.locator("h1").textContent()).toBe(name);
+          const fields = await fieldsOf(page);
+          expect([fields["source"], fields["rationale"]]).toEqual([name, body.rationale]);
+          expect(await page.locator("#breaks bdi").textContent()).toBe(body.breaks[0]?.reason);
+          expect(await page.locator(".chart").getAttribute("aria-label")).toContain(name);
+          const svg = await saved(page, "Save SVG");
+          const parsed = `new DOMParser().parseFromString(${JSON.stringify(svg.text)}, "image/svg+xml")`;
+          const foreign = '"parsererror, script, img, b, [onerror], [onmouseover]"';
+          // The page's own policy would complain of the file's style.
+          const blank = await page.context().newPage();
+          expect(await blank.evaluate(`${parsed}.querySelector(${foreign})`)).toBeNull();
+          const csv = await saved(page, "Save CSV");
+          if (name.startsWith("=")) expect(csv.text).toContain(`,2026-11-18,2,'${name}\r\n`);
+          for (const width of [360, 2560]) {
+            await page.setViewportSize({ width, height: 800 });
+            expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+          }
+          expect(await page.evaluate("globalThis.broken")).toBeUndefined();
+        },
+        hostile,
+      ),
+    );
+  }
+});
+
+inChromium("with a key, a contract without a level says so", async () => {
+  const other = await startTestProxy();
+  try {
+    const { text } = await other.get(`/contracts/${NEVER}`);
+    expect(text).toContain("it needs an API key");
+    const { context } = await watchedContext(browser as Browser);
+    const page = await context.newPage();
+    await keepKey(page, other.pro);
+    await open(page, `${other.url}/contracts/${NEVER}`);
+    expect(await page.getByRole("alert").innerText()).toBe(
+      `Contract "${NEVER}" has no level so far.`,
+    );
+    await context.close();
+  } finally {
+    await other.close();
+  }
+});
+
+inChromium(
+  "a contract whose first level the free tier does not see yet is shown with a key",
+  async () => {
+    const store = new MemoryStore();
+    await mustPublish(store, { catalog: catalogOf(["new"]), quotes: quotesOf({ new: 5 }) });
+    const other = await startTestProxy({ store });
+    try {
+      const { status, text } = await other.get("/contracts/new");
+      expect(status).toBe(200);
+      expect(text).toContain("Without an API key this contract has no level so far.");
+      await visit(
+        "new",
+        "pro",
+        async (page) => {
+          expect((await fieldsOf(page))["spot_usd"]).toBe(5);
+          expect(await readAll(page)).toEqual([["2026-11-21", 5]]);
+        },
+        other,
+      );
+    } finally {
+      await other.close();
+    }
+  },
+);
