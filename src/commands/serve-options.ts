@@ -29,6 +29,7 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly tlsKey?: string;
   readonly cacheMb: number;
   readonly maxConnections: number;
+  readonly plans?: string;
   readonly logLevel: LogLevel;
   readonly logRequests: RequestLog;
 }
@@ -94,6 +95,9 @@ export const withServeOptions = (command: Command): Command =>
         "connections open at once; further ones are closed",
         connections,
       ).default(2_000),
+    )
+    .addOption(
+      setting("--plans <file>", "your own prices and support on the page /plans (JSON); off: none"),
     )
     .addOption(
       setting(

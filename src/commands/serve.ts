@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../proxy/ops/log.ts";
+import type { PlanTerms } from "../proxy/plan-terms.ts";
 import type { Certificate, RunningProxy } from "../proxy/serve.ts";
 import { examples } from "./every-command.ts";
 import { readable } from "./option-files.ts";
@@ -26,6 +27,7 @@ export function serveCommand(): Command {
         "serve --store s3://prices/chipboard --state redis://127.0.0.1:6379/0 --host 0.0.0.0",
         "serve --verify-key signing.pem.pub",
         "serve --public-url https://prices.example --trust-proxy 1",
+        "serve --plans plans.json",
         "serve --port 8443 --tls-cert cert.pem --tls-key key.pem --trust-proxy 1",
       ),
     )
@@ -53,6 +55,7 @@ export async function serve(
   const started = Promise.withResolvers<RunningProxy>();
   const tls = await readTls(options);
   const verifyKeys = await verifyKeysFrom(options);
+  const plans = await readPlans(options);
   const store = await storeFromOptions(options);
   try {
     const { logLevel: level, logRequests: requests } = options;
@@ -71,6 +74,7 @@ export async function serve(
         store,
         verifyKeys,
         tls,
+        plans,
         gatekeeper,
         clock,
         log,
@@ -152,4 +156,13 @@ async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certificate |
   const read = (option: string, file: string): Promise<Buffer> =>
     readable(`${option} ${JSON.stringify(file)}`, () => readFile(file));
   return { cert: await read("--tls-cert", tlsCert), key: await read("--tls-key", tlsKey) };
+}
+
+/** The terms in the file of `--plans`; undefined: the usual ones. */
+async function readPlans({ plans: file }: ServeOptions): Promise<PlanTerms | undefined> {
+  if (file === undefined) return undefined;
+  const { NO_TERMS, parsePlanTerms } = await import("../proxy/plan-terms.ts");
+  if (file === "off") return NO_TERMS;
+  const where = `--plans ${JSON.stringify(file)}`;
+  return parsePlanTerms(await readable(where, () => readFile(file)), where);
 }

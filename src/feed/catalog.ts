@@ -8,6 +8,7 @@ import {
 } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { COMPOSITE, indexIdOf, MAX_INDEX_ID_CHARACTERS } from "../market/indices.ts";
+import { FREE_SLICE_SIZE } from "../market/tier.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import {
   dateField,
@@ -20,9 +21,6 @@ import {
 } from "./fields.ts";
 import type { Source } from "./source.ts";
 import { readTable, type Row, type TableShape } from "./table.ts";
-
-/** How many contracts callers without a key can read. */
-const FREE_SLICE_SIZE = 10;
 
 const REQUIRED = [
   "id",

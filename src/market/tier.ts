@@ -1,5 +1,5 @@
 /**
- * The one table of tiers: data, delay, history, calls and licence of each. Other code does not ask for
+ * The one table of tiers: data, delay, history, calls, licence and terms of each. Other code does not ask for
  * a tier's name; it asks this table what the tier may do.
  */
 import { dayOf, SESSIONS_PER_DAY, yearsBefore, type Day, type Session } from "./session.ts";
@@ -19,6 +19,18 @@ export type PerTier<T> = { readonly [N in TierName]: T };
 /** Makes such values, in the order of TIER_NAMES. */
 export const perTier = <T>(of: (name: TierName) => T): PerTier<T> =>
   Object.fromEntries(TIER_NAMES.map((name) => [name, of(name)])) as PerTier<T>;
+
+/** How many contracts of the catalog callers without a key see. */
+export const FREE_SLICE_SIZE = 10;
+
+/** What a tier costs and who helps. An operator can tell his own terms, or none. Null: not told. */
+export interface Terms {
+  /** In US dollars. */
+  readonly perMonthUsd: number | null;
+  /** In US dollars, for a year paid at once. */
+  readonly perYearUsd: number | null;
+  readonly support: string | null;
+}
 
 /** What the callers of a tier get. */
 export interface Tier {
@@ -41,12 +53,21 @@ export interface Tier {
   readonly callsPerMonth: number | null;
   /** How many keys an account may have. */
   readonly keysPerAccount: number;
-  /** The permitted use of the data: `license` in every payload. */
+  /** The permitted use of the data, without the point at its end. */
+  readonly use: string;
+  /** The same as a text of its own: `license` in every payload. */
   readonly license: string;
+  readonly terms: Terms;
 }
 
-const ENTERPRISE = "Redistribution beyond this requires a separate enterprise licence.";
-const INTERNAL_USE = `Internal use only. ${ENTERPRISE}`;
+/** Of all tiers. */
+export const ENTERPRISE_LICENCE =
+  "Redistribution beyond this requires a separate enterprise licence.";
+const licensed = (use: string): Pick<Tier, "use" | "license"> => ({
+  use,
+  license: `${use}. ${ENTERPRISE_LICENCE}`,
+});
+const INTERNAL_USE = licensed("Internal use only");
 
 /** Every tier by its name. */
 export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = {
@@ -61,7 +82,8 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     historyFiles: [],
     callsPerMonth: 1_000,
     keysPerAccount: 0,
-    license: INTERNAL_USE,
+    ...INTERNAL_USE,
+    terms: { perMonthUsd: 0, perYearUsd: null, support: null },
   },
   starter: {
     name: "starter",
@@ -74,7 +96,8 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     historyFiles: ["csv"],
     callsPerMonth: 25_000,
     keysPerAccount: 2,
-    license: INTERNAL_USE,
+    ...INTERNAL_USE,
+    terms: { perMonthUsd: 9, perYearUsd: 90, support: "e-mail, 2 business days" },
   },
   pro: {
     name: "pro",
@@ -87,7 +110,8 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     historyFiles: ["csv", "parquet"],
     callsPerMonth: null,
     keysPerAccount: 10,
-    license: `Internal use and internal redistribution permitted. ${ENTERPRISE}`,
+    ...licensed("Internal use and internal redistribution permitted"),
+    terms: { perMonthUsd: 19, perYearUsd: 190, support: "priority, named contact" },
   },
 };
 

@@ -21,6 +21,8 @@ import { referencePages } from "./pages/reference.ts";
 import { textPages } from "./pages/texts.ts";
 import { LivePages } from "./pages/live-pages.ts";
 import { Pages } from "./pages/pages.ts";
+import { plansPage } from "./pages/plans.ts";
+import { USUAL_TERMS, type PlanTerms } from "./plan-terms.ts";
 import { nodeListener } from "./node-listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
@@ -78,6 +80,8 @@ export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder"> {
   readonly maxConnections: number;
   /** Null: plain HTTP. */
   readonly tls: Certificate | null;
+  /** Prices and support on the page of plans, if not the usual ones. */
+  readonly plans?: PlanTerms | undefined;
   /** Replace those of CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -128,6 +132,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const listening = Promise.withResolvers<string>();
     const sources = [
       ...assets(),
+      plansPage(options.plans ?? USUAL_TERMS),
       ...referencePages(),
       basketPage(listening.promise),
       ...textPages(listening.promise, { graceMs: options.graceMs }),

@@ -10,6 +10,8 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tierTable } from "../../src/proxy/docs/tier-words.ts";
+import { parsePlanTerms, USUAL_TERMS } from "../../src/proxy/plan-terms.ts";
 import { testWith } from "../http/tools.ts";
 import { blocksOf, exitCodeOf, fileNameOf, sectionOf } from "./blocks.ts";
 import { NIGHT } from "./night.ts";
@@ -44,6 +46,15 @@ test("it has files, commands and output", () => {
   for (const language of ["csv", "sh", "text"]) {
     expect(blocks.filter((block) => block.language === language).length).toBeGreaterThan(2);
   }
+});
+
+test("it has the table of tiers as the pages have it", () => {
+  expect(README).toContain(`\n\n${tierTable()}\n\n`);
+});
+
+test("its file of plans says what is shown without one", () => {
+  const file = blocks.find(({ before }) => /`--plans\s/.test(before));
+  expect(parsePlanTerms(Buffer.from(file?.text ?? ""), "README")).toEqual(USUAL_TERMS);
 });
 
 test("npx runs what is installed and downloads nothing", async () => {

@@ -2,12 +2,11 @@
  * The OpenAPI 3.1 document, made from what the proxy itself runs on: the schemas of the payloads,
  * the table of problems, the table of tiers and the routes.
  */
-import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { PROGRAM } from "../../lib/version.ts";
 import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { componentExamples } from "./openapi-examples.ts";
 import { paths } from "./openapi-operations.ts";
-import { callsText, exportsText, historyText } from "./tier-words.ts";
+import { tierTable } from "./tier-words.ts";
 
 /** The whole document, to be written as JSON. */
 export function openApiDocument(): Json {
@@ -49,24 +48,7 @@ export function openApiDocument(): Json {
 const DESCRIPTION = [
   "Levels are indicative. Every payload names the session it belongs to and how many sessions it is behind.",
   "",
-  "| tier | contracts | behind | history | index | baskets | exports | calls a month |",
-  "|---|---|---|---|---|---|---|---|",
-  ...TIER_NAMES.map((name) => tierRow(TIERS[name])),
+  tierTable(),
   "",
   "A call is counted for each answer with status 200 or 206; the month is the calendar month in UTC. HEAD is answered like GET, without the body. Answers can be asked for again with If-None-Match, at no cost while they have not changed (304; `If-None-Match: *` costs a call).",
 ].join("\n");
-
-function tierRow(tier: Tier): string {
-  const yes = (is: boolean): string => (is ? "yes" : "no");
-  const cells = [
-    tier.name === "free" ? "free (no key)" : tier.name,
-    tier.coverage === "all" ? "all" : "10",
-    `${tier.delaySessions} session${tier.delaySessions === 1 ? "" : "s"}`,
-    historyText(tier),
-    yes(tier.index),
-    yes(tier.baskets),
-    exportsText(tier),
-    callsText(tier),
-  ];
-  return `| ${cells.join(" | ")} |`;
-}

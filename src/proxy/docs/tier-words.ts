@@ -1,5 +1,28 @@
-/** What the table of tiers says, in the words of the pages and of the OpenAPI document. */
-import type { Tier } from "../../market/tier.ts";
+/** The table of tiers in words: for the pages, the OpenAPI document and the README. */
+import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier, type TierName } from "../../market/tier.ts";
+import { SESSIONS_PER_DAY } from "../../market/session.ts";
+import { counted, grouped } from "../../site/text.js";
+
+/** The tiers as people call them. */
+export const TIER_TITLES: Readonly<Record<TierName, string>> = {
+  free: "No key",
+  starter: "Starter",
+  pro: "Pro",
+};
+
+/** A line of the table; the texts are plain. */
+export interface TierRow {
+  readonly label: string;
+  /** What it is about in addresses: paths below `/api/public/v1`, or parameters. */
+  readonly addresses?: readonly string[];
+  readonly text: (tier: Tier) => string;
+}
+
+/** `1 session (12 hours) behind` or `live session`. */
+export const delayText = ({ delaySessions }: Tier): string =>
+  delaySessions === 0
+    ? "live session"
+    : `${counted(delaySessions, "session")} (${(delaySessions * 24) / SESSIONS_PER_DAY} hours) behind`;
 
 /** `90 days`, `5 years` or `none`. */
 export function historyText({ history }: Tier): string {
@@ -7,13 +30,74 @@ export function historyText({ history }: Tier): string {
   return "days" in history ? `${history.days} days` : `${history.years} years`;
 }
 
-/** `csv, xlsx` or `none`. */
-export const exportsText = ({ exports }: Tier): string => exports.join(", ") || "none";
+/** `25,000 per account`, or `unlimited`. */
+function callsText({ name, callsPerMonth }: Tier): string {
+  if (callsPerMonth === null) return "unlimited";
+  return `${grouped(String(callsPerMonth), 0)} per ${name === "free" ? "network address" : "account"}`;
+}
 
-/** `csv, parquet` or `none`. */
-export const historyFilesText = ({ historyFiles }: Tier): string =>
-  historyFiles.join(", ") || "none";
+const FORMATS = { csv: "CSV", xlsx: "Excel", parquet: "Parquet" } as const;
 
-/** Calls a month: `25,000` or `unlimited`. */
-export const callsText = ({ callsPerMonth }: Tier): string =>
-  callsPerMonth?.toLocaleString("en-US") ?? "unlimited";
+/** `CSV and Excel`, or `none`. */
+const formatsText = (formats: readonly (keyof typeof FORMATS)[]): string =>
+  formats.map((format) => FORMATS[format]).join(" and ") || "none";
+
+const yes = (is: boolean): string => (is ? "yes" : "no");
+
+/** What each tier gets. */
+export const TIER_ROWS: readonly TierRow[] = [
+  {
+    label: "Contracts",
+    text: ({ coverage }) => (coverage === "all" ? "all" : String(FREE_SLICE_SIZE)),
+  },
+  {
+    label: "Freshness",
+    text: delayText,
+  },
+  { label: "History of a contract", addresses: ["/prices/{id}"], text: historyText },
+  {
+    label: "Indices with their series",
+    addresses: ["/index", "/indices"],
+    text: ({ index }) => yes(index),
+  },
+  {
+    label: "Custom baskets, by weights or quantities",
+    addresses: ["/index?ids="],
+    text: ({ baskets }) => yes(baskets),
+  },
+  { label: "Calls a month", text: callsText },
+  {
+    label: "Exports of the board",
+    addresses: ["/export.csv", "/export.xlsx"],
+    text: ({ exports }) => formatsText(exports),
+  },
+  {
+    label: "All histories in a file",
+    addresses: ["/history.csv", "/history.parquet"],
+    text: ({ historyFiles }) => formatsText(historyFiles),
+  },
+  {
+    label: "All of this as it was published then",
+    addresses: ["?publication=", "?as_of="],
+    text: historyText,
+  },
+  { label: "Corrections of all contracts", addresses: ["/corrections"], text: historyText },
+  {
+    label: "API keys of an account",
+    text: ({ keysPerAccount }) => (keysPerAccount === 0 ? "none" : String(keysPerAccount)),
+  },
+  { label: "Use and redistribution", text: ({ use }) => use.toLowerCase() },
+];
+
+/** TIER_ROWS as a table in Markdown. */
+export const tierTable = (): string =>
+  [
+    ["", ...TIER_NAMES.map((name) => TIER_TITLES[name])],
+    ["---", ...TIER_NAMES.map(() => "---")],
+    ...TIER_ROWS.map(({ label, addresses = [], text }) => [
+      [label, ...addresses.map((address) => `\`${address}\``)].join(", "),
+      ...TIER_NAMES.map((name) => text(TIERS[name])),
+    ]),
+  ]
+    .map((cells) => `| ${cells.join(" | ")} |`)
+    .join("\n");

@@ -1,9 +1,9 @@
 /** What the texts of src/site leave open: tables, limits and recorded answers, as Markdown. */
 import { USUAL_LIMITS } from "../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../market/decimal.ts";
-import { TIER_NAMES, TIERS, type Tier, type TierName } from "../../market/tier.ts";
+import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { contractRecord } from "../../render/schemas.ts";
-import { callsText, exportsText, historyFilesText, historyText } from "../docs/tier-words.ts";
+import { delayText, historyText, tierTable, TIER_TITLES } from "../docs/tier-words.ts";
 import { PROBLEMS } from "../problems.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN } from "./markdown.ts";
@@ -57,50 +57,17 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
   },
 };
 
-function tierTable(): string {
-  return perTier([
-    ["contracts", ({ coverage }) => (coverage === "all" ? "all" : "ten")],
-    ["data", ({ delaySessions }) => behind(delaySessions)],
-    ["history", historyText],
-    ["as it was published then", historyText],
-    ["indices", indicesText],
-    ["exports of the board", exportsText],
-    ["all histories in a file", historyFilesText],
-    ["calls a month", callsText],
-    ["keys", ({ keysPerAccount }) => String(keysPerAccount || "none")],
-    ["licence", ({ license }) => license],
-  ]);
-}
-
 function timelinessTable(): string {
   return perTier([
-    ["delay", ({ delaySessions }) => behind(delaySessions)],
+    ["delay", delayText],
     ["`delayed_sessions` while the publisher is punctual", (tier) => String(tier.delaySessions)],
     ["depth of history, corrections and series", historyText],
   ]);
 }
 
-function indicesText({ index, baskets }: Tier): string {
-  if (!index) return "none";
-  return baskets ? "all, and your own baskets" : "all";
-}
-
-const HOURS_PER_SESSION = 12;
-
-const behind = (sessions: number): string =>
-  sessions === 0
-    ? "the present session"
-    : `${sessions === 1 ? "one session" : `${sessions} sessions`} (${sessions * HOURS_PER_SESSION} hours) behind`;
-
-const NAMES: Readonly<Record<TierName, string>> = {
-  free: "no key",
-  starter: "starter",
-  pro: "pro",
-};
-
 function perTier(rows: readonly (readonly [name: string, text: (tier: Tier) => string])[]): string {
   return tableOf(
-    ["", ...TIER_NAMES.map((name) => NAMES[name])],
+    ["", ...TIER_NAMES.map((name) => TIER_TITLES[name])],
     rows.map(([name, text]) => [name, ...TIER_NAMES.map((tier) => cell(text(TIERS[tier])))]),
   );
 }

@@ -1,0 +1,213 @@
+/** The page of plans: the whole table of tiers, an operator's own terms, and the caller's tier. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { NO_TERMS, parsePlanTerms, type PlanTerms } from "../../src/proxy/plan-terms.ts";
+import { inProcess } from "../cli/run.ts";
+import { serve } from "../program/program.ts";
+import { launchBrowser } from "./browser.ts";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { testWith } from "./tools.ts";
+
+/** What a reader must find: label, no key, Starter, Pro. */
+const TERMS = [
+  ["Price, paid monthly", "free", "9 USD a month", "19 USD a month"],
+  ["Price, paid annually", "n/a", "90 USD a year", "190 USD a year"],
+];
+const OFFERS = [
+  ["Contracts", "10", "all", "all"],
+  ["Freshness", "1 session (12 hours) behind", "1 session (12 hours) behind", "live session"],
+  ["History of a contract /prices/{id}", "none", "90 days", "5 years"],
+  ["Indices with their series /index /indices", "no", "yes", "yes"],
+  ["Custom baskets, by weights or quantities /index?ids=", "no", "no", "yes"],
+  ["Calls a month", "1,000 per network address", "25,000 per account", "unlimited"],
+  ["Exports of the board /export.csv /export.xlsx", "none", "CSV", "CSV and Excel"],
+  ["All histories in a file /history.csv /history.parquet", "none", "CSV", "CSV and Parquet"],
+  ["All of this as it was published then ?publication= ?as_of=", "none", "90 days", "5 years"],
+  ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
+  ["API keys of an account", "none", "2", "10"],
+  [
+    "Use and redistribution",
+    "internal use only",
+    "internal use only",
+    "internal use and internal redistribution permitted",
+  ],
+];
+const SUPPORT = ["Support", "n/a", "e-mail, 2 business days", "priority, named contact"];
+
+let proxy: TestProxy | undefined;
+afterEach(async () => {
+  await proxy?.close();
+  proxy = undefined;
+});
+
+/** The cells of the table as text. */
+const rowsOf = (html: string): string[][] =>
+  [...html.matchAll(/<tr>\s*(<th scope="row">[^]*?)<\/tr>/g)].map(([, row = ""]) =>
+    row
+      .split(/<\/t[hd]>/)
+      .slice(0, -1)
+      .map((cell) => cell.replace(/<[^>]*>/g, "").trim()),
+  );
+
+const served = async (plans?: PlanTerms): Promise<string> => {
+  proxy = await startTestProxy({ plans });
+  const { status, text } = await proxy.get("/plans");
+  expect(status).toBe(200);
+  return text;
+};
+
+test("it has the whole table of tiers", async () => {
+  const html = await served();
+  expect(rowsOf(html)).toEqual([...TERMS, ...OFFERS, SUPPORT]);
+  expect([...html.matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, name]) => name)).toEqual([
+    "No key",
+    "Starter",
+    "Pro",
+  ]);
+  expect(html).toContain("Redistribution beyond this requires a separate enterprise licence.");
+});
+
+const own = (value: unknown): PlanTerms => parsePlanTerms(Buffer.from(JSON.stringify(value)), "p");
+
+describe("an operator's terms", () => {
+  test("none", async () => {
+    expect(rowsOf(await served(NO_TERMS))).toEqual(OFFERS);
+    expect(own({})).toEqual(NO_TERMS);
+  });
+
+  test("all, with cents, nothing to pay, and text as it is", async () => {
+    const plans = own({
+      starter: { usd_per_month: 0, usd_per_year: 1234.5, support: "<b>none</b> & \u{202E}more" },
+      pro: { usd_per_month: 1_000_000, usd_per_year: 0.07, support: "+1 555 0100" },
+    });
+    const html = await served(plans);
+    expect(rowsOf(html)).toEqual([
+      ["Price, paid monthly", "free", "free", "1,000,000 USD a month"],
+      ["Price, paid annually", "n/a", "1,234.50 USD a year", "0.07 USD a year"],
+      ...OFFERS,
+      ["Support", "n/a", "&lt;b&gt;none&lt;/b&gt; &amp; \u{202E}more", "+1 555 0100"],
+    ]);
+    expect(html).toContain("<bdi>&lt;b&gt;none&lt;/b&gt;");
+  });
+
+  test("some: what is not told is n/a, and a line without anything is left out", async () => {
+    const plans = own({ pro: { usd_per_year: 200, support: null } });
+    expect(rowsOf(await served(plans))).toEqual([
+      ["Price, paid annually", "n/a", "n/a", "200 USD a year"],
+      ...OFFERS,
+    ]);
+  });
+});
+
+describe("--plans", () => {
+  const PRICE = "expected a number of US dollars, 0 to 1000000, with at most 2 decimals";
+  const TIER = "expected an object with usd_per_month, usd_per_year and support, or some of them";
+  const folder = mkdtempSync(join(tmpdir(), "chipboard-plans-"));
+  const file = join(folder, "plans.json");
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each([
+    ["not JSON", "{", /: expected JSON \(.*JSON/],
+    ["not UTF-8", Buffer.from([0xff]), /: expected JSON \(/],
+    [
+      "another kind of value",
+      "[]",
+      `: []: expected an object with starter and pro, or one of them`,
+    ],
+    [
+      "a tier without a price",
+      '{"free":{}}',
+      `: {"free":{}}: expected an object with starter and pro`,
+    ],
+    ["a tier that is no object", '{"pro":19}', `: pro 19: ${TIER}`],
+    ["an unknown field", '{"pro":{"usd":1}}', `: pro {"usd":1}: ${TIER}`],
+    ["a text as a price", '{"pro":{"usd_per_month":"9"}}', `: pro usd_per_month "9": ${PRICE}`],
+    ["a negative price", '{"pro":{"usd_per_month":-1}}', `: pro usd_per_month -1: ${PRICE}`],
+    ["tenths of a cent", '{"pro":{"usd_per_year":9.999}}', `: pro usd_per_year 9.999: ${PRICE}`],
+    ["too much", '{"pro":{"usd_per_year":1e21}}', `: pro usd_per_year 1e+21: ${PRICE}`],
+    [
+      "two lines of support",
+      '{"starter":{"support":"a\\nb"}}',
+      `: starter support "a\\nb": expected text of 1 to 200 characters on one line`,
+    ],
+  ])(
+    "%s: the error names the file, the field, the value and what was expected",
+    async (_, text, says) => {
+      writeFileSync(file, text);
+      const { code, stdout, stderr } = await inProcess(["serve", "--plans", file]);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(`--plans ${JSON.stringify(file)}: `);
+      if (typeof says === "string") expect(stderr).toContain(says);
+      else expect(stderr).toMatch(says);
+    },
+  );
+
+  test("every fault has its line", async () => {
+    writeFileSync(file, '{"starter":{"usd_per_month":"a"},"pro":{"usd_per_year":"b"}}');
+    const { stderr } = await inProcess(["serve", "--plans", file]);
+    expect(stderr).toContain(
+      `starter usd_per_month "a": ${PRICE}\n  pro usd_per_year "b": ${PRICE}`,
+    );
+  });
+
+  test("a file that is not there", async () => {
+    const { code, stderr } = await inProcess(["serve", "--plans", join(folder, "none.json")]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--plans ".*none\.json": cannot be read: ENOENT/);
+  });
+
+  test.each([
+    [
+      "the file's terms",
+      "plans.json",
+      [["Price, paid monthly", "free", "n/a", "7.50 USD a month"]],
+    ],
+    ["off: no terms", "off", []],
+  ])("%s are on the page", async (_, plans, terms) => {
+    writeFileSync(join(folder, "plans.json"), '{"pro":{"usd_per_month":7.5}}');
+    const serving = await serve(["--store", "s", "--state", "st"], {
+      cwd: folder,
+      env: { CHIPBOARD_PLANS: plans },
+    });
+    try {
+      const answer = await fetch(`${serving.url}/plans`);
+      expect(rowsOf(await answer.text())).toEqual([...terms, ...OFFERS]);
+    } finally {
+      await serving.end();
+    }
+  });
+});
+
+testWith("chromium")("a key marks its tier, at the cost of no call", async () => {
+  proxy = await startTestProxy();
+  const { url, starter, pro, get } = proxy;
+  await get("/api/public/v1/prices", { key: starter });
+  const browser = await launchBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${url}/plans`);
+    const marked = page.locator("thead .own");
+    const line = page.locator("#own");
+    expect([await marked.count(), await line.isVisible()]).toEqual([0, false]);
+    await page.fill("#key-field", starter);
+    await page.keyboard.press("Enter");
+    await line.waitFor();
+    expect(await marked.allTextContents()).toEqual(["Starter"]);
+    expect(await page.locator("tbody .own").count()).toBe(await page.locator("tbody tr").count());
+    expect(await line.textContent()).toBe(
+      "Your tier is Starter; 1 of 25,000 calls used this month.",
+    );
+    await page.evaluate("sessionStorage.clear()");
+    await page.reload();
+    expect(await marked.count()).toBe(0);
+    await page.fill("#key-field", pro);
+    await page.keyboard.press("Enter");
+    await line.waitFor();
+    expect(await marked.allTextContents()).toEqual(["Pro"]);
+    expect(await line.textContent()).toBe("Your tier is Pro; 0 calls used this month.");
+  } finally {
+    await browser.close();
+  }
+});
