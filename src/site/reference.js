@@ -1,11 +1,30 @@
 /** The reference in the browser: draws it with Swagger UI, which the page loads before. */
 import { ROOT, storedKey } from "./api.js";
 import { withKey } from "./key.js";
+import { counted, escaped, instantHtml } from "./text.js";
+
+const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const followScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", followScheme);
 followScheme();
+
+/** What Swagger UI leaves out for keyboards and screen readers. */
+function complete() {
+  const inside = byId("reference");
+  for (const main of inside.querySelectorAll("main:not([role])")) {
+    main.setAttribute("role", "group");
+    main.setAttribute("aria-labelledby", "addresses");
+  }
+  for (const select of inside.querySelectorAll(".examples-select-element:not([aria-label])")) {
+    select.setAttribute("aria-label", "Example");
+  }
+  for (const code of inside.querySelectorAll("pre:not([tabindex])")) {
+    code.setAttribute("tabindex", "0");
+  }
+}
+new MutationObserver(complete).observe(byId("reference"), { childList: true, subtree: true });
 
 /** @type {any} */ (globalThis).SwaggerUIBundle({
   url: new URL("openapi.json", ROOT).href,
@@ -15,7 +34,7 @@ followScheme();
   defaultModelsExpandDepth: 0,
   tryItOutEnabled: true,
   validatorUrl: null,
-  persistAuthorization: false,
+  syntaxHighlight: false,
   requestInterceptor: withStoredKey,
 });
 
@@ -36,11 +55,14 @@ async function showServed() {
   const response = await fetch(new URL("readyz", ROOT)).catch(() => null);
   if (response === null) return;
   const body = await response.json();
-  const overdue = body.overdue > 0 ? `, ${body.overdue} overdue` : "";
-  const served = /** @type {HTMLElement} */ (document.getElementById("served"));
-  served.textContent = response.ok
-    ? `Serving ${body.snapshot} (session ${body.session_utc}${overdue}). ${body.attribution}`
-    : body.detail;
+  const served = byId("served");
+  if (!response.ok) {
+    served.textContent = body.detail;
+    return;
+  }
+  const late = body.overdue > 0 ? `, ${counted(body.overdue, "session")} overdue` : "";
+  served.innerHTML = `Serving ${escaped(body.snapshot)}, session ${instantHtml(body.session_utc)}${late}`;
+  byId("attribution").textContent = body.attribution;
 }
 
 await showServed();

@@ -1,4 +1,6 @@
 /** The reference: in a real browser with the network off, and as plain files. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
@@ -7,6 +9,8 @@ import { launchBrowser } from "./browser.ts";
 import { validate } from "./recorder.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { testWith } from "./tools.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let proxy: TestProxy;
 beforeAll(async () => {
@@ -117,7 +121,7 @@ describe("in Chromium", () => {
       const document = openApiDocument() as { paths: Record<string, unknown> };
       expect(listed.toSorted()).toEqual(Object.keys(document.paths).toSorted());
       expect(await page.textContent("#served")).toContain("Serving 2026-11-21T00Z/r1");
-      expect(await page.textContent("#served")).toContain("Test levels, not market data");
+      expect(await page.textContent("#attribution")).toContain("Test levels, not market data");
 
       await page.fill("#key-field", proxy.pro);
       await page.click("#key button[type=submit]");
@@ -146,6 +150,25 @@ describe("in Chromium", () => {
       expect(
         requested.filter((url) => !url.startsWith(proxy.url) && !url.startsWith("data:")),
       ).toEqual([]);
+    },
+  );
+
+  testWith("chromium").each(["light", "dark"] as const)(
+    "axe finds nothing, with an operation open: %s",
+    { timeout: 120_000 },
+    async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${proxy.url}/docs`);
+      const block = page.locator(".opblock", { hasText: "/api/public/v1/index" }).first();
+      await block.locator(".opblock-summary-control").click();
+      await block.locator("select[aria-label]").first().waitFor();
+      await page.evaluate(AXE);
+      // Swagger UI draws a second main element. As a group it is no second landmark.
+      const rules = { "aria-allowed-role": { enabled: false } };
+      const found = await page.evaluate<string[]>(
+        `axe.run(document, { rules: ${JSON.stringify(rules)} }).then(({ violations }) => violations.map(({ id, nodes }) => id + " " + nodes[0].html))`,
+      );
+      expect(found).toEqual([]);
     },
   );
 
