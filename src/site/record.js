@@ -79,7 +79,7 @@ export function recordHtml(body, tierDelay) {
 <p class="ids">${foreign(body.ticker)} · <code>${escaped(body.id)}</code> · ${foreign(body.segment)}</p>
 ${placeLine(body, tierDelay)}
 <p class="note">${escaped(body.attribution)}</p>
-${discontinuedLine(body)}<dl class="figures">
+${discontinuedLine(body)}<dl class="figures changes">
 <div><dt>Level, ${foreign(body.unit)}</dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
 <dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span>, as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>
 ${CHANGES.map(([field, label]) => item(label, field, changeHtml(/** @type {number | null} */ (body[field])))).join("\n")}
@@ -143,7 +143,7 @@ function breaksHtml({ breaks, break: latest, history }) {
   );
   return `<section aria-labelledby="breaks-title">
 <h2 id="breaks-title">Breaks</h2>
-<p>Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart marks each with a B."}</p>
+<p class="note">Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart marks each with a B."}</p>
 <ul id="breaks">
 ${items.join("\n")}
 </ul>
@@ -162,7 +162,7 @@ function correctionsHtml({ corrections, history }) {
   );
   return `<section aria-labelledby="corrections-title">
 <h2 id="corrections-title">Corrections</h2>
-<p>Published levels that were changed later.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
+<p class="note">Published levels that were changed later.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
 <div class="scroll" role="region" aria-label="Table of corrections" tabindex="0">
 <table id="corrections">
 <thead><tr><th scope="col">Session</th><th scope="col" class="n">Old level, USD</th><th scope="col" class="n">New level, USD</th><th scope="col">Reason</th><th scope="col">Corrected in</th></tr></thead>
