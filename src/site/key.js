@@ -85,8 +85,11 @@ async function use(key, show, isGiven) {
   attempts += 1;
   const attempt = attempts;
   form.ariaBusy = "true";
-  await check(key, show, isGiven, attempt);
-  if (attempt === attempts) form.ariaBusy = "false";
+  try {
+    await check(key, show, isGiven, attempt);
+  } finally {
+    if (attempt === attempts) form.ariaBusy = "false";
+  }
 }
 
 /**

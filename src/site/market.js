@@ -144,5 +144,7 @@ async function showHistory({ session_utc }, ofBoard) {
   }
 }
 
+find.addEventListener("input", filter);
+segment.addEventListener("change", filter);
 control();
 await withKey(showBoard);
