@@ -76,15 +76,15 @@ function offerSegments(table) {
  * @param {string} text
  */
 function tellProblem(text) {
-  byId("board-problem").textContent = text;
-  byId("board-problem").hidden = false;
+  const problem = byId("board-problem");
+  problem.textContent = `${problem.textContent} ${text}`.trim();
+  problem.hidden = false;
 }
 
 async function showBoard() {
   const { body, snapshot, problem } = await askJson("prices");
   if (problem !== null) {
-    tellProblem(`${problem.detail} The page shows what everybody sees.`);
-    return;
+    return tellProblem(`${problem.detail} The page shows what everybody sees.`);
   }
   const board = /** @type {Board} */ (body);
   byId("session").innerHTML = sessionLine(board);
@@ -104,7 +104,8 @@ async function showBoard() {
  */
 async function showIndex(ofBoard) {
   const { body, snapshot, problem } = await askJson("index");
-  if (problem !== null || snapshot !== ofBoard || body.level === null) return;
+  if (problem !== null) return tellProblem(`The index is missing: ${problem.detail}`);
+  if (snapshot !== ofBoard || body.level === null) return;
   const { level, chg_24h_pct, chg_30d_pct, base, constituents, carried = 0 } = body;
   /** @param {string} name @param {string} html */
   const figure = (name, html) => `<div><dt>${name}</dt><dd>${html}</dd></div>`;
@@ -127,8 +128,7 @@ async function showIndex(ofBoard) {
 async function showHistory({ session_utc }, ofBoard) {
   const { response, problem } = await ask("history.csv");
   if (response === null) {
-    tellProblem(`The lines of 90 days are missing: ${problem.detail}`);
-    return;
+    return tellProblem(`The lines of 90 days are missing: ${problem.detail}`);
   }
   if (response.body === null || response.headers.get("x-snapshot") !== ofBoard) return;
   const to = session_utc.slice(0, 10);
