@@ -101,7 +101,11 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       const rows = await rowsOf(page);
       expect(rows).toHaveLength(records.length);
       const read = rows.map(({ id, name, href, ticker, mark, cells }) => ({
-        ...{ id, name, href, ticker, mark },
+        id,
+        name,
+        href,
+        ticker,
+        mark,
         segment: cells["segment"],
         unit: cells["unit"],
         spot_usd: shown(cells["level"] as string),
@@ -263,8 +267,16 @@ describe("sorting", () => {
       const heads = page.locator("#board thead th");
       const buttons = heads.getByRole("button");
       expect(await buttons.allTextContents()).toEqual([
-        ...["Contract", "Segment", "Level", "Unit"],
-        ...["24 h %", "30 d %", "90 d %", "1 year %", "Basis", "As of"],
+        "Contract",
+        "Segment",
+        "Level",
+        "Unit",
+        "24 h %",
+        "30 d %",
+        "90 d %",
+        "1 year %",
+        "Basis",
+        "As of",
       ]);
       for (let column = 0; column < 10; column += 1) {
         const name = (await heads.nth(column).getAttribute("class"))?.split(" ").at(-1) as string;

@@ -128,8 +128,15 @@ inChromium(
 );
 
 const contract = (id: string, text: string, board = "memory") => ({
-  ...{ id, board, name: text, ticker: text, segment: text, unit: text, source: text },
-  ...{ ai_exposure_pct: 1, source_url: "https://source.example/" },
+  id,
+  board,
+  name: text,
+  ticker: text,
+  segment: text,
+  unit: text,
+  source: text,
+  source_url: "https://source.example/",
+  ai_exposure_pct: 1,
 });
 
 const HOSTILE = [
