@@ -76,10 +76,12 @@ describe("paths", () => {
     "%252e%252e",
   ];
   for (const id of STRANGE_IDS) {
-    test(`/prices/${id.slice(0, 40)}: unknown_contract`, async () => {
-      const { status, code, text } = await get(`${API}/prices/${id}`);
-      expect([status, code]).toEqual([404, "unknown_contract"]);
-      expect(text.length).toBeLessThan(400);
+    test(`${id.slice(0, 40)}: unknown_contract`, async () => {
+      for (const path of [`${API}/prices/`, "/contracts/"]) {
+        const { status, code, text } = await get(path + id);
+        expect([status, code]).toEqual([404, "unknown_contract"]);
+        expect(text.length).toBeLessThan(400);
+      }
     });
   }
 
@@ -98,10 +100,10 @@ describe("paths", () => {
 
 test("random paths: only exact ones find anything, and nothing fails", async () => {
   const known =
-    /^(\/(openapi\.json|healthz|readyz|docs\/(page\.js|swagger-ui(\.css|-bundle\.js)))?|\/api\/public\/v1\/(prices(\/(dram-\d|dram%2[dD]0))?|usage))$/;
+    /^(\/(openapi\.json|healthz|readyz|docs(\/page\.js)?|contracts\/dram-\d)?|\/api\/public\/v1\/(prices(\/(dram-\d|dram%2[dD]0))?|usage))$/;
   const pieces =
     "/ // . .. %2e %2F %5c \\ % %00 ; & api public v1 prices PRICES dram-0 index usage export.csv " +
-    "readyz docs page.js /api/public/v1 /prices openapi.json * @ ~ %e9 \xe9 null";
+    "readyz docs page.js /contracts/ /api/public/v1 /prices openapi.json * @ ~ %e9 \xe9 null";
   const piece = fc.constantFrom(...pieces.split(" "));
   const target = fc.array(piece, { maxLength: 6 }).map((parts) => `/${parts.join("")}`);
   const property = fc.asyncProperty(target, async (path) => {
