@@ -17,6 +17,7 @@ import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
 import { basketPage } from "./pages/basket.ts";
 import { assets } from "./pages/frame.ts";
+import { indicesPage } from "./pages/indices.ts";
 import { referencePages } from "./pages/reference.ts";
 import { textPages } from "./pages/texts.ts";
 import { LivePages } from "./pages/live-pages.ts";
@@ -134,6 +135,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       ...assets(),
       plansPage(options.plans ?? USUAL_TERMS),
       ...referencePages(),
+      indicesPage(),
       basketPage(listening.promise),
       ...textPages(listening.promise, { graceMs: options.graceMs }),
     ];

@@ -31,6 +31,8 @@ const MAX_FOUND = 50;
 
 /** @type {ReadonlyMap<string, BoardRow>} */
 let board = new Map();
+/** The session of the board. */
+let session = "";
 /** @type {{ weighting: import("./requests.js").Weighting, parts: Map<string, string> }} */
 let basket = { weighting: "quantities", parts: new Map() };
 
@@ -201,7 +203,12 @@ async function price() {
     refuse(problem);
     return;
   }
-  told.textContent = `Priced: level ${body.level}.`;
+  const isNewer = body.session_utc !== session;
+  told.textContent =
+    `Priced: level ${body.level}.` +
+    (isNewer
+      ? " A newer session came meanwhile: load the page again to see its levels above."
+      : "");
   byId("figures").innerHTML = indexFigures(body);
   const contributions = byId("contributions");
   contributions.innerHTML = contributionsTable(body.contributions, (id) =>
@@ -287,6 +294,7 @@ await withKey(async ({ tier }) => {
   }
   const body = /** @type {Board} */ (await response.json());
   board = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
+  session = body.session_utc;
   byId("session").innerHTML = sessionLine(body);
   byId("attribution").textContent = `${body.attribution} ${body.license}`;
   byId("access").hidden = byId("example").hidden = true;

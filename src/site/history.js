@@ -73,7 +73,8 @@ export function startOf(range, to) {
 /**
  * The closes from a day on. The last close, which is the level in force, is always among them.
  *
- * @param {readonly Close[]} closes
+ * @template {Point} P
+ * @param {readonly P[]} closes
  * @param {string} from `YYYY-MM-DD`
  */
 export const closesFrom = (closes, from) =>

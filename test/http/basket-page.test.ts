@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vi
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { launchBrowser } from "./browser.ts";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
   type Answer,
   BROKEN,
@@ -19,6 +19,7 @@ import {
   INDEX_FIELDS,
   NAMES,
   publishIndexMarket,
+  publishNext,
   rowsIn,
   YOUNG,
 } from "./index-market.ts";
@@ -300,6 +301,19 @@ describe("with a key of pro", () => {
       expect(await placed()).toBe(`${proxy.url}/basket#ids=d-plain,h-wafer&quantities=1,4`);
     },
   );
+
+  inChromium("a price of a newer session than the board's says so", async () => {
+    const store = await publishIndexMarket();
+    const own = await startTestProxy({ store });
+    await keepKey(page, own.pro);
+    await open(page, `${own.url}/basket#ids=d-plain`);
+    const newest = await publishNext(store);
+    await eventually(async () => (await snapshotOf(own)) === newest);
+    await page.click("text=Price this basket");
+    await priced();
+    expect(await page.innerText("#told")).toMatch(/A newer session came meanwhile/);
+    await own.close();
+  });
 
   inChromium("hostile names are text", async () => {
     await visit(proxy.pro, "#ids=a-markup,b-turned,c-long");

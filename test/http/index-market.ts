@@ -55,16 +55,25 @@ function closes(): string {
   return lines("id,date,close_usd,break", ...rows);
 }
 
+const quotes = (bonus: number): string =>
+  lines(
+    "id,spot_usd",
+    ...Object.keys(NAMES)
+      .filter((id) => id !== "e-carried")
+      .map((id, at) => `${id},${(4.5 + bonus + at * 41.5).toFixed(3)}`),
+  );
+
+/** Publishes the session after SESSION. */
+export const publishNext = (store: MemoryStore): Promise<string> =>
+  mustPublish(store, { session: "2026-11-21T12Z", quotes: quotes(0.25) });
+
 /** Publishes it for SESSION. */
 export async function publishIndexMarket(): Promise<MemoryStore> {
   const store = new MemoryStore();
-  const quotes = Object.keys(NAMES)
-    .filter((id) => id !== "e-carried")
-    .map((id, at) => `${id},${(4.5 + at * 41.5).toFixed(3)}`);
   await mustPublish(store, {
     catalog: catalog(),
     closes: closes(),
-    quotes: lines("id,spot_usd", ...quotes),
+    quotes: quotes(0),
     attribution: "Illustrative levels of a test, not market data",
     acceptMoves: true,
   });
