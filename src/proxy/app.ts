@@ -39,6 +39,7 @@ import {
   isExact,
   MARKET_PATH,
   PUBLICATIONS_PATH,
+  STATUS_PAGE_PATH,
   STATUS_PATH,
   USAGE_PATH,
 } from "./routes.ts";
@@ -95,6 +96,7 @@ export function createApp(options: AppOptions): H3 {
   route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
   route(FEED_PATH, (exchange) => publicLog.feed(exchange));
   route(STATUS_PATH, (exchange) => publicLog.status(exchange));
+  route(STATUS_PAGE_PATH, (exchange) => publicLog.statusPage(exchange));
   route(MARKET_PATH, (exchange) => livePages.market(exchange));
   route(CONTRACT_PATH, (exchange) => livePages.contract(exchange));
   for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));

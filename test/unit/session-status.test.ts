@@ -1,7 +1,7 @@
 /** The status of sessions: published, late, missed, revised, rolled back. */
 import { describe, expect, test } from "vitest";
 import type { Publication } from "../../src/snapshot/publication-log.ts";
-import { statusBody, statusTickMs } from "../../src/proxy/publications/status.ts";
+import { makeStatus, statusTickMs } from "../../src/proxy/publications/status.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 
 const GRACE_MS = 3_600_000;
@@ -17,7 +17,7 @@ interface Row {
 }
 
 const statusAt = (publications: readonly Publication[], now: string, graceMs = GRACE_MS) =>
-  JSON.parse(statusBody({ publications, overdue: 0, graceMs }, Date.parse(now)));
+  makeStatus({ publications, overdue: 0, graceMs }, Date.parse(now));
 
 /** One line a session, newest first: `21T00 +5 r1 revised`. */
 const linesAt = (publications: readonly Publication[], now: string, graceMs = GRACE_MS): string[] =>
@@ -162,7 +162,9 @@ test("the body changes only when statusTickMs does", () => {
     for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 7) {
       const nowMs = Date.parse("2026-11-21T00:10:00Z") + minutes * 60_000;
       const tickMs = statusTickMs(nowMs, graceMs);
-      const body = statusBody({ publications: [A, B, C], overdue: 0, graceMs }, nowMs);
+      const body = JSON.stringify(
+        makeStatus({ publications: [A, B, C], overdue: 0, graceMs }, nowMs),
+      );
       expect(tickMs).toBeLessThanOrEqual(nowMs);
       expect(seen.get(tickMs) ?? body).toBe(body);
       seen.set(tickMs, body);

@@ -13,7 +13,14 @@ import type { Reply } from "../answer.ts";
 import { chain } from "../chain.ts";
 import type { Coder } from "../coding.ts";
 import { noSession, type DataSources } from "../data.ts";
-import { pageReply, preparePage, PUBLIC_CACHE, type PreparedPage } from "../pages/pages.ts";
+import {
+  pageReply,
+  preparePage,
+  PUBLIC_CACHE,
+  type PageSource,
+  type PreparedPage,
+} from "../pages/pages.ts";
+import { statusPage } from "../pages/status.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
@@ -24,7 +31,7 @@ import { CorrectionCounts } from "./corrections.ts";
 import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
 import { Latest } from "./latest.ts";
 import { isNewestPage, listBody, pageOf, readPageQuery, rowText, type PageQuery } from "./list.ts";
-import { statusBody, statusTickMs } from "./status.ts";
+import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
 /** For pages of the list. A page of a thousand entries has about 250 kB. */
 const LIST_CACHE_BYTES = 4_000_000;
@@ -52,7 +59,7 @@ interface View {
   readonly key: string;
 }
 
-/** The answers of `/publications`, `/feed.atom` and `/status.json`. */
+/** The answers of `/publications`, `/feed.atom`, `/status.json` and `/status`. */
 export class PublicLog {
   readonly #options: PublicLogOptions;
   readonly #counts: CorrectionCounts;
@@ -61,6 +68,7 @@ export class PublicLog {
   readonly #view = new Latest<View>();
   readonly #feed = new Latest<PreparedPage>();
   readonly #status = new Latest<PreparedPage>();
+  readonly #statusPage = new Latest<PreparedPage>();
   readonly #newestList = new Latest<PreparedPage>();
   readonly #lists = new GenerationCache<PreparedPage>(LIST_CACHE_BYTES);
 
@@ -101,6 +109,26 @@ export class PublicLog {
 
   /** The sessions of the last thirty days. Answers also while nothing is served. */
   status(exchange: Exchange): MaybePromise<Reply | Denial> {
+    return this.#statusAs(exchange, this.#status, (status) => {
+      const body = Buffer.from(`${JSON.stringify(status)}\n`);
+      return { path: STATUS_PATH, mediaType: JSON_TYPE, body };
+    });
+  }
+
+  /** The same as a page. */
+  statusPage(exchange: Exchange): MaybePromise<Reply | Denial> {
+    const { live, graceMs } = this.#options;
+    const attribution = live.current?.attribution;
+    return this.#statusAs(exchange, this.#statusPage, (status) =>
+      statusPage(status, { graceMs, attribution }),
+    );
+  }
+
+  #statusAs(
+    exchange: Exchange,
+    latest: Latest<PreparedPage>,
+    form: (status: Status) => PageSource,
+  ): MaybePromise<Reply | Denial> {
     const { live, coder, graceMs } = this.#options;
     const { nowMs } = exchange;
     const served = live.current;
@@ -108,9 +136,8 @@ export class PublicLog {
     const tickMs = statusTickMs(nowMs, graceMs);
     const view = served === null ? NOTHING : this.#viewOf(served);
     const page = chain(view, ({ key, publications, changedMs }) =>
-      this.#status.get(`${key} ${tickMs}`, () => {
-        const body = Buffer.from(statusBody({ publications, overdue, graceMs }, nowMs));
-        const source = { path: STATUS_PATH, mediaType: JSON_TYPE, body };
+      latest.get(`${key} ${tickMs}`, () => {
+        const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
         return preparePage(source, Math.max(changedMs, tickMs), coder);
       }),
     );

@@ -21,13 +21,40 @@ export interface StatusContent {
   readonly graceMs: number;
 }
 
-/** The body of `/status.json` at `nowMs`. It changes only with the publications and with `statusTickMs`. */
-export function statusBody(
+/** The body of `/status.json`. */
+export interface Status {
+  /** What is served. */
+  readonly head: {
+    readonly publication: number;
+    readonly snapshot: string;
+    readonly session_utc: string;
+    readonly revision: number;
+    readonly published_at: string;
+  } | null;
+  readonly overdue: number;
+  readonly next_session_utc: string | null;
+  /** Newest first. */
+  readonly sessions: readonly SessionStatus[];
+}
+
+/** What became of a session. */
+export interface SessionStatus {
+  readonly session_utc: string;
+  readonly published_at: string | null;
+  readonly minutes_late: number | null;
+  readonly missed: boolean;
+  readonly revised: boolean;
+  readonly rolled_back: boolean;
+  readonly snapshot: string | null;
+}
+
+/** The status at `nowMs`. It changes only with the publications and with `statusTickMs`. */
+export function makeStatus(
   { publications, overdue, graceMs }: StatusContent,
   nowMs: number,
-): string {
+): Status {
   const head = publications.at(-1);
-  const body = {
+  return {
     head:
       head === undefined
         ? null
@@ -42,7 +69,6 @@ export function statusBody(
     next_session_utc: head === undefined ? null : sessionUtc(head.session + 1),
     sessions: head === undefined ? [] : sessionRows(publications, head, nowMs, graceMs),
   };
-  return `${JSON.stringify(body)}\n`;
 }
 
 /**
@@ -57,7 +83,7 @@ function sessionRows(
   head: Publication,
   nowMs: number,
   graceMs: number,
-): object[] {
+): SessionStatus[] {
   const publishes = publications.filter(({ action }) => action === "publish");
   const sessions = publishes.map(({ session }) => session);
   const newest = sessions.reduce((a, b) => Math.max(a, b), head.session);
@@ -68,7 +94,7 @@ function sessionRows(
   // Up to the newest session that is published or has no grace left.
   const judged = Math.max(newest, sessionAt(nowMs - graceMs));
   const missed = new Set(unpublishedBetween(from - 1, judged + 1, new Set(sessions)));
-  const rows: object[] = [];
+  const rows: SessionStatus[] = [];
   for (let session = last; session >= from; session -= 1) {
     const [first, ...revisions] = bySession.get(session) ?? [];
     const snapshot = standing.get(session) ?? null;

@@ -1,0 +1,163 @@
+/** The status page, read from the DOM without script: what it shows is what /status.json says. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { sessionStartMs } from "../../src/market/session.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { launchBrowser } from "./browser.ts";
+import {
+  ATTRIBUTION,
+  eventually,
+  publishSession,
+  SESSION,
+  sessionsMs,
+  startTestProxy,
+  type TestProxy,
+} from "./fixture.ts";
+import { isInstalled, testWith } from "./tools.ts";
+
+const MINUTE_MS = 60_000;
+const inChromium = testWith("chromium");
+
+let proxy: TestProxy;
+afterEach(() => proxy.close());
+
+/** A session as /status.json has it. */
+interface Session {
+  readonly session_utc: string;
+  readonly published_at: string | null;
+  readonly minutes_late: number | null;
+  readonly missed: boolean;
+  readonly revised: boolean;
+  readonly rolled_back: boolean;
+  readonly snapshot: string | null;
+}
+
+test("nothing is published", async () => {
+  proxy = await startTestProxy({ store: new MemoryStore() });
+  const { status, text } = await proxy.get("/status");
+  expect(status).toBe(200);
+  expect(text).toContain("Nothing is published yet.");
+  expect(text).not.toContain("<table");
+  await publishSession(proxy.store, proxy.clock, SESSION, { first: true });
+  await eventually(async () => (await proxy.get("/status")).text.includes("2026-11-21T00Z/r1"));
+});
+
+test("it changes with the log and the clock, and with nothing else", async () => {
+  proxy = await startTestProxy();
+  const { headers, text } = await proxy.get("/status", { key: proxy.pro });
+  expect(headers["cache-control"]).toBe("public, max-age=60");
+  expect(text).toContain(ATTRIBUTION);
+  const asked = { headers: { "if-none-match": headers.etag as string } };
+  proxy.clock.ms = sessionStartMs(SESSION) + sessionsMs(1) - 1;
+  expect((await proxy.get("/status", asked)).status).toBe(304);
+  proxy.clock.ms += 1;
+  const due = await proxy.get("/status", asked);
+  expect([due.status, due.text.includes("<td>due</td>")]).toEqual([200, true]);
+});
+
+describe("in a browser", () => {
+  let browser: Browser;
+  let page: Page | undefined;
+  beforeAll(async () => {
+    if (!isInstalled("chromium")) return;
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  /** The status as the page shows it, compared with that of /status.json; the words of each session. */
+  async function words(): Promise<Record<string, string>> {
+    const status = (await proxy.get("/status.json")).json;
+    // Without what an earlier page left in the cache.
+    await page?.close();
+    page = await browser.newPage({ javaScriptEnabled: false });
+    await page.goto(`${proxy.url}/status`);
+    const rows = await page.$$eval("table.sessions tbody tr", (all) =>
+      all.map((row) => [...row.children].map((cell) => cell.textContent)),
+    );
+    expect(rows.map(([session, , ...others]) => [session, ...others])).toEqual(
+      status.sessions.map((row: Session) => [
+        written(row.session_utc),
+        written(row.published_at),
+        row.minutes_late === null ? "n/a" : String(row.minutes_late),
+        row.snapshot ?? "n/a",
+      ]),
+    );
+    for (const [at, row] of (status.sessions as Session[]).entries()) {
+      const state = rows[at]?.[1] ?? "";
+      const isAfterHead = row.session_utc > status.head.session_utc;
+      expect(state.includes("missed")).toBe(row.missed && !isAfterHead);
+      expect(state.includes("overdue")).toBe(row.missed && isAfterHead);
+      expect(state.includes("revised")).toBe(row.revised);
+      expect(state.includes("rolled back")).toBe(row.rolled_back);
+      expect(state.includes("late")).toBe((row.minutes_late ?? 0) > 60);
+      expect(state).not.toBe("");
+    }
+    const facts = await page.locator(".served dd").allTextContents();
+    const head = (status.sessions as Session[]).find(
+      (row) => row.session_utc === status.head.session_utc,
+    );
+    expect(facts).toEqual([
+      written(status.head.session_utc),
+      written(status.head.published_at),
+      `${head?.minutes_late} min`,
+      written(status.next_session_utc),
+      status.overdue === 0 ? "none" : `${status.overdue} session${status.overdue === 1 ? "" : "s"}`,
+    ]);
+    expect(await page.locator(".late").count()).toBe(status.overdue === 0 ? 0 : 1);
+    await expectStrip(
+      page,
+      rows.map(([, state = ""]) => state),
+    );
+    return Object.fromEntries(
+      rows.map(([session = "", state = ""]) => [session?.slice(8, 13), state]),
+    );
+  }
+
+  /** The strip has a mark for each session, and says in words how many there are of each state. */
+  async function expectStrip(page: Page, states: readonly (string | null)[]): Promise<void> {
+    expect(await page.locator(".strip .mark").count()).toBe(states.length);
+    const said = (await page.locator(".strip").getAttribute("aria-label")) ?? "";
+    expect(said).not.toBe("");
+    for (const part of said.split(", ")) {
+      const [, count, word = ""] = /^(\d+) (.+)$/.exec(part) ?? [];
+      const having = states.filter((state) => ` ${state} `.includes(` ${word} `));
+      expect([word, having.length]).toEqual([word, Number(count)]);
+    }
+  }
+
+  inChromium("late, missed, overdue, revised and rolled back, as they come about", async () => {
+    proxy = await startTestProxy();
+    const { store, clock } = proxy;
+    const served = async (snapshot: string): Promise<void> =>
+      eventually(async () => (await proxy.get("/status.json")).json.head.snapshot === snapshot);
+    expect(await words()).toEqual({ "21 00": "on time" });
+    clock.ms += 10 * MINUTE_MS;
+    await publishSession(store, clock, SESSION, { usd: 12, revise: "Restated" });
+    await served("2026-11-21T00Z/r2");
+    // The session of 12:00 does not come: first it is due, then overdue.
+    clock.ms = sessionStartMs(SESSION + 1) + 60 * MINUTE_MS - 1;
+    expect(await words()).toEqual({ "21 12": "due", "21 00": "revised on time" });
+    clock.ms += 1;
+    expect(await words()).toEqual({ "21 12": "overdue", "21 00": "revised on time" });
+    // The next one comes, late: the one before it is missed.
+    clock.ms = sessionStartMs(SESSION + 2) + 90.1 * MINUTE_MS;
+    await publishSession(store, clock, SESSION + 2, { usd: 13 });
+    await served("2026-11-22T00Z/r1");
+    expect(await words()).toEqual({
+      "22 00": "late",
+      "21 12": "missed",
+      "21 00": "revised on time",
+    });
+    await rollBack(store, "2026-11-21T00Z", "Wrong feed", clock);
+    await served("2026-11-21T00Z/r2");
+    expect(await words()).toEqual({
+      "22 00": "rolled back late",
+      "21 12": "overdue",
+      "21 00": "revised on time",
+    });
+  });
+});
+
+const written = (instant: string | null): string =>
+  instant === null ? "n/a" : `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
