@@ -80,9 +80,9 @@ test("starts in an empty folder, and continues there later", async () => {
     expect(usage).toMatchObject({ account: "demo-pro", tier: "pro", used: 3, limit: null });
     for (const payload of [free, contract, index, pro, basket])
       expect(payload.attribution).toBe(DEMO_NOTICE);
-    // The documentation page shows the attribution of /readyz.
-    expect(await (await fetch(`${url}/docs/page.js`)).text()).toMatch(
-      /fetch\("readyz"\)[^]*body\.attribution/,
+    // The reference shows the attribution of /readyz.
+    expect(await (await fetch(`${url}/assets/reference.js`)).text()).toMatch(
+      /"readyz"[^]*body\.attribution/,
     );
     expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ attribution: DEMO_NOTICE });
     const bases = new Set(pro.memory.map((record: { basis: string }) => record.basis));

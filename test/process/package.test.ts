@@ -1,6 +1,6 @@
 /** The packed package is compiled and complete, and has no file that it does not need. */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -42,8 +42,12 @@ const chipboard = (line: string): Promise<string> =>
 test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toContain("README.md");
   expect(files).toContain("dist/src/demo/catalog.csv");
+  const site = readdirSync(join(ROOT, "src/site")).filter((name) => !/\.(?:ts|json)$/.test(name));
+  expect(files).toEqual(expect.arrayContaining(site.map((name) => `dist/src/site/${name}`)));
   const others = files.filter(
-    (path) => !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path),
+    (path) =>
+      !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path) &&
+      !/^dist\/src\/site\/\w+\.(?:css|html|md|svg|txt)$/.test(path),
   );
   expect(others.toSorted()).toEqual([
     "ARCHITECTURE.md",
@@ -72,6 +76,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/notice",
     "deploy/publish.yml",
     "dist/package.json",
+    "docs/design.md",
     "docs/report.png",
     "package.json",
     "snapshots/README.md",
