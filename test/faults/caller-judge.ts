@@ -6,6 +6,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
 import {
+  ASSETS_PATH,
   FEED_PATH,
   NAVIGATION,
   OPENAPI_PATH,
@@ -14,6 +15,7 @@ import {
   SWAGGER_SCRIPT,
   SWAGGER_STYLE,
 } from "../../src/proxy/routes.ts";
+import { siteAssets } from "../../src/site/files.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
@@ -63,6 +65,7 @@ export class Judge {
     }
     const addresses = [
       ...NAVIGATION.map(([path]) => path),
+      ...siteAssets().map((name) => ASSETS_PATH + name),
       SWAGGER_SCRIPT,
       SWAGGER_STYLE,
       OPENAPI_PATH,
