@@ -192,8 +192,20 @@ describe("with a key of pro", () => {
       await priced();
       await expectPrice(query);
       await expectPrograms(query);
+      await expectCopies();
       expect(watch.complaints).toEqual([]);
     });
+  }
+
+  async function expectCopies(): Promise<void> {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    for (const block of await page.locator("#programs .code").all()) {
+      await block.locator("button").click();
+      await block.locator("output", { hasText: "Copied" }).waitFor();
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+        await block.locator("pre").textContent(),
+      );
+    }
   }
 
   /** Runs the programs as they stand on the page, and compares what they print with the page. */
