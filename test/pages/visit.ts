@@ -3,11 +3,9 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import { CONTRACT_PATH, DOCS_PATH, NAVIGATION } from "../../src/proxy/routes.ts";
 import { idsOf } from "./market.ts";
 
-const HERE = ["/", "/guide", "/methodology", "/basket", "/plans", "/indices", "/status"];
-
 /** The pages that every other page names, without the reference: Swagger UI draws that. */
 export const FIXED_PAGES: readonly string[] = NAVIGATION.map(([path]) => path).filter(
-  (path) => path !== DOCS_PATH && HERE.includes(path),
+  (path) => path !== DOCS_PATH,
 );
 
 /** The page of a contract. */

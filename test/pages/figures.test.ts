@@ -1,0 +1,150 @@
+/**
+ * Every decimal on every page with figures is one that the API gives to the caller's tier, and those of
+ * each record are there. Charts are left out: the tests of each page read them.
+ */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { TIER_NAMES } from "../../src/market/tier.ts";
+import { launchBrowser } from "../http/browser.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { isInstalled, testWith } from "../http/tools.ts";
+import { idsOf, marketClock, publishMarket } from "./market.ts";
+import { answersOf, figuresIn } from "./tier-answers.ts";
+import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
+
+const inChromium = testWith("chromium");
+const KINDS = ["carried", "broken", "delisted", "renamed", "corrected", "young", "plain"] as const;
+/** Two contracts of each kind, as far as there are two. */
+const CONTRACTS = KINDS.flatMap((kind) => [idsOf(kind)[0], idsOf(kind).at(-1)]) as string[];
+const BASKET = "ids=free-carried,free-corrected,keyed-plain-50&quantities=3,0.5,1000";
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
+  if (isInstalled("chromium")) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+/** The texts of the page's contents, apart from each other. Not programs, charts and recorded examples. */
+const TEXTS = `(() => {
+  const main = document.querySelector("main").cloneNode(true);
+  for (const other of main.querySelectorAll("svg, .chart, pre, code, [hidden], script, noscript")) other.remove();
+  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode.data);
+  return texts;
+})()`;
+
+/** The figures on the page. A level's decimals may stand in an element of their own. */
+async function shownOn(page: Page): Promise<string[]> {
+  const texts = await page.evaluate<string[]>(TEXTS);
+  return figuresIn(texts.join("|").replaceAll(/(\d)\|(\.\d)/g, "$1$2"));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+/** The named figures of a record, as texts. */
+const figuresOf = (record: Fields, names: readonly string[]): string[] =>
+  names
+    .map((name) => record[name])
+    .filter((value) => value != null)
+    .map(String);
+
+const OF_BOARD = ["spot_usd", "chg_24h_pct", "chg_30d_pct", "chg_yoy_pct"];
+const OF_CONTRACT = [
+  ...OF_BOARD,
+  ...["chg_7d_pct", "chg_60d_pct", "chg_90d_pct", "chg_180d_pct", "low_52w_usd", "high_52w_usd"],
+  ...["low_usd", "high_usd", "usd_per_gb", "capacity_gb", "ai_exposure_pct", "inputs", "age_days"],
+];
+const OF_INDEX = ["level", "chg_24h_pct", "chg_30d_pct"];
+
+describe.each(TIER_NAMES)("%s", (tier) => {
+  inChromium("the pages say what the API says, and no other figure", async () => {
+    const answers = await answersOf(proxy, tier);
+    const bodyOf = (path: string) => JSON.parse(answers.get(path) as string);
+    const known = new Set([...answers.values()].flatMap(figuresIn));
+    const { context, watch } = await watchedContext(browser as Browser);
+    /** Opens a page. Its decimals must be known, and `expected` must be there. */
+    const look = async (page: Page, path: string, expected: readonly string[]): Promise<void> => {
+      await open(page, proxy.url + path);
+      const shown = await shownOn(page);
+      expect([path, shown.filter((figure) => figure.includes(".") && !known.has(figure))]).toEqual([
+        path,
+        [],
+      ]);
+      const missing = new Set(expected).difference(new Set(shown));
+      expect([path, [...missing]]).toEqual([path, []]);
+    };
+    try {
+      const page = await context.newPage();
+      if (tier !== "free") await keepKey(page, proxy[tier]);
+
+      const { memory, semiconductor } = bodyOf("/prices");
+      const records: Fields[] = [...memory, ...semiconductor];
+      await look(
+        page,
+        "/",
+        records.flatMap((record) => figuresOf(record, OF_BOARD)),
+      );
+
+      for (const id of CONTRACTS.filter((id) => answers.has(`/prices/${id}`))) {
+        const body = bodyOf(`/prices/${id}`);
+        const corrected = body.corrections.flatMap((correction: Fields) =>
+          figuresOf(correction, ["old_usd", "new_usd"]),
+        );
+        await look(page, contractPage(id), [...figuresOf(body, OF_CONTRACT), ...corrected]);
+      }
+      if (tier !== "free") {
+        const all: Fields[] = bodyOf("/indices").indices;
+        const parts: Fields[] = bodyOf("/indices/composite").contributions;
+        await look(page, "/indices", [
+          ...all.flatMap((index) =>
+            figuresOf(index, [...OF_INDEX, "constituents", "series_close"]),
+          ),
+          ...parts.flatMap((part) =>
+            figuresOf(part, ["contribution", "contribution_24h_pct", "spot_usd"]),
+          ),
+        ]);
+      }
+      const { sessions } = (await proxy.get("/status.json")).json;
+      await look(
+        page,
+        "/status",
+        sessions.flatMap((row: Fields) => figuresOf(row, ["minutes_late"])),
+      );
+      expect(watch.complaints).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  });
+});
+
+inChromium("a basket costs on its page what it costs in the API", async () => {
+  const { text, json } = await proxy.get(`/api/public/v1/index?${BASKET}`, { key: proxy.pro });
+  const known = new Set(figuresIn(text));
+  const { context } = await watchedContext(browser as Browser);
+  try {
+    const page = await context.newPage();
+    await keepKey(page, proxy.pro);
+    await open(page, `${proxy.url}/basket#${BASKET}`);
+    await page.getByRole("button", { name: "Price this basket" }).click();
+    await page.locator("#result").waitFor();
+    const shown = figuresIn(
+      (await page.locator("#result").locator("dd, td, th").allTextContents()).join("|"),
+    );
+    expect(shown.filter((figure) => figure.includes(".") && !known.has(figure))).toEqual([]);
+    const costs = ["cost_usd", "cost_base_usd", "cost_24h_usd", "cost_30d_usd"];
+    const expected = [
+      ...figuresOf(json, [...OF_INDEX, ...costs]),
+      ...json.contributions.flatMap((part: Fields) =>
+        figuresOf(part, ["contribution", "weight_pct", "spot_usd", "quantity"]),
+      ),
+    ];
+    expect([...new Set(expected).difference(new Set(shown))]).toEqual([]);
+  } finally {
+    await context.close();
+  }
+});
