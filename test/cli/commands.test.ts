@@ -93,6 +93,18 @@ test.each([
   expect(stderr).toContain(expected);
 });
 
+test.each([
+  "ftp://x",
+  "https://u:p@x.example",
+  "https://x.example/?a=1",
+  "https://x.example/#",
+  "x",
+])("serve --public-url %s: 2", async (url) => {
+  const { code, stderr } = await run(`serve --public-url ${url}`);
+  expect(code).toBe(2);
+  expect(stderr).toContain(`error: --public-url "${url}": expected an address such as https://`);
+});
+
 test("the value of an option that is refused is named, without its control characters", async () => {
   const revise = await inProcess(["publish", "--revise", "why\u001b[2J\u009b\u202e"]);
   expect([revise.code, revise.stderr]).toEqual([
