@@ -234,8 +234,10 @@ function find(
     const overdue = overdueSessions(snapshot.stamp, nowMs);
     const { headers, method } = request;
     if (headers.range !== undefined && method === "GET") {
-      const part = file.part(overdue, headers);
-      if (part !== null) return part;
+      return chain(
+        file.part(overdue, headers),
+        (part) => part ?? file.answer(overdue, headers["accept-encoding"]),
+      );
     }
     return file.answer(overdue, headers["accept-encoding"]);
   });

@@ -6,6 +6,7 @@ import {
   DATA_HEADERS,
   DOWNLOAD_HEADERS,
   ETAG,
+  NOT_MODIFIED_HEADERS,
   PART_HEADERS,
   REMAINING,
   type Json,
@@ -282,7 +283,7 @@ function data(
         }),
         304: {
           description: "Not changed. Counted only where it answers If-None-Match: *.",
-          headers: DATA_HEADERS,
+          headers: NOT_MODIFIED_HEADERS,
         },
         ...(route === DATA_ROUTES.contract && { 308: RENAMED }),
         ...problems([...DATA_PROBLEMS, ...more, ...(isDownload ? PART_PROBLEMS : [])]),

@@ -22,7 +22,7 @@ import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
 import { CorrectionCounts } from "./corrections.ts";
 import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
-import { Latest } from "./latest.ts";
+import { Latest } from "../latest.ts";
 import { isNewestPage, listBody, pageOf, readPageQuery, rowText, type PageQuery } from "./list.ts";
 import { statusBody, statusTickMs } from "./status.ts";
 

@@ -196,7 +196,7 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
 /** What to serve the file as; null: it belongs to no tier, or to one without data. */
 export function descriptionOf(
   { tiers }: Pick<Manifest, "tiers">,
-  { path, tier, bytes, media_type }: FileEntry,
+  { path, tier, bytes, sha256, media_type }: FileEntry,
   stamp: SnapshotStamp,
 ): FileDescription | null {
   const summary = tier === null ? undefined : tiers[tier];
@@ -211,6 +211,7 @@ export function descriptionOf(
       delayedSessions: summary.delayed_sessions,
     },
     sizeBytes: bytes,
+    sha256,
     mediaType: media_type,
     nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
   };
