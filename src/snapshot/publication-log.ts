@@ -21,6 +21,7 @@ import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
+import { perTier } from "../market/tier.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -38,6 +39,15 @@ export const ENTRY_BYTES_MAX = 60_000;
 
 const READS_AT_ONCE = 16;
 
+/**
+ * The link to the log before (chain.ts). Entries of older versions have none; that of entry 1, which
+ * has nothing before it, is null.
+ */
+const previousField = sha256Field.nullable().optional();
+
+/** The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. Older entries have no roots. */
+const rootsField = z.object(perTier(() => sha256Field.nullable())).optional();
+
 const publicationSchema = z.object({
   number: z.int().positive(),
   action: z.enum(["publish", "rollback"]),
@@ -48,6 +58,8 @@ const publicationSchema = z.object({
   manifest_sha256: sha256Field,
   /** How many corrections it brought; 0.1.0 did not say. */
   corrections: z.int().nonnegative().optional(),
+  previous: previousField,
+  roots: rootsField,
 });
 
 /** "From `at` on, the snapshot `session`/r`revision` is the head." */
@@ -61,6 +73,7 @@ const pruneSchema = z.object({
   snapshots: z.array(z.string()),
   /** Keys of the ledger's parts. */
   parts: z.array(z.string()),
+  previous: previousField,
 });
 
 /** "From `at` on, no run may need these." */
@@ -98,6 +111,11 @@ export async function readStoredEntry(
   const bytes = await store.get(key);
   if (bytes === null) return null;
   const where = `${store.location}/${key}`;
+  return parseStoredEntry(bytes, number, where);
+}
+
+/** Reads the bytes of the entry with this number. Throws DamageError, naming `where`. */
+export function parseStoredEntry(bytes: Uint8Array, number: number, where: string): StoredEntry {
   const entry = parseEntry(bytes, where);
   if (entry.number === number) return { entry, sha256: sha256Hex(bytes) };
   throw new DamageError(`${where} carries another number`);
@@ -107,10 +125,15 @@ export async function readStoredEntry(
 export const readEntry = async (store: ObjectStore, number: number): Promise<Entry | null> =>
   (await readStoredEntry(store, number))?.entry ?? null;
 
-function parseEntry(bytes: Buffer, where: string): Entry {
+function parseEntry(bytes: Uint8Array, where: string): Entry {
+  if (bytes.length > ENTRY_BYTES_MAX) {
+    throw new DamageError(
+      `${where} has ${bytes.length} bytes, expected ${ENTRY_BYTES_MAX} or less`,
+    );
+  }
   let action: string;
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     ({ action } = actionSchema.parse(value));
     if (ACTIONS.includes(action)) return entrySchema.parse(value);
   } catch (cause) {
@@ -195,10 +218,11 @@ export const appendEntry = (store: ObjectStore, entry: Entry): Promise<"created"
 /** The bytes of an entry. */
 export function renderEntry(entry: Entry): Buffer {
   if (!isPublication(entry)) {
-    const { number, action, at, snapshots, parts } = entry;
-    return Buffer.from(`${JSON.stringify({ number, action, at, snapshots, parts })}\n`);
+    const { number, action, at, snapshots, parts, previous } = entry;
+    return Buffer.from(`${JSON.stringify({ number, action, at, snapshots, parts, previous })}\n`);
   }
-  const { number, action, session, revision, reason, at, manifest_sha256, corrections } = entry;
+  const { number, action, session, ...rest } = entry;
+  const { revision, reason, at, manifest_sha256, corrections, previous, roots } = rest;
   const text = JSON.stringify({
     number,
     action,
@@ -208,6 +232,8 @@ export function renderEntry(entry: Entry): Buffer {
     at,
     manifest_sha256,
     corrections,
+    previous,
+    roots,
   });
   return Buffer.from(`${text}\n`);
 }

@@ -2,8 +2,10 @@
  * Every key of a store. Only this module formats and parses keys:
  *
  *   publications/0000000042.json
+ *   publications/0000000042.sig
  *   sessions/2026-11-21T00Z/r1/manifest.json
  *   sessions/2026-11-21T00Z/r1/manifest.sig
+ *   sessions/2026-11-21T00Z/r1/pro/SHA256SUMS
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
  *   ledger/2026-11-3f…e9-41.ndjson
  *   claims/2026-11-21T00Z/r2.json            while that snapshot is written (see snapshot/claims.ts)
@@ -32,6 +34,10 @@ export interface SnapshotName {
 /** The entry of the log with this number (1 or more). */
 export const publicationKey = (number: number): string =>
   `${PUBLICATIONS}${String(number).padStart(10, "0")}.json`;
+
+/** The signature of that entry. */
+export const signatureKey = (number: number): string =>
+  publicationKey(number).replace(/json$/, "sig");
 
 /** The number of the entry that a key names; null for any other key. */
 export function parsePublicationKey(key: string): number | null {
@@ -111,6 +117,7 @@ export const FILES = {
   catalog: "catalog.json",
   corrections: "corrections.json",
   report: "report.html",
+  sums: (tier: string) => `${tier}/SHA256SUMS`,
   board: (tier: string) => `${tier}/board.json`,
   index: (tier: string) => `${tier}/index.json`,
   indices: (tier: string) => `${tier}/indices.json`,
