@@ -34,9 +34,11 @@ import {
   DATA_ROUTES,
   FEED_PATH,
   isExact,
+  ENTRY_PATH,
   PAGE_PATHS,
   PUBLICATIONS_PATH,
   STATUS_PATH,
+  SUMS_ROUTE,
   USAGE_PATH,
 } from "./routes.ts";
 
@@ -90,6 +92,7 @@ export function createApp(options: AppOptions): H3 {
   route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
   route(FEED_PATH, (exchange) => publicLog.feed(exchange));
   route(STATUS_PATH, (exchange) => publicLog.status(exchange));
+  route(ENTRY_PATH, (exchange) => publicLog.entry(exchange));
   for (const path of PAGE_PATHS) route(path, ({ request }) => pages.reply(path, request.headers));
 
   // These routes take a key; callers without one get the free slice.
@@ -101,7 +104,7 @@ export function createApp(options: AppOptions): H3 {
   });
   keyed(PUBLICATIONS_PATH, (exchange) => publicLog.list(exchange));
   const data = dataAnswers({ live, log, archive, gatekeeper, logger, pollMs });
-  for (const dataRoute of Object.values(DATA_ROUTES)) {
+  for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
     keyed(dataRoute.path, (exchange, caller) => data(dataRoute, exchange, caller));
   }
 

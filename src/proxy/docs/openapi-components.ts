@@ -17,6 +17,7 @@ const SCHEMAS = {
   IndexWithSeries: payload.indexWithSeries,
   Corrections: payload.corrections,
   Publications: payload.publications,
+  LogEntry: payload.logEntry,
   Usage: payload.usage,
   Status: payload.status,
   Health: payload.health,
