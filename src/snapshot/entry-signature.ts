@@ -17,24 +17,36 @@ import { signatureKey } from "../store/paths.ts";
 import type { StoredEntry } from "./publication-log.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
-const PURPOSE = "chipboard log v1\n";
-
-const messageOf = (entrySha256: string): Buffer =>
-  Buffer.concat([Buffer.from(PURPOSE), Buffer.from(entrySha256, "hex")]);
+const messageOf = (purpose: "log" | "announcement", entrySha256: string): Buffer =>
+  Buffer.concat([Buffer.from(`chipboard ${purpose} v1\n`), Buffer.from(entrySha256, "hex")]);
 
 /** Signs an entry by the SHA-256 (hex) of its bytes. The same key always makes the same 64 bytes. */
 export const signatureOfEntry = (entrySha256: string, { key }: SigningKey): Buffer =>
-  sign(null, messageOf(entrySha256), key);
+  sign(null, messageOf("log", entrySha256), key);
+
+/** The announcement of an entry that is about to be appended (signed-log.ts). */
+export const announcementOf = (entrySha256: string, { key }: SigningKey): Buffer =>
+  sign(null, messageOf("announcement", entrySha256), key);
 
 /** The first of the keys that made this signature of the entry with this SHA-256 (hex), or null. */
-export function signerOfEntry(
+export const signerOfEntry = (
   signature: Uint8Array,
   entrySha256: string,
   keys: readonly VerifyKey[],
-): VerifyKey | null {
-  const message = messageOf(entrySha256);
-  return keys.find(({ key }) => verify(null, message, key, signature)) ?? null;
-}
+): VerifyKey | null => signerOf(signature, messageOf("log", entrySha256), keys);
+
+/** The same for an announcement of the entry. */
+export const signerOfAnnouncement = (
+  announcement: Uint8Array,
+  entrySha256: string,
+  keys: readonly VerifyKey[],
+): VerifyKey | null => signerOf(announcement, messageOf("announcement", entrySha256), keys);
+
+const signerOf = (
+  signature: Uint8Array,
+  message: Buffer,
+  keys: readonly VerifyKey[],
+): VerifyKey | null => keys.find(({ key }) => verify(null, message, key, signature)) ?? null;
 
 /** The key that signed the entry. Throws DamageError if none of the keys did. */
 export async function requireSignedEntry(

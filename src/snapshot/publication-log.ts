@@ -18,19 +18,11 @@
  * (claims.ts, ledgerPartKey).
  */
 import { z } from "zod";
-import { instantText } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import { perTier } from "../market/tier.ts";
-import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import {
-  parsePublicationKey,
-  publicationKey,
-  PUBLICATIONS,
-  snapshotText,
-  type SnapshotName,
-} from "../store/paths.ts";
+import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
 
@@ -158,31 +150,39 @@ export const readPublications = async (store: ObjectStore): Promise<Publication[
  * number is missing, or if an entry that the caller reaches is damaged.
  */
 export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Entry> {
+  for await (const { entry } of readStoredBackwards(store)) yield entry;
+}
+
+async function* readStoredBackwards(store: ObjectStore): AsyncGenerator<StoredEntry> {
   let atOnce = 1;
   for (let next = await logLength(store); next > 0;) {
     const numbers = Array.from({ length: Math.min(atOnce, next) }, (_, at) => next - at);
-    for (const entry of await Promise.all(numbers.map((number) => mustRead(store, number)))) {
-      yield entry;
-    }
+    yield* await Promise.all(numbers.map((number) => mustRead(store, number)));
     next -= numbers.length;
     atOnce = Math.min(2 * atOnce, READS_AT_ONCE);
   }
 }
 
-/** The log's newest entry and the head; both null for an empty store. */
+/** The end of the log. */
 export interface LogEnd {
-  readonly newest: Entry | null;
+  /** Null: the log is empty. */
+  readonly newest: StoredEntry | null;
   readonly head: Publication | null;
+  /** The entries from the head to the newest one, oldest first. */
+  readonly entries: readonly StoredEntry[];
 }
 
 /** Reads back to the head. Throws DamageError if a number is missing or an entry read is damaged. */
 export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
-  let newest: Entry | null = null;
-  for await (const entry of readLogBackwards(store)) {
-    newest ??= entry;
-    if (isPublication(entry)) return { newest, head: entry };
+  const entries: StoredEntry[] = [];
+  let head: Publication | null = null;
+  for await (const stored of readStoredBackwards(store)) {
+    entries.unshift(stored);
+    if (!isPublication(stored.entry)) continue;
+    head = stored.entry;
+    break;
   }
-  return { newest, head: null };
+  return { newest: entries.at(-1) ?? null, head, entries };
 }
 
 /** The head, or null for an empty store. Throws DamageError as readLogEnd does. */
@@ -211,10 +211,6 @@ export async function listLog(
   return { newest, missing };
 }
 
-/** Appends the entry; "taken": another run was first. */
-export const appendEntry = (store: ObjectStore, entry: Entry): Promise<"created" | "taken"> =>
-  store.create(publicationKey(entry.number), renderEntry(entry), JSON_TYPE);
-
 /** The bytes of an entry. */
 export function renderEntry(entry: Entry): Buffer {
   if (!isPublication(entry)) {
@@ -238,65 +234,11 @@ export function renderEntry(entry: Entry): Buffer {
   return Buffer.from(`${text}\n`);
 }
 
-/**
- * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
- * prunes do not stop it unless they took the snapshot or one of `parts`, the keys of its ledger.
- * Returns the entry in the log, or null if another run was first.
- */
-export async function appendPublication(
-  store: ObjectStore,
-  wanted: Omit<Publication, "number" | "at">,
-  newest: Entry | null,
-  nowMs: number,
-  parts: readonly string[],
-): Promise<Publication | null> {
-  const needed = new Set([snapshotText(wanted), ...parts]);
-  for (let last = newest; ;) {
-    const publication = { ...wanted, number: numberAfter(last), at: timeAfter(last, nowMs) };
-    if ((await appendEntry(store, publication)) === "created") return publication;
-    const there = await mustRead(store, publication.number);
-    // A retried request may find the entry of its own first try: no other run has this manifest.
-    const isOwn =
-      wanted.action === "publish" && renderEntry(there).equals(renderEntry(publication));
-    if (isOwn) return publication;
-    if (overtakes(there, needed)) return null;
-    last = there;
-  }
-}
-
-/**
- * Whether an entry after `newest` stops a run that read the log until there: it makes a head, or takes
- * the snapshot or one of `parts`.
- */
-export async function isOvertaken(
-  store: ObjectStore,
-  name: SnapshotName,
-  newest: Entry | null,
-  parts: readonly string[],
-): Promise<boolean> {
-  const needed = new Set([snapshotText(name), ...parts]);
-  for (let number = numberAfter(newest); ; number += 1) {
-    const entry = await readEntry(store, number);
-    if (entry === null) return false;
-    if (overtakes(entry, needed)) return true;
-  }
-}
-
-const overtakes = (entry: Entry, needed: ReadonlySet<string>): boolean =>
-  isPublication(entry) || [...entry.snapshots, ...entry.parts].some((name) => needed.has(name));
-
-/** The number of the next entry. */
-export const numberAfter = (newest: Entry | null): number => (newest?.number ?? 0) + 1;
-
-/** The time of the next entry: the clock's, but never before that of the newest entry. */
-export const timeAfter = (newest: Entry | null, nowMs: number): string =>
-  instantText(newest === null ? nowMs : Math.max(nowMs, Date.parse(newest.at)));
-
 /** Reads an entry that was listed. Throws DamageError if it is gone. */
-async function mustRead(store: ObjectStore, number: number): Promise<Entry> {
-  const entry = await readEntry(store, number);
-  if (entry === null) throw lacks(store, number);
-  return entry;
+export async function mustRead(store: ObjectStore, number: number): Promise<StoredEntry> {
+  const stored = await readStoredEntry(store, number);
+  if (stored === null) throw lacks(store, number);
+  return stored;
 }
 
 /** The error for a gap in the log. */

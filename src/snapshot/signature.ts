@@ -12,7 +12,7 @@
 import { sign, verify } from "node:crypto";
 import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
+import { OLD_SIGNATURE, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
 /** Signs a manifest by its SHA-256 (hex). The same key always makes the same bytes. */
@@ -31,7 +31,7 @@ export function signerOf(
 
 /** The unchecked bytes of the snapshot's signature, or null if it has none. */
 export const readSignature = (store: ObjectStore, name: SnapshotName): Promise<Buffer | null> =>
-  store.get(snapshotFileKey(name, FILES.signature));
+  store.get(snapshotFileKey(name, OLD_SIGNATURE));
 
 /**
  * The key that signed the snapshot whose manifest has this SHA-256. Throws DamageError if none of the
@@ -44,7 +44,7 @@ export async function requireSignature(
   keys: readonly VerifyKey[],
 ): Promise<VerifyKey> {
   const signature = await readSignature(store, name);
-  const where = `${store.location}/${snapshotFileKey(name, FILES.signature)}`;
+  const where = `${store.location}/${snapshotFileKey(name, OLD_SIGNATURE)}`;
   const expected = `expected a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`;
   if (signature === null) {
     throw new DamageError(`${where} is missing: ${snapshotText(name)} is unsigned, ${expected}`);

@@ -72,14 +72,15 @@ describe("after an upgrade", () => {
     const store = await published();
     await olderVersion(store);
     const signingKey = parseSigningKey(newKeyPair().privatePem, "the test's key");
-    const request = { ...requestOf("2026-11-21T00Z"), signingKey };
+    const keys = { signingKey, verifyKeys: null };
+    const request = { ...requestOf("2026-11-21T00Z"), keys };
     const error = await publish(request, store, CLOCK, () => {}).catch((cause: unknown) => cause);
     expect(error).toMatchObject({
       exitCode: 4,
       message: expect.stringContaining("was made by chipboard 0.0.1"),
       details: [expect.stringContaining('--rerender "reason"')],
     });
-    const options = { dryRun: false, signingKey };
+    const options = { dryRun: false, keys };
     const { signing, outcome } = await rerender("Sign it", options, store, CLOCK, () => {});
     expect([outcome, signing?.outcome]).toEqual(["published", "signed"]);
   });

@@ -1,6 +1,7 @@
 /** Publishing the same, a later or an earlier session, with corrections, after a rollback, with orphans and damage. */
 import { describe, expect, test } from "vitest";
-import { appendEntry, readHead, readPublications } from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { readHead, readPublications } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";

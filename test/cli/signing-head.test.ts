@@ -239,7 +239,10 @@ const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest 
     acceptMoves: true,
     allowSparse: true,
   },
-  signingKey: parseSigningKey(newKeyPair().privatePem, "the test's key"),
+  keys: {
+    signingKey: parseSigningKey(newKeyPair().privatePem, "the test's key"),
+    verifyKeys: null,
+  },
 });
 
 const sourceOf = (name: string, text: string) => ({

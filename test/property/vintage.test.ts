@@ -10,7 +10,8 @@ import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/
 import type { Fault } from "../../src/proxy/query.ts";
 import { LogIndex } from "../../src/proxy/snapshot/log-index.ts";
 import { depthDenial, findVintage, readVintage } from "../../src/proxy/vintage.ts";
-import { appendEntry, isPublication, type Entry } from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { isPublication, type Entry } from "../../src/snapshot/publication-log.ts";
 import type { Publication } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
