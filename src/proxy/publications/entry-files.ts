@@ -8,6 +8,7 @@ import { sha256Hex } from "../../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX } from "../../snapshot/publication-log.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { JSON_TYPE, SIGNATURE_TYPE } from "../../store/media-types.ts";
+import { getAtMost } from "../../store/bounded-read.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, signatureKey } from "../../store/paths.ts";
 import { CORS_HEADERS, flatFields, VARY, type Reply } from "../answer.ts";
@@ -75,7 +76,7 @@ export class EntryFiles {
     { number, isSignature }: EntryFileName,
     sha256: string | null,
   ): Promise<EntryFile | Denial> {
-    const bytes = await this.#bytes(key);
+    const bytes = await getAtMost(this.#store, key, ENTRY_BYTES_MAX);
     if (bytes === null) {
       const what = isSignature
         ? `Entry ${number} has no signature.`
@@ -90,21 +91,6 @@ export class EntryFiles {
     const file = prepared(bytes, isSignature ? SIGNATURE_TYPE : JSON_TYPE);
     this.#kept.set(key, file, bytes.length + FIELDS_COST);
     return file;
-  }
-
-  /** Reads no more than an entry can have. */
-  async #bytes(key: string): Promise<Buffer | null> {
-    const object = await this.#store.open(key);
-    if (object === null) return null;
-    const { sizeBytes, stream } = object;
-    if (sizeBytes > ENTRY_BYTES_MAX) {
-      await stream.cancel();
-      const found = `${sizeBytes} bytes, expected ${ENTRY_BYTES_MAX} or less`;
-      throw new DamageError(`${this.#store.location}/${key} has ${found}`);
-    }
-    const pieces: Uint8Array[] = [];
-    for await (const piece of stream) pieces.push(piece);
-    return Buffer.concat(pieces);
   }
 }
 

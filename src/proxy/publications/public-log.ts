@@ -19,6 +19,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
 import { ENTRY_PATH, FEED_PATH, idIn, PUBLICATIONS_PATH, STATUS_PATH } from "../routes.ts";
+import type { FollowedLog } from "../snapshot/followed-log.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
 import { CorrectionCounts } from "./corrections.ts";
@@ -34,6 +35,7 @@ const LIST_CACHE_BYTES = 4_000_000;
 /** What these answers are made from. */
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
   readonly store: ObjectStore;
+  readonly followed: FollowedLog;
   readonly coder: Coder;
   readonly logger: Logger;
   /** How late a session may be before it counts as missing. */
@@ -88,13 +90,15 @@ export class PublicLog {
 
   /** An entry of the log, or its signature. */
   entry(exchange: Exchange): MaybePromise<Reply | Denial> {
-    const { live, pollMs } = this.#options;
+    const { live, followed, pollMs } = this.#options;
     const name = readEntryFileName(idIn(exchange.path, ENTRY_PATH));
     if (name === null) return deny("not_found", "The log has entries such as 42 and 42.sig.");
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
     const file = chain(this.#viewOf(served), ({ newest }) => {
-      if (name.number <= newest) return this.#entries.get(name, null);
+      if (name.number <= newest) {
+        return this.#entries.get(name, followed.provenSha256(name.number));
+      }
       return deny("not_published", `The log ends with entry ${newest}.`);
     });
     return this.#unlessAway(
