@@ -16,22 +16,21 @@ import { deliver, deliverFree, type Delivery, type Found } from "./deliver.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import { deny, notInSnapshot, pruned, type Denial } from "./problems.ts";
-import { BASKET_PARAMETERS, faultsDenial, nameFaults, type Fault } from "./query.ts";
+import {
+  BASKET_PARAMETERS,
+  faultsDenial,
+  nameFaults,
+  namesVintage,
+  VINTAGE_PARAMETERS,
+  type Fault,
+} from "./query.ts";
 import { DATA_ROUTES, idIn, prefixOf, requiredTier, SUMS_ROUTE, type DataRoute } from "./routes.ts";
 import type { Archive } from "./snapshot/archive.ts";
 import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
 import type { LiveSnapshot } from "./snapshot/live.ts";
 import type { FreeIds, LoadedSnapshot, ServedSnapshot } from "./snapshot/load.ts";
 import type { LogIndex } from "./snapshot/log-index.ts";
-import {
-  depthDenial,
-  findVintage,
-  namesEntry,
-  namesVintage,
-  readVintage,
-  VINTAGE_PARAMETERS,
-  type VintageQuery,
-} from "./vintage.ts";
+import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
 /** What the data routes are answered from. */
 export interface DataSources {

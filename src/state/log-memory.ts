@@ -34,6 +34,6 @@ export const seenText = ({ number, sha256 }: SeenEntry): string => `${number} ${
 /** Reads such a text; null or undefined: there is none. Throws if it is another text. */
 export function parseSeen(text: unknown): SeenEntry | null {
   if (text === null || text === undefined) return null;
-  const [number, sha256] = String(text).split(" ");
+  const [number, sha256] = typeof text === "string" ? text.split(" ") : [];
   return seenEntry.parse({ number: Number(number), sha256 });
 }
