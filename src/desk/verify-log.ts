@@ -57,6 +57,7 @@ export async function proveLog(
   };
   // The signatures first: an entry is there before its signature.
   const signed = await signedNumbers(store);
+  let isUnbroken = false;
   await attempt(async () => {
     const length = await logLength(store);
     for (const number of signed.filter((each) => each > length)) {
@@ -66,9 +67,11 @@ export async function proveLog(
       );
     }
     await proveChain(store, 1, length, (stored) => entries.push(stored));
+    isUnbroken = true;
   });
   if (keys === null) return { entries, signatures, damages };
-  const newest = entries.at(-1);
+  // After a break nothing is known of the newest entry.
+  const newest = isUnbroken ? entries.at(-1) : undefined;
   const isSigned = new Set(isEvery ? signed : []);
   const toCheck = entries.filter((each) => each === newest || isSigned.has(each.entry.number));
   await atOnce(toCheck, (stored) =>

@@ -10,7 +10,7 @@ import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { changeHead } from "../cli/older-head.ts";
+import { changeHead } from "../cli/signed.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
