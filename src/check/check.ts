@@ -16,6 +16,11 @@ import type { Step } from "./step.ts";
 import { readTarget, type Target } from "./target.ts";
 
 const ANSWER_BYTES_MAX = 200_000_000;
+/**
+ * So many entries before the one remembered are proven again, so that a change of them is noticed, too.
+ * What the memory vouches for cannot mislead; but a log that was changed should not go unseen.
+ */
+const PROVEN_AGAIN = 1_000;
 const TRIES = 3;
 const RETRY_MS = 3_000;
 
@@ -70,7 +75,8 @@ async function checkOnce(
   const { publication, sha256 } = await entryOf(service, answer);
   const { number } = publication;
   steps.push(answerStep(answer, publication));
-  if (target.file !== null && publication.roots !== undefined) {
+  const hasRoots = Object.values(publication.roots ?? {}).some((root) => root !== null);
+  if (target.file !== null && hasRoots) {
     const proven = await fileSteps(service, target.file, answer, publication);
     if (proven === null) {
       if (isLastTry) throw headChanged(answer);
@@ -81,10 +87,11 @@ async function checkOnce(
     const why =
       target.file === null
         ? "a basket is computed when it is asked for, and is in no file"
-        : `entry ${number} of the log is older than roots`;
-    steps.push({ link: "sums", isProven: false, text: `The answer cannot be proven: ${why}` });
+        : `entry ${number} of the log has no roots, because its snapshot is older than SHA256SUMS`;
+    steps.push({ link: "sums", isProven: false, text: `The answer is not provable: ${why}` });
   }
-  const log = await proveLog(service, Math.min(remembered?.number ?? 1, number), number);
+  const known = Math.min(remembered?.number ?? 1, number);
+  const log = await proveLog(service, Math.max(1, known - PROVEN_AGAIN), number);
   if (sha256Of(log, number) !== sha256) {
     throw new DamageError(`Entry ${number} of the log changed while it was read`);
   }
