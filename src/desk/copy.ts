@@ -12,6 +12,7 @@ import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {
+  ENTRY_BYTES_MAX,
   isPublication,
   lacks,
   logLength,
@@ -113,7 +114,7 @@ class CopyRun {
   async readLogs(): Promise<StoredEntry[]> {
     // The target's first: another copy may extend it meanwhile, but only by what the source has.
     const there = await atOnce(numbers(await logLength(this.#to)), (number) =>
-      this.#to.get(publicationKey(number)),
+      this.#to.get(publicationKey(number), ENTRY_BYTES_MAX),
     );
     const log = await atOnce(numbers(await logLength(this.#from)), async (number) => {
       const entry = await readStoredEntry(this.#from, number);

@@ -16,7 +16,7 @@ import { createHash, type Hash } from "node:crypto";
 import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { publicationKey } from "../store/paths.ts";
-import { lacks, parseStoredEntry, type StoredEntry } from "./publication-log.ts";
+import { ENTRY_BYTES_MAX, lacks, parseStoredEntry, type StoredEntry } from "./publication-log.ts";
 
 const READS_AT_ONCE = 16;
 
@@ -79,7 +79,9 @@ export async function proveChain(
       { length: Math.min(READS_AT_ONCE, to - next + 1) },
       (_, at) => next + at,
     );
-    const read = await Promise.all(numbers.map((number) => store.get(publicationKey(number))));
+    const read = await Promise.all(
+      numbers.map((number) => store.get(publicationKey(number), ENTRY_BYTES_MAX)),
+    );
     for (const [at, bytes] of read.entries()) {
       const number = next + at;
       if (bytes === null) throw lacks(store, number);

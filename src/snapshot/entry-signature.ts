@@ -17,6 +17,9 @@ import { signatureKey } from "../store/paths.ts";
 import type { StoredEntry } from "./publication-log.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
+/** A signature has 64 bytes. Some more are read to say that they do not fit. */
+const SIGNATURE_BYTES_MAX = 1_000;
+
 const messageOf = (purpose: "log" | "announcement", entrySha256: string): Buffer =>
   Buffer.concat([Buffer.from(`chipboard ${purpose} v1\n`), Buffer.from(entrySha256, "hex")]);
 
@@ -48,6 +51,10 @@ const signerOf = (
   keys: readonly VerifyKey[],
 ): VerifyKey | null => keys.find(({ key }) => verify(null, message, key, signature)) ?? null;
 
+/** The unchecked bytes of the entry's signature, or null. Throws DamageError if they are too many. */
+export const readSignature = (store: ObjectStore, number: number): Promise<Buffer | null> =>
+  store.get(signatureKey(number), SIGNATURE_BYTES_MAX);
+
 /** The key that signed the entry. Throws DamageError if none of the keys did. */
 export async function requireSignedEntry(
   store: ObjectStore,
@@ -57,7 +64,7 @@ export async function requireSignedEntry(
   const key = signatureKey(number);
   const where = `${store.location}/${key}`;
   const expected = `expected a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`;
-  const signature = await store.get(key);
+  const signature = await readSignature(store, number);
   if (signature === null) {
     throw new DamageError(`${where} is missing: entry ${number} is unsigned, ${expected}`);
   }

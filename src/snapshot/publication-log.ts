@@ -21,7 +21,7 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import { perTier } from "../market/tier.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import { tooLarge, type ObjectStore } from "../store/object-store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
@@ -100,7 +100,7 @@ export async function readStoredEntry(
   number: number,
 ): Promise<StoredEntry | null> {
   const key = publicationKey(number);
-  const bytes = await store.get(key);
+  const bytes = await store.get(key, ENTRY_BYTES_MAX);
   if (bytes === null) return null;
   const where = `${store.location}/${key}`;
   return parseStoredEntry(bytes, number, where);
@@ -118,11 +118,7 @@ export const readEntry = async (store: ObjectStore, number: number): Promise<Ent
   (await readStoredEntry(store, number))?.entry ?? null;
 
 function parseEntry(bytes: Uint8Array, where: string): Entry {
-  if (bytes.length > ENTRY_BYTES_MAX) {
-    throw new DamageError(
-      `${where} has ${bytes.length} bytes, expected ${ENTRY_BYTES_MAX} or less`,
-    );
-  }
+  if (bytes.length > ENTRY_BYTES_MAX) throw tooLarge(where, bytes.length, ENTRY_BYTES_MAX);
   let action: string;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));

@@ -24,6 +24,7 @@ import {
 import { proveChain } from "./chain.ts";
 import {
   announcementOf,
+  readSignature,
   requireSignedEntry,
   signatureOfEntry,
   signerOfAnnouncement,
@@ -122,7 +123,7 @@ async function isAnnounced(
   { entry: { number }, sha256 }: StoredEntry,
   keys: readonly VerifyKey[],
 ): Promise<boolean> {
-  if ((await store.get(signatureKey(number))) !== null) return false;
+  if ((await readSignature(store, number)) !== null) return false;
   const announced = await store.get(announcementKey(number, sha256));
   return announced !== null && signerOfAnnouncement(announced, sha256, keys) !== null;
 }
@@ -140,7 +141,7 @@ export async function signEnd(
 ): Promise<Signing | null> {
   if (signingKey === null) return null;
   const key = signatureKey(newest.entry.number);
-  const there = await store.get(key);
+  const there = await readSignature(store, newest.entry.number);
   if (there === null) {
     await proveChain(store, 1, newest.entry.number);
     return addSignature(store, newest, signingKey, dryRun);
@@ -184,7 +185,7 @@ async function repairEnd(
   dryRun: boolean,
 ): Promise<Signing | null> {
   const { number } = newest.entry;
-  if ((await store.get(signatureKey(number))) !== null) return null;
+  if ((await readSignature(store, number)) !== null) return null;
   const own = [signingKey.verifyKey];
   const signed = await newestSigned(store);
   const isOwn = await isAnnounced(store, newest, own);
@@ -227,7 +228,7 @@ async function requireLinks(store: ObjectStore, { newest, head, entries }: LogEn
 export async function requireNotCutOff(store: ObjectStore, newest: StoredEntry): Promise<void> {
   const next = newest.entry.number + 1;
   // An entry is there before its signature.
-  if ((await store.get(signatureKey(next))) === null) return;
+  if ((await readSignature(store, next)) === null) return;
   if ((await store.get(publicationKey(next))) !== null) return;
   throw new DamageError(
     `${store.location}/${signatureKey(next)} signs an entry that is gone: the log was cut off`,

@@ -6,28 +6,17 @@
  * From the third entry on, a key that everybody can know signs the log.
  * Nothing depends on the time or place of publishing.
  */
-import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import { sourceOf } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { LogKeys } from "../../src/snapshot/signed-log.ts";
-import { parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { SIGNED } from "./golden-key.ts";
 
 export const EXPECTED = join(import.meta.dirname, "expected");
 export const INPUTS = join(import.meta.dirname, "inputs");
-
-/** PKCS#8 of an Ed25519 key (RFC 8410) up to its 32 bytes. */
-const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
-const SIGNING_PEM = createPrivateKey({
-  key: Buffer.concat([PKCS8, Buffer.alloc(32, "golden")]),
-  format: "der",
-  type: "pkcs8",
-}).export({ format: "pem", type: "pkcs8" });
-export const GOLDEN_KEY = parseSigningKey(String(SIGNING_PEM), "the golden store's key");
-const SIGNED: LogKeys = { signingKey: GOLDEN_KEY, verifyKeys: null };
 
 interface Step {
   readonly session: string;
