@@ -15,7 +15,7 @@ import { answerStep, fileSteps } from "./file.ts";
 import type { Step } from "./step.ts";
 import { readTarget, type Target } from "./target.ts";
 
-const ANSWER_BYTES_MAX = 200_000_000;
+const ANSWER_BYTES_MAX = 100_000_000;
 /**
  * So many entries before the one remembered are proven again, so that a change of them is noticed, too.
  * What the memory vouches for cannot mislead; but a log that was changed should not go unseen.
