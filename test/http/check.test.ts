@@ -60,15 +60,19 @@ const PATHS = {
     "/corrections",
   ],
   pro: [
-    ...["/prices", "/prices/chip-0", "/index", "/indices", "/indices/composite", "/export.csv"],
-    ...[
-      "/export.xlsx",
-      "/history.csv",
-      "/history.parquet",
-      "/corrections",
-      "/prices?publication=1",
-    ],
-    ...["/export.csv?publication=2", "/prices?as_of=2026-11-21T00:05:00Z"],
+    "/prices",
+    "/prices/chip-0",
+    "/index",
+    "/indices",
+    "/indices/composite",
+    "/export.csv",
+    "/export.xlsx",
+    "/history.csv",
+    "/history.parquet",
+    "/corrections",
+    "/prices?publication=1",
+    "/export.csv?publication=2",
+    "/prices?as_of=2026-11-21T00:05:00Z",
   ],
 };
 
