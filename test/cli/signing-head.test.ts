@@ -1,6 +1,7 @@
 /** The signature of the log's newest entry: one run adds it, later runs require it. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { publish } from "../../src/publish/publish.ts";
@@ -386,6 +387,14 @@ describe("the order of writing", () => {
       exitCode: 6,
       message: expect.stringContaining("entry 2 is unsigned"),
     });
+    // The next prune after a signed entry of that number removes it.
+    const announced = async (): Promise<string[]> =>
+      Object.keys(await contentOf(store)).filter((key) => key.startsWith("claims/entries/"));
+    expect(await announced()).toHaveLength(1);
+    const { sha256 } = await mustRead(store, 2);
+    await store.create(SIGNATURE(2), signatureOfEntry(sha256, KEY), "");
+    await prune(store, 9_999, false, CLOCK, strict);
+    expect(await announced()).toEqual([]);
   });
 });
 
