@@ -43,7 +43,7 @@ test("SHA256SUMS lists every file of its tier's folder but itself, in byte order
       .filter((file) => file.startsWith(folder) && file !== path)
       .map((file) => ({ file, name: Buffer.from(file.slice(folder.length)) }))
       .toSorted((a, b) => a.name.compare(b.name))
-      .map(({ file, name }) => `${sha256(readFileSync(join(EXPECTED, file)))}  ${name}\n`);
+      .map(({ file, name }) => `${sha256(readFileSync(join(EXPECTED, file)))}  ${name.toString()}\n`);
     expect([path, readFileSync(join(EXPECTED, path), "utf8")]).toEqual([path, listed.join("")]);
   }
 });
