@@ -40,6 +40,11 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/serve.ts")).serveCommand(),
   },
   {
+    name: "check",
+    description: "prove an answer of a service and the log behind it, over HTTP",
+    load: async () => (await import("./commands/check.ts")).checkCommand(),
+  },
+  {
     name: "accounts",
     description: "add, list, change and remove accounts",
     load: async () => (await import("./commands/accounts.ts")).accountsCommand(),

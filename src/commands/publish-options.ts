@@ -16,11 +16,11 @@ import {
   wholeNumber,
   type OptionParser,
 } from "./option-values.ts";
-import { signKeyOption, verifyKeyOption, type PublishingKeyOptions } from "./signing-options.ts";
+import { signKeyOption, verifyKeyOption, type LogKeyOptions } from "./signing-options.ts";
 import { withStoreOptions, type StoreOptions } from "./store-options.ts";
 
 /** The values of the options of withPublishOptions. */
-export interface PublishOptions extends StoreOptions, PublishingKeyOptions, JsonOption {
+export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption {
   readonly catalog?: string;
   readonly quotes?: readonly string[];
   readonly closes?: readonly string[];
@@ -158,7 +158,7 @@ export function withPublishOptions(command: Command): Command {
     )
     .optionsGroup("Signing:")
     .addOption(signKeyOption())
-    .addOption(verifyKeyOption("build only on a head that one of these public keys has signed"))
+    .addOption(verifyKeyOption("build only on a log that one of these public keys has signed"))
     .optionsGroup("Store:");
   return withStoreOptions(command).optionsGroup("Options:");
 }

@@ -15,7 +15,7 @@ import {
   withPublishOptions,
   type PublishOptions,
 } from "./publish-options.ts";
-import { publishingKeysFrom } from "./signing-options.ts";
+import { logKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 const INPUT_HELP = `
@@ -76,7 +76,7 @@ type Run = (store: ObjectStore, progress: Progress) => Promise<PublishResult>;
 /** What the options ask for. Throws InputError for options that make no sense together. */
 async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
-  const release = { dryRun: options.dryRun ?? false, ...(await publishingKeysFrom(options)) };
+  const release = { dryRun: options.dryRun ?? false, keys: await logKeysFrom(options) };
   if (options.rerender !== undefined) {
     requireNoInput(command);
     const { rerender } = await import("../publish/rerender.ts");

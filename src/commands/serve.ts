@@ -19,7 +19,11 @@ const END_MS = 1_000;
 /** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
   return withServeOptions(new Command("serve"))
-    .addOption(verifyKeyOption("serve only snapshots that one of these public keys has signed"))
+    .addOption(
+      verifyKeyOption(
+        "serve only what one of these public keys has signed: the log to its newest entry",
+      ),
+    )
     .addHelpText(
       "after",
       examples(
@@ -69,7 +73,7 @@ export async function serve(
     });
     try {
       const keys = verifyKeys?.map(({ fingerprint }) => fingerprint);
-      if (keys !== undefined) log.info({ keys }, "only signed snapshots are served");
+      if (keys !== undefined) log.info({ keys }, "only what is signed is served");
       const proxy = await startProxy({
         store,
         verifyKeys,

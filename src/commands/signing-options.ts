@@ -3,6 +3,7 @@ import { open, readFile, type FileHandle } from "node:fs/promises";
 import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
+import type { LogKeys } from "../snapshot/signed-log.ts";
 import {
   parseSigningKey,
   parseVerifyKeys,
@@ -21,25 +22,23 @@ export interface VerifyKeyOptions {
 }
 
 /** The values of both options: paths of files. */
-export interface PublishingKeyOptions extends VerifyKeyOptions {
+export interface LogKeyOptions extends VerifyKeyOptions {
   readonly signKey?: string;
 }
 
-/** `--sign-key`, for `publish`, which signs. */
+/** `--sign-key`, for the commands that append to the log. */
 export const signKeyOption = (): Option =>
-  setting("--sign-key <file>", "sign the snapshot with this private key (Ed25519, PEM)");
+  setting("--sign-key <file>", "sign the log's entry with this private key (Ed25519, PEM)");
 
 /** `--verify-key`. `effect` says what the command refuses without a signature of one of the keys. */
 export const verifyKeyOption = (effect: string): Option =>
   setting("--verify-key <file>", `${effect} (Ed25519, PEM, one or more)`);
 
 /**
- * The key to sign with, and the keys one of which must have signed the head; null without their
+ * The key to sign with, and the keys one of which must have signed the log; null without their
  * option. Throws InputError if a file holds no such key, or if the two do not belong together.
  */
-export async function publishingKeysFrom(
-  options: PublishingKeyOptions,
-): Promise<{ signingKey: SigningKey | null; verifyKeys: readonly VerifyKey[] | null }> {
+export async function logKeysFrom(options: LogKeyOptions): Promise<LogKeys> {
   const signingKey = options.signKey === undefined ? null : await signingKeyFrom(options.signKey);
   const verifyKeys = await verifyKeysFrom(options);
   const own = signingKey?.verifyKey.fingerprint;
@@ -48,7 +47,7 @@ export async function publishingKeysFrom(
   }
   throw new InputError(
     `--verify-key ${JSON.stringify(options.verifyKey)}: expected the public key of --sign-key, ` +
-      `${own}, in it; without it, the next publish refuses the snapshot that this one signs`,
+      `${own}, in it; without it, the next run refuses the entry that this one signs`,
   );
 }
 

@@ -4,7 +4,14 @@ import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
-import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
+import {
+  logKeysFrom,
+  signKeyOption,
+  verifyKeyOption,
+  verifyKeysFrom,
+  type LogKeyOptions,
+  type VerifyKeyOptions,
+} from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
 import {
   s3SettingsFrom,
@@ -104,7 +111,7 @@ function verifyCommand(): Command {
   return desk("verify", "check every byte of a snapshot; on damage, list it and exit with 6")
     .argument("[snapshot]", "the snapshot", "head")
     .addOption(setting("--all", "check every snapshot that the log names"))
-    .addOption(verifyKeyOption("also require a signature of one of these public keys"))
+    .addOption(verifyKeyOption("also require that one of these public keys has signed the log"))
     .addHelpText(
       "after",
       REFERENCES +
@@ -144,24 +151,22 @@ function rollbackCommand(): Command {
         lineOfText,
       ).makeOptionMandatory(),
     )
-    .addOption(verifyKeyOption("require a signature of one of these public keys"))
+    .addOption(signKeyOption())
+    .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
     .addHelpText(
       "after",
       REFERENCES +
         examples(
           'snapshots rollback 2026-11-20T12Z --reason "wrong feed"',
-          'snapshots rollback head~1 --reason "wrong feed"',
+          'snapshots rollback head~1 --reason "wrong feed" --sign-key signing.pem',
         ),
     )
     .action(
-      async (
-        reference: string,
-        options: SnapshotOptions & VerifyKeyOptions & { reason: string },
-      ) => {
+      async (reference: string, options: SnapshotOptions & LogKeyOptions & { reason: string }) => {
         const { rollBack } = await import("../desk/rollback.ts");
         const { rollbackView } = await import("../desk/views.ts");
         const { printRollback } = await import("../desk/words.ts");
-        const keys = await verifyKeysFrom(options);
+        const keys = await logKeysFrom(options);
         await withStore(options, async (store) => {
           const clock = clockFromEnvironment();
           const done = await rollBack(store, reference, options.reason, clock, keys);
@@ -169,6 +174,11 @@ function rollbackCommand(): Command {
         });
       },
     );
+}
+
+interface PruneOptions {
+  readonly keepDays: number;
+  readonly dryRun?: true;
 }
 
 function pruneCommand(): Command {
@@ -181,17 +191,20 @@ function pruneCommand(): Command {
       ).makeOptionMandatory(),
     )
     .addOption(setting("--dry-run", "list what prune would remove; remove nothing"))
+    .addOption(signKeyOption())
+    .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
     .addHelpText(
       "after",
       examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),
     )
-    .action(async (options: SnapshotOptions & { keepDays: number; dryRun?: true }) => {
+    .action(async (options: SnapshotOptions & LogKeyOptions & PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
       const { pruningView } = await import("../desk/views.ts");
       const { printPruning } = await import("../desk/words.ts");
+      const keys = await logKeysFrom(options);
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
-        const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment());
+        const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment(), keys);
         await print(options, pruningView(pruning, dryRun), () => printPruning(pruning, dryRun));
       });
     });

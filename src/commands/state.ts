@@ -17,7 +17,12 @@ Proxies can go on. FILE is an SQLite file that only its owner can read. It appea
 must not exist before. "accounts ls --state FILE" looks into it; "state copy FILE TO" restores it into an
 empty folder or Redis.`;
 
-/** `state copy|backup`: the whole state, moved or kept. */
+const FORGET_LOG_HELP = `
+A proxy with --verify-key remembers in the state which entry of the log it served last, and after a
+restart refuses a log without that entry. Forget it only if you have replaced the store yourself, then
+start the proxies again: they accept any log that one of their keys has signed.`;
+
+/** `state copy|backup`: the whole state, moved or kept. `state forget-log`: for a store that is replaced. */
 export function stateCommand(): Command {
   const state = new Command("state").addHelpText(
     "after",
@@ -54,6 +59,13 @@ export function stateCommand(): Command {
         ),
     )
     .action(backUp);
+  withStateOptions(
+    state
+      .command("forget-log")
+      .description("forget which entry of the log proxies with --verify-key have served last"),
+  )
+    .addHelpText("after", FORGET_LOG_HELP + examples("state forget-log", "state forget-log --json"))
+    .action(forgetLog);
   return state;
 }
 
@@ -73,6 +85,19 @@ async function backUp(file: string, options: StateOptions): Promise<void> {
   const { backUpState } = await import("../state/copy.ts");
   const done = await backUpState(options.state, file, clockFromEnvironment().now());
   await print("Backed up", done, options.state, file, options);
+}
+
+async function forgetLog({ state, json }: StateOptions): Promise<void> {
+  const { withDriver } = await import("../state/open.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
+  const forgotten = await withDriver(state, "change", (driver) => driver.forgetSeen());
+  if (json) {
+    printJson({ forgotten });
+  } else if (forgotten === null) {
+    printLine("No entry of the log was remembered.");
+  } else {
+    printLine(`Forgot entry ${forgotten.number} of the log, SHA-256 ${forgotten.sha256}.`);
+  }
 }
 
 async function print(

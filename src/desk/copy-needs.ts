@@ -2,11 +2,18 @@
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { isPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
-import { readSignature } from "../snapshot/signature.ts";
 import { objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
+import {
+  FILES,
+  OLD_SIGNATURE,
+  parseSignatureKey,
+  PUBLICATIONS,
+  snapshotFileKey,
+  snapshotText,
+  TAKEN,
+} from "../store/paths.ts";
 import { isSame, requirePruned } from "./reference.ts";
 
 const AT_ONCE = 16;
@@ -25,8 +32,10 @@ export interface Needed {
 export interface Needs {
   /** Files of snapshots and parts of the ledger. */
   readonly files: readonly Needed[];
-  /** What vouches for the files: manifests, signatures. And the names that are never used again. */
+  /** What vouches for the files: manifests, and signatures of 0.1.0. And names never used again. */
   readonly manifests: readonly Needed[];
+  /** Signatures of entries. */
+  readonly signatures: readonly Needed[];
   /** The snapshots whose objects these are. */
   readonly names: ReadonlySet<string>;
   /** What the store lacks, one line each. */
@@ -65,9 +74,9 @@ export async function needsOf(
       }
       const manifestKey = snapshotFileKey(name, FILES.manifest);
       manifests.push({ key: manifestKey, sha256, mediaType: JSON_TYPE });
-      const signature = await readSignature(store, name);
+      const key = snapshotFileKey(name, OLD_SIGNATURE);
+      const signature = await store.get(key);
       if (signature === null) return;
-      const key = snapshotFileKey(name, FILES.signature);
       manifests.push({ key, sha256: sha256Hex(signature), mediaType: SIGNATURE_TYPE });
     });
     progress("Reading", (read += 1), entries.length);
@@ -76,7 +85,18 @@ export async function needsOf(
     const bytes = await store.get(key);
     if (bytes !== null) manifests.push({ key, sha256: sha256Hex(bytes), mediaType: JSON_TYPE });
   });
-  return { files: [...files.values()], manifests, names, damages };
+  const signatures: Needed[] = [];
+  const signed = (await keysBelow(store, PUBLICATIONS)).filter((key) => {
+    const number = parseSignatureKey(key);
+    return number !== null && number <= log.length;
+  });
+  await atOnce(signed, async (key) => {
+    const bytes = await store.get(key);
+    if (bytes !== null) {
+      signatures.push({ key, sha256: sha256Hex(bytes), mediaType: SIGNATURE_TYPE });
+    }
+  });
+  return { files: [...files.values()], manifests, signatures, names, damages };
 }
 
 /** An entry for each snapshot that the log names and no prune took. */

@@ -4,7 +4,7 @@
  * Claims stay behind: they belong to runs that write into the source.
  *
  * It can stop at any time, because of its order: files and ledger parts, then manifests, and last the
- * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
+ * log, oldest entry first, each with its signature. The target's log must be the beginning of the source's, so a repeated
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
  * every object with its digest when it reads it, and again after it has arrived.
  */
@@ -12,6 +12,7 @@ import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {
+  ENTRY_BYTES_MAX,
   isPublication,
   lacks,
   logLength,
@@ -24,10 +25,11 @@ import { readVerified } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
-  FILES,
   LEDGER,
+  OLD_SIGNATURE,
   parseSnapshotFileKey,
   publicationKey,
+  PUBLICATIONS,
   SESSIONS,
   snapshotText,
   TAKEN,
@@ -112,7 +114,7 @@ class CopyRun {
   async readLogs(): Promise<StoredEntry[]> {
     // The target's first: another copy may extend it meanwhile, but only by what the source has.
     const there = await atOnce(numbers(await logLength(this.#to)), (number) =>
-      this.#to.get(publicationKey(number)),
+      this.#to.get(publicationKey(number), ENTRY_BYTES_MAX),
     );
     const log = await atOnce(numbers(await logLength(this.#from)), async (number) => {
       const entry = await readStoredEntry(this.#from, number);
@@ -138,7 +140,9 @@ class CopyRun {
       sha256,
       mediaType: JSON_TYPE,
     }));
-    const [files, manifests, newEntries] = [needs.files, needs.manifests, entries].map((needed) =>
+    // In the order of the keys an entry comes before its signature.
+    const logged = [...entries, ...needs.signatures].sort((a, b) => (a.key < b.key ? -1 : 1));
+    const [files, manifests, newEntries] = [needs.files, needs.manifests, logged].map((needed) =>
       needed.filter(({ key }) => !this.#same.has(key)),
     ) as [Needed[], Needed[], Needed[]];
     const total = files.length + manifests.length + newEntries.length;
@@ -161,29 +165,31 @@ class CopyRun {
     return [];
   }
 
-  result(log: readonly StoredEntry[], { files, manifests, names }: Needs): Copying {
+  result(log: readonly StoredEntry[], needs: Needs): Copying {
+    const { files, manifests, signatures, names } = needs;
     const head = log.map(({ entry }) => entry).findLast(isPublication) ?? null;
     return {
       outcome: this.#objects === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
       objects: this.#objects,
       bytes: this.#bytes,
-      there: files.length + manifests.length + log.length - this.#objects,
+      there: files.length + manifests.length + signatures.length + log.length - this.#objects,
       snapshots: names.size,
       head,
     };
   }
 
   /** Throws ConflictError if the target holds other bytes, or other files of a snapshot. */
-  async #compareTarget({ files, manifests, names }: Needs): Promise<void> {
-    const needed = new Map([...files, ...manifests].map((object) => [object.key, object]));
+  async #compareTarget({ files, manifests, signatures, names }: Needs): Promise<void> {
+    const objects = [...files, ...manifests, ...signatures];
+    const needed = new Map(objects.map((object) => [object.key, object]));
     const isStray = (key: string): boolean => {
       const parsed = parseSnapshotFileKey(key);
-      // A snapshot may have been signed in the target.
-      if (parsed === null || parsed.path === FILES.signature) return false;
+      // A snapshot of 0.1.0 may have been signed in the target.
+      if (parsed === null || parsed.path === OLD_SIGNATURE) return false;
       return names.has(snapshotText(parsed.name)) && !needed.has(key);
     };
     const keys: string[] = [];
-    for (const prefix of [SESSIONS, LEDGER, TAKEN]) {
+    for (const prefix of [SESSIONS, LEDGER, TAKEN, PUBLICATIONS]) {
       keys.push(...(await keysBelow(this.#to, prefix)));
     }
     const [from, to] = [this.#from.location, this.#to.location];

@@ -17,24 +17,34 @@ import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { keepTaken, readClaims } from "../snapshot/claims.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import { appendEntry, linkTo, numberAfter, timeAfter } from "../snapshot/append.ts";
 import {
-  appendEntry,
   ENTRY_BYTES_MAX,
   isPublication,
-  numberAfter,
   readLog,
+  readLogEnd,
   renderEntry,
-  timeAfter,
   type Entry,
+  type LogEnd,
   type Publication,
   type PruneEntry,
 } from "../snapshot/publication-log.ts";
+import {
+  newestSigned,
+  NO_KEYS,
+  requireSignedEnd,
+  signingOf,
+  type LogKeys,
+  type Signing,
+} from "../snapshot/signed-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore, StoredObject } from "../store/object-store.ts";
 import {
   CLAIMS,
   FILES,
   LEDGER,
+  parseAnnouncementKey,
   parseClaimKey,
   parseLedgerPartKey,
   parseSnapshotFileKey,
@@ -48,6 +58,8 @@ import { isSame, requireEmpty, requirePruned } from "./reference.ts";
 const YOUNG_MS = HOUR_MS;
 const DELETES_AT_ONCE = 16;
 const ATTEMPTS_MAX = 50;
+/** Stands for a digest that is not known yet. */
+const SHA256 = "0".repeat(64);
 /** A run can no longer publish after this many later heads. */
 const LATER_HEADS = 2;
 
@@ -62,26 +74,32 @@ export interface Pruning {
   readonly bytes: number;
   /** How many snapshots stay. */
   readonly kept: number;
+  /** Null without a signing key, or if nothing was signed. */
+  readonly signing: Signing | null;
 }
 
 /**
  * Removes what need not be kept; with `dryRun` it only reports it. Throws DamageError and removes
- * nothing if the log or the manifest of a kept snapshot cannot be read. Throws ConflictError if other
- * runs keep appending to the log.
+ * nothing if the log or the manifest of a kept snapshot cannot be read, or if none of the keys to
+ * verify with signed the log. Throws ConflictError if other runs keep appending to the log.
  */
 export async function prune(
   store: ObjectStore,
   keepDays: number,
   dryRun: boolean,
   clock: Clock,
+  keys: LogKeys = NO_KEYS,
 ): Promise<Pruning> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const found = await survey(store, keepDays, clock.now());
+    let signing = await requireSignedEnd(store, found.end, keys, dryRun);
     if (!dryRun) {
-      if (!(await announce(store, found, clock.now()))) continue;
+      const appended = await announce(store, found, clock.now(), keys);
+      if (appended === null) continue;
+      if (appended > 0) signing = signingOf(keys, "signed");
       await remove(store, found);
     }
-    return pruningOf(found);
+    return { ...pruningOf(found), signing };
   }
   throw new ConflictError(`Gave up: other runs appended to the log ${ATTEMPTS_MAX} times`);
 }
@@ -94,6 +112,7 @@ interface Folder {
 }
 
 interface Survey {
+  readonly end: LogEnd;
   readonly log: readonly Entry[];
   /** Snapshots that the log made the head. */
   readonly published: ReadonlySet<string>;
@@ -101,21 +120,23 @@ interface Survey {
   readonly taken: ReadonlySet<string>;
   readonly doomed: readonly Folder[];
   readonly doomedParts: readonly StoredObject[];
-  /** Claims of published snapshots: their runs died before they removed the claim. */
+  /** Claims of published snapshots and of signed entries: their runs died before they removed them. */
   readonly doneClaims: readonly StoredObject[];
   readonly kept: number;
 }
 
 async function survey(store: ObjectStore, keepDays: number, nowMs: number): Promise<Survey> {
   // Read the log first: if a run publishes after that, this prune finds its entry number taken.
-  const log = await readLog(store);
+  const end = await readLogEnd(store);
+  const log = (await readLog(store)).slice(0, end.newest?.entry.number ?? 0);
   const publications = log.filter(isPublication);
   const taken = new Set(
     log.flatMap((entry) => (isPublication(entry) ? [] : [...entry.snapshots, ...entry.parts])),
   );
   // Read the claims after the files: a run claims its name before it writes the first file.
   const files = await collect(store, SESSIONS);
-  const folders = foldersOf(files, await collect(store, CLAIMS));
+  const allClaims = await collect(store, CLAIMS);
+  const folders = foldersOf(files, allClaims);
   const claims = await readClaims(store);
   const parts = await collect(store, LEDGER);
   if (log.length === 0) await requireEmpty(store);
@@ -144,9 +165,15 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const doneClaims = folders.flatMap(({ name, claim }) =>
     claim !== null && published.has(snapshotText(name)) ? [claim] : [],
   );
+  const announced = allClaims.filter(({ key }) => parseAnnouncementKey(key) !== null);
+  if (announced.length > 0) {
+    const signed = await newestSigned(store);
+    doneClaims.push(...announced.filter(({ key }) => Number(parseAnnouncementKey(key)) <= signed));
+  }
   const whole = (all: readonly Folder[]): number =>
     all.filter(({ objects }) => objects.length > 0).length;
   return {
+    end,
     log,
     published,
     taken,
@@ -158,25 +185,34 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
 }
 
 /**
- * Appends entries that name what goes and that no earlier prune named. Returns false if another run
- * appended first: the survey must then be repeated.
+ * Appends entries that name what goes and that no earlier prune named. Returns how many, or null if
+ * another run appended first: the survey must then be repeated.
  */
-async function announce(store: ObjectStore, found: Survey, nowMs: number): Promise<boolean> {
+async function announce(
+  store: ObjectStore,
+  found: Survey,
+  nowMs: number,
+  keys: LogKeys,
+): Promise<number | null> {
   const fresh = found.doomed.filter(({ name }) => !found.taken.has(snapshotText(name)));
   const parts = found.doomedParts.map(({ key }) => key).filter((key) => !found.taken.has(key));
-  if (fresh.length + parts.length === 0) return true;
+  if (fresh.length + parts.length === 0) return 0;
   await store.prove();
   for (const { name } of fresh) {
     if (!found.published.has(snapshotText(name))) await keepTaken(store, name);
   }
   const snapshots = fresh.map(({ name }) => snapshotText(name));
-  for (const entry of entriesOf(found.log, snapshots, parts, nowMs)) {
-    if ((await appendEntry(store, entry)) === "taken") return false;
+  const entries = entriesOf(found.log, snapshots, parts, nowMs);
+  let previous = await linkTo(store, found.end.newest);
+  for (const entry of entries) {
+    const linked = { ...entry, previous };
+    if ((await appendEntry(store, linked, keys)) === "taken") return null;
+    previous = sha256Hex(renderEntry(linked));
   }
-  return true;
+  return entries.length;
 }
 
-/** The entries that name them all, each at most ENTRY_BYTES_MAX long. */
+/** The entries that name them all, each at most ENTRY_BYTES_MAX long with its `previous`. */
 function entriesOf(
   log: readonly Entry[],
   snapshots: readonly string[],
@@ -199,7 +235,7 @@ function entriesOf(
       if (sizeBytes + nameBytes > ENTRY_BYTES_MAX) {
         const number = numberAfter(entries.at(-1) ?? newest);
         entries.push({ number, action: "prune", at, snapshots: [], parts: [] });
-        sizeBytes = renderEntry(entries.at(-1) as PruneEntry).length;
+        sizeBytes = renderEntry({ ...(entries.at(-1) as PruneEntry), previous: SHA256 }).length;
       }
       entries.at(-1)?.[kind].push(name);
       sizeBytes += nameBytes;
@@ -220,7 +256,13 @@ async function remove(store: ObjectStore, found: Survey): Promise<void> {
   await removeAll(store, [...found.doomedParts, ...found.doneClaims]);
 }
 
-function pruningOf({ doomed, doomedParts, doneClaims, published, kept }: Survey): Pruning {
+function pruningOf({
+  doomed,
+  doomedParts,
+  doneClaims,
+  published,
+  kept,
+}: Survey): Omit<Pruning, "signing"> {
   const objects = [
     ...doomed.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
     ...doomedParts,

@@ -1,8 +1,23 @@
 /** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
-import { appendPublication, readLogEnd, type Publication } from "../snapshot/publication-log.ts";
-import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { appendPublication } from "../snapshot/append.ts";
+import { proveChain } from "../snapshot/chain.ts";
+import {
+  isPublication,
+  readLogEnd,
+  type Publication,
+  type StoredEntry,
+} from "../snapshot/publication-log.ts";
+import {
+  NO_KEYS,
+  requireSignedEnd,
+  signEnd,
+  signingOf,
+  type LogKeys,
+  type Signing,
+} from "../snapshot/signed-log.ts";
+import { rootsOf } from "../snapshot/sums.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
@@ -17,53 +32,78 @@ export interface Rollback {
   readonly publication: Publication;
   /** The head's entry before the rollback. */
   readonly before: Publication;
+  /** Null without a signing key. */
+  readonly signing: Signing | null;
 }
 
 /**
  * Verifies the snapshot that `reference` names, then appends a publication that names it. The next
  * publish builds on it; proxies follow at their next poll. Throws InputError if there is no such
- * snapshot, DamageError if it is damaged or none of the given keys signed it, and ConflictError if a
- * publish, a rollback, or a prune of this snapshot comes first.
+ * snapshot, DamageError if it is damaged or nothing that a given key signed vouches for it, and
+ * ConflictError if a publish, a rollback, or a prune of this snapshot comes first.
  */
 export async function rollBack(
   store: ObjectStore,
   reference: string,
   reason: string,
   clock: Clock,
-  keys: readonly VerifyKey[] | null = null,
+  keys: LogKeys = NO_KEYS,
 ): Promise<Rollback> {
-  const { newest, head: before } = await readLogEnd(store);
+  const end = await readLogEnd(store);
+  const { newest, head: before } = end;
   const snapshot = await findSnapshot(store, reference);
-  if (before === null) throw new DamageError(`${store.location} holds snapshots but no log`);
+  if (before === null || newest === null) {
+    throw new DamageError(`${store.location} holds snapshots but no log`);
+  }
+  const repaired = await requireSignedEnd(store, end, keys, false);
+  if (keys.verifyKeys !== null) await requireVouchedFor(store, snapshot, newest);
   if (isSame(before, snapshot.name)) {
-    await requireWhole(store, snapshot, keys);
-    return { outcome: "unchanged", snapshot, publication: before, before };
+    await requireWhole(store, snapshot);
+    const signing = repaired ?? (await signEnd(store, newest, keys, false));
+    return { outcome: "unchanged", snapshot, publication: before, before, signing };
   }
   await store.prove();
-  await requireWhole(store, snapshot, keys);
-  const { name, manifest, manifestSha256 } = snapshot;
+  await requireWhole(store, snapshot);
+  const { name, manifest, manifestSha256: manifest_sha256 } = snapshot;
+  const roots = rootsOf(manifest);
   const publication = await appendPublication(
     store,
-    { ...name, action: "rollback", reason, manifest_sha256: manifestSha256, corrections: 0 },
+    { ...name, action: "rollback", reason, manifest_sha256, corrections: 0, roots },
     newest,
     clock.now(),
     manifest.ledger.map(({ key }) => key),
+    keys,
   );
   if (publication === null) {
     throw new ConflictError(
       `Another publish, rollback or prune came first: look at ${store.location} and try again`,
     );
   }
-  return { outcome: "rolled_back", snapshot, publication, before };
+  const signing = signingOf(keys, "signed");
+  return { outcome: "rolled_back", snapshot, publication, before, signing };
 }
 
-async function requireWhole(
+/** Throws DamageError unless `newest`, which is signed, vouches for the entry that names the snapshot. */
+async function requireVouchedFor(
   store: ObjectStore,
-  snapshot: FoundSnapshot,
-  keys: readonly VerifyKey[] | null,
+  { name, publication }: FoundSnapshot,
+  newest: StoredEntry,
 ): Promise<void> {
-  const damages = await damagesOf(store, snapshot, keys);
+  let isProven = false;
+  await proveChain(store, 1, newest.entry.number, ({ entry }) => {
+    isProven ||=
+      isPublication(entry) &&
+      entry.number === publication?.number &&
+      entry.manifest_sha256 === publication.manifest_sha256;
+  });
+  if (isProven) return;
+  throw new DamageError(
+    `${snapshotText(name)} is not in the signed log of ${store.location}; the head stays`,
+  );
+}
+
+async function requireWhole(store: ObjectStore, snapshot: FoundSnapshot): Promise<void> {
+  const damages = await damagesOf(store, snapshot);
   if (damages.length === 0) return;
-  const what = keys === null ? "is damaged" : "is damaged or not signed by a given key";
-  throw new DamageError(`${snapshotText(snapshot.name)} ${what}; the head stays`, damages);
+  throw new DamageError(`${snapshotText(snapshot.name)} is damaged; the head stays`, damages);
 }

@@ -3,10 +3,15 @@ import { InputError } from "../lib/errors.ts";
 import { byLargestChange } from "../market/change.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
-import { readSignature } from "../snapshot/signature.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
+import {
+  FILES,
+  signatureKey,
+  snapshotFileKey,
+  snapshotFolder,
+  snapshotText,
+} from "../store/paths.ts";
 import {
   readBoard,
   readIndex,
@@ -45,7 +50,7 @@ export interface Description {
   /** Within 24 hours, largest first; at most MOVES_SHOWN. */
   readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[] | null;
   readonly breaks: readonly { id: string; session_utc: string; reason: string }[] | null;
-  /** Whether there is a signature. Only `verify` checks it and names the signer. */
+  /** Whether the entry of the log has a signature. Only `verify` checks it and names the signer. */
   readonly signed: boolean;
   readonly manifest: Omit<Manifest, "files" | "ledger">;
 }
@@ -63,7 +68,7 @@ export async function describeSnapshot(
     readBoard(store, found, "pro"),
     readIndex(store, found),
     readIndices(store, found),
-    readSignature(store, found.name),
+    found.publication && store.get(signatureKey(found.publication.number)),
   ]);
   const records = board && recordsOfBoard(board);
   const { files: _files, ledger: _ledger, ...manifest } = found.manifest;

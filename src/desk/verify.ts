@@ -1,26 +1,35 @@
 /**
- * `snapshots verify`: checks every byte against the manifest, the manifest against the log and, with
- * keys, its signature, the ledger's parts, and the formats of each tier against each other. It
- * collects findings instead of throwing them.
+ * `snapshots verify`: checks every byte against the manifest, the manifest against the log, the log
+ * against itself and, with keys, its signatures, the ledger's parts, and the formats of each tier
+ * against each other. It collects findings instead of throwing them.
  */
 import { DamageError } from "../lib/errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
-import { isPublication, readLog, type Publication } from "../snapshot/publication-log.ts";
-import { requireSignature } from "../snapshot/signature.ts";
+import {
+  isPublication,
+  readLog,
+  type Entry,
+  type Publication,
+} from "../snapshot/publication-log.ts";
+import { renderSums, rootsOf } from "../snapshot/sums.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
   parseLedgerPartKey,
+  OLD_SIGNATURE,
   parseSnapshotFileKey,
   publicationKey,
+  snapshotFileKey,
   snapshotFolder,
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
 import { formatDifferences } from "./formats.ts";
+import { proveLog, type EntrySigner } from "./verify-log.ts";
 import {
   findSnapshot,
   isSame,
@@ -35,8 +44,10 @@ export interface Verification {
   readonly checked: readonly SnapshotName[];
   /** Snapshots that the log names and a prune removed. */
   readonly pruned: readonly SnapshotName[];
-  /** The signing key's fingerprint for each checked snapshot; empty without keys. */
-  readonly signatures: readonly { readonly snapshot: string; readonly fingerprint: string }[];
+  /** How many entries the log has, all linked; fewer if there is damage. */
+  readonly entries: number;
+  /** The signatures that were checked and fit; empty without keys. */
+  readonly signatures: readonly EntrySigner[];
   /** How many objects were read: files of snapshots, and each ledger part once. */
   readonly files: number;
   /** The stored size of those objects. */
@@ -46,19 +57,27 @@ export interface Verification {
 }
 
 /**
- * Checks the snapshot that `reference` names; null: every snapshot in the log. With keys, one of them
- * must have signed each snapshot.
+ * Checks the log, and the snapshot that `reference` names; null: every snapshot in the log. With keys,
+ * one of them must have signed the log's newest entry, which vouches for all before it.
  */
 export async function verifySnapshots(
   store: ObjectStore,
   reference: string | null,
   keys: readonly VerifyKey[] | null = null,
 ): Promise<Verification> {
-  const run = new VerifyRun(store, keys);
+  const run = new VerifyRun(store);
+  const proof = await proveLog(store, keys, reference === null);
+  run.damages.push(...proof.damages);
+  run.entries = proof.entries.length;
+  run.signatures = proof.signatures;
   if (reference === null) {
-    const log = await run.attempt(() => readLog(store));
-    if (log?.length === 0)
+    const isBroken = proof.damages.length > 0;
+    const log: readonly Entry[] | null = isBroken
+      ? await run.attempt(() => readLog(store))
+      : proof.entries.map(({ entry }) => entry);
+    if (log?.length === 0) {
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
+    }
     const head = log?.findLast(isPublication);
     const firsts = new Map<string, Publication>();
     for (const entry of log ?? []) {
@@ -86,18 +105,20 @@ export async function verifySnapshots(
     }
   } else {
     const found = await run.attempt(() => findSnapshot(store, reference));
-    if (found !== null) await run.snapshot(found);
+    if (found !== null) {
+      if (keys !== null && found.publication === null) {
+        const text = snapshotText(found.name);
+        run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
+      }
+      await run.snapshot(found);
+    }
   }
   return run;
 }
 
-/** Checks a snapshot that was already found; returns the damages, one line each. */
-export async function damagesOf(
-  store: ObjectStore,
-  found: FoundSnapshot,
-  keys: readonly VerifyKey[] | null,
-): Promise<string[]> {
-  const run = new VerifyRun(store, keys);
+/** Checks a snapshot that was already found, not the log; returns the damages, one line each. */
+export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promise<string[]> {
+  const run = new VerifyRun(store);
   await run.snapshot(found);
   return run.damages;
 }
@@ -105,20 +126,19 @@ export async function damagesOf(
 class VerifyRun implements Verification {
   readonly checked: SnapshotName[] = [];
   readonly pruned: SnapshotName[] = [];
-  readonly signatures: { snapshot: string; fingerprint: string }[] = [];
   readonly damages: string[] = [];
   /** Snapshots that a prune named; until the next prune some of their objects may remain. */
   readonly taken = new Set<string>();
+  signatures: readonly EntrySigner[] = [];
+  entries = 0;
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
-  readonly #keys: readonly VerifyKey[] | null;
   /** The ledger parts read so far: snapshots share parts, and each is read once. */
   readonly #parts = new Set<string>();
 
-  constructor(store: ObjectStore, keys: readonly VerifyKey[] | null) {
+  constructor(store: ObjectStore) {
     this.#store = store;
-    this.#keys = keys;
   }
 
   /** The result of `work`. Turns a DamageError into a finding and null; throws other errors. */
@@ -127,7 +147,7 @@ class VerifyRun implements Verification {
       return await work();
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
-      this.damages.push(error.message);
+      if (!this.damages.includes(error.message)) this.damages.push(error.message);
       return null;
     }
   }
@@ -139,7 +159,7 @@ class VerifyRun implements Verification {
     const stored = await this.attempt(() =>
       readStoredManifest(this.#store, name, entry.manifest_sha256),
     );
-    if (stored !== null) return this.snapshot({ name, ...stored });
+    if (stored !== null) return this.snapshot({ name, ...stored, publication: entry });
     if (this.damages.length > before) return;
     await this.attempt(() => requirePruned(this.#store, name, isHead));
     if (this.damages.length === before) this.pruned.push(name);
@@ -148,11 +168,11 @@ class VerifyRun implements Verification {
   async snapshot({
     name,
     manifest,
-    manifestSha256,
-  }: Omit<FoundSnapshot, "publication">): Promise<void> {
+    publication,
+  }: Omit<FoundSnapshot, "manifestSha256">): Promise<void> {
     this.checked.push(name);
     const before = this.damages.length;
-    await this.#signature(name, manifestSha256);
+    this.#sums(name, manifest, publication);
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
       this.damages.push(`${snapshotText(name)}: the identity does not match the files named`);
     }
@@ -177,21 +197,26 @@ class VerifyRun implements Verification {
     }
   }
 
-  async #signature(name: SnapshotName, manifestSha256: string): Promise<void> {
-    const keys = this.#keys;
-    if (keys === null) return;
-    const signer = await this.attempt(() =>
-      requireSignature(this.#store, name, manifestSha256, keys),
-    );
-    if (signer === null) return;
-    this.signatures.push({ snapshot: snapshotText(name), fingerprint: signer.fingerprint });
+  /** Each tier's SHA256SUMS lists the files of the manifest, and is the root in the entry of the log. */
+  #sums(name: SnapshotName, manifest: Manifest, publication: Publication | null): void {
+    const roots = rootsOf(manifest);
+    for (const tier of TIER_NAMES) {
+      const where = this.#where(snapshotFileKey(name, FILES.sums(tier)));
+      const root = roots[tier];
+      if (root !== null && root !== sha256Hex(renderSums(tier, manifest.files))) {
+        this.damages.push(`${where} does not list the files of the manifest`);
+      }
+      if (publication?.roots !== undefined && publication.roots[tier] !== root) {
+        const entry = this.#where(publicationKey(publication.number));
+        this.damages.push(`${where} is not the root of ${tier} in ${entry}`);
+      }
+    }
   }
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
-    // A signature is expected here, even if no keys are given to check it.
     const known = new Set([
       FILES.manifest,
-      FILES.signature,
+      OLD_SIGNATURE,
       ...manifest.files.map(({ path }) => path),
     ]);
     for (const key of await this.#keysUnder(snapshotFolder(name))) {

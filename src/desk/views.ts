@@ -104,6 +104,7 @@ export const comparisonView = (
 export const verificationView = ({
   checked,
   pruned,
+  entries,
   signatures,
   files,
   bytes,
@@ -112,6 +113,7 @@ export const verificationView = ({
   whole: damages.length === 0,
   checked: checked.map(snapshotText),
   pruned: pruned.map(snapshotText),
+  entries,
   signatures,
   files,
   bytes,
@@ -119,12 +121,19 @@ export const verificationView = ({
 });
 
 /** `snapshots rollback --json`. */
-export const rollbackView = ({ outcome, snapshot, publication, before }: Rollback): object => ({
+export const rollbackView = ({
+  outcome,
+  snapshot,
+  publication,
+  before,
+  signing,
+}: Rollback): object => ({
   outcome,
   snapshot: snapshotText(snapshot.name),
   publication: publication.number,
   reason: publication.reason,
   before: snapshotText(before),
+  signature: signing,
 });
 
 /** `snapshots prune --json`. */
@@ -135,6 +144,7 @@ export const pruningView = (pruning: Pruning, dryRun: boolean): object => ({
   objects: pruning.objects,
   bytes: pruning.bytes,
   kept: pruning.kept,
+  signature: pruning.signing,
 });
 
 /** `snapshots copy --json`. */

@@ -221,30 +221,42 @@ function indexParts({
 
 /** `snapshots verify`, if it finds no damage. */
 export function printVerification(found: Verification): void {
-  const { checked, pruned, signatures, files, bytes } = found;
+  const { checked, pruned, entries, signatures, files, bytes } = found;
   const snapshots =
     checked.length === 1 ? snapshotText(checked[0] as SnapshotName) : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
+  printLine(`Log: ${counted(entries, "entry", "entries")}, each linked to those before`);
   for (const signer of new Set(signatures.map(({ fingerprint }) => fingerprint))) {
-    const count = signatures.filter(({ fingerprint }) => fingerprint === signer).length;
-    printLine(`Signed by ${signer}: ${count} of ${checked.length}`);
+    const signed = signatures.filter(({ fingerprint }) => fingerprint === signer);
+    const last = signed.at(-1)?.number;
+    printLine(
+      `Signed by ${signer}: ${counted(signed.length, "entry", "entries")}, the last is ${last}`,
+    );
   }
   if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
 }
 
 /** `snapshots rollback`, and its consequences. */
-export function printRollback({ outcome, snapshot, publication, before }: Rollback): void {
+export function printRollback(done: Rollback): void {
+  const { outcome, snapshot, publication, before, signing } = done;
   const name = snapshotText(snapshot.name);
-  if (outcome === "unchanged") return printLine(`Nothing to do: ${name} is the head`);
+  if (outcome === "unchanged") {
+    return printLine(
+      signing?.outcome === "added"
+        ? `Signed ${name}, which is the head`
+        : `Nothing to do: ${name} is the head`,
+    );
+  }
   printLine(
     `Rolled back from ${snapshotText(before)} to ${name}, publication ${publication.number}`,
   );
+  if (signing !== null) printLine(`Signed by ${signing.fingerprint}`);
   printLine(`Proxies follow at their next poll; the next publish builds on ${name}.`);
 }
 
 /** `snapshots prune`. */
 export function printPruning(pruning: Pruning, dryRun: boolean): void {
-  const { snapshots, ledgerParts, objects, bytes, kept } = pruning;
+  const { snapshots, ledgerParts, objects, bytes, kept, signing } = pruning;
   const unpublished = snapshots.filter(({ orphan }) => orphan).length;
   const what = [
     counted(snapshots.length - unpublished, "snapshot"),
@@ -254,6 +266,7 @@ export function printPruning(pruning: Pruning, dryRun: boolean): void {
   ].join(", ");
   const stay = kept === 1 ? "1 snapshot stays" : `${kept} snapshots stay`;
   printLine(`${dryRun ? "Would remove" : "Removed"} ${what}; ${stay}`);
+  if (signing !== null && !dryRun) printLine(`Signed by ${signing.fingerprint}`);
   section(
     dryRun ? "Would be removed" : "Removed",
     ["snapshot", ""],

@@ -1,8 +1,8 @@
 /** Small pieces of text that several rooms write in the same way. */
 
-/** `1 contract`, `2 contracts`. */
-export const counted = (count: number, noun: string): string =>
-  `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** `1 contract`, `2 contracts`; `1 entry`, `2 entries` if `plural` says so. */
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
 
 /** A URL without its user name and password, for messages. Other texts stay as they are. */
 export const redactedUrl = (text: string): string =>

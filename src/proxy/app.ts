@@ -38,9 +38,11 @@ import {
   FEED_PATH,
   isExact,
   MARKET_PATH,
+  ENTRY_PATH,
   PUBLICATIONS_PATH,
   STATUS_PAGE_PATH,
   STATUS_PATH,
+  SUMS_ROUTE,
   USAGE_PATH,
 } from "./routes.ts";
 
@@ -100,6 +102,7 @@ export function createApp(options: AppOptions): H3 {
   route(MARKET_PATH, (exchange) => livePages.market(exchange));
   route(CONTRACT_PATH, (exchange) => livePages.contract(exchange));
   for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
+  route(ENTRY_PATH, (exchange) => publicLog.entry(exchange));
 
   // These routes take a key; callers without one get the free slice.
   keyed(USAGE_PATH, (exchange, caller) => {
@@ -110,7 +113,7 @@ export function createApp(options: AppOptions): H3 {
   });
   keyed(PUBLICATIONS_PATH, (exchange) => publicLog.list(exchange));
   const data = dataAnswers({ live, log, archive, gatekeeper, logger, pollMs });
-  for (const dataRoute of Object.values(DATA_ROUTES)) {
+  for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
     keyed(dataRoute.path, (exchange, caller) => data(dataRoute, exchange, caller));
   }
 

@@ -1,6 +1,7 @@
 /**
- * The answers of the data routes: boards, contracts, indices, exports, baskets. All checks after the
- * caller's, in their order, for the live snapshot and for old ones.
+ * The answers of the data routes: boards, contracts, indices, exports, baskets; and the sums of a tier's
+ * files, which cost nothing. All checks after the caller's, in their order, for the live snapshot and for
+ * old ones.
  */
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import type { Tier } from "../market/tier.ts";
@@ -11,27 +12,25 @@ import { movedReply, type Reply } from "./answer.ts";
 import { basketAnswer, readBasket, type BasketQuery } from "./basket.ts";
 import type { AdmittedCaller } from "./caller.ts";
 import { chain } from "./chain.ts";
-import { asksForAny, isNotModified } from "./conditional.ts";
+import { deliver, deliverFree, type Delivery, type Found } from "./deliver.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import { deny, notInSnapshot, pruned, type Denial } from "./problems.ts";
-import { BASKET_PARAMETERS, faultsDenial, nameFaults, type Fault } from "./query.ts";
-import { quotaExceeded, remainingAfter } from "./quota.ts";
-import { DATA_ROUTES, idIn, prefixOf, requiredTier, type DataRoute } from "./routes.ts";
+import {
+  BASKET_PARAMETERS,
+  faultsDenial,
+  nameFaults,
+  namesVintage,
+  VINTAGE_PARAMETERS,
+  type Fault,
+} from "./query.ts";
+import { DATA_ROUTES, idIn, prefixOf, requiredTier, SUMS_ROUTE, type DataRoute } from "./routes.ts";
 import type { Archive } from "./snapshot/archive.ts";
 import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
 import type { LiveSnapshot } from "./snapshot/live.ts";
 import type { FreeIds, LoadedSnapshot, ServedSnapshot } from "./snapshot/load.ts";
 import type { LogIndex } from "./snapshot/log-index.ts";
-import type { Representation } from "./snapshot/representation.ts";
-import {
-  depthDenial,
-  findVintage,
-  namesVintage,
-  readVintage,
-  VINTAGE_PARAMETERS,
-  type VintageQuery,
-} from "./vintage.ts";
+import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
 /** What the data routes are answered from. */
 export interface DataSources {
@@ -47,9 +46,6 @@ interface DataOptions extends DataSources {
   readonly pollMs: number;
 }
 
-/** What is found for a request: a representation, or the answer. */
-type Found = Representation | Reply | Denial;
-
 /** A request with its parameters read. */
 interface Wanted {
   readonly route: DataRoute;
@@ -60,12 +56,17 @@ interface Wanted {
   readonly faults: readonly Fault[];
 }
 
-const INDEX_PARAMETERS = [...BASKET_PARAMETERS, ...VINTAGE_PARAMETERS];
+const parametersOf = (route: DataRoute): readonly string[] =>
+  route === SUMS_ROUTE
+    ? ["publication"]
+    : route.takesBasket
+      ? [...BASKET_PARAMETERS, ...VINTAGE_PARAMETERS]
+      : VINTAGE_PARAMETERS;
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
 const BUSY_RETRY_MS = 1_000;
 
-/** A function that answers a request of a data route. */
+/** A function that answers a request of a data route, or of SUMS_ROUTE. */
 export function dataAnswers(
   options: DataOptions,
 ): (route: DataRoute, exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Reply | Denial> {
@@ -74,18 +75,21 @@ export function dataAnswers(
   return (route, exchange, caller) => {
     const { query, nowMs } = exchange;
     const { tier } = caller;
-    if (!route.isOffered(tier, query) || (tier.history === null && namesVintage(query))) {
+    const snapshot = live.current;
+    // Without a key, too, one may name the entry that an answer came from while it is the head.
+    const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
+    const isOld = namesVintage(query) && !(isHeads && tier.history === null);
+    if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
       if (caller.account === null) return deny("key_required", "This address needs an API key.");
       const required = requiredTier(route, query);
       const detail = `This needs the tier ${required}; the key's tier is ${tier.name}.`;
       return deny("tier_required", detail, { required_tier: required });
     }
-    const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
     const fault = exchange.bodyFault();
     if (fault !== null) return fault;
-    const faults = nameFaults(query, route.takesBasket ? INDEX_PARAMETERS : VINTAGE_PARAMETERS);
-    const vintage = readVintage(query, nowMs, faults);
+    const faults = nameFaults(query, parametersOf(route));
+    const vintage = isOld ? readVintage(query, nowMs, faults) : null;
     const basket = route.takesBasket ? readBasket(query, faults) : null;
     if (basket === null || vintage !== null) {
       const denial = faultsDenial(faults);
@@ -94,9 +98,8 @@ export function dataAnswers(
     const wanted = { route, id: idIn(exchange.path, route.path), basket, faults };
     if (vintage !== null) return old(vintage, wanted, exchange, caller, snapshot);
     const fresh = cacheControl(snapshot.stamp, nowMs);
-    return chain(find(wanted, exchange, tier, snapshot), (found) =>
-      deliver(exchange, caller, fresh, found),
-    );
+    const delivery = { gatekeeper, exchange, caller, fresh };
+    return chain(find(wanted, exchange, tier, snapshot), (found) => send(route, delivery, found));
   };
 
   /** Answers with the data as it was published then. */
@@ -118,7 +121,7 @@ export function dataAnswers(
         if ("code" in snapshot) return snapshot;
         const found = await find(wanted, exchange, caller.tier, snapshot);
         // A stream is opened here, and its file may be gone by now.
-        return deliver(exchange, caller, fresh, found);
+        return send(wanted.route, { gatekeeper, exchange, caller, fresh }, found);
       });
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
@@ -146,61 +149,10 @@ export function dataAnswers(
       throw error;
     }
   }
-
-  /** Checks preconditions, then counts the call. It counts last, so that an error costs no call. */
-  function deliver(
-    { request, isHead, nowMs }: Exchange,
-    caller: AdmittedCaller,
-    fresh: string,
-    found: Found,
-  ): MaybePromise<Reply | Denial> {
-    if (!("etag" in found)) return found;
-    const { etag, modifiedMs, refusal, body, fields, notModifiedFields } = found;
-    const limit = caller.tier.callsPerMonth;
-    if (isNotModified(request.headers, etag, modifiedMs)) {
-      // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
-      return asksForAny(request.headers) ? charged(304, null) : uncharged(null);
-    }
-    if (refusal !== undefined) return uncharged(refusal);
-    if (isHead) return charged(200, null);
-    if (typeof body !== "function") return charged(found.status, body);
-    // Opens the stream before the call is counted: an open that fails costs no call.
-    return body().then((stream) => charged(found.status, stream));
-
-    /** The refusal (null: a 304) if the caller has calls left. */
-    function uncharged(denial: Denial | null): MaybePromise<Reply | Denial> {
-      const known = limit === null ? 0 : gatekeeper.used(caller.subject, nowMs);
-      return chain(known, (used) => {
-        if (limit !== null && used >= limit) return quotaExceeded(caller, nowMs);
-        return denial ?? reply(304, null, used);
-      });
-    }
-
-    function charged(status: DeliveredStatus, sent: Reply["body"]): MaybePromise<Reply | Denial> {
-      return chain(
-        gatekeeper.take(caller.subject, limit, nowMs, caller.keyId),
-        ({ granted, used }) => {
-          if (granted) return reply(status, sent, used);
-          // Nobody reads this body, so an error of cancel() does not matter.
-          if (sent instanceof ReadableStream) sent.cancel().catch(() => {});
-          return quotaExceeded(caller, nowMs);
-        },
-      );
-    }
-
-    function reply(status: DeliveredStatus, sent: Reply["body"], used: number): Reply {
-      return {
-        status,
-        fields: status === 304 ? notModifiedFields : fields,
-        body: sent,
-        cacheControl: fresh,
-        remaining: remainingAfter(limit, used),
-      };
-    }
-  }
 }
 
-type DeliveredStatus = Representation["status"] | 304;
+const send = (route: DataRoute, delivery: Delivery, found: Found): MaybePromise<Reply | Denial> =>
+  route === SUMS_ROUTE ? deliverFree(delivery, found) : deliver(delivery, found);
 
 /** The denial while nothing is served. */
 export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
@@ -236,8 +188,10 @@ function find(
     const overdue = overdueSessions(snapshot.stamp, nowMs);
     const { headers, method } = request;
     if (headers.range !== undefined && method === "GET") {
-      const part = file.part(overdue, headers);
-      if (part !== null) return part;
+      return chain(
+        file.part(overdue, headers),
+        (part) => part ?? file.answer(overdue, headers["accept-encoding"]),
+      );
     }
     return file.answer(overdue, headers["accept-encoding"]);
   });

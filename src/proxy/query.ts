@@ -25,6 +25,13 @@ export const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantiti
 export const namesBasket = (query: Query): boolean =>
   query.some(([name]) => BASKET_PARAMETERS.includes(name));
 
+/** The parameters that name a vintage: data as it was published then. */
+export const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
+
+/** Whether the query names a vintage, valid or not. */
+export const namesVintage = (query: Query): boolean =>
+  query.some(([name]) => VINTAGE_PARAMETERS.includes(name));
+
 /** Whether a name or a value of the query looks like an API key. */
 export const holdsKey = (query: Query): boolean =>
   query.some(

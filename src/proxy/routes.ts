@@ -109,6 +109,14 @@ export const DATA_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
+/** The SHA-256 of each file of the caller's tier: like a data route, but it costs nothing. */
+export const SUMS_ROUTE: DataRoute = {
+  path: `${API}/sums`,
+  isOffered: everyone,
+  file: eachTier(FILES.sums),
+  takesBasket: false,
+};
+
 /** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";
 /** The market at a glance. */
@@ -154,6 +162,8 @@ export const USAGE_PATH = `${API}/usage`;
 
 /** Lists the entries of the log. */
 export const PUBLICATIONS_PATH = `${API}/publications`;
+/** An entry of the log, `42`, or its signature, `42.sig`. */
+export const ENTRY_PATH = "/log/{id}";
 /** The newest publications as an Atom feed. */
 export const FEED_PATH = "/feed.atom";
 /** When the last sessions were published. */

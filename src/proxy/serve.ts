@@ -4,14 +4,17 @@ import { createServer as createTlsServer } from "node:https";
 import { createSecureContext, Server as TlsServer } from "node:tls";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { createApp } from "./app.ts";
 import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { PublicLog } from "./publications/public-log.ts";
 import { Archive } from "./snapshot/archive.ts";
+import { StoredLog } from "./snapshot/followed-log.ts";
 import { LogIndex } from "./snapshot/log-index.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
+import { VouchedLog } from "./snapshot/vouched-log.ts";
 import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
@@ -66,8 +69,10 @@ export interface Certificate {
 }
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder"> {
+export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder" | "followed"> {
   readonly gatekeeper: Gatekeeper;
+  /** One of these keys must have signed the log as far as it is served; null: nobody must. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -111,16 +116,20 @@ export interface RunningProxy {
  * address or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { gatekeeper, clock, log, host, tls, pollMs } = options;
+  const { gatekeeper, clock, log, host, tls, pollMs, store, verifyKeys = null } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const coder = new Coder();
-  const live = new LiveSnapshot({ ...options, coder });
-  const archive = new Archive(options.store, {
+  const followed =
+    verifyKeys === null
+      ? new StoredLog(store)
+      : new VouchedLog(store, { keys: verifyKeys, memory: gatekeeper });
+  const live = new LiveSnapshot({ ...options, followed, coder });
+  const archive = new Archive(store, {
     ...options,
     coder,
     onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
   });
-  const index = new LogIndex(options.store);
+  const index = new LogIndex(store, followed);
   const metrics = new ProxyMetrics(live, archive, gatekeeper, clock, log);
   const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
@@ -143,7 +152,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const livePages = new LivePages({ live, coder, pollMs });
     await live.start();
     const { trustedHops } = options;
-    const publicLog = new PublicLog({ ...options, live, log: index, coder, logger: log });
+    const publicLog = new PublicLog({ ...options, live, followed, log: index, coder, logger: log });
     const app = createApp({
       live,
       log: index,

@@ -12,12 +12,9 @@ import { deny, type Denial } from "./problems.ts";
 import { fault, type Fault, type Query } from "./query.ts";
 import type { LogIndex } from "./snapshot/log-index.ts";
 
-/** The parameters that name a vintage. */
-export const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
-
-/** Whether the query names a vintage, valid or not. */
-export const namesVintage = (query: Query): boolean =>
-  query.some(([name]) => VINTAGE_PARAMETERS.includes(name));
+/** Whether all that the query names is the entry with this number. */
+export const namesEntry = (query: Query, number: number | undefined): boolean =>
+  query.length === 1 && query[0]?.[0] === "publication" && query[0][1] === String(number);
 
 /** The number of an entry, or an instant (epoch milliseconds). */
 export type VintageQuery = { readonly number: number } | { readonly asOfMs: number };

@@ -11,7 +11,6 @@ import type { Manifest } from "../snapshot/manifest.ts";
 import {
   readHead,
   readLogEnd,
-  type Entry,
   type LogEnd,
   type Publication,
 } from "../snapshot/publication-log.ts";
@@ -21,8 +20,8 @@ import { FILES, type SnapshotName } from "../store/paths.ts";
 
 /** The state that a publish starts from. In an empty store `head` is null and the rest is empty. */
 export interface Base {
-  /** The log's newest entry when the run began. */
-  readonly newest: Entry | null;
+  /** The end of the log when the run began. */
+  readonly end: LogEnd;
   readonly head: { readonly publication: Publication; readonly manifest: Manifest } | null;
   readonly catalog: readonly Contract[] | null;
   readonly corrections: readonly Correction[];
@@ -43,9 +42,10 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
   }
 }
 
-async function baseOf(store: ObjectStore, { newest, head: publication }: LogEnd): Promise<Base> {
+async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
+  const publication = end.head;
   if (publication === null) {
-    return { newest, head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
+    return { end, head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const [catalog, corrections, ledger] = await Promise.all([
@@ -54,7 +54,7 @@ async function baseOf(store: ObjectStore, { newest, head: publication }: LogEnd)
     loadLedger(store, manifest.ledger),
   ]);
   return {
-    newest,
+    end,
     head: { publication, manifest },
     catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),

@@ -1,23 +1,18 @@
 /**
- * Writes a plan: the claim of the name, the objects, the manifest and its signature. Then it reads
- * back everything that the manifest names, and last it appends the publication. Until that step
- * readers see the old head. A crash before it leaves at worst objects and a claim that no publication
- * names.
+ * Writes a plan: the claim of the name, the objects, the manifest. Then it reads back everything that
+ * the manifest names, and last it appends the publication and signs it. Until the append readers see
+ * the old head. A crash before it leaves at worst objects and a claim that no publication names.
  */
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { claimName, releaseName } from "../snapshot/claims.ts";
-import {
-  appendPublication,
-  isOvertaken,
-  type Entry,
-  type Publication,
-} from "../snapshot/publication-log.ts";
-import { signatureOf } from "../snapshot/signature.ts";
-import type { SigningKey } from "../snapshot/signing-key.ts";
+import { appendPublication, isOvertaken } from "../snapshot/append.ts";
+import type { Publication, StoredEntry } from "../snapshot/publication-log.ts";
+import type { LogKeys } from "../snapshot/signed-log.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
-import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
+import { rootsOf } from "../snapshot/sums.ts";
+import { JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
@@ -36,10 +31,9 @@ interface Commit {
   readonly name: SnapshotName;
   readonly plan: Plan;
   readonly manifest: Manifest;
-  /** Null: the snapshot is not signed. */
-  readonly signingKey: SigningKey | null;
+  readonly keys: LogKeys;
   /** The log's newest entry when the run began. */
-  readonly newest: Entry | null;
+  readonly newest: StoredEntry | null;
   readonly nowMs: number;
 }
 
@@ -51,11 +45,11 @@ interface Commit {
  */
 export async function commit(
   store: ObjectStore,
-  { name, plan, manifest, signingKey, newest, nowMs }: Commit,
+  { name, plan, manifest, keys, newest, nowMs }: Commit,
   progress: Progress,
 ): Promise<Publication | null> {
   await store.prove();
-  if ((await claimName(store, name, newest?.number ?? 0)) === "taken") return null;
+  if ((await claimName(store, name, newest?.entry.number ?? 0)) === "taken") return null;
   // The run may have chosen the name long ago, and another run may have published it since.
   if ((await createCatalog(store, name, plan)) === "taken") return null;
 
@@ -87,11 +81,6 @@ export async function commit(
   const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
   await createProven(store, snapshotFileKey(name, FILES.manifest), bytes, sha256, JSON_TYPE);
-  if (signingKey !== null) {
-    const signature = signatureOf(sha256, signingKey);
-    const key = snapshotFileKey(name, FILES.signature);
-    await createProven(store, key, signature, sha256Hex(signature), SIGNATURE_TYPE);
-  }
   const { damages } = await compareObjects(store, [
     { key: snapshotFileKey(name, FILES.manifest), bytes: bytes.length, sha256 },
     ...objectsOf(name, manifest),
@@ -113,10 +102,12 @@ export async function commit(
           reason: manifest.reason,
           manifest_sha256: sha256,
           corrections: manifest.corrected.length,
+          roots: rootsOf(manifest),
         },
         newest,
         nowMs,
         parts,
+        keys,
       );
   if (publication === null) await removeOwn(store, name);
   // The publication stands even if this fails; the next prune removes the claim.

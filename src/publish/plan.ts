@@ -4,7 +4,7 @@ import { countLevels } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
 import { dateOf } from "../market/series.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
-import { perTier, TIERS, type PerTier, type TierName } from "../market/tier.ts";
+import { perTier, TIER_NAMES, TIERS, type PerTier, type TierName } from "../market/tier.ts";
 import {
   countsOf,
   delistedOf,
@@ -22,7 +22,9 @@ import {
   type LedgerEntry,
   type Manifest,
 } from "../snapshot/manifest.ts";
-import { ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
+import { renderSums } from "../snapshot/sums.ts";
+import { TEXT_TYPE } from "../store/media-types.ts";
+import { FILES, ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
 import { limitsOf, type Content } from "./content.ts";
 import type { Progress } from "./request.ts";
@@ -53,7 +55,7 @@ export interface Plan {
 export async function plan(content: Content, base: Base, progress: Progress): Promise<Plan> {
   const { market, session: head, ledger, options } = content;
   const parentLedger = base.head?.manifest.ledger ?? [];
-  const began = base.newest?.number ?? 0;
+  const began = base.end.newest?.entry.number ?? 0;
   const views = perTier((name) => tierView(market, TIERS[name], head));
   const input = { ...content, head, gates: limitsOf(options), program: PROGRAM };
   const toRender = snapshotFiles(input, views);
@@ -68,6 +70,7 @@ export async function plan(content: Content, base: Base, progress: Progress): Pr
     });
     progress("Rendering", files.length, toRender.length);
   }
+  files.push(...sumsOf(files.map(({ entry }) => entry)));
   // A month that did not change keeps the parent's part and its name.
   const known = new Map(
     parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
@@ -92,6 +95,18 @@ export async function plan(content: Content, base: Base, progress: Progress): Pr
     freshParts: parts.filter(({ entry }) => !parentLedger.includes(entry)),
   };
 }
+
+/** SHA256SUMS of each tier, by the digests of its files. */
+const sumsOf = (files: readonly FileEntry[]): Planned<FileEntry>[] =>
+  TIER_NAMES.map((tier) => {
+    const bytes = renderSums(tier, files);
+    const sha256 = sha256Hex(bytes);
+    const path = FILES.sums(tier);
+    return {
+      entry: { path, bytes: bytes.length, sha256, media_type: TEXT_TYPE, tier },
+      bytes: () => bytes,
+    };
+  });
 
 type Render = Planned<unknown>["bytes"];
 

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge } from "../feed/gates.ts";
+import { NO_KEYS, requireSignedEnd } from "../snapshot/signed-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { isContentOfHead, limitsOf, optionsOf, type Content } from "./content.ts";
@@ -15,7 +16,6 @@ import { keepHead, release, type PublishResult } from "./release.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 import { nextRevision } from "./revisions.ts";
 import { passGates, requireBegun, requireFree, requireNotOlder, requireRevised } from "./rules.ts";
-import { requireSignedHead } from "./signing.ts";
 import { retryWhileEarly } from "./wait.ts";
 
 const ATTEMPTS_MAX = 50;
@@ -62,11 +62,11 @@ async function attempt(
   clock: Clock,
   progress: Progress,
 ): Promise<PublishResult | null> {
-  const { session, gates } = request;
+  const { session, gates, keys = NO_KEYS } = request;
   const { given } = inputs;
   const stored = await loadBase(store);
   const manifest = stored.head?.manifest ?? null;
-  await requireSignedHead(store, stored.head?.publication ?? null, request.verifyKeys ?? null);
+  const repaired = await requireSignedEnd(store, stored.end, keys, request.dryRun);
   requireNotOlder(session, stored);
   const { base, catalog, amendment } = layOver(stored, inputs, store.location);
   await requireRevised(request, amendment, store);
@@ -83,7 +83,7 @@ async function attempt(
   };
   const unmoved = unmovedSince({ session, catalog, after: ledger, given });
   if (isContentOfHead(content, touched.length > 0, stored)) {
-    return keepHead(stored, request, unmoved, store, progress);
+    return keepHead(stored, request, repaired, unmoved, store);
   }
   await requireFree(request, base, store);
   const verdict = judge(

@@ -6,6 +6,7 @@ import { sessionUtc, type Session } from "../market/session.ts";
 import { TIERS } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
 import { FORMAT, type Manifest } from "../snapshot/manifest.ts";
+import { NO_KEYS, signEnd, signingOf, type Signing } from "../snapshot/signed-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
@@ -13,7 +14,6 @@ import { commit } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
 import { manifestOf, plan, type Plan } from "./plan.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
-import { signHead, signingOf, type Signing } from "./signing.ts";
 
 /** The result of a run. */
 export interface PublishResult {
@@ -52,7 +52,7 @@ export interface Release {
 export async function release(
   { name, content, reason, inputs, fresh, unmovedSince, plan: rendered }: Release,
   base: Base,
-  { dryRun, signingKey = null }: ReleaseOptions,
+  { dryRun, keys = NO_KEYS }: ReleaseOptions,
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
@@ -74,41 +74,39 @@ export async function release(
   const result = { snapshot: name, manifest, board: recordsOf(planned.views.pro), unmovedSince };
   if (dryRun) {
     await store.mayWrite();
-    const signing = signingOf(signingKey, "planned");
+    const signing = signingOf(keys, "planned");
     return { ...result, outcome: "planned", publication: null, signing };
   }
   const publication = await commit(
     store,
-    { name, plan: planned, manifest, signingKey, newest: base.newest, nowMs: clock.now() },
+    { name, plan: planned, manifest, keys, newest: base.end.newest, nowMs: clock.now() },
     progress,
   );
   if (publication === null) return null;
-  const signing = signingOf(signingKey, "signed");
+  const signing = signingOf(keys, "signed");
   return { ...result, outcome: "published", publication: publication.number, signing };
 }
 
-/** The result of a run whose content the head holds already. Signs the head if it is not signed. */
+/**
+ * The result of a run whose content the head holds already. `repaired` is the signing of the log's
+ * newest entry if the run has added it; otherwise this signs the entry if nobody did.
+ */
 export async function keepHead(
   base: PublishedBase,
-  { dryRun, signingKey = null }: ReleaseOptions,
+  { dryRun, keys = NO_KEYS }: ReleaseOptions,
+  repaired: Signing | null,
   unmovedSince: Session | null,
   store: ObjectStore,
-  progress: Progress,
 ): Promise<PublishResult> {
   const { publication, manifest } = base.head;
   const { session, revision, number } = publication;
-  const snapshot = { session, revision };
   const content = contentOfHead(base);
-  const remade = async (): Promise<Manifest> =>
-    manifestOf(await plan(content, base, progress), snapshot, content, {
-      ...manifest,
-      program: PROGRAM,
-    });
-  const signing = await signHead(store, base.head, remade, signingKey, dryRun);
+  const { newest } = base.end;
+  const signing = repaired ?? (newest && (await signEnd(store, newest, keys, dryRun)));
   const board = recordsOf(tierView(content.market, TIERS.pro, session));
   return {
     outcome: "unchanged",
-    snapshot,
+    snapshot: { session, revision },
     publication: number,
     manifest,
     board,

@@ -1,16 +1,14 @@
 import type { GateOptions } from "../feed/gates.ts";
 import type { Source } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";
-import type { SigningKey, VerifyKey } from "../snapshot/signing-key.ts";
+import type { LogKeys } from "../snapshot/signed-log.ts";
 
 /** How a run writes and signs. */
 export interface ReleaseOptions {
   /** Whether to do everything except write. */
   readonly dryRun: boolean;
-  /** Signs the snapshot. Without it, the snapshot stays unsigned. */
-  readonly signingKey?: SigningKey | null;
-  /** One of these keys must have signed the head. Without them, the head needs no signature. */
-  readonly verifyKeys?: readonly VerifyKey[] | null;
+  /** How it signs the log, and whom it trusts. Without it, it does neither. */
+  readonly keys?: LogKeys;
 }
 
 /** The options of a publish. It needs at least one source. */

@@ -1,6 +1,7 @@
 /** Publishes the head's session anew, as this version of the program renders it. */
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
+import { NO_KEYS, requireSignedEnd } from "../snapshot/signed-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead, type PublishedBase } from "./content.ts";
@@ -9,7 +10,6 @@ import { untilFirst } from "./publish.ts";
 import { keepHead, release, type PublishResult } from "./release.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 import { nextRevision } from "./revisions.ts";
-import { requireSignedHead } from "./signing.ts";
 
 /**
  * Makes a revision of the head with the same ledger, catalog, attribution and limits, unless it would
@@ -29,11 +29,12 @@ export const rerender = (
       throw new ConflictError(`${store.location} holds no snapshot to render anew`);
     }
     const { publication, manifest } = base.head;
-    await requireSignedHead(store, publication, options.verifyKeys ?? null);
+    const { keys = NO_KEYS, dryRun } = options;
+    const repaired = await requireSignedEnd(store, base.end, keys, dryRun);
     const content = contentOfHead(base);
     const planned = await plan(content, base, progress);
     if (planned.identity === manifest.identity) {
-      return keepHead(base, options, null, store, progress);
+      return keepHead(base, options, repaired, null, store);
     }
     const { session } = publication;
     const name = { session, revision: await nextRevision(store, session) };

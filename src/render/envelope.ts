@@ -1,6 +1,7 @@
 /**
  * The start of every payload. The order and the spacing are part of the format: the proxy raises
- * `delayed_sessions` in stored bytes without reading the rest (see raiseDelay).
+ * `delayed_sessions` in stored bytes without reading the rest (see raiseDelay), and whoever proves an
+ * answer puts the number back.
  */
 import { sessionUtc, type Session } from "../market/session.ts";
 
@@ -33,13 +34,25 @@ const HEAD_MAX_BYTES = 96;
  * a payload.
  */
 export function raiseDelay(payload: Buffer, sessions: number): Buffer {
+  const delay = delayOf(payload);
+  if (delay === null) throw new Error("Not a payload: it does not start with the envelope");
+  return withDelay(payload, delay + sessions);
+}
+
+/** The `delayed_sessions` of a payload; null: the bytes do not start like a payload. */
+export function delayOf(payload: Buffer): number | null {
   const head = HEAD.exec(payload.toString("latin1", 0, HEAD_MAX_BYTES));
-  if (head === null) throw new Error("Not a payload: it does not start with the envelope");
-  const digits = head[1] as string;
+  return head === null ? null : Number(head[1]);
+}
+
+/** The payload with these `delayed_sessions`. Other bytes stay as they are. */
+export function withDelay(payload: Buffer, sessions: number): Buffer {
+  const head = HEAD.exec(payload.toString("latin1", 0, HEAD_MAX_BYTES));
+  if (head === null) return payload;
   const end = head[0].length - 1;
   return Buffer.concat([
-    payload.subarray(0, end - digits.length),
-    Buffer.from(String(Number(digits) + sessions)),
+    payload.subarray(0, end - (head[1] as string).length),
+    Buffer.from(String(sessions)),
     payload.subarray(end),
   ]);
 }

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { EXCLUSION_REASONS } from "../market/change.ts";
 import { INDEX_BASE_LEVEL } from "../market/composite.ts";
-import { KEY_TIER_NAMES, TIER_NAMES } from "../market/tier.ts";
+import { KEY_TIER_NAMES, perTier, TIER_NAMES } from "../market/tier.ts";
 import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
 import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
@@ -223,6 +223,30 @@ export const publications = z.object({
     )
     .describe("Entries of the log, oldest first."),
   next: z.int().positive().nullable().describe("The parameter after of the next page; null: none."),
+});
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** `/log/{id}`: an entry of the log as it is stored. */
+export const logEntry = z.object({
+  number: z.int().positive(),
+  action: z.enum(["publish", "rollback", "prune"]),
+  at: instant,
+  session: z.string().optional().describe("The session that it made the head: 2026-11-21T00Z."),
+  revision: z.int().positive().optional(),
+  reason: z.string().nullable().optional(),
+  manifest_sha256: digest.optional().describe("Of the snapshot's manifest, which names all files."),
+  corrections: count.optional(),
+  snapshots: z.array(z.string()).optional().describe("The snapshots that a prune took."),
+  parts: z.array(z.string()).optional().describe("The parts of the ledger that a prune took."),
+  previous: digest
+    .nullable()
+    .optional()
+    .describe("The SHA-256 of the bytes of the entry before; null: there is none."),
+  roots: z
+    .object(perTier(() => digest.nullable()))
+    .optional()
+    .describe("The SHA-256 of what /api/public/v1/sums answers to each tier."),
 });
 
 /** `/status.json`. */

@@ -18,18 +18,11 @@
  * (claims.ts, ledgerPartKey).
  */
 import { z } from "zod";
-import { instantText } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
-import { JSON_TYPE } from "../store/media-types.ts";
-import type { ObjectStore } from "../store/object-store.ts";
-import {
-  parsePublicationKey,
-  publicationKey,
-  PUBLICATIONS,
-  snapshotText,
-  type SnapshotName,
-} from "../store/paths.ts";
+import { perTier } from "../market/tier.ts";
+import { tooLarge, type ObjectStore } from "../store/object-store.ts";
+import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
 
@@ -37,6 +30,15 @@ import { sessionField, sha256Field } from "./stored-fields.ts";
 export const ENTRY_BYTES_MAX = 60_000;
 
 const READS_AT_ONCE = 16;
+
+/**
+ * The link to the log before (chain.ts). Entries of older versions have none; that of entry 1, which
+ * has nothing before it, is null.
+ */
+const previousField = sha256Field.nullable().optional();
+
+/** The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. Older entries have no roots. */
+const rootsField = z.object(perTier(() => sha256Field.nullable())).optional();
 
 const publicationSchema = z.object({
   number: z.int().positive(),
@@ -48,6 +50,8 @@ const publicationSchema = z.object({
   manifest_sha256: sha256Field,
   /** How many corrections it brought; 0.1.0 did not say. */
   corrections: z.int().nonnegative().optional(),
+  previous: previousField,
+  roots: rootsField,
 });
 
 /** "From `at` on, the snapshot `session`/r`revision` is the head." */
@@ -61,6 +65,7 @@ const pruneSchema = z.object({
   snapshots: z.array(z.string()),
   /** Keys of the ledger's parts. */
   parts: z.array(z.string()),
+  previous: previousField,
 });
 
 /** "From `at` on, no run may need these." */
@@ -95,9 +100,14 @@ export async function readStoredEntry(
   number: number,
 ): Promise<StoredEntry | null> {
   const key = publicationKey(number);
-  const bytes = await store.get(key);
+  const bytes = await store.get(key, ENTRY_BYTES_MAX);
   if (bytes === null) return null;
   const where = `${store.location}/${key}`;
+  return parseStoredEntry(bytes, number, where);
+}
+
+/** Reads the bytes of the entry with this number. Throws DamageError, naming `where`. */
+export function parseStoredEntry(bytes: Uint8Array, number: number, where: string): StoredEntry {
   const entry = parseEntry(bytes, where);
   if (entry.number === number) return { entry, sha256: sha256Hex(bytes) };
   throw new DamageError(`${where} carries another number`);
@@ -107,10 +117,11 @@ export async function readStoredEntry(
 export const readEntry = async (store: ObjectStore, number: number): Promise<Entry | null> =>
   (await readStoredEntry(store, number))?.entry ?? null;
 
-function parseEntry(bytes: Buffer, where: string): Entry {
+function parseEntry(bytes: Uint8Array, where: string): Entry {
+  if (bytes.length > ENTRY_BYTES_MAX) throw tooLarge(where, bytes.length, ENTRY_BYTES_MAX);
   let action: string;
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     ({ action } = actionSchema.parse(value));
     if (ACTIONS.includes(action)) return entrySchema.parse(value);
   } catch (cause) {
@@ -135,31 +146,39 @@ export const readPublications = async (store: ObjectStore): Promise<Publication[
  * number is missing, or if an entry that the caller reaches is damaged.
  */
 export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Entry> {
+  for await (const { entry } of readStoredBackwards(store)) yield entry;
+}
+
+async function* readStoredBackwards(store: ObjectStore): AsyncGenerator<StoredEntry> {
   let atOnce = 1;
   for (let next = await logLength(store); next > 0;) {
     const numbers = Array.from({ length: Math.min(atOnce, next) }, (_, at) => next - at);
-    for (const entry of await Promise.all(numbers.map((number) => mustRead(store, number)))) {
-      yield entry;
-    }
+    yield* await Promise.all(numbers.map((number) => mustRead(store, number)));
     next -= numbers.length;
     atOnce = Math.min(2 * atOnce, READS_AT_ONCE);
   }
 }
 
-/** The log's newest entry and the head; both null for an empty store. */
+/** The end of the log. */
 export interface LogEnd {
-  readonly newest: Entry | null;
+  /** Null: the log is empty. */
+  readonly newest: StoredEntry | null;
   readonly head: Publication | null;
+  /** The entries from the head to the newest one, oldest first. */
+  readonly entries: readonly StoredEntry[];
 }
 
 /** Reads back to the head. Throws DamageError if a number is missing or an entry read is damaged. */
 export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
-  let newest: Entry | null = null;
-  for await (const entry of readLogBackwards(store)) {
-    newest ??= entry;
-    if (isPublication(entry)) return { newest, head: entry };
+  const entries: StoredEntry[] = [];
+  let head: Publication | null = null;
+  for await (const stored of readStoredBackwards(store)) {
+    entries.unshift(stored);
+    if (!isPublication(stored.entry)) continue;
+    head = stored.entry;
+    break;
   }
-  return { newest, head: null };
+  return { newest: entries.at(-1) ?? null, head, entries };
 }
 
 /** The head, or null for an empty store. Throws DamageError as readLogEnd does. */
@@ -188,17 +207,14 @@ export async function listLog(
   return { newest, missing };
 }
 
-/** Appends the entry; "taken": another run was first. */
-export const appendEntry = (store: ObjectStore, entry: Entry): Promise<"created" | "taken"> =>
-  store.create(publicationKey(entry.number), renderEntry(entry), JSON_TYPE);
-
 /** The bytes of an entry. */
 export function renderEntry(entry: Entry): Buffer {
   if (!isPublication(entry)) {
-    const { number, action, at, snapshots, parts } = entry;
-    return Buffer.from(`${JSON.stringify({ number, action, at, snapshots, parts })}\n`);
+    const { number, action, at, snapshots, parts, previous } = entry;
+    return Buffer.from(`${JSON.stringify({ number, action, at, snapshots, parts, previous })}\n`);
   }
-  const { number, action, session, revision, reason, at, manifest_sha256, corrections } = entry;
+  const { number, action, session, ...rest } = entry;
+  const { revision, reason, at, manifest_sha256, corrections, previous, roots } = rest;
   const text = JSON.stringify({
     number,
     action,
@@ -208,69 +224,17 @@ export function renderEntry(entry: Entry): Buffer {
     at,
     manifest_sha256,
     corrections,
+    previous,
+    roots,
   });
   return Buffer.from(`${text}\n`);
 }
 
-/**
- * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
- * prunes do not stop it unless they took the snapshot or one of `parts`, the keys of its ledger.
- * Returns the entry in the log, or null if another run was first.
- */
-export async function appendPublication(
-  store: ObjectStore,
-  wanted: Omit<Publication, "number" | "at">,
-  newest: Entry | null,
-  nowMs: number,
-  parts: readonly string[],
-): Promise<Publication | null> {
-  const needed = new Set([snapshotText(wanted), ...parts]);
-  for (let last = newest; ;) {
-    const publication = { ...wanted, number: numberAfter(last), at: timeAfter(last, nowMs) };
-    if ((await appendEntry(store, publication)) === "created") return publication;
-    const there = await mustRead(store, publication.number);
-    // A retried request may find the entry of its own first try: no other run has this manifest.
-    const isOwn =
-      wanted.action === "publish" && renderEntry(there).equals(renderEntry(publication));
-    if (isOwn) return publication;
-    if (overtakes(there, needed)) return null;
-    last = there;
-  }
-}
-
-/**
- * Whether an entry after `newest` stops a run that read the log until there: it makes a head, or takes
- * the snapshot or one of `parts`.
- */
-export async function isOvertaken(
-  store: ObjectStore,
-  name: SnapshotName,
-  newest: Entry | null,
-  parts: readonly string[],
-): Promise<boolean> {
-  const needed = new Set([snapshotText(name), ...parts]);
-  for (let number = numberAfter(newest); ; number += 1) {
-    const entry = await readEntry(store, number);
-    if (entry === null) return false;
-    if (overtakes(entry, needed)) return true;
-  }
-}
-
-const overtakes = (entry: Entry, needed: ReadonlySet<string>): boolean =>
-  isPublication(entry) || [...entry.snapshots, ...entry.parts].some((name) => needed.has(name));
-
-/** The number of the next entry. */
-export const numberAfter = (newest: Entry | null): number => (newest?.number ?? 0) + 1;
-
-/** The time of the next entry: the clock's, but never before that of the newest entry. */
-export const timeAfter = (newest: Entry | null, nowMs: number): string =>
-  instantText(newest === null ? nowMs : Math.max(nowMs, Date.parse(newest.at)));
-
 /** Reads an entry that was listed. Throws DamageError if it is gone. */
-async function mustRead(store: ObjectStore, number: number): Promise<Entry> {
-  const entry = await readEntry(store, number);
-  if (entry === null) throw lacks(store, number);
-  return entry;
+export async function mustRead(store: ObjectStore, number: number): Promise<StoredEntry> {
+  const stored = await readStoredEntry(store, number);
+  if (stored === null) throw lacks(store, number);
+  return stored;
 }
 
 /** The error for a gap in the log. */

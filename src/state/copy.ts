@@ -1,6 +1,6 @@
 /**
- * Copies a whole state, and makes backups: accounts, keys (as hashes), counts and the secret that
- * addresses are hashed with. The target gets everything in one atomic step, or nothing.
+ * Copies a whole state, and makes backups: accounts, keys (as hashes), counts, the secret that addresses
+ * are hashed with, and the newest entry of the log that proxies have accepted. The target gets everything in one atomic step, or nothing.
  */
 import { link, mkdtemp, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
@@ -102,7 +102,8 @@ async function requireCopied(wanted: StateContent, to: string): Promise<void> {
   const isWhole =
     JSON.stringify(found.items) === JSON.stringify(wanted.items) &&
     wanted.counts.every((count) => (usedBy.get(idOf(count)) ?? 0) >= count.used) &&
-    (wanted.addressSecret ?? found.addressSecret) === found.addressSecret;
+    (wanted.addressSecret ?? found.addressSecret) === found.addressSecret &&
+    (wanted.seenEntry?.number ?? 0) <= (found.seenEntry?.number ?? 0);
   if (isWhole) return;
   throw new DamageError(
     `State ${redactedUrl(to)} reads back differently from what was copied into it: do not use it, and copy again into another one`,

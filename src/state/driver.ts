@@ -2,6 +2,7 @@
 import type { Storage } from "unstorage";
 import { UnreachableError } from "../lib/errors.ts";
 import type { Subject } from "./gatekeeper.ts";
+import type { LogMemory, SeenEntry } from "./log-memory.ts";
 
 /**
  * The use of an open state. "read", "change": a command uses a state that must exist; "create": a
@@ -23,6 +24,8 @@ export interface StateContent {
   readonly counts: readonly StoredCount[];
   /** The secret that addresses are hashed with; null if no proxy has used the state yet. */
   readonly addressSecret: string | null;
+  /** The newest entry of the log that proxies have accepted; null: none. */
+  readonly seenEntry: SeenEntry | null;
 }
 
 /** The items that a change of the registry writes, and the result that it returns. */
@@ -64,7 +67,7 @@ export interface CountReply {
  * An open state. If the state does not answer, methods reject with the database's own error;
  * `explain` makes a message of it.
  */
-export interface StateDriver {
+export interface StateDriver extends LogMemory {
   /** The registry's items. Anybody may read them; only `change` writes them. */
   readonly storage: Storage;
 
@@ -96,6 +99,9 @@ export interface StateDriver {
 
   /** The secret for hashing addresses: the state's own, or `proposed` if it has none yet. */
   addressSecret(proposed: string): Promise<string>;
+
+  /** Forgets the entry of the log. Returns it; null: none was seen. */
+  forgetSeen(): Promise<SeenEntry | null>;
 
   /** Reads everything. Accounts and keys, and in SQLite also counts, are those of one instant. */
   readAll(): Promise<StateContent>;

@@ -1,9 +1,10 @@
 /**
  * The proxy's two questions to the state: who holds this key, and may this caller make one more
  * call? Answers are values; only the commands see exceptions. An answer that is known without
- * waiting is returned directly, not as a promise.
+ * waiting is returned directly, not as a promise. The state also remembers the log for the proxy.
  */
 import type { KeyTierName } from "../market/tier.ts";
+import type { LogMemory } from "./log-memory.ts";
 
 /** The account that a key belongs to. */
 export interface KeyHolder {
@@ -38,7 +39,7 @@ export interface TakeResult {
 export type MaybePromise<T> = T | Promise<T>;
 
 /** The state as a serving proxy sees it. */
-export interface Gatekeeper {
+export interface Gatekeeper extends LogMemory {
   /** The verdict on a key as it was sent (any text). Never throws. */
   authenticate(key: string): MaybePromise<KeyVerdict>;
 

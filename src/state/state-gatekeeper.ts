@@ -1,11 +1,12 @@
 /** The gatekeeper over a driver. It checks the state twice a second and reports why it does not answer. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
-import { reasonOf, UnreachableError } from "../lib/errors.ts";
+import { ChipboardError, reasonOf, UnreachableError } from "../lib/errors.ts";
 import { addressSubject, createAddressSecret } from "./address-subject.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver } from "./driver.ts";
 import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import type { SeenEntry } from "./log-memory.ts";
 import { Verdicts, type Reachability } from "./verdicts.ts";
 
 const LOOK_MS = 500;
@@ -86,6 +87,25 @@ class StateGatekeeper implements Gatekeeper, Reachability {
 
   known(subject: Subject, atMs: number): number | null {
     return this.#counts.known(subject, atMs);
+  }
+
+  async seen(): Promise<SeenEntry | null> {
+    return this.#explained(() => this.#driver.seen());
+  }
+
+  async see(entry: SeenEntry): Promise<SeenEntry> {
+    return this.#explained(() => this.#driver.see(entry));
+  }
+
+  async #explained<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      const explained = this.#driver.explain(error);
+      if (explained instanceof ChipboardError) throw explained;
+      const reason = `The state does not say what it remembers of the log: ${reasonOf(explained)}`;
+      throw new UnreachableError(reason, [], { cause: error });
+    }
   }
 
   async close(): Promise<void> {

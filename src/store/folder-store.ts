@@ -20,7 +20,7 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
-import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
+import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
 const STALE_MS = HOUR_MS;
@@ -49,10 +49,18 @@ export class FolderStore implements ObjectStore {
     this.#root = resolve(location);
   }
 
-  async get(key: string): Promise<Buffer | null> {
+  async get(key: string, bytesMax?: number): Promise<Buffer | null> {
     if (!isKey(key)) return null;
-    const read = () => readFile(this.#path(key));
-    return this.#limiter.run(read).catch((error: unknown) => this.#absent("read", key, error));
+    const path = this.#path(key);
+    const read = async (): Promise<Buffer | number> => {
+      const { size } = bytesMax === undefined ? { size: 0 } : await stat(path);
+      return size > (bytesMax ?? 0) ? size : readFile(path);
+    };
+    const found = await this.#limiter
+      .run(read)
+      .catch((error: unknown) => this.#absent("read", key, error));
+    if (typeof found !== "number") return found;
+    throw tooLarge(`${this.location}/${key}`, found, bytesMax ?? 0);
   }
 
   async open(key: string): Promise<OpenObject | null> {

@@ -4,6 +4,7 @@
  *
  * Nothing is ever overwritten. keys.ts says what a key looks like, paths.ts makes all keys.
  */
+import { DamageError } from "../lib/errors.ts";
 
 /** An object without its bytes. */
 export interface StoredObject {
@@ -20,6 +21,10 @@ export interface OpenObject {
   readonly stream: ReadableStream<Uint8Array>;
 }
 
+/** The error for an object with more bytes than its reader expects. */
+export const tooLarge = (where: string, sizeBytes: number, bytesMax: number): DamageError =>
+  new DamageError(`${where} has ${sizeBytes} bytes, expected ${bytesMax} or less`);
+
 /**
  * The promises of every driver. A method throws UnreachableError if the store cannot be reached, read
  * or written. `create` throws TypeError for a key that keys.ts does not allow.
@@ -28,8 +33,11 @@ export interface ObjectStore {
   /** For messages: `./snapshots`, `s3://bucket/prefix`. */
   readonly location: string;
 
-  /** The bytes; null if there is no such key. Never a part of an object. */
-  get(key: string): Promise<Buffer | null>;
+  /**
+   * The bytes; null if there is no such key. Never a part of an object. Throws DamageError for an
+   * object with more than `bytesMax` bytes, and reads nothing of it.
+   */
+  get(key: string, bytesMax?: number): Promise<Buffer | null>;
 
   /** The same as a stream, for objects that are too large for the memory. */
   open(key: string): Promise<OpenObject | null>;

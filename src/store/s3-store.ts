@@ -18,7 +18,7 @@ import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
-import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
+import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
 
@@ -86,13 +86,20 @@ class S3Store implements ObjectStore {
     this.#option = option;
   }
 
-  async get(key: string): Promise<Buffer | null> {
+  async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
     if (!isKey(key)) return null;
-    const read = async () => {
+    const read = async (): Promise<Buffer | number | null> => {
       const body = await this.#body(key);
-      return body === null ? null : Buffer.from(await body.transformToByteArray());
+      if (body === null) return null;
+      if (body.sizeBytes <= bytesMax) return Buffer.from(await body.transformToByteArray());
+      await body.transformToWebStream().cancel();
+      return body.sizeBytes;
     };
-    return this.#limiter.run(() => this.#repeated("read", key, read, isBrokenConnection));
+    const found = await this.#limiter.run(() =>
+      this.#repeated("read", key, read, isBrokenConnection),
+    );
+    if (typeof found !== "number") return found;
+    throw tooLarge(`${this.location}/${key}`, found, bytesMax);
   }
 
   async open(key: string): Promise<OpenObject | null> {

@@ -9,7 +9,12 @@ import { join } from "node:path";
 import { sourceOf } from "../../src/feed/source.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { publish } from "../../src/publish/publish.ts";
-import { appendPublication, readPublications } from "../../src/snapshot/publication-log.ts";
+import { appendPublication } from "../../src/snapshot/append.ts";
+import {
+  readLogEnd,
+  readPublications,
+  readStoredEntry,
+} from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { FIRST_SESSION, instantIn, writeMarket } from "./market.ts";
@@ -74,17 +79,18 @@ export async function appendRollbacks(
   everyMs: number,
 ): Promise<void> {
   const published = await readPublications(store);
-  let newest = published.at(-1) ?? null;
+  let { newest } = await readLogEnd(store);
   for (let left = count - 1; left >= 0; left -= 1) {
     const target = published.at(-1 - ((left * STEP) % published.length));
     if (newest === null || target === undefined) throw new Error("Nothing is published");
     const { session, revision, manifest_sha256 } = target;
-    newest = await appendPublication(
+    const appended = await appendPublication(
       store,
       { action: "rollback", session, revision, reason: null, manifest_sha256, corrections: 0 },
       newest,
-      Date.parse(newest.at) + everyMs,
+      Date.parse(newest.entry.at) + everyMs,
       [],
     );
+    newest = appended && (await readStoredEntry(store, appended.number));
   }
 }

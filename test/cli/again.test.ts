@@ -19,7 +19,7 @@ import { copyOf } from "../http/fixture.ts";
 import { INPUTS } from "../golden/market.ts";
 import { at, catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish, type Run } from "./market.ts";
-import { changeHead } from "./older-head.ts";
+import { changeHead } from "./signed.ts";
 import { replace } from "./signed.ts";
 import { failure, published } from "./two-sessions.ts";
 
@@ -68,20 +68,16 @@ describe("after an upgrade", () => {
     }
   });
 
-  test("an unsigned head is not signed: 4, and --rerender is the way on", async () => {
+  test("an unsigned log of another version is signed", async () => {
     const store = await published();
     await olderVersion(store);
     const signingKey = parseSigningKey(newKeyPair().privatePem, "the test's key");
-    const request = { ...requestOf("2026-11-21T00Z"), signingKey };
-    const error = await publish(request, store, CLOCK, () => {}).catch((cause: unknown) => cause);
-    expect(error).toMatchObject({
-      exitCode: 4,
-      message: expect.stringContaining("was made by chipboard 0.0.1"),
-      details: [expect.stringContaining('--rerender "reason"')],
-    });
-    const options = { dryRun: false, signingKey };
-    const { signing, outcome } = await rerender("Sign it", options, store, CLOCK, () => {});
-    expect([outcome, signing?.outcome]).toEqual(["published", "signed"]);
+    const keys = { signingKey, verifyKeys: [signingKey.verifyKey] };
+    const request = { ...requestOf("2026-11-21T00Z"), keys: { ...keys, verifyKeys: null } };
+    const { signing, outcome } = await publish(request, store, CLOCK, () => {});
+    expect([outcome, signing?.outcome]).toEqual(["unchanged", "added"]);
+    const again = await rerender("As of now", { dryRun: false, keys }, store, CLOCK, () => {});
+    expect([again.outcome, again.signing?.outcome]).toEqual(["published", "signed"]);
   });
 
   test("a store of format 1 is published on, and the last input again is nothing to do", async () => {

@@ -57,6 +57,8 @@ describe("--help", () => {
     ["usage", ["--by", ...STATE]],
     ["state copy", ["--json"]],
     ["state backup", STATE],
+    ["state forget-log", STATE],
+    ["check", ["--key", "--verify-key", "--remember", "--json"]],
   ])("%s has examples, every option and its variable", async (command, options) => {
     const { code, stdout, stderr } = await run(`${command} --help`);
     expect([code, stderr]).toEqual([0, ""]);

@@ -1,6 +1,8 @@
 /** Publishing the same, a later or an earlier session, with corrections, after a rollback, with orphans and damage. */
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { appendEntry, readHead, readPublications } from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { readHead, readPublications } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
@@ -143,6 +145,12 @@ test("the log, the ledger parts and the manifest have their form", async () => {
     at: "2026-11-21T00:05:00.000Z",
     manifest_sha256: (await readHead(store))?.manifest_sha256,
     corrections: 0,
+    previous: sha256(content["publications/0000000001.json"]),
+    roots: {
+      free: sha256(content["sessions/2026-11-21T00Z/r1/free/SHA256SUMS"]),
+      starter: sha256(content["sessions/2026-11-21T00Z/r1/starter/SHA256SUMS"]),
+      pro: sha256(content["sessions/2026-11-21T00Z/r1/pro/SHA256SUMS"]),
+    },
   });
   // Both snapshots share October; each has its own November.
   expect(
@@ -273,3 +281,7 @@ describe("a damaged head", () => {
     expect([code, said[0]]).toEqual([6, `memory:/${key} is missing`]);
   });
 });
+
+/** SHA-256 of bytes as `contentOf` gives them. */
+const sha256 = (content = ""): string =>
+  createHash("sha256").update(content, "latin1").digest("hex");

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead, type Publication } from "../../src/snapshot/publication-log.ts";
+import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { publicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
+import { FILES, publicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import type { Ran } from "../program/program.ts";
 import { catalogOf, quotesOf } from "./market.ts";
 import { inProcess } from "./run.ts";
@@ -89,14 +90,21 @@ export function workshop(): Workshop {
 export const stored = (session: string, file: string): string =>
   `store/sessions/${session}/r1/${file}`;
 
-/** What openssl says of the signature of FIRST: the two commands of the operator's guide. */
-export async function opensslVerifies(shop: Workshop, publicKey: string): Promise<boolean> {
-  const [manifest, signature] = ["manifest.json", "manifest.sig"].map((file) =>
-    stored(FIRST, file),
-  );
-  await shop.openssl(`dgst -sha256 -binary -out @digest @${manifest}`);
+/** The keys of the entry with this number and of its signature, below 10. */
+export const ENTRY = (number: number): string => `publications/000000000${number}.json`;
+export const SIGNATURE = (number: number): string => `publications/000000000${number}.sig`;
+
+/** What openssl says of the signature of an entry, with the message as README.md makes it. */
+export async function opensslVerifies(
+  shop: Workshop,
+  publicKey: string,
+  number = 1,
+): Promise<boolean> {
+  await shop.openssl(`dgst -sha256 -binary -out @digest @store/${ENTRY(number)}`);
+  const message = Buffer.concat([Buffer.from("chipboard log v1\n"), shop.bytes("digest")]);
+  writeFileSync(shop.path("message"), message);
   const { code } = await shop.openssl(
-    `pkeyutl -verify -pubin -inkey @${publicKey} -rawin -in @digest -sigfile @${signature}`,
+    `pkeyutl -verify -pubin -inkey @${publicKey} -rawin -in @message -sigfile @store/${SIGNATURE(number)}`,
   );
   return code === 0;
 }
@@ -109,37 +117,65 @@ export async function replace(store: ObjectStore, key: string, bytes: Uint8Array
 
 /**
  * Acts as an attacker who can write to the store but has no key: changes a file of the head, and
- * makes manifest, identity and log agree with it.
+ * makes everything agree with it.
  */
 export async function forgeHead(
-  store: FolderStore,
+  store: ObjectStore,
   change: (text: string) => string,
   file = "pro/board.json",
 ): Promise<void> {
-  const head = await readHead(store);
-  if (head === null) throw new Error("The store is empty");
-  const folder = snapshotFolder(head);
-  const text = String(await store.get(folder + file));
+  const head = await requireHead(store);
+  const text = String(await store.get(snapshotFolder(head) + file));
   const bytes = Buffer.from(change(text));
   if (bytes.equals(Buffer.from(text))) throw new Error(`Nothing is changed in ${file}`);
-  const manifest = JSON.parse(String(await store.get(`${folder}manifest.json`))) as Manifest;
-  manifest.files = manifest.files.map((entry) =>
-    entry.path === file ? { ...entry, bytes: bytes.length, sha256: sha256Hex(bytes) } : entry,
-  );
+  await changeHead(store, () => ({}), { [file]: bytes });
+}
+
+/**
+ * Gives the head other files and another manifest, and makes SHA256SUMS, the identity and the newest
+ * entry of the log agree with them. Files that the manifest no longer names are removed.
+ */
+export async function changeHead(
+  store: ObjectStore,
+  change: (manifest: Manifest) => object,
+  contents: Readonly<Record<string, Buffer>> = {},
+): Promise<void> {
+  const folder = snapshotFolder(await requireHead(store));
+  const before = JSON.parse(String(await store.get(`${folder}manifest.json`))) as Manifest;
+  const manifest = { ...before, ...change(before) };
+  const put = async (path: string, bytes: Buffer): Promise<void> => {
+    await replace(store, folder + path, bytes);
+    manifest.files = manifest.files.map((entry) =>
+      entry.path === path ? { ...entry, bytes: bytes.length, sha256: sha256Hex(bytes) } : entry,
+    );
+  };
+  for (const [path, bytes] of Object.entries(contents)) await put(path, bytes);
+  for (const tier of ["free", "starter", "pro"]) {
+    const path = FILES.sums(tier);
+    if (!manifest.files.some((entry) => entry.path === path)) continue;
+    await put(path, renderSums(tier, manifest.files));
+  }
   manifest.identity = identityOf(manifest.files, manifest.ledger);
-  await replace(store, folder + file, bytes);
+  const kept = new Set(manifest.files.map(({ path }) => path));
+  for (const { path } of before.files) if (!kept.has(path)) await store.delete(folder + path);
   await pointHeadTo(store, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
 }
 
-/** Replaces the head's manifest, and makes the log agree with it. */
+/** Replaces the head's manifest, and makes its entry, which must be the newest, agree with it. */
 export async function pointHeadTo(store: ObjectStore, manifest: Uint8Array): Promise<void> {
-  const head = await readHead(store);
-  if (head === null) throw new Error("The store is empty");
+  const head = await requireHead(store);
   await replace(store, `${snapshotFolder(head)}manifest.json`, manifest);
   const entry = {
     ...head,
     session: snapshotText(head).split("/")[0],
     manifest_sha256: sha256Hex(manifest),
+    roots: rootsOf(JSON.parse(String(manifest))),
   };
   await replace(store, publicationKey(head.number), Buffer.from(JSON.stringify(entry)));
+}
+
+async function requireHead(store: ObjectStore): Promise<Publication> {
+  const head = await readHead(store);
+  if (head === null) throw new Error("The store is empty");
+  return head;
 }

@@ -1,13 +1,18 @@
-/** The signature of the head: one run adds it, later runs require it. */
+/** The signature of the log's newest entry: one run adds it, later runs require it. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { signatureOfEntry } from "../../src/snapshot/entry-signature.ts";
+import { mustRead, readHead, readLog } from "../../src/snapshot/publication-log.ts";
+import type { LogKeys } from "../../src/snapshot/signed-log.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { snapshotText } from "../../src/store/paths.ts";
+import { signatureKey, snapshotText } from "../../src/store/paths.ts";
 import { RUNS } from "../desk/desk.ts";
 import {
   at,
@@ -20,18 +25,20 @@ import {
   type Run,
 } from "./market.ts";
 import {
+  ENTRY,
   FIRST,
   forgeHead,
   opensslVerifies,
-  pointHeadTo,
+  replace,
   SECOND,
+  SIGNATURE,
   stored,
   workshop,
   type Workshop,
 } from "./signed.ts";
 
-const SIGNATURE = stored(FIRST, "manifest.sig");
-const MANIFEST = stored(FIRST, "manifest.json");
+const KEY = parseSigningKey(newKeyPair().privatePem, "the test's key");
+const KEYS = "--sign-key @k --verify-key @k.pub";
 
 describe("an unchanged head", () => {
   test("gets its signature, once", async () => {
@@ -46,7 +53,7 @@ describe("an unchanged head", () => {
     ]);
     expect(await opensslVerifies(shop, "k.pub")).toBe(true);
     const signed = await contentOf(shop.store);
-    const { [SIGNATURE.slice("store/".length)]: _signature, ...rest } = signed;
+    const { [SIGNATURE(1)]: _signature, ...rest } = signed;
     expect(rest).toEqual(unsigned);
     const again = JSON.parse((await shop.publish(FIRST, "--sign-key @k --json")).stdout);
     expect(again).toMatchObject({
@@ -92,7 +99,7 @@ describe("an unchanged head", () => {
       "no signature at all",
       async (shop: Workshop) => {
         await shop.publish(FIRST);
-        writeFileSync(shop.path(SIGNATURE), "signed, honestly");
+        writeFileSync(shop.path(`store/${SIGNATURE(1)}`), "signed, honestly");
       },
     ],
   ])("with %s: 4, dry run or not, and it does not change", async (_name, sign) => {
@@ -105,9 +112,7 @@ describe("an unchanged head", () => {
       const { code, stderr } = await shop.publish(FIRST, more);
       expect([code, stderr]).toEqual([
         4,
-        expect.stringContaining(
-          `manifest.sig already holds a signature that is not by ${fingerprint}\n`,
-        ),
+        expect.stringContaining(`.sig already holds a signature that is not by ${fingerprint}\n`),
       ]);
     }
     expect(await contentOf(shop.store)).toEqual(before);
@@ -115,33 +120,39 @@ describe("an unchanged head", () => {
     expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(0);
   });
 
-  test("with a manifest that does not match its files gets no signature: 6", async () => {
+  test("signed by an old key, while both keys are given: its signature is there", async () => {
     const shop = workshop();
+    const fingerprint = await shop.opensslKey("old");
     await shop.opensslKey("k");
-    await shop.publish(FIRST);
-    const { identity } = JSON.parse(String(shop.bytes(MANIFEST)));
-    await forgeHead(shop.store, (text) => text.replace('"spot_usd":10', '"spot_usd":99'));
-    const forged = JSON.parse(String(shop.bytes(MANIFEST)));
-    const claim = Buffer.from(JSON.stringify({ ...forged, identity }));
-    await pointHeadTo(shop.store, claim);
-    const { code, stderr } = await shop.publish(FIRST, "--sign-key @k");
-    expect([code, stderr]).toEqual([6, expect.stringContaining("it is not signed")]);
-    expect(existsSync(shop.path(SIGNATURE))).toBe(false);
+    await shop.publish(FIRST, "--sign-key @old");
+    writeFileSync(
+      shop.path("both.pub"),
+      Buffer.concat([shop.bytes("old.pub"), shop.bytes("k.pub")]),
+    );
+    const line = "--sign-key @k --verify-key @both.pub --json";
+    expect(JSON.parse((await shop.publish(FIRST, line)).stdout).signature).toEqual({
+      outcome: "present",
+      fingerprint,
+    });
+    expect((await shop.publish(SECOND, line)).code).toBe(0);
+    expect(await opensslVerifies(shop, "k.pub", 2)).toBe(true);
   });
 });
 
 describe("publish --verify-key", () => {
-  test("builds only on a signed head", async () => {
+  test("builds only on a signed log", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.opensslKey("other");
-    const keys = "--sign-key @k --verify-key @k.pub";
-    expect((await shop.publish(FIRST, keys)).code).toBe(0);
+    expect((await shop.publish(FIRST, KEYS)).code).toBe(0);
     const { stderr, code } = await shop.publish(
       SECOND,
       "--sign-key @other --verify-key @other.pub",
     );
-    expect([code, stderr]).toEqual([6, expect.stringContaining("does not fit 2026-11-20T12Z/r1")]);
+    expect([code, stderr]).toEqual([
+      6,
+      expect.stringContaining("0000000001.sig does not fit entry 1"),
+    ]);
     const renamed = (text: string): string => text.replace("Contract a", "Contract z");
     await forgeHead(shop.store, renamed, "catalog.json");
     const before = await contentOf(shop.store);
@@ -154,18 +165,76 @@ describe("publish --verify-key", () => {
     expect(String(shop.bytes(stored(SECOND, "catalog.json")))).toContain("Contract z");
   });
 
-  test("refuses an unsigned head (6) until it is signed", async () => {
+  test("refuses an unsigned log (6) until it is signed", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     await shop.publish(FIRST);
-    const keys = "--sign-key @k --verify-key @k.pub";
-    const refused = await shop.publish(SECOND, keys);
+    const refused = await shop.publish(SECOND, KEYS);
     expect([refused.code, refused.stderr]).toEqual([
       6,
-      expect.stringContaining("manifest.sig is missing: 2026-11-20T12Z/r1 is unsigned"),
+      expect.stringContaining("0000000001.sig is missing: entry 1 is unsigned"),
     ]);
     expect((await shop.publish(FIRST, "--sign-key @k")).code).toBe(0);
-    expect((await shop.publish(SECOND, keys)).code).toBe(0);
+    expect((await shop.publish(SECOND, KEYS)).code).toBe(0);
+  });
+
+  test("refuses what somebody without the key appended: a prune, a rollback, a copied signature", async () => {
+    const shop = workshop();
+    await shop.opensslKey("k");
+    await shop.publish(FIRST, KEYS);
+    await shop.publish(SECOND, KEYS);
+    await shop.must(`snapshots rollback ${FIRST} --reason older`);
+    const refused = async (said: string): Promise<void> => {
+      const before = await contentOf(shop.store);
+      const lines = [
+        `publish --quotes @${SECOND}.csv --session ${SECOND} --revise new`,
+        `snapshots rollback ${SECOND} --reason back`,
+        "snapshots prune --keep-days 0",
+      ];
+      for (const line of lines) {
+        const { code, stderr } = await shop.say(`${line} ${KEYS}`);
+        expect([line, code, stderr]).toEqual([line, 6, expect.stringContaining(said)]);
+      }
+      expect(await contentOf(shop.store)).toEqual(before);
+    };
+    await refused("0000000003.sig is missing: entry 3 is unsigned");
+    await shop.store.create(SIGNATURE(3), (await shop.store.get(SIGNATURE(2))) as Buffer, "");
+    await refused("0000000003.sig does not fit entry 3");
+    await shop.store.delete(SIGNATURE(3));
+    await shop.store.delete(ENTRY(3));
+    const prune = { number: 3, action: "prune" as const, at: "2026-11-21T01:00:00.000Z" };
+    const { sha256: previous } = await mustRead(shop.store, 2);
+    await appendEntry(shop.store, { ...prune, snapshots: [], parts: [], previous });
+    await refused("0000000003.sig is missing: entry 3 is unsigned");
+  });
+
+  test("refuses an entry before the newest that was changed, and a log that was cut off", async () => {
+    const shop = workshop();
+    await shop.opensslKey("k");
+    for (const session of [FIRST, SECOND]) await shop.publish(session, KEYS);
+    const prune = { number: 3, action: "prune" as const, at: "2026-11-21T01:00:00.000Z" };
+    const { sha256: previous } = await mustRead(shop.store, 2);
+    const pem = String(shop.bytes("k"));
+    const keys: LogKeys = { signingKey: parseSigningKey(pem, "k"), verifyKeys: null };
+    await appendEntry(shop.store, { ...prune, snapshots: [], parts: [], previous }, keys);
+    const whole = (await shop.store.get(ENTRY(2))) as Buffer;
+    const changed = String(whole).replace('"corrections":0', '"corrections":1');
+    await replace(shop.store, ENTRY(2), Buffer.from(changed));
+    const line = `publish --quotes @${SECOND}.csv --session ${SECOND} --revise new ${KEYS}`;
+    const broken = await shop.say(line);
+    expect([broken.code, broken.stderr]).toEqual([
+      6,
+      expect.stringContaining("0000000003.json does not follow the log before it"),
+    ]);
+    await replace(shop.store, ENTRY(2), whole);
+    await shop.store.delete(ENTRY(3));
+    for (const keysOfRun of [KEYS, "--sign-key @k", "--verify-key @k.pub"]) {
+      const cut = await shop.publish(SECOND, keysOfRun);
+      expect([cut.code, cut.stderr]).toEqual([
+        6,
+        expect.stringContaining("0000000003.sig signs an entry that is gone: the log was cut off"),
+      ]);
+    }
   });
 
   test("requires the public key of --sign-key: 2, before anything is read", async () => {
@@ -178,51 +247,160 @@ describe("publish --verify-key", () => {
   });
 });
 
+describe("a signature that was lost", () => {
+  test("comes back with the next run: a publish, a rollback, a prune", async () => {
+    for (const line of [
+      `publish --quotes @${SECOND}.csv --session ${SECOND} --revise new`,
+      `snapshots rollback ${FIRST} --reason back`,
+      `snapshots rollback head --reason back`,
+      "snapshots prune --keep-days 9",
+    ]) {
+      const shop = workshop();
+      await shop.opensslKey("k");
+      for (const session of [FIRST, SECOND]) await shop.publish(session, "--sign-key @k");
+      const lost = await shop.store.get(SIGNATURE(2));
+      await shop.store.delete(SIGNATURE(2));
+      await shop.must(`${line} --sign-key @k`);
+      expect([line, await shop.store.get(SIGNATURE(2))]).toEqual([line, lost]);
+      await shop.must("snapshots verify --all --verify-key @k.pub");
+    }
+  });
+
+  test("does not come back if the chain before it is broken, or other entries were signed", async () => {
+    const shop = workshop();
+    await shop.opensslKey("k");
+    for (const session of [FIRST, SECOND]) await shop.publish(session, "--sign-key @k");
+    const whole = (await shop.store.get(ENTRY(1))) as Buffer;
+    await shop.store.delete(SIGNATURE(2));
+    await replace(shop.store, ENTRY(1), Buffer.from(String(whole).replace("}\n", " }\n")));
+    const line = `publish --quotes @${SECOND}.csv --session ${SECOND} --revise new --sign-key @k`;
+    for (const said of [
+      "0000000002.json does not follow the log before it",
+      "0000000001.sig does not fit entry 1",
+    ]) {
+      const before = await contentOf(shop.store);
+      const { code, stderr } = await shop.say(line);
+      expect([code, stderr]).toEqual([6, expect.stringContaining(said)]);
+      expect(await contentOf(shop.store)).toEqual(before);
+      // Whoever can write to the store can make the chain fit, but not the older signature.
+      const { sha256 } = await mustRead(shop.store, 1);
+      const text = String(await shop.store.get(ENTRY(2)));
+      const linked = text.replace(/"previous":"[^"]*"/, `"previous":"${sha256}"`);
+      await replace(shop.store, ENTRY(2), Buffer.from(linked));
+    }
+  });
+});
+
 describe("the order of writing", () => {
+  const strict: LogKeys = { signingKey: KEY, verifyKeys: [KEY.verifyKey] };
   const request = (): PublishRequest => ({
     ...requestOf({ quotes: quotesOf({ a: 1 }) }),
     catalog: sourceOf("catalog.csv", catalogOf(["a"])),
+    keys: strict,
   });
 
   /** Records the created keys, and fails at one of them. */
   class WatchedStore extends MemoryStore {
     readonly created: string[] = [];
-    failsAt: string | null = null;
+    failsAt: RegExp | null = null;
 
     override async create(key: string, bytes: Uint8Array, type: string) {
-      if (this.failsAt !== null && key.endsWith(this.failsAt)) {
-        throw new UnreachableError("The connection is lost");
-      }
+      if (this.failsAt?.test(key) === true) throw new UnreachableError("The connection is lost");
       this.created.push(key);
       return super.create(key, bytes, type);
     }
   }
 
-  test("is manifest, signature, publication", async () => {
+  test("is manifest, announcement, entry, signature; the announcement goes", async () => {
     const store = new WatchedStore();
     await publish(request(), store, CLOCK, () => {});
-    expect(store.created.slice(-3)).toEqual([
+    expect(store.created.slice(-4)).toEqual([
       "sessions/2026-11-21T00Z/r1/manifest.json",
-      "sessions/2026-11-21T00Z/r1/manifest.sig",
-      "publications/0000000001.json",
+      expect.stringMatching(/^claims\/entries\/0000000001-[0-9a-f]{64}\.sig$/),
+      ENTRY(1),
+      SIGNATURE(1),
     ]);
+    expect(Object.keys(await contentOf(store)).filter((key) => key.startsWith("claims/"))).toEqual(
+      [],
+    );
   });
 
-  test("lets a run that dies before the signature publish nothing and block nobody", async () => {
+  test.each([
+    ["announcement", /^claims\/entries/, 0],
+    ["entry", /^publications/, 0],
+  ])(
+    "lets a run that dies before the %s publish nothing and block nobody",
+    async (_name, at, length) => {
+      const store = new WatchedStore();
+      store.failsAt = at;
+      await expect(publish(request(), store, CLOCK, () => {})).rejects.toThrow(
+        "connection is lost",
+      );
+      expect(await readLog(store)).toHaveLength(length);
+      store.failsAt = null;
+      const { snapshot, signing } = await publish(request(), store, CLOCK, () => {});
+      expect([snapshot.revision, signing?.outcome]).toEqual([2, "signed"]);
+    },
+  );
+
+  test("lets the next run sign what a run announced and did not sign, also with --verify-key", async () => {
+    const other = parseSigningKey(newKeyPair().privatePem, "another key");
+    for (const keys of [strict, { ...strict, verifyKeys: null }]) {
+      const store = new WatchedStore();
+      store.failsAt = /^publications.*sig$/;
+      await expect(publish(request(), store, CLOCK, () => {})).rejects.toThrow(
+        "connection is lost",
+      );
+      expect(await readHead(store)).toMatchObject({ number: 1 });
+      store.failsAt = null;
+      const foreign = { signingKey: other, verifyKeys: [other.verifyKey] };
+      const next = { ...request(), session: at("2026-11-21T12Z") };
+      await expect(
+        publish({ ...next, keys: foreign }, store, CLOCK, () => {}),
+      ).rejects.toMatchObject({ exitCode: 6 });
+      await publish({ ...next, keys }, store, CLOCK, () => {});
+      for (const number of [1, 2]) {
+        const { sha256 } = await mustRead(store, number);
+        expect(await store.get(signatureKey(number))).toEqual(signatureOfEntry(sha256, KEY));
+      }
+    }
+  });
+
+  test("makes an announcement useless once another entry has the number", async () => {
     const store = new WatchedStore();
-    const asked = request();
-    store.failsAt = "manifest.sig";
-    await expect(publish(asked, store, CLOCK, () => {})).rejects.toThrow("connection is lost");
-    expect(await readHead(store)).toBeNull();
+    await publish(request(), store, CLOCK, () => {});
+    store.failsAt = /^publications/;
+    const next = { ...request(), session: at("2026-11-21T12Z") };
+    await expect(publish(next, store, CLOCK, () => {})).rejects.toThrow("connection is lost");
     store.failsAt = null;
-    const { snapshot, signing } = await publish(asked, store, CLOCK, () => {});
-    expect([snapshot.revision, signing?.outcome]).toEqual([2, "signed"]);
+    const rolled = await rollBack(store, "head", "again", CLOCK, strict);
+    expect(rolled.outcome).toBe("unchanged");
+    const { number } = await publish(
+      { ...next, quotes: [sourceOf("quotes.csv", quotesOf({ a: 2 }))] },
+      store,
+      CLOCK,
+      () => {},
+    ).then(({ publication }) => ({ number: publication }));
+    expect(number).toBe(2);
+    await store.delete(SIGNATURE(2));
+    await expect(publish(next, store, CLOCK, () => {})).rejects.toMatchObject({
+      exitCode: 6,
+      message: expect.stringContaining("entry 2 is unsigned"),
+    });
+    // The next prune after a signed entry of that number removes it.
+    const announced = async (): Promise<string[]> =>
+      Object.keys(await contentOf(store)).filter((key) => key.startsWith("claims/entries/"));
+    expect(await announced()).toHaveLength(1);
+    const { sha256 } = await mustRead(store, 2);
+    await store.create(SIGNATURE(2), signatureOfEntry(sha256, KEY), "");
+    await prune(store, 9_999, false, CLOCK, strict);
+    expect(await announced()).toEqual([]);
   });
 });
 
 const CLOCK = { now: () => Date.parse("2026-11-22T12:05:00Z") };
 
-/** A request for a store that has a catalog, with a new signing key. */
+/** A request for a store that has a catalog, with a signing key. */
 const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest => ({
   catalog: null,
   quotes: [sourceOf("quotes.csv", run.quotes as string)],
@@ -239,7 +417,7 @@ const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest 
     acceptMoves: true,
     allowSparse: true,
   },
-  signingKey: parseSigningKey(newKeyPair().privatePem, "the test's key"),
+  keys: { signingKey: KEY, verifyKeys: null },
 });
 
 const sourceOf = (name: string, text: string) => ({

@@ -4,9 +4,7 @@ import { describe, expect, test } from "vitest";
 import { chipboard } from "../program/program.ts";
 import { contentOf } from "./market.ts";
 import { inProcess } from "./run.ts";
-import { FIRST, opensslVerifies, SECOND, stored, workshop } from "./signed.ts";
-
-const SIGNATURE = stored(FIRST, "manifest.sig");
+import { FIRST, opensslVerifies, SECOND, SIGNATURE, workshop } from "./signed.ts";
 
 test.each([
   ["keys signing", "--out"],
@@ -14,7 +12,10 @@ test.each([
   ["publish", "--verify-key"],
   ["serve", "--verify-key"],
   ["snapshots verify", "--verify-key"],
+  ["snapshots rollback", "--sign-key"],
   ["snapshots rollback", "--verify-key"],
+  ["snapshots prune", "--sign-key"],
+  ["snapshots prune", "--verify-key"],
 ])("%s --help: %s and its variable", async (command, option) => {
   const { code, stdout } = await inProcess([...command.split(" "), "--help"]);
   const variable = `CHIPBOARD_${option.slice(2).toUpperCase().replace("-", "_")}`;
@@ -95,19 +96,19 @@ describe("publish --sign-key", () => {
       outcome: "published",
       signature: { outcome: "signed", fingerprint },
     });
-    expect(shop.bytes(SIGNATURE)).toHaveLength(64);
+    expect(shop.bytes(`store/${SIGNATURE(1)}`)).toHaveLength(64);
     expect(await opensslVerifies(shop, "k.pub")).toBe(true);
     await shop.opensslKey("other");
     expect(await opensslVerifies(shop, "other.pub")).toBe(false);
 
     const plain = workshop();
     expect(JSON.parse((await plain.publish(FIRST, "--json")).stdout).signature).toBeNull();
-    const [signed, unsigned] = [await contentOf(shop.store), await contentOf(plain.store)];
-    delete signed[SIGNATURE.slice("store/".length)];
-    const log = "publications/0000000001.json";
-    const digestIn = (text = ""): string => JSON.parse(text).manifest_sha256;
-    expect(digestIn(signed[log])).toBe(digestIn(unsigned[log]));
-    expect({ ...signed, [log]: "" }).toEqual({ ...unsigned, [log]: "" });
+    const { [SIGNATURE(1)]: signature, ...rest } = await contentOf(shop.store);
+    expect(signature).toHaveLength(64);
+    const [log, plainContent] = ["publications/0000000001.json", await contentOf(plain.store)];
+    const facts = (text = ""): unknown => ({ ...JSON.parse(text), at: "" });
+    expect(facts(rest[log])).toEqual(facts(plainContent[log]));
+    expect({ ...rest, [log]: "" }).toEqual({ ...plainContent, [log]: "" });
   });
 
   test("a key of openssl works, and openssl makes the same signature", async () => {
@@ -116,9 +117,9 @@ describe("publish --sign-key", () => {
     const { stdout } = await shop.publish(FIRST, "--sign-key @k");
     expect(stdout).toContain(`\nSignature  by ${fingerprint}\n`);
     expect(await opensslVerifies(shop, "k.pub")).toBe(true);
-    const made = await shop.openssl("pkeyutl -sign -inkey @k -rawin -in @digest -out @signature");
+    const made = await shop.openssl("pkeyutl -sign -inkey @k -rawin -in @message -out @signature");
     expect(made.code).toBe(0);
-    expect(shop.bytes("signature")).toEqual(shop.bytes(SIGNATURE));
+    expect(shop.bytes("signature")).toEqual(shop.bytes(`store/${SIGNATURE(1)}`));
   });
 
   test("the environment can name the key", async () => {

@@ -8,7 +8,7 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import type { CatalogRow } from "./market.ts";
-import { changeHead } from "./older-head.ts";
+import { changeHead } from "./signed.ts";
 import { replace } from "./signed.ts";
 
 const MIDNIGHT = "2026-11-21T00Z";

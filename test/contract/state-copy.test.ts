@@ -394,6 +394,7 @@ function copyTests(redis: RedisServer): void {
       items: [...items].map(([name, value]) => [name, JSON.stringify(value)] as const).sort(byName),
       counts,
       addressSecret: "ab".repeat(32),
+      seenEntry: { number: 42, sha256: "cd".repeat(32) },
     };
   }
 }

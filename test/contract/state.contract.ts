@@ -1,10 +1,12 @@
 /** The promises of every state driver; the tests run on SQLite and on Redis. */
 import { stateCountsContract } from "./state-counts.contract.ts";
 import { stateKeysContract } from "./state-keys.contract.ts";
+import { stateLogContract } from "./state-log.contract.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
 
 /** Tests the states that `create` makes: a new, empty one for every test. */
 export function stateContract(name: string, create: () => Promise<StateUnderTest>): void {
   stateKeysContract(name, create);
   stateCountsContract(name, create);
+  stateLogContract(name, create);
 }

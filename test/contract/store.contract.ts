@@ -66,6 +66,17 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect((await store.get("once/a.json"))?.toString()).toBe("first");
     });
 
+    test("an object with more bytes than the reader wants is damage, and named", async () => {
+      await store.create("large/a.json", Buffer.alloc(1_000), JSON_TYPE);
+      expect(await other.get("large/a.json", 1_000)).toHaveLength(1_000);
+      await expect(other.get("large/a.json", 999)).rejects.toMatchObject({
+        exitCode: 6,
+        message: `${other.location}/large/a.json has 1000 bytes, expected 999 or less`,
+      });
+      expect(await other.get("large/none.json", 999)).toBeNull();
+      expect(await other.get("large/a.json")).toHaveLength(1_000);
+    });
+
     test("exactly one of 20 racers creates the object, and every reader sees its bytes", async () => {
       for (let round = 0; round < 5; round++) {
         const key = `race/${round}.json`;

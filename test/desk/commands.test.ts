@@ -227,7 +227,7 @@ test("diff: the base moves within a day, too, and corrections change it", async 
 test("verify: whole, damaged, with --json and --all", async () => {
   const folder = published();
   expect((await desk("verify", folder)).out).toMatch(
-    /^Whole: 2026-11-21T12Z\/r1, \d+ files, \d+ bytes\n$/,
+    /^Whole: 2026-11-21T12Z\/r1, \d+ files, \d+ bytes\nLog: 3 entries, each linked to those before\n$/,
   );
   expect(await deskJson("verify --all", folder)).toMatchObject({
     whole: true,

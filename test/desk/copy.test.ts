@@ -10,7 +10,7 @@ import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { changeHead } from "../cli/older-head.ts";
+import { changeHead, ENTRY, SIGNATURE } from "../cli/signed.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
@@ -131,15 +131,30 @@ test("a copy can be published into, rolled back and pruned, and no snapshot name
   expect(await keysOf(to, "taken/")).toEqual(["taken/2026-11-22T00Z/r1.json"]);
 });
 
-test("if the source gets a signature later, the next run copies only that", async () => {
+test("an entry is copied before its signature, and the next entry after that", async () => {
   const store = await shortHistory();
-  const to = new MemoryStore();
+  for (const number of [1, 2, 3]) await store.create(SIGNATURE(number), Buffer.alloc(64, 7), "");
+  const created: string[] = [];
+  const to = new InterceptedStore(new MemoryStore(), ({ kind, key }, run) => {
+    if (kind === "create") created.push(key);
+    return run();
+  });
   await copied(store, to);
-  await store.create(`${HEAD}/manifest.sig`, Buffer.alloc(64, 7), "");
-  expect(await copied(store, to)).toMatchObject({ outcome: "copied", objects: 1, bytes: 64 });
-  // A signature that only the target has stays.
-  await store.delete(`${HEAD}/manifest.sig`);
-  expect(await copied(store, to)).toMatchObject({ outcome: "unchanged" });
+  await expectCopy(store, to);
+  expect(created.slice(-6)).toEqual([1, 2, 3].flatMap((n) => [ENTRY(n), SIGNATURE(n)]));
+});
+
+test("if the source gets a signature later, the next run copies only that", async () => {
+  for (const signature of [`${HEAD}/manifest.sig`, SIGNATURE(3)]) {
+    const store = await shortHistory();
+    const to = new MemoryStore();
+    await copied(store, to);
+    await store.create(signature, Buffer.alloc(64, 7), "");
+    expect(await copied(store, to)).toMatchObject({ outcome: "copied", objects: 1, bytes: 64 });
+    // A signature that only the target has stays.
+    await store.delete(signature);
+    expect(await copied(store, to)).toMatchObject({ outcome: "unchanged" });
+  }
 });
 
 test("a dry run reads and checks everything, and writes nothing", async () => {
@@ -254,6 +269,14 @@ describe("a target with other content: 4, and nothing is changed", () => {
         await to.create(`${HEAD}/manifest.sig`, Buffer.alloc(64, 8), "");
       },
       /2026-11-21T12Z\/r1\/manifest\.sig has other bytes/,
+    ],
+    [
+      "another signature of an entry",
+      async (to, from) => {
+        await from.create(SIGNATURE(3), Buffer.alloc(64, 7), "");
+        await to.create(SIGNATURE(3), Buffer.alloc(64, 8), "");
+      },
+      /publications\/0000000003\.sig has other bytes/,
     ],
   ];
   test.each(STORIES)("%s", async (_, prepare, told) => {

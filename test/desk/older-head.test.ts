@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
-import { changeHead, withoutFiles, withoutTier } from "../cli/older-head.ts";
-import { replace } from "../cli/signed.ts";
+import { withoutFiles, withoutTier } from "../cli/older-head.ts";
+import { changeHead, replace } from "../cli/signed.ts";
 import { CATALOG, desk, deskJson } from "./desk.ts";
 import { publishedFolders } from "./published-folder.ts";
 

@@ -1,4 +1,5 @@
 /** `rollback`: references to snapshots, the next publish, and what needs --revise. */
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { prune } from "../../src/desk/prune.ts";
@@ -44,6 +45,7 @@ test("appends one entry and touches nothing else", async () => {
   const added = "publications/0000000004.json";
   const { [added]: entry, ...rest } = after;
   expect(rest).toEqual(before);
+  const first = JSON.parse(before["publications/0000000001.json"] as string);
   expect(JSON.parse(entry as string)).toEqual({
     number: 4,
     action: "rollback",
@@ -51,8 +53,12 @@ test("appends one entry and touches nothing else", async () => {
     revision: 1,
     reason: "wrong feed",
     at: "2026-11-21T13:00:00.000Z",
-    manifest_sha256: JSON.parse(before["publications/0000000001.json"] as string).manifest_sha256,
+    manifest_sha256: first.manifest_sha256,
     corrections: 0,
+    previous: createHash("sha256")
+      .update(before["publications/0000000003.json"] as string, "latin1")
+      .digest("hex"),
+    roots: first.roots,
   });
   expect((await back(store, "head")).outcome).toBe("unchanged");
   expect(await contentOf(store)).toEqual(after);

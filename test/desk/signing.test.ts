@@ -1,23 +1,24 @@
-/** Signed snapshots: what `verify --verify-key` refuses, and the other commands. */
+/** The signed log: what `verify --verify-key` refuses, and the other commands. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readHead } from "../../src/snapshot/publication-log.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { contentOf } from "../cli/market.ts";
 import {
+  ENTRY,
   FIRST,
   forgeHead,
+  opensslVerifies,
   pointHeadTo,
   replace,
   SECOND,
-  stored,
+  SIGNATURE,
   workshop,
   type Workshop,
 } from "../cli/signed.ts";
 
 const OLD = `${FIRST}/r1`;
 const HEAD = `${SECOND}/r1`;
-const SIGNATURE = `sessions/${HEAD}/manifest.sig`;
 
 /** FIRST and SECOND, both signed with the key `k`. */
 async function signed(): Promise<{ shop: Workshop; fingerprint: string }> {
@@ -41,73 +42,94 @@ async function findings(shop: Workshop, line: string): Promise<readonly string[]
   return said.error.details;
 }
 
-const missing = (shop: Workshop, name: string, fingerprint: string): string =>
-  `${shop.path("store")}/sessions/${name}/manifest.sig is missing: ${name} is unsigned, ` +
+const missing = (shop: Workshop, number: number, fingerprint: string): string =>
+  `${shop.path("store")}/${SIGNATURE(number)} is missing: entry ${number} is unsigned, ` +
   `expected a signature by ${fingerprint}`;
-const wrong = (shop: Workshop, name: string, ...fingerprints: string[]): string =>
-  `${shop.path("store")}/sessions/${name}/manifest.sig does not fit ${name}: ` +
+const wrong = (shop: Workshop, number: number, ...fingerprints: string[]): string =>
+  `${shop.path("store")}/${SIGNATURE(number)} does not fit entry ${number}: ` +
   `expected a signature by ${fingerprints.join(" or ")}`;
+const broken = (number: number): unknown =>
+  expect.stringContaining(`/${ENTRY(number)} does not follow the log before it: its previous is `);
 
 describe("verify --verify-key", () => {
-  test("signed snapshots: 0, and the key is named", async () => {
+  test("a signed log: 0, and the key is named", async () => {
     const { shop, fingerprint } = await signed();
     const one = await shop.must("snapshots verify --verify-key @k.pub");
-    expect(one).toMatch(/^Whole: 2026-11-21T00Z\/r1, /);
-    expect(one.endsWith(`\nSigned by ${fingerprint}: 1 of 1\n`)).toBe(true);
+    expect(one).toMatch(/^Whole: 2026-11-21T00Z\/r1, .*\nLog: 2 entries, each linked /);
+    expect(one.endsWith(`\nSigned by ${fingerprint}: 1 entry, the last is 2\n`)).toBe(true);
     const all = JSON.parse(await shop.must("snapshots verify --all --verify-key @k.pub --json"));
     expect(all).toMatchObject({
       whole: true,
+      entries: 2,
       signatures: [
-        { snapshot: OLD, fingerprint },
-        { snapshot: HEAD, fingerprint },
+        { number: 1, snapshot: OLD, fingerprint },
+        { number: 2, snapshot: HEAD, fingerprint },
       ],
     });
   });
 
   test("without a key signatures are accepted and not checked", async () => {
     const { shop } = await signed();
-    await replace(shop.store, SIGNATURE, Buffer.alloc(64));
+    await replace(shop.store, SIGNATURE(2), Buffer.alloc(64));
     const found = JSON.parse(await shop.must("snapshots verify --all --json"));
     expect([found.whole, found.signatures]).toEqual([true, []]);
   });
 
-  test("unsigned snapshots; --all names each", async () => {
+  test("an unsigned log; the newest signature vouches for unsigned entries before it", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     await shop.publish(FIRST);
     await shop.publish(SECOND);
-    const head = missing(shop, HEAD, fingerprint);
-    expect(await findings(shop, "--verify-key @k.pub")).toEqual([head]);
-    const old = missing(shop, OLD, fingerprint);
-    expect(await findings(shop, "--all --verify-key @k.pub")).toEqual([old, head]);
+    for (const which of ["", "--all", FIRST]) {
+      const line = `${which} --verify-key @k.pub`;
+      expect(await findings(shop, line)).toEqual([missing(shop, 2, fingerprint)]);
+    }
     expect(await findings(shop, "--all")).toEqual([]);
+    await shop.must(`snapshots rollback ${FIRST} --reason signed --sign-key @k`);
+    for (const which of ["", "--all", SECOND]) {
+      expect(await findings(shop, `${which} --verify-key @k.pub`)).toEqual([]);
+    }
   });
 
-  test("an older snapshot can be signed by hand with openssl", async () => {
-    const shop = workshop();
-    await shop.opensslKey("k");
-    await shop.publish(FIRST);
-    await shop.publish(SECOND, "--sign-key @k");
-    await shop.openssl(`dgst -sha256 -binary -out @digest @${stored(FIRST, "manifest.json")}`);
-    const out = stored(FIRST, "manifest.sig");
-    await shop.openssl(`pkeyutl -sign -inkey @k -rawin -in @digest -out @${out}`);
-    expect(await findings(shop, "--all --verify-key @k.pub")).toEqual([]);
+  test("a snapshot that the log does not name", async () => {
+    const { shop } = await signed();
+    const content = await contentOf(shop.store);
+    for (const [key, text] of Object.entries(content)) {
+      if (!key.startsWith(`sessions/${OLD}/`)) continue;
+      const bytes = Buffer.from(text, "latin1");
+      const copied = String(bytes).replace('"revision": 1', '"revision": 2');
+      const isManifest = key.endsWith("manifest.json");
+      const to = key.replace(`${FIRST}/r1`, `${FIRST}/r2`);
+      await shop.store.create(to, isManifest ? Buffer.from(copied) : bytes, "");
+    }
+    expect(await findings(shop, `${FIRST}/r2`)).toEqual([]);
+    const unnamed = `the log does not name ${FIRST}/r2, so nobody signed it`;
+    expect(await findings(shop, `${FIRST}/r2 --verify-key @k.pub`)).toEqual([
+      `${shop.path("store")}: ${unnamed}`,
+    ]);
+    const line = `snapshots rollback ${FIRST}/r2 --reason x`;
+    const refused = await shop.say(`${line} --sign-key @k --verify-key @k.pub`);
+    expect([refused.code, refused.stderr]).toEqual([
+      6,
+      expect.stringContaining(`${FIRST}/r2 is not in the signed log`),
+    ]);
   });
 
   test("another key, and no signature at all", async () => {
     const { shop, fingerprint } = await signed();
     const other = await shop.opensslKey("other");
-    expect(await findings(shop, "--verify-key @other.pub")).toEqual([wrong(shop, HEAD, other)]);
-    const whole = (await shop.store.get(SIGNATURE)) as Buffer;
+    expect(await findings(shop, "--verify-key @other.pub")).toEqual([wrong(shop, 2, other)]);
+    const whole = (await shop.store.get(SIGNATURE(2))) as Buffer;
     for (const bytes of [
       Buffer.alloc(0),
       whole.subarray(0, 63),
       Buffer.concat([whole, whole]),
       Buffer.alloc(64),
       Buffer.from(whole.toString("hex")),
+      (await shop.store.get(SIGNATURE(1))) as Buffer,
     ]) {
-      await replace(shop.store, SIGNATURE, bytes);
-      expect(await findings(shop, "--verify-key @k.pub")).toEqual([wrong(shop, HEAD, fingerprint)]);
+      await replace(shop.store, SIGNATURE(2), bytes);
+      expect(await findings(shop, "--verify-key @k.pub")).toEqual([wrong(shop, 2, fingerprint)]);
     }
   });
 
@@ -115,18 +137,21 @@ describe("verify --verify-key", () => {
     const shop = workshop();
     const [old, next] = [await shop.opensslKey("old"), await shop.opensslKey("next")];
     await shop.publish(FIRST, "--sign-key @old");
-    await shop.publish(SECOND, "--sign-key @next");
     const both = Buffer.concat([shop.bytes("old.pub"), shop.bytes("next.pub")]);
     writeFileSync(shop.path("both.pub"), both);
+    const line = "--sign-key @next --verify-key";
+    expect((await shop.publish(SECOND, `${line} @next.pub`)).code).toBe(6);
+    expect((await shop.publish(SECOND, `${line} @both.pub`)).code).toBe(0);
     const said = await shop.must("snapshots verify --all --verify-key @both.pub");
-    expect(said).toContain(`\nSigned by ${old}: 1 of 2\nSigned by ${next}: 1 of 2\n`);
-    expect(await findings(shop, "--all --verify-key @next.pub")).toEqual([wrong(shop, OLD, next)]);
+    expect(said).toContain(
+      `\nSigned by ${old}: 1 entry, the last is 1\nSigned by ${next}: 1 entry, the last is 2\n`,
+    );
+    expect(await findings(shop, "--verify-key @next.pub")).toEqual([]);
+    expect(await findings(shop, "--all --verify-key @next.pub")).toEqual([wrong(shop, 1, next)]);
     const third = await shop.opensslKey("third");
     const others = Buffer.concat([shop.bytes("old.pub"), shop.bytes("third.pub")]);
     writeFileSync(shop.path("others.pub"), others);
-    expect(await findings(shop, "--verify-key @others.pub")).toEqual([
-      wrong(shop, HEAD, old, third),
-    ]);
+    expect(await findings(shop, "--verify-key @others.pub")).toEqual([wrong(shop, 2, old, third)]);
   });
 
   test("files without a public key: 2", async () => {
@@ -139,7 +164,7 @@ describe("verify --verify-key", () => {
       ["rsa.pub", 'found a key of type "rsa"'],
       ["catalog.csv", "found no PEM block"],
     ]) {
-      for (const command of ["verify", `rollback ${OLD} --reason x`]) {
+      for (const command of ["verify", `rollback ${OLD} --reason x`, "prune --keep-days 9"]) {
         const { code, stderr } = await shop.say(`snapshots ${command} --verify-key @${file}`);
         expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: --verify-key "/)]);
         expect(stderr).toContain(found);
@@ -149,7 +174,7 @@ describe("verify --verify-key", () => {
 });
 
 describe("an attacker who can write to the store but has no key", () => {
-  test("a change of a file, its digest, the identity and the log: only the signature shows it", async () => {
+  test("a change of a file and of all that names it: only the signature shows it", async () => {
     const { shop, fingerprint } = await signed();
     await forgeHead(
       shop.store,
@@ -159,30 +184,72 @@ describe("an attacker who can write to the store but has no key", () => {
     for (const which of ["", "--all"]) {
       expect(await findings(shop, which)).toEqual([]);
       expect(await findings(shop, `${which} --verify-key @k.pub`)).toEqual([
-        wrong(shop, HEAD, fingerprint),
+        wrong(shop, 2, fingerprint),
       ]);
     }
   });
 
-  test("another snapshot's signature", async () => {
+  test("a change of an older entry breaks the chain; the entries after it cannot be adjusted", async () => {
     const { shop, fingerprint } = await signed();
-    const other = (await shop.store.get(`sessions/${OLD}/manifest.sig`)) as Buffer;
-    await replace(shop.store, SIGNATURE, other);
-    expect(await findings(shop, "--verify-key @k.pub")).toEqual([wrong(shop, HEAD, fingerprint)]);
+    const text = String(await shop.store.get(ENTRY(1)));
+    await replace(shop.store, ENTRY(1), Buffer.from(text.replace("}\n", " }\n")));
+    for (const line of ["", "--all", "--verify-key @k.pub", OLD]) {
+      expect(await findings(shop, line)).toContainEqual(broken(2));
+    }
+    // Adjusted, the newest entry has other bytes.
+    await replace(shop.store, ENTRY(1), Buffer.from(text));
+    const newest = String(await shop.store.get(ENTRY(2)));
+    await replace(shop.store, ENTRY(2), Buffer.from(newest.replace("}\n", " }\n")));
+    expect(await findings(shop, "")).toEqual([]);
+    expect(await findings(shop, "--verify-key @k.pub")).toEqual([wrong(shop, 2, fingerprint)]);
   });
 
-  test("another snapshot's manifest and signature, or a revision's under another number", async () => {
+  test("an entry removed, with or without its signature", async () => {
+    const { shop, fingerprint } = await signed();
+    await shop.must(`snapshots rollback ${FIRST} --reason back --sign-key @k`);
+    await shop.store.delete(ENTRY(3));
+    const cut = `${shop.path("store")}/${SIGNATURE(3)} signs ${ENTRY(3)}, which is gone: the log was cut off`;
+    for (const line of ["", "--all", "--verify-key @k.pub"]) {
+      expect(await findings(shop, line)).toEqual([cut]);
+    }
+    await shop.store.delete(SIGNATURE(2));
+    expect(await findings(shop, "--verify-key @k.pub")).toEqual([
+      cut,
+      missing(shop, 2, fingerprint),
+    ]);
+    // Who takes the signature, too, leaves an older log: nothing in the store shows that.
+    await shop.store.delete(SIGNATURE(3));
+    await shop.store.delete(ENTRY(2));
+    expect(await findings(shop, "--verify-key @k.pub")).toEqual([]);
+  });
+
+  test("another store's log, entry or signature", async () => {
+    const { shop, fingerprint } = await signed();
+    const other = workshop();
+    await other.opensslKey("k");
+    for (const session of [FIRST, SECOND])
+      await other.publish(session, "--sign-key @k --attribution Other");
+    const mixed = [
+      [SIGNATURE(2), wrong(shop, 2, fingerprint)],
+      [ENTRY(2), broken(2)],
+      [ENTRY(1), wrong(shop, 2, fingerprint)],
+      [SIGNATURE(1), wrong(shop, 2, fingerprint)],
+    ] as const;
+    for (const [key, finding] of mixed) {
+      await replace(shop.store, key, (await other.store.get(key)) as Buffer);
+      expect(await findings(shop, "--verify-key @k.pub")).toContainEqual(finding);
+    }
+  });
+
+  test("another snapshot's manifest, or a revision's under another number", async () => {
     const { shop } = await signed();
     const manifest = (await shop.store.get(`sessions/${OLD}/manifest.json`)) as Buffer;
-    const signature = (await shop.store.get(`sessions/${OLD}/manifest.sig`)) as Buffer;
-    await replace(shop.store, SIGNATURE, signature);
     await pointHeadTo(shop.store, manifest);
-    const moved = [
+    const moved =
       `${shop.path("store")}/sessions/${HEAD}/manifest.json is the manifest of ` +
-        `2026-11-20T12:00:00.000Z r1, expected that of ${HEAD}`,
-    ];
-    for (const line of ["--verify-key @k.pub", "--all --verify-key @k.pub", "", "--all"]) {
-      expect(await findings(shop, line)).toEqual(moved);
+      `2026-11-20T12:00:00.000Z r1, expected that of ${HEAD}`;
+    for (const line of ["", "--all", "--verify-key @k.pub", "--all --verify-key @k.pub"]) {
+      expect(await findings(shop, line)).toContain(moved);
     }
     // All files of the older snapshot, under the number of the next revision.
     const content = await contentOf(shop.store);
@@ -194,32 +261,68 @@ describe("an attacker who can write to the store but has no key", () => {
     const head = await readHead(shop.store);
     const entry = { ...head, number: 3, session: FIRST, revision: 2 };
     await shop.store.create(publicationKey(3), Buffer.from(JSON.stringify(entry)), "");
-    expect(await findings(shop, "--verify-key @k.pub")).toEqual([
+    expect(await findings(shop, "--verify-key @k.pub")).toContainEqual(
       expect.stringContaining(
         `is the manifest of 2026-11-20T12:00:00.000Z r1, expected that of ${FIRST}/r2`,
       ),
-    ]);
+    );
     expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(6);
   });
 
-  test("an older signed snapshot as the head again passes, as after a rollback", async () => {
-    const { shop } = await signed();
-    expect((await shop.say(`snapshots rollback ${FIRST} --reason replay`)).code).toBe(0);
-    expect(await findings(shop, "--verify-key @k.pub")).toEqual([]);
+  test("files swapped between tiers, with everything made to agree", async () => {
+    const { shop, fingerprint } = await signed();
+    const pro = await shop.store.get(`sessions/${HEAD}/pro/contracts/a.json`);
+    await forgeHead(shop.store, () => String(pro), "free/contracts/a.json");
+    expect(await findings(shop, "--verify-key @k.pub")).toContain(wrong(shop, 2, fingerprint));
+  });
+
+  test("an older snapshot as the head again needs the key", async () => {
+    const { shop, fingerprint } = await signed();
+    await shop.must(`snapshots rollback ${FIRST} --reason replay`);
+    expect(await findings(shop, "--verify-key @k.pub")).toEqual([missing(shop, 3, fingerprint)]);
   });
 });
 
 describe("the other commands", () => {
-  test("show says whether there is a signature", async () => {
+  test("show says whether the snapshot's entry is signed", async () => {
     const { shop } = await signed();
     expect(await shop.must("snapshots show")).toMatch(/\nSigned +yes; verify --verify-key FILE /);
     expect(JSON.parse(await shop.must("snapshots show --json")).signed).toBe(true);
-    await shop.store.delete(SIGNATURE);
+    await shop.store.delete(SIGNATURE(2));
     expect(await shop.must("snapshots show")).toMatch(/\nSigned +no\n/);
     expect(JSON.parse(await shop.must("snapshots show --json")).signed).toBe(false);
   });
 
-  test("rollback needs no key, and signed snapshots still verify; with a key it requires a signature", async () => {
+  test("rollback and prune sign their entries, and say so", async () => {
+    const { shop, fingerprint } = await signed();
+    const keys = "--sign-key @k --verify-key @k.pub";
+    const rolled = JSON.parse(
+      await shop.must(`snapshots rollback ${FIRST} --reason wrong ${keys} --json`),
+    );
+    expect(rolled).toMatchObject({ publication: 3, signature: { outcome: "signed", fingerprint } });
+    expect(await opensslVerifies(shop, "k.pub", 3)).toBe(true);
+    const again = await shop.must(`snapshots rollback head --reason wrong ${keys} --json`);
+    expect(JSON.parse(again)).toMatchObject({
+      outcome: "unchanged",
+      signature: { outcome: "present" },
+    });
+    for (const feed of [SECOND, FIRST]) {
+      const line = `publish --quotes @${feed}.csv --session ${SECOND} --revise late ${keys}`;
+      expect((await shop.say(line, { CHIPBOARD_NOW: "2026-11-21T02:05:00Z" })).code).toBe(0);
+    }
+    const before = await contentOf(shop.store);
+    const later = { CHIPBOARD_NOW: "2099-01-01T00:00:00Z" };
+    const line = `snapshots prune --keep-days 0 ${keys}`;
+    const planned = await shop.say(`${line} --dry-run --json`, later);
+    expect(JSON.parse(planned.stdout)).toMatchObject({ dry_run: true, signature: null });
+    expect(await contentOf(shop.store)).toEqual(before);
+    const pruned = await shop.say(line, later);
+    expect(pruned.stdout).toContain(`\nSigned by ${fingerprint}\n`);
+    expect(await opensslVerifies(shop, "k.pub", 6)).toBe(true);
+    expect(await findings(shop, "--all --verify-key @k.pub")).toEqual([]);
+  });
+
+  test("rollback without a key leaves its entry unsigned; with a key it requires a signed log", async () => {
     const { shop, fingerprint } = await signed();
     await shop.opensslKey("other");
     const before = await contentOf(shop.store);
@@ -229,15 +332,14 @@ describe("the other commands", () => {
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining("does not fit")]);
     expect(await contentOf(shop.store)).toEqual(before);
     await shop.must(`snapshots rollback ${FIRST} --reason wrong --verify-key @k.pub`);
-    const said = await shop.must("snapshots verify --verify-key @k.pub");
-    expect(said).toContain(`Whole: ${OLD}, `);
-    expect(said).toContain(`Signed by ${fingerprint}: 1 of 1`);
-    await shop.must("snapshots rollback head~1 --reason right");
+    expect(await findings(shop, "--verify-key @k.pub")).toEqual([missing(shop, 3, fingerprint)]);
+    const said = await shop.must(`snapshots rollback ${FIRST} --reason again --sign-key @k`);
+    expect(said).toBe(`Signed ${FIRST}/r1, which is the head\n`);
     expect(await findings(shop, "--all --verify-key @k.pub")).toEqual([]);
   });
 
-  test("ls and diff ignore signatures; prune removes a signature with its snapshot", async () => {
-    const { shop } = await signed();
+  test("ls and diff ignore signatures; a prune leaves those of the log", async () => {
+    const { shop, fingerprint } = await signed();
     const { publications } = JSON.parse(await shop.must("snapshots ls --json"));
     expect(publications).toHaveLength(2);
     const diff = JSON.parse(await shop.must("snapshots diff head~1 head --json"));
@@ -248,17 +350,21 @@ describe("the other commands", () => {
       expect((await shop.say(line, { CHIPBOARD_NOW: "2026-11-21T02:05:00Z" })).code).toBe(0);
     }
     const later = { CHIPBOARD_NOW: "2099-01-01T00:00:00Z" };
-    const pruned = await shop.say("snapshots prune --keep-days 0 --json", later);
-    expect(JSON.parse(pruned.stdout).snapshots).toEqual([
-      { name: OLD, orphan: false },
-      { name: HEAD, orphan: false },
-    ]);
+    const pruned = await shop.say("snapshots prune --keep-days 0 --sign-key @k --json", later);
+    expect(JSON.parse(pruned.stdout)).toMatchObject({
+      snapshots: [
+        { name: OLD, orphan: false },
+        { name: HEAD, orphan: false },
+      ],
+      signature: { outcome: "signed", fingerprint },
+    });
     const left = Object.keys(await contentOf(shop.store)).filter((key) => /r1\//.test(key));
     expect(left).toEqual([]);
     const verified = await shop.must("snapshots verify --all --verify-key @k.pub --json");
+    const snapshots = [OLD, HEAD, `${SECOND}/r2`, `${SECOND}/r3`, null];
     expect(JSON.parse(verified)).toMatchObject({
       pruned: [OLD, HEAD],
-      signatures: [{ snapshot: `${SECOND}/r2` }, { snapshot: `${SECOND}/r3` }],
+      signatures: snapshots.map((snapshot, at) => ({ number: at + 1, snapshot, fingerprint })),
     });
   });
 });

@@ -1,11 +1,13 @@
-/** The commands that faults strike, and what must hold afterwards. */
+/** The commands that faults strike, all with keys, and what must hold afterwards. */
 import { copyStore } from "../../src/desk/copy.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { parsePublicationKey } from "../../src/store/paths.ts";
 import { at, catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { STRICT } from "../golden/golden-key.ts";
 import { InterceptedStore } from "./crash-store.ts";
 
 export const SESSIONS = ["2026-11-20T12Z", "2026-11-21T00Z", "2026-11-21T12Z"] as const;
@@ -30,7 +32,7 @@ const clock = { now: () => sessionStartMs(at(NEXT)) + 300_000 };
 const publish = (store: ObjectStore, session: string): Promise<string> => {
   const place = SESSIONS.findIndex((each) => each === session);
   const quotes = quotesOf(Object.fromEntries(IDS.map((id, n) => [id, 10 + n + place / 10])));
-  return mustPublish(store, { session, quotes, catalog: CATALOG });
+  return mustPublish(store, { session, quotes, catalog: CATALOG, keys: STRICT });
 };
 
 const publishing: Scenario = {
@@ -49,7 +51,7 @@ const outrun: Scenario = {
   attack: (store, rival) => {
     let isOutrun = false;
     const losing = new InterceptedStore(store, async ({ kind, key }, run) => {
-      if (kind === "create" && key.startsWith("publications/") && !isOutrun) {
+      if (kind === "create" && parsePublicationKey(key) !== null && !isOutrun) {
         isOutrun = true;
         await publish(rival, NEXT);
       }
@@ -65,8 +67,8 @@ const rollingBack: Scenario = {
     await publish(store, OLD);
     await publish(store, HEAD);
   },
-  attack: (store) => rollBack(store, OLD, "check", clock),
-  next: (store) => rollBack(store, OLD, "check", clock),
+  attack: (store) => rollBack(store, OLD, "check", clock, STRICT),
+  next: (store) => rollBack(store, OLD, "check", clock, STRICT),
   headAfterFault: [OLD, HEAD],
   headAfterNext: OLD,
 };
@@ -76,8 +78,8 @@ const pruning: Scenario = {
   prepare: async (store) => {
     for (const session of SESSIONS) await publish(store, session);
   },
-  attack: (store) => prune(store, 0, false, AGED_CLOCK),
-  next: (store) => prune(store, 0, false, AGED_CLOCK),
+  attack: (store) => prune(store, 0, false, AGED_CLOCK, STRICT),
+  next: (store) => prune(store, 0, false, AGED_CLOCK, STRICT),
   headAfterFault: [NEXT],
   headAfterNext: NEXT,
 };

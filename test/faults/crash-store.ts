@@ -26,8 +26,8 @@ export class InterceptedStore implements ObjectStore {
     this.#intercept = intercept;
   }
 
-  get(key: string): Promise<Buffer | null> {
-    return this.#intercept({ kind: "get", key }, () => this.#inner.get(key));
+  get(key: string, bytesMax?: number): Promise<Buffer | null> {
+    return this.#intercept({ kind: "get", key }, () => this.#inner.get(key, bytesMax));
   }
 
   open(key: string): ReturnType<ObjectStore["open"]> {

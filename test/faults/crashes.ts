@@ -1,11 +1,11 @@
 /**
  * Runs that fail, hang or are killed, at each of their writes. Afterwards the head is the old
  * snapshot or the new one, complete; the log has no gap; the next run succeeds; and then
- * `verify --all` finds no damage.
+ * `verify --all` finds no damage, and every entry is signed.
  */
 import { join } from "node:path";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { requireVerified, wholeHead } from "./crash-head.ts";
+import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import { folderPlace, MEMORY, withS3, type Place } from "./crash-places.ts";
 import { SCENARIOS, type Scenario } from "./crash-scenarios.ts";
 import {
@@ -124,6 +124,7 @@ async function crashOnce(
       if (goesOnLater) await struck.finish();
       await requireHead(fresh, [scenario.headAfterNext]);
       await requireVerified(fresh);
+      await requireSigned(fresh);
     } finally {
       if (fresh !== store) await fresh.close();
     }

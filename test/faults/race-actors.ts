@@ -1,4 +1,7 @@
-/** The actors of a race: publishers, rollbacks and prunes; and the report of each. */
+/**
+ * The actors of a race: publishers, rollbacks and prunes, which sign the log and require its
+ * signatures; and the report of each.
+ */
 import type { Clock } from "../../src/lib/clock.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
@@ -10,6 +13,7 @@ import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
+import { STRICT } from "../golden/golden-key.ts";
 
 /** What an actor reports when it has ended. */
 export interface Report {
@@ -47,6 +51,7 @@ export const publisher = (name: string, { session, variant, revise }: PublisherO
           attribution: null,
           revise,
           dryRun: false,
+          keys: STRICT,
           gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
         },
         store,
@@ -63,7 +68,7 @@ export const roller = (name: string, reference: string): Actor => ({
   kind: "rollback",
   run: (store, clock) =>
     reported(async () => {
-      const { outcome, publication } = await rollBack(store, reference, "check", clock);
+      const { outcome, publication } = await rollBack(store, reference, "check", clock, STRICT);
       if (outcome === "unchanged") return null;
       return { number: publication.number, snapshot: snapshotText(publication) };
     }),
@@ -74,7 +79,7 @@ export const pruner = (name: string, keepDays: number): Actor => ({
   kind: "prune",
   run: (store, clock) =>
     reported(async () => {
-      await prune(store, keepDays, false, clock);
+      await prune(store, keepDays, false, clock, STRICT);
       return null;
     }),
 });
@@ -88,6 +93,10 @@ async function reported(task: () => Promise<Report["made"]>): Promise<Report> {
     return { made: null, code: error.exitCode, said: error.message };
   }
 }
+
+/** Whether an actor was refused because of the log, which nobody damages. */
+export const isAboutTheLog = (said: string): boolean =>
+  /publications\/|signed log|changed while/.test(said);
 
 const IDS = ["a", "b"];
 const CATALOG = textSource("catalog.csv", catalogOf(IDS));

@@ -1,10 +1,12 @@
 /** A market's whole store, compared with the committed one: the set of files, and every byte. */
+import { createHash, verify } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
+import { GOLDEN_KEY } from "./golden-key.ts";
 import { EXPECTED, publishGolden } from "./market.ts";
 
 const expectedFiles = (): string[] =>
@@ -31,7 +33,46 @@ test("the same files with the same bytes (node test/golden/regenerate.ts writes 
   expect(different).toEqual([]);
 });
 
+test("SHA256SUMS lists every file of its tier's folder but itself, in byte order, as sha256sum does", () => {
+  const files = expectedFiles();
+  const sums = files.filter((path) => path.endsWith("/SHA256SUMS"));
+  expect(sums).toHaveLength(9 * 3);
+  for (const path of sums) {
+    const folder = path.slice(0, -"SHA256SUMS".length);
+    const listed = files
+      .filter((file) => file.startsWith(folder) && file !== path)
+      .map((file) => ({ file, name: Buffer.from(file.slice(folder.length)) }))
+      .toSorted((a, b) => a.name.compare(b.name))
+      .map(({ file, name }) => `${sha256(readFileSync(join(EXPECTED, file)))}  ${name.toString()}\n`);
+    expect([path, readFileSync(join(EXPECTED, path), "utf8")]).toEqual([path, listed.join("")]);
+  }
+});
+
+test("each entry names the one before and the SHA256SUMS of its snapshot, and is signed from 3 on", () => {
+  const read = (path: string): Buffer => readFileSync(join(EXPECTED, path));
+  let previous: string | null = null;
+  for (const path of expectedFiles().filter((file) => /^publications\/.*json$/.test(file))) {
+    const entry = JSON.parse(String(read(path)));
+    const folder = `sessions/${entry.session}/r${entry.revision}`;
+    const tiers = ["free", "starter", "pro"];
+    const roots = tiers.map((tier) => [tier, sha256(read(`${folder}/${tier}/SHA256SUMS`))]);
+    expect(entry).toMatchObject({ previous, roots: Object.fromEntries(roots) });
+    previous = sha256(read(path));
+    if (entry.number < 3) continue;
+    const message = Buffer.concat([
+      Buffer.from("chipboard log v1\n"),
+      Buffer.from(previous, "hex"),
+    ]);
+    const signature = read(path.replace(/json$/, "sig"));
+    expect(verify(null, message, GOLDEN_KEY.verifyKey.key, signature)).toBe(true);
+  }
+});
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
 test("the committed store is whole", async () => {
-  const { damages, checked, pruned } = await verifySnapshots(new FolderStore(EXPECTED), null);
-  expect([damages, checked.length, pruned]).toEqual([[], 9, []]);
+  const keys = [GOLDEN_KEY.verifyKey];
+  const found = await verifySnapshots(new FolderStore(EXPECTED), null, keys);
+  expect([found.damages, found.checked.length, found.pruned]).toEqual([[], 9, []]);
+  expect([found.entries, found.signatures.length]).toEqual([10, 8]);
 });

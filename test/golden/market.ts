@@ -3,6 +3,7 @@
  * drop (delta-old), a break (bravo-8gb), a correction and a withdrawal, a rollback and the
  * revision that replaced the session. The last session brings another catalog: a unit that a break
  * changes (bravo-8gb), another id (echo-stack), a delisting (delta-old) and the first price types.
+ * From the third entry on, a key that everybody can know signs the log.
  * Nothing depends on the time or place of publishing.
  */
 import { join } from "node:path";
@@ -10,7 +11,9 @@ import { sourceOf } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
+import type { LogKeys } from "../../src/snapshot/signed-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { SIGNED } from "./golden-key.ts";
 
 export const EXPECTED = join(import.meta.dirname, "expected");
 export const INPUTS = join(import.meta.dirname, "inputs");
@@ -22,20 +25,21 @@ interface Step {
   readonly catalog?: string;
   readonly quotes: string;
   readonly revise?: string;
+  readonly keys?: LogKeys;
 }
 
 export async function publishGolden(store: ObjectStore): Promise<void> {
   await publishStep(store, { session: "2026-11-18T00Z", minutes: 5, first: true, catalog: "catalog.csv", quotes: "quotes-1.csv" });
   await publishStep(store, { session: "2026-11-18T12Z", minutes: 5, quotes: "quotes-2.csv" });
-  await publishStep(store, { session: "2026-11-19T00Z", minutes: 5, quotes: "quotes-3.csv" });
-  await publishStep(store, { session: "2026-11-19T12Z", minutes: 5, quotes: "quotes-4.csv" });
-  await publishStep(store, { session: "2026-11-20T00Z", minutes: 5, quotes: "quotes-5.csv" });
-  await publishStep(store, { session: "2026-11-20T00Z", minutes: 40, quotes: "correction.csv", revise: "The source restated two levels" });
-  await publishStep(store, { session: "2026-11-20T12Z", minutes: 5, quotes: "quotes-6-wrong.csv" });
+  await publishStep(store, { session: "2026-11-19T00Z", minutes: 5, quotes: "quotes-3.csv", keys: SIGNED });
+  await publishStep(store, { session: "2026-11-19T12Z", minutes: 5, quotes: "quotes-4.csv", keys: SIGNED });
+  await publishStep(store, { session: "2026-11-20T00Z", minutes: 5, quotes: "quotes-5.csv", keys: SIGNED });
+  await publishStep(store, { session: "2026-11-20T00Z", minutes: 40, quotes: "correction.csv", revise: "The source restated two levels", keys: SIGNED });
+  await publishStep(store, { session: "2026-11-20T12Z", minutes: 5, quotes: "quotes-6-wrong.csv", keys: SIGNED });
   const clock = { now: () => startMs("2026-11-20T12Z") + 30 * 60_000 };
-  await rollBack(store, "2026-11-20T00Z", "The feed was of another day", clock);
-  await publishStep(store, { session: "2026-11-20T12Z", minutes: 50, quotes: "quotes-6.csv", revise: "The right feed" });
-  await publishStep(store, { session: "2026-11-21T00Z", minutes: 5, catalog: "catalog-7.csv", quotes: "quotes-7.csv" });
+  await rollBack(store, "2026-11-20T00Z", "The feed was of another day", clock, SIGNED);
+  await publishStep(store, { session: "2026-11-20T12Z", minutes: 50, quotes: "quotes-6.csv", revise: "The right feed", keys: SIGNED });
+  await publishStep(store, { session: "2026-11-21T00Z", minutes: 5, catalog: "catalog-7.csv", quotes: "quotes-7.csv", keys: SIGNED });
 }
 
 async function publishStep(store: ObjectStore, step: Step): Promise<void> {
@@ -49,6 +53,7 @@ async function publishStep(store: ObjectStore, step: Step): Promise<void> {
       attribution: step.first ? "Invented levels, for tests" : null,
       revise: step.revise ?? null,
       dryRun: false,
+      ...(step.keys === undefined ? {} : { keys: step.keys }),
       gates: {
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 60_000_000,

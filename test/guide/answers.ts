@@ -20,6 +20,8 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/history.csv?publication=1`, "pro"],
   [`${API}/corrections`, "pro"],
   [`${API}/publications`, null],
+  [`${API}/sums`, null],
+  ["/log/2", null],
   [`${API}/usage`, "starter"],
   ["/feed.atom", null],
   ["/status.json", null],

@@ -1,4 +1,5 @@
 /** An HTTP client that shows exact header fields and bytes, with a new connection for each call. */
+import { createHash } from "node:crypto";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -25,7 +26,7 @@ export interface Received {
   readonly json: any;
 }
 
-/** Every answer is checked against the OpenAPI document on the way. */
+/** Every answer is checked against the OpenAPI document and its digest on the way. */
 export async function call(url: string, options: CallOptions = {}): Promise<Received> {
   const { method = "GET", key, headers, body, ca } = options;
   const received = await new Promise<Omit<Received, "text" | "json">>((resolve, reject) => {
@@ -65,7 +66,27 @@ export async function call(url: string, options: CallOptions = {}): Promise<Rece
   const isJson = /json/.test(received.headers["content-type"] ?? "") && text !== "";
   const whole = { ...received, text, json: isJson ? JSON.parse(text) : undefined };
   checkAgainstOpenApi(method, url, whole);
+  checkDigest(method, whole);
   return whole;
+}
+
+/** The value of Unencoded-Digest for these bytes. */
+export const digestField = (bytes: Uint8Array): string =>
+  `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
+
+/** Answers with data, also those to HEAD, have the digest of their bytes without coding. */
+function checkDigest(method: string, { status, headers, body }: Received): void {
+  const isData = (status === 200 || status === 206) && "x-publication" in headers;
+  const found = headers["unencoded-digest"];
+  // The digest of a part is that of the whole file, which only the tests of parts know.
+  const expected = !isData
+    ? undefined
+    : status === 206 || method === "HEAD"
+      ? found
+      : digestField(body);
+  const isRight = found === expected && (!isData || /^sha-256=:[\w+/]{43}=:$/.test(String(found)));
+  if (!isRight)
+    throw new Error(`${status}: unencoded-digest is ${String(found)}, not ${String(expected)}`);
 }
 
 function decoded(raw: Buffer, coding: string | undefined): Buffer {

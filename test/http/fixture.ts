@@ -20,6 +20,7 @@ import { createLogger } from "../../src/proxy/ops/log.ts";
 import { startProxy } from "../../src/proxy/serve.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
+import { NO_KEYS } from "../../src/snapshot/signed-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { call, type CallOptions, type Received } from "./client.ts";
@@ -107,7 +108,7 @@ export async function publishSession(
   store: ObjectStore,
   clock: Clock,
   session: Session,
-  { first = false, usd = 11, ids = PRICED, revise = null as string | null } = {},
+  { first = false, usd = 11, ids = PRICED, revise = null as string | null, keys = NO_KEYS } = {},
 ): Promise<PublishResult> {
   return publish(
     {
@@ -118,6 +119,7 @@ export async function publishSession(
       attribution: ATTRIBUTION,
       revise,
       dryRun: false,
+      keys,
       gates: GATES,
     },
     store,
@@ -162,19 +164,21 @@ export interface TestProxy {
 
 export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "gatekeeper">> {
   readonly clock?: TestClock;
-  /** redis://…; by default a new folder. */
+  /** redis://… or a folder; by default a new folder. It may be that of an earlier proxy. */
   readonly state?: string;
 }
 
-/** Starts a proxy over a fresh SQLite state with one account and key of each paid tier. */
+/** Starts a proxy over a fresh SQLite state with one account and a new key of each paid tier. */
 export async function startTestProxy(options: TestProxyOptions = {}): Promise<TestProxy> {
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? (await publishedStore());
   const folder = await mkdtemp(join(tmpdir(), "chipboard-http-"));
   const state = options.state ?? folder;
   const registry = await openRegistry(state, clock, "create");
-  await registry.addAccount("small", "starter", null);
-  await registry.addAccount("large", "pro", null);
+  if ((await registry.accounts()).length === 0) {
+    await registry.addAccount("small", "starter", null);
+    await registry.addAccount("large", "pro", null);
+  }
   const starter = (await registry.createKey("small", null)).key;
   const pro = (await registry.createKey("large", null)).key;
   const gatekeeper = await openGatekeeper(state, clock);

@@ -1,8 +1,9 @@
 /** A proxy with snapshots that lack files of this version, or that have a newer format. */
 import { afterEach, expect, test } from "vitest";
-import { appendEntry } from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
 import type { MemoryStore } from "../../src/store/memory-store.ts";
-import { changeHead, withoutFiles, withoutTier } from "../cli/older-head.ts";
+import { withoutFiles, withoutTier } from "../cli/older-head.ts";
+import { changeHead } from "../cli/signed.ts";
 import { copyOf, DROPPED, eventually, KEYED_IDS, NEVER } from "./fixture.ts";
 import { publishedStore, publishSession } from "./fixture.ts";
 import { SESSION, sessionsMs, snapshotOf, startTestProxy, TestClock } from "./fixture.ts";

@@ -8,7 +8,7 @@ import { openGatekeeper } from "../../src/state/open.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
-import { changeHead } from "../cli/older-head.ts";
+import { changeHead } from "../cli/signed.ts";
 import type { CallOptions, Received } from "./client.ts";
 import {
   eventually,

@@ -69,7 +69,7 @@ export function checkAgainstOpenApi(
 
 function templateOf(path: string): string | undefined {
   if (document.paths[path] !== undefined) return path;
-  const template = path.replace(/[^/]+$/, "{id}");
+  const template = path.replace(/[^/]+?(\.sig)?$/, "{id}$1");
   return document.paths[template] === undefined ? undefined : template;
 }
 

@@ -1,166 +1,231 @@
-/** `serve --verify-key`: a proxy that serves only snapshots signed by its keys. */
+/** `serve --verify-key`: a proxy that serves only what a signed log vouches for. */
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { publicationKey } from "../../src/store/paths.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
-import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
-import {
-  FIRST,
-  forgeHead,
-  pointHeadTo,
-  replace,
-  SECOND,
-  workshop,
-  type Workshop,
-} from "../cli/signed.ts";
+import { UnreachableError } from "../../src/lib/errors.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { publicationKey, signatureKey } from "../../src/store/paths.ts";
+import { FIRST, replace, SECOND, workshop } from "../cli/signed.ts";
 import { chipboard, killed, serve } from "../cluster/fixture.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Serving } from "../program/program.ts";
-import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
+import {
+  copyOf,
+  eventually,
+  publishSession,
+  SESSION,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "./fixture.ts";
+import { expectCode } from "./refusal.ts";
+import {
+  CLOCK_MS,
+  HEAD,
+  newKey,
+  OPERATOR,
+  OTHER,
+  publishThree,
+  rollBackTo,
+  signedBy,
+  signedStore,
+  SNAPSHOTS,
+} from "./signed-log.ts";
 
-const PRICES = "/api/public/v1/prices";
+const API = "/api/public/v1";
+const PRICES = `${API}/prices`;
 
 describe("a proxy", () => {
   let proxy: TestProxy;
   afterEach(() => proxy.close());
 
-  /** A proxy that serves FIRST, signed by `k`, and has the keys of these files. */
-  async function serving(...files: string[]): Promise<Workshop> {
-    const shop = workshop();
-    await shop.opensslKey("k");
-    await shop.opensslKey("other");
-    await shop.publish(FIRST, "--sign-key @k");
-    await start(shop, ...(files.length === 0 ? ["k.pub"] : files));
-    expect(await snapshot()).toBe(`${FIRST}/r1`);
-    return shop;
-  }
-
-  async function start(shop: Workshop, ...files: string[]): Promise<void> {
-    const pem = files.map((file) => String(shop.bytes(file))).join("");
-    const verifyKeys = parseVerifyKeys(pem, "the test's keys");
-    proxy = await startTestProxy({ store: shop.store, verifyKeys });
+  async function start(store: ObjectStore, keys = [OPERATOR]): Promise<void> {
+    const verifyKeys = keys.map(({ verifyKey }) => verifyKey);
+    proxy = await startTestProxy({ store, verifyKeys, clock: new TestClock(CLOCK_MS) });
   }
 
   const snapshot = async (): Promise<unknown> => (await proxy.get(PRICES)).headers["x-snapshot"];
   const becomes = (wanted: string): Promise<void> =>
     eventually(async () => (await snapshot()) === wanted);
+  const ready = async (): Promise<Record<string, unknown>> => (await proxy.get("/readyz")).json;
+  const says = (words: RegExp): Promise<void> =>
+    eventually(() => proxy.logged.some((line) => words.test(line)));
 
-  /** Waits until the newest publication is refused; returns the logged reason. */
-  async function refusal(number: number): Promise<string> {
-    const line = (): string | undefined =>
-      proxy.logged.find((text) => text.includes(`"publication ${number} cannot be loaded"`));
-    await eventually(() => line() !== undefined);
-    const { level, err, serving: kept } = JSON.parse(line() as string);
-    const ready = await proxy.get("/readyz");
-    expect([level, kept]).toEqual([50, ready.json.snapshot ?? null]);
-    if (kept !== null) {
-      expect([ready.status, ready.json.store]).toEqual([200, "damaged"]);
-      expect(await snapshot()).toBe(kept);
-      expect((await proxy.get(PRICES)).status).toBe(200);
+  test("follows signed publications, rollbacks and prunes, and serves all that they vouch for", async () => {
+    const store = await signedStore();
+    await start(store);
+    expect(await snapshot()).toBe(HEAD);
+    await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
+    await becomes(SNAPSHOTS[1]);
+    expect(await ready()).toMatchObject({ publication: 4, store: "ok" });
+    for (const number of [1, 2, 3, 4]) {
+      const old = await proxy.get(`${PRICES}?publication=${number}`, { key: proxy.pro });
+      expect([old.status, old.headers["x-publication"]]).toEqual([200, String(number)]);
+      expect((await proxy.get(`/log/${number}`)).status).toBe(200);
+      expect((await proxy.get(`/log/${number}.sig`)).raw).toHaveLength(64);
     }
-    return err.message;
-  }
-
-  test("follows signed publications", async () => {
-    const shop = await serving();
-    await shop.publish(SECOND, "--sign-key @k");
-    await becomes(`${SECOND}/r1`);
-    expect((await proxy.get("/readyz")).json.store).toBe("ok");
+    expect((await proxy.get(`${API}/publications`)).json.publications).toHaveLength(4);
   });
 
-  test("an unsigned publication: the old snapshot stays, and /readyz says so, until it is signed", async () => {
-    const shop = await serving();
-    await shop.publish(SECOND);
-    expect(await refusal(2)).toContain(`manifest.sig is missing: ${SECOND}/r1 is unsigned`);
-    await shop.publish(SECOND, "--sign-key @k");
-    await becomes(`${SECOND}/r1`);
-    expect((await proxy.get("/readyz")).json.store).toBe("ok");
+  test("an unsigned end is not served, also not as an old publication, until it is signed", async () => {
+    const store = await signedStore();
+    await start(store);
+    await rollBackTo(store, SNAPSHOTS[0]);
+    await says(/entry 4 is unsigned/);
+    expect(await ready()).toMatchObject({ store: "damaged", snapshot: HEAD });
+    await expectCode(proxy, "/log/4", {}, "not_published");
+    await expectCode(proxy, `${PRICES}?publication=4`, { key: proxy.pro }, "not_published");
+    expect((await proxy.get(`${API}/publications`)).json.publications).toHaveLength(3);
+    // Another signed entry vouches for it, too.
+    await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
+    await becomes(SNAPSHOTS[1]);
+    await eventually(async () => (await ready())["store"] === "ok");
+    expect((await proxy.get(`${API}/publications`)).json.publications).toHaveLength(5);
   });
 
-  test("a publication with a signature by another key, and one without a signature", async () => {
-    const shop = await serving();
-    await shop.publish(SECOND, "--sign-key @other");
-    expect(await refusal(2)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
-    await replace(shop.store, `sessions/${SECOND}/r1/manifest.sig`, Buffer.alloc(64));
-    await shop.must(`snapshots rollback ${SECOND} --reason again`);
-    await shop.must(`snapshots rollback ${FIRST} --reason back`);
-    await becomes(`${FIRST}/r1`);
-    await shop.must(`snapshots rollback ${SECOND} --reason again`);
-    expect(await refusal(4)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
-  });
-
-  test("a forged file, with manifest and log made to agree with it", async () => {
-    const shop = await serving();
-    await shop.publish(SECOND, "--sign-key @k");
-    await becomes(`${SECOND}/r1`);
-    const published = (await shop.store.get(publicationKey(2))) as Buffer;
-    await forgeHead(shop.store, (text) => text.replaceAll('"spot_usd":11', '"spot_usd":99'));
-    const entry = { ...(await readHead(shop.store)), number: 3, session: SECOND };
-    // If an entry that the proxy has read changed its bytes, the proxy would read no further.
-    await replace(shop.store, publicationKey(2), published);
-    await shop.store.create(publicationKey(3), Buffer.from(JSON.stringify(entry)), "");
-    expect(await refusal(3)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
-    const { json } = await proxy.get(PRICES, { key: proxy.pro });
-    expect(json.memory[0]).toMatchObject({ id: "a", spot_usd: 11 });
-  });
-
-  test("another snapshot's signature, and another snapshot's manifest with it", async () => {
-    const shop = await serving();
-    await shop.publish(SECOND);
-    const [old, head] = [`sessions/${FIRST}/r1`, `sessions/${SECOND}/r1`];
-    const of = async (key: string): Promise<Buffer> => (await shop.store.get(key)) as Buffer;
-    await replace(shop.store, `${head}/manifest.sig`, await of(`${old}/manifest.sig`));
-    await shop.must(`snapshots rollback ${FIRST} --reason back`);
-    await shop.must(`snapshots rollback ${SECOND} --reason again`);
-    expect(await refusal(4)).toContain(`manifest.sig does not fit ${SECOND}/r1`);
-    const rollback = await of(publicationKey(4));
-    await pointHeadTo(shop.store, await of(`${old}/manifest.json`));
-    const entry = { ...(await readHead(shop.store)), number: 5, session: SECOND };
-    await replace(shop.store, publicationKey(4), rollback);
-    await shop.store.create(publicationKey(5), Buffer.from(JSON.stringify(entry)), "");
-    expect(await refusal(5)).toContain("is the manifest of 2026-11-20T12:00:00.000Z r1");
-  });
-
-  test("a rollback to a signed snapshot is followed, one to an unsigned snapshot is refused", async () => {
-    const shop = workshop();
-    await shop.opensslKey("k");
-    await shop.publish(FIRST);
-    await shop.publish(SECOND, "--sign-key @k");
-    await start(shop, "k.pub");
-    expect(await snapshot()).toBe(`${SECOND}/r1`);
-    await shop.must(`snapshots rollback ${FIRST} --reason wrong`);
-    expect(await refusal(3)).toContain(`${FIRST}/r1 is unsigned`);
-    await shop.must(`snapshots rollback ${SECOND} --reason right`);
-    await eventually(async () => (await proxy.get("/readyz")).json.publication === 4);
-  });
-
-  test("two keys, during a change of keys", async () => {
-    const shop = await serving("other.pub", "k.pub");
-    await shop.publish(SECOND, "--sign-key @other");
-    await becomes(`${SECOND}/r1`);
-  });
-
-  test("an unsigned head at the start: 503 no_session with the reason; it is served when it is signed", async () => {
-    const shop = workshop();
-    await shop.opensslKey("k");
-    await shop.publish(FIRST);
-    await start(shop, "k.pub");
-    expect(await refusal(1)).toContain(`${FIRST}/r1 is unsigned`);
-    const [ready, prices] = [await proxy.get("/readyz"), await proxy.get(PRICES)];
-    expect([ready.status, ready.json.code]).toEqual([503, "no_session"]);
-    expect(ready.json.detail).toBe("No snapshot is loaded (damaged).");
-    expect([prices.status, prices.json.code]).toEqual([503, "no_session"]);
+  test("an unsigned log at the start: 503 with the reason, until it is signed", async () => {
+    const store = await publishThree(null);
+    await start(store);
+    await says(/entry 3 is unsigned/);
+    const prices = await expectCode(proxy, PRICES, {}, "no_session");
     expect(prices.json.detail).toBe("What is published cannot be loaded at the moment.");
-    await shop.publish(FIRST, "--sign-key @k");
-    await becomes(`${FIRST}/r1`);
+    expect((await proxy.get("/readyz")).json.detail).toBe("No snapshot is loaded (damaged).");
+    await expectCode(proxy, "/log/1", {}, "no_session");
+    await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
+    await becomes(SNAPSHOTS[1]);
+    expect((await proxy.get(`${PRICES}?publication=1`, { key: proxy.pro })).status).toBe(200);
   });
 
-  test("without keys signatures are not checked", async () => {
+  test("an empty store, then the first signed publication", async () => {
+    const { MemoryStore } = await import("../../src/store/memory-store.ts");
+    const store = new MemoryStore();
+    await start(store);
+    await expectCode(proxy, PRICES, {}, "no_session");
+    const keys = signedBy(OPERATOR);
+    await publishSession(store, proxy.clock, SESSION, { first: true, keys });
+    await becomes(SNAPSHOTS[0]);
+  });
+
+  test("two keys, during a change of keys; then the new one alone, for the whole log", async () => {
+    const store = await signedStore();
+    await start(store, [OTHER, OPERATOR]);
+    await rollBackTo(store, SNAPSHOTS[1], OTHER);
+    await becomes(SNAPSHOTS[1]);
+    await proxy.close();
+    await start(store, [OTHER]);
+    expect(await snapshot()).toBe(SNAPSHOTS[1]);
+    expect((await proxy.get(`${PRICES}?publication=1`, { key: proxy.pro })).status).toBe(200);
+    await proxy.close();
+    await start(store, [newKey()]);
+    await expectCode(proxy, PRICES, {}, "no_session");
+  });
+
+  test("a head whose files are damaged: the newest that is whole, and the head when it is", async () => {
+    const store = await signedStore();
+    const key = `sessions/${HEAD}/pro/board.json`;
+    const bytes = (await store.get(key)) as Buffer;
+    await replace(store, key, Buffer.from("{}"));
+    await start(store);
+    expect(await snapshot()).toBe(SNAPSHOTS[1]);
+    expect((await ready())["damaged"]).toEqual({ publication: 3, snapshot: HEAD });
+    await replace(store, key, bytes);
+    await becomes(HEAD);
+  });
+
+  test("an entry that was proven is not sent with other bytes", async () => {
+    const store = await signedStore();
+    await start(store);
+    const text = String(await store.get(publicationKey(2)));
+    await replace(store, publicationKey(2), Buffer.from(text.replace("Restated", "Restored")));
+    await expectCode(proxy, "/log/2", {}, "internal");
+    await says(/0000000002\.json is not the entry that was proven before/);
+    const old = await proxy.get(`${PRICES}?publication=2`, { key: proxy.pro });
+    expect([old.status, old.headers["x-snapshot"]]).toEqual([200, SNAPSHOTS[1]]);
+  });
+
+  test("what is asked of the store while nothing happens does not grow with the log", async () => {
+    const inner = await signedStore();
+    const asked: string[] = [];
+    const store = new InterceptedStore(inner, async ({ key, kind }, run) => {
+      if (kind === "open" && key.startsWith("publications/")) asked.push(key);
+      return run();
+    });
+    await start(store);
+    expect(await snapshot()).toBe(HEAD);
+    asked.length = 0;
+    await eventually(() => asked.length > 20);
+    expect(new Set(asked)).toEqual(new Set([publicationKey(3), publicationKey(4)]));
+  });
+
+  test("without keys a log may be unsigned and its entries of any chain", async () => {
+    const store = await signedStore();
+    await replace(store, signatureKey(3), Buffer.alloc(64));
+    const text = String(await store.get(publicationKey(2)));
+    await replace(store, publicationKey(2), Buffer.from(text.replace("Restated", "Restored")));
+    proxy = await startTestProxy({ store });
+    expect(await snapshot()).toBe(HEAD);
+  });
+});
+
+describe("the memory", () => {
+  const opened: TestProxy[] = [];
+  afterEach(async () => {
+    for (const proxy of opened.splice(0)) await proxy.close();
+  });
+  const started = async (store: ObjectStore, state?: string): Promise<TestProxy> => {
+    const verifyKeys = [OPERATOR.verifyKey];
+    const clock = new TestClock(CLOCK_MS);
+    const options = state === undefined ? {} : { state };
+    const proxy = await startTestProxy({ store, verifyKeys, clock, ...options });
+    opened.push(proxy);
+    return proxy;
+  };
+
+  test("is shared by the proxies of a state: one that has a shorter log serves nothing", async () => {
+    const store = await signedStore();
+    const shorter = await copyOf(store);
+    for (const key of [publicationKey(3), signatureKey(3)]) await shorter.delete(key);
     const shop = workshop();
-    await shop.opensslKey("k");
-    await shop.publish(FIRST, "--sign-key @k");
-    await replace(shop.store, `sessions/${FIRST}/r1/manifest.sig`, Buffer.alloc(64));
-    proxy = await startTestProxy({ store: shop.store });
-    expect(await snapshot()).toBe(`${FIRST}/r1`);
+    const state = shop.path("state");
+    await started(store, state);
+    const behind = await started(shorter, state);
+    await expectCode(behind, PRICES, {}, "no_session");
+    expect(behind.logged.join("")).toContain("the log ends with entry 2, and entry 3 was served");
+    // It was late, not attacked.
+    for (const key of [publicationKey(3), signatureKey(3)]) {
+      await shorter.create(key, (await store.get(key)) as Buffer, "");
+    }
+    await eventually(async () => (await behind.get(PRICES)).headers["x-snapshot"] === HEAD);
+  });
+
+  test("goes with the state, and can be forgotten", async () => {
+    const shop = workshop();
+    const state = shop.path("state");
+    await (await started(await signedStore(), state)).close();
+    opened.pop();
+    const other = await publishThree(OPERATOR, 51);
+    expect((await chipboard(["state", "copy", state, shop.path("copied")])).code).toBe(0);
+    const copied = await started(other, shop.path("copied"));
+    await expectCode(copied, PRICES, {}, "no_session");
+    const env = { CHIPBOARD_STATE: state };
+    const { code, stdout } = await chipboard(["state", "forget-log"], env);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Forgot entry 3 of the log, SHA-256 [0-9a-f]{64}\.\n$/),
+    ]);
+    expect((await chipboard(["state", "forget-log"], env)).stdout).toMatch(/^No entry/);
+    const again = JSON.parse((await chipboard(["state", "forget-log", "--json"], env)).stdout);
+    expect(again).toEqual({ forgotten: null });
+    const proxy = await started(other, state);
+    expect((await proxy.get(PRICES)).headers["x-snapshot"]).toBe(HEAD);
+  });
+
+  test("a store that does not answer at the start ends it", async () => {
+    const inner = await signedStore();
+    const store = new InterceptedStore(inner, async ({ key }, run) => {
+      if (key === publicationKey(2)) throw new UnreachableError("The store is away");
+      return run();
+    });
+    await expect(started(store)).rejects.toThrow("The store is away");
   });
 });
 
@@ -168,25 +233,37 @@ describe("serve", () => {
   const servings: Serving[] = [];
   afterEach(() => killed(servings));
 
-  test("refuses unsigned snapshots", async () => {
+  test("serves signed publications only, and remembers them over a kill", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     await shop.publish(FIRST, "--sign-key @k");
     const files = ["--store", shop.path("store"), "--state", shop.path("state")];
-    const options = ["--poll", "100ms"];
     const key = { CHIPBOARD_VERIFY_KEY: shop.path("k.pub") };
-    const proxy = await serve([...files, ...options], key);
-    servings.push(proxy);
-    const started = (): string[] =>
-      proxy.stderr().match(/.*only signed snapshots are served.*\n/g) ?? [];
-    await eventually(() => started().length > 0);
-    expect(started().map((line) => JSON.parse(line).keys)).toEqual([[fingerprint]]);
-    await shop.publish(SECOND);
-    const refused = /publication 2 cannot be loaded/g;
-    await eventually(() => (proxy.stderr().match(refused) ?? []).length === 1);
-    const ready = (await (await fetch(`${proxy.url}/readyz`)).json()) as object;
-    expect(ready).toMatchObject({ snapshot: `${FIRST}/r1`, store: "damaged" });
-    expect(await proxy.end()).toBe(0);
+    const start = async (): Promise<Serving> => {
+      const serving = await serve([...files, "--poll", "100ms"], key);
+      servings.push(serving);
+      return serving;
+    };
+    const readyOf = async ({ url }: Serving): Promise<Record<string, unknown>> =>
+      (await (await fetch(`${url}/readyz`)).json()) as Record<string, unknown>;
+    const proxy = await start();
+    const line = (): string[] => proxy.stderr().match(/.*only what is signed is served.*\n/g) ?? [];
+    await eventually(() => line().length > 0);
+    expect(line().map((text) => JSON.parse(text).keys)).toEqual([[fingerprint]]);
+    await shop.publish(SECOND, "--sign-key @k");
+    await eventually(async () => (await readyOf(proxy))["publication"] === 2);
+    await shop.must(`snapshots rollback ${FIRST} --reason wrong`);
+    await eventually(() => proxy.stderr().includes("entry 3 is unsigned"));
+    expect(await readyOf(proxy)).toMatchObject({ publication: 2, store: "damaged" });
+    await proxy.end("SIGKILL");
+    for (const number of [2, 3]) await shop.store.delete(publicationKey(number));
+    await shop.store.delete(signatureKey(2));
+    const again = await start();
+    await eventually(() =>
+      again.stderr().includes("the log ends with entry 1, and entry 2 was served before"),
+    );
+    expect((await fetch(`${again.url}${PRICES}`)).status).toBe(503);
+    expect(await again.end()).toBe(0);
   });
 
   test("a file without a public key: 2", async () => {
@@ -194,10 +271,13 @@ describe("serve", () => {
     await shop.opensslKey("k");
     await shop.publish(FIRST, "--sign-key @k");
     writeFileSync(shop.path("empty"), "");
+    await shop.openssl("genpkey -algorithm x25519 -out @x");
+    await shop.openssl("pkey -in @x -pubout -out @x.pub");
     for (const [file, found] of [
       ["k", "found a private key"],
       ["empty", "found no PEM block"],
       ["none", "cannot be read: ENOENT"],
+      ["x.pub", 'found a key of type "x25519"'],
     ] as const) {
       const files = ["--store", shop.path("store"), "--state", shop.path("state"), "--port", "0"];
       const options = ["--verify-key", shop.path(file)];

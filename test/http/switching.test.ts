@@ -5,12 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { sessionUtc } from "../../src/market/session.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import {
-  appendEntry,
-  readHead,
-  readEntry,
-  type Publication,
-} from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { readHead, readEntry, type Publication } from "../../src/snapshot/publication-log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import {

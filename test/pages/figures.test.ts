@@ -56,8 +56,19 @@ const figuresOf = (record: Fields, names: readonly string[]): string[] =>
 const OF_BOARD = ["spot_usd", "chg_24h_pct", "chg_30d_pct", "chg_yoy_pct"];
 const OF_CONTRACT = [
   ...OF_BOARD,
-  ...["chg_7d_pct", "chg_60d_pct", "chg_90d_pct", "chg_180d_pct", "low_52w_usd", "high_52w_usd"],
-  ...["low_usd", "high_usd", "usd_per_gb", "capacity_gb", "ai_exposure_pct", "inputs", "age_days"],
+  "chg_7d_pct",
+  "chg_60d_pct",
+  "chg_90d_pct",
+  "chg_180d_pct",
+  "low_52w_usd",
+  "high_52w_usd",
+  "low_usd",
+  "high_usd",
+  "usd_per_gb",
+  "capacity_gb",
+  "ai_exposure_pct",
+  "inputs",
+  "age_days",
 ];
 const OF_INDEX = ["level", "chg_24h_pct", "chg_30d_pct"];
 

@@ -8,9 +8,11 @@ import { instantText } from "../../src/lib/clock.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
 import type { Fault } from "../../src/proxy/query.ts";
+import { StoredLog } from "../../src/proxy/snapshot/followed-log.ts";
 import { LogIndex } from "../../src/proxy/snapshot/log-index.ts";
 import { depthDenial, findVintage, readVintage } from "../../src/proxy/vintage.ts";
-import { appendEntry, isPublication, type Entry } from "../../src/snapshot/publication-log.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { isPublication, type Entry } from "../../src/snapshot/publication-log.ts";
 import type { Publication } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -215,7 +217,7 @@ test.prop([cases], { numRuns: 1_500 })("as the contract says", async (given) => 
   const { entries, asked } = given;
   const store = new MemoryStore();
   for (const entry of entries) expect(await appendEntry(store, entry)).toBe("created");
-  const index = new LogIndex(store);
+  const index = new LogIndex(store, new StoredLog(store));
   for (const parameter of asked) {
     for (const tier of KEY_TIER_NAMES) {
       const verdict = verdictOf(tier, parameter, given);
@@ -229,7 +231,7 @@ test.prop([cases], { numRuns: 1_500 })("nobody reaches data beyond the tier", as
   const { entries, asked } = given;
   const store = new MemoryStore();
   for (const entry of entries) await appendEntry(store, entry);
-  const index = new LogIndex(store);
+  const index = new LogIndex(store, new StoredLog(store));
   const head = entries.findLast(isPublication) as Publication;
   for (const parameter of asked) {
     for (const tier of KEY_TIER_NAMES) {

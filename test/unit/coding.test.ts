@@ -56,6 +56,7 @@ test("only callers who want a coded form wait for it", async () => {
       tier: "pro",
       position: { session: 0, delayedSessions: 0 },
       sizeBytes: body.length,
+      sha256: "",
       mediaType: "application/json",
       nameEnd: null,
     },

@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { signatureOf, signerOf } from "../../src/snapshot/signature.ts";
+import { signatureOfEntry, signerOfEntry } from "../../src/snapshot/entry-signature.ts";
 import { newKeyPair, parseSigningKey, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 
 /** RFC 8410, 10.1 and 10.3: a pair of keys, and the private key with attributes and public key. */
@@ -103,15 +103,15 @@ describe("invalid keys", () => {
 describe("a signature", () => {
   const key = parseSigningKey(PRIVATE, "x");
   const keys = parseVerifyKeys(PUBLIC, "x");
-  const signature = signatureOf(DIGEST, key);
+  const signature = signatureOfEntry(DIGEST, key);
 
   test("has 64 bytes, is the same every time, and identifies its key", () => {
     expect(signature).toHaveLength(64);
-    expect(signatureOf(DIGEST, key)).toEqual(signature);
+    expect(signatureOfEntry(DIGEST, key)).toEqual(signature);
     const others = parseVerifyKeys(newKeyPair().publicPem + newKeyPair().publicPem, "x");
-    expect(signerOf(signature, DIGEST, [...others, ...keys])?.fingerprint).toBe(FINGERPRINT);
-    expect(signerOf(signature, DIGEST, others)).toBeNull();
-    expect(signerOf(signature, DIGEST, [])).toBeNull();
+    expect(signerOfEntry(signature, DIGEST, [...others, ...keys])?.fingerprint).toBe(FINGERPRINT);
+    expect(signerOfEntry(signature, DIGEST, others)).toBeNull();
+    expect(signerOfEntry(signature, DIGEST, [])).toBeNull();
   });
 
   test("is invalid if one bit of it or of the digest changes", () => {
@@ -119,11 +119,11 @@ describe("a signature", () => {
     for (const bytes of [signature, digest]) {
       for (let bit = 0; bit < bytes.length * 8; bit += 1) {
         bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
-        expect(signerOf(signature, digest.toString("hex"), keys), `bit ${bit}`).toBeNull();
+        expect(signerOfEntry(signature, digest.toString("hex"), keys), `bit ${bit}`).toBeNull();
         bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
       }
     }
-    expect(signerOf(signature, digest.toString("hex"), keys)?.fingerprint).toBe(FINGERPRINT);
+    expect(signerOfEntry(signature, digest.toString("hex"), keys)?.fingerprint).toBe(FINGERPRINT);
   });
 
   test("is invalid if it does not have 64 bytes", () => {
@@ -134,7 +134,7 @@ describe("a signature", () => {
       Buffer.concat([signature, Buffer.alloc(1)]),
       Buffer.from(signature.toString("base64")),
     ]) {
-      expect(signerOf(bytes, DIGEST, keys)).toBeNull();
+      expect(signerOfEntry(bytes, DIGEST, keys)).toBeNull();
     }
   });
 });

@@ -17,6 +17,7 @@ const SCHEMAS = {
   IndexWithSeries: payload.indexWithSeries,
   Corrections: payload.corrections,
   Publications: payload.publications,
+  LogEntry: payload.logEntry,
   Usage: payload.usage,
   Status: payload.status,
   Health: payload.health,
@@ -42,6 +43,10 @@ export const HEADERS = {
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
   "x-publication": header("The number of the log's entry that made it the head.", "integer"),
   etag: header("Strong, and another for each content coding.", "string"),
+  "unencoded-digest": header(
+    "sha-256 of the whole body without content coding, of a part's file, too; not on a 304.",
+    "string",
+  ),
   "accept-ranges": header("bytes: a GET with Range gets a part.", "string"),
   "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
 } as const;
@@ -58,8 +63,8 @@ const headerRefs = (names: readonly (keyof typeof HEADERS)[]): Json =>
 export const REMAINING = headerRefs(["x-ratelimit-remaining"]);
 /** On what can be asked for again with If-None-Match. */
 export const ETAG = headerRefs(["x-ratelimit-remaining", "etag"]);
-/** On answers with data. */
-export const DATA_HEADERS = headerRefs([
+/** On data, also if it has not changed. */
+export const NOT_MODIFIED_HEADERS = headerRefs([
   "x-ratelimit-remaining",
   "x-session-utc",
   "x-delayed-sessions",
@@ -67,6 +72,8 @@ export const DATA_HEADERS = headerRefs([
   "x-publication",
   "etag",
 ]);
+/** On answers with data. */
+export const DATA_HEADERS = { ...NOT_MODIFIED_HEADERS, ...headerRefs(["unencoded-digest"]) };
 /** On downloads, whole. */
 export const DOWNLOAD_HEADERS = { ...DATA_HEADERS, ...headerRefs(["accept-ranges"]) };
 /** On parts of downloads. */

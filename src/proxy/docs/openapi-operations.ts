@@ -1,11 +1,18 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
-import { CSV_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../../store/media-types.ts";
+import {
+  CSV_TYPE,
+  PARQUET_TYPE,
+  SIGNATURE_TYPE,
+  TEXT_TYPE,
+  XLSX_TYPE,
+} from "../../store/media-types.ts";
 import { examplesAt } from "./openapi-examples.ts";
 import {
   DATA_HEADERS,
   DOWNLOAD_HEADERS,
   ETAG,
+  NOT_MODIFIED_HEADERS,
   PART_HEADERS,
   REMAINING,
   type Json,
@@ -23,9 +30,11 @@ import { FEED_TYPE } from "../publications/feed.ts";
 import { AFTER_MAX, LIMIT_DEFAULT, LIMIT_MAX } from "../publications/list.ts";
 import {
   DATA_ROUTES,
+  ENTRY_PATH,
   FEED_PATH,
   PUBLICATIONS_PATH,
   STATUS_PATH,
+  SUMS_ROUTE,
   USAGE_PATH,
   type DataRoute,
 } from "../routes.ts";
@@ -102,6 +111,16 @@ const LIST_QUERY: readonly Json[] = [
 ];
 
 const NOT_CHANGED: Json = { description: "Not changed. Not counted.", headers: ETAG };
+
+const SUMS_QUERY: readonly Json[] = [
+  {
+    name: "publication",
+    in: "query",
+    description:
+      "The sums as entry N of the log published them, to the depth of the tier's history. Without a key only that of the head.",
+    schema: { type: "integer", minimum: 1 },
+  },
+];
 
 const idParameter = (description: string): Json => ({
   name: "id",
@@ -184,6 +203,52 @@ export function paths(): Json {
           304: NOT_CHANGED,
           ...problems([...KEY_PROBLEMS, "no_session", "invalid_parameter", "busy"]),
         },
+      },
+    },
+    [SUMS_ROUTE.path]: {
+      get: {
+        operationId: "getSums",
+        summary: "The SHA-256 of each file of the tier",
+        description:
+          "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in the log's entry. All tiers. Not counted.",
+        tags: ["Publications"],
+        parameters: SUMS_QUERY,
+        responses: {
+          200: {
+            description: "The sums.",
+            headers: DATA_HEADERS,
+            content: contentOf({ text: TEXT_TYPE }, examplesAt(SUMS_ROUTE.path)),
+          },
+          304: { description: "Not changed. Not counted.", headers: NOT_MODIFIED_HEADERS },
+          ...problems(DATA_PROBLEMS.filter((code) => code !== "quota_exceeded")),
+        },
+      },
+    },
+    [ENTRY_PATH]: {
+      get: {
+        ...unkeyed(
+          "getEntry",
+          "An entry of the log, as it is stored",
+          jsonResponse(ENTRY_PATH, "LogEntry", "The entry; its bytes never change.", ETAG),
+          ["no_session", "not_published", "busy"],
+        ),
+        parameters: [idParameter("The entry's number.")],
+      },
+    },
+    [`${ENTRY_PATH}.sig`]: {
+      get: {
+        ...unkeyed(
+          "getEntrySignature",
+          "The signature of an entry",
+          {
+            description:
+              "Ed25519 (RFC 8032), 64 bytes: over `chipboard log v1`, a line feed and the SHA-256 of the entry.",
+            headers: ETAG,
+            content: contentOf({ binary: SIGNATURE_TYPE }, {}),
+          },
+          ["no_session", "not_published", "busy"],
+        ),
+        parameters: [idParameter("The entry's number.")],
       },
     },
     [FEED_PATH]: {
@@ -282,7 +347,7 @@ function data(
         }),
         304: {
           description: "Not changed. Counted only where it answers If-None-Match: *.",
-          headers: DATA_HEADERS,
+          headers: NOT_MODIFIED_HEADERS,
         },
         ...(route === DATA_ROUTES.contract && { 308: RENAMED }),
         ...problems([...DATA_PROBLEMS, ...more, ...(isDownload ? PART_PROBLEMS : [])]),

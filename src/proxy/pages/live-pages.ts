@@ -13,7 +13,7 @@ import type { Coder } from "../coding.ts";
 import { noSession, withoutContract } from "../data.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Denial } from "../problems.ts";
-import { Latest } from "../publications/latest.ts";
+import { Latest } from "../latest.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";

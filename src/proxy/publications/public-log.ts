@@ -1,5 +1,5 @@
 /**
- * What the log says to everybody: the list of publications, the feed and the status. Each body is made
+ * What the log says to everybody: its entries, their list, the feed and the status. Each body is made
  * once for each change of the log or of the missing sessions, not per request. All of them end with the
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
@@ -12,6 +12,7 @@ import type { ObjectStore } from "../../store/object-store.ts";
 import type { Reply } from "../answer.ts";
 import { chain } from "../chain.ts";
 import type { Coder } from "../coding.ts";
+import { isNotModified } from "../conditional.ts";
 import { noSession, type DataSources } from "../data.ts";
 import {
   pageReply,
@@ -24,12 +25,14 @@ import { statusPage } from "../pages/status.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
-import { FEED_PATH, PUBLICATIONS_PATH, STATUS_PATH } from "../routes.ts";
+import { ENTRY_PATH, FEED_PATH, idIn, PUBLICATIONS_PATH, STATUS_PATH } from "../routes.ts";
+import type { FollowedLog } from "../snapshot/followed-log.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
 import { CorrectionCounts } from "./corrections.ts";
+import { EntryFiles, readEntryFileName } from "./entry-files.ts";
 import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
-import { Latest } from "./latest.ts";
+import { Latest } from "../latest.ts";
 import { isNewestPage, listBody, pageOf, readPageQuery, rowText, type PageQuery } from "./list.ts";
 import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
@@ -39,6 +42,7 @@ const LIST_CACHE_BYTES = 4_000_000;
 /** What these answers are made from. */
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
   readonly store: ObjectStore;
+  readonly followed: FollowedLog;
   readonly coder: Coder;
   readonly logger: Logger;
   /** How late a session may be before it counts as missing. */
@@ -59,10 +63,11 @@ interface View {
   readonly key: string;
 }
 
-/** The answers of `/publications`, `/feed.atom`, `/status.json` and `/status`. */
+/** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json` and `/status`. */
 export class PublicLog {
   readonly #options: PublicLogOptions;
   readonly #counts: CorrectionCounts;
+  readonly #entries: EntryFiles;
   /** The rows of the list by number. Entries never change; ten years have 7,300, of 200 bytes each. */
   readonly #rows = new Map<number, string>();
   readonly #view = new Latest<View>();
@@ -75,6 +80,7 @@ export class PublicLog {
   constructor(options: PublicLogOptions) {
     this.#options = options;
     this.#counts = new CorrectionCounts(options.store);
+    this.#entries = new EntryFiles(options.store);
   }
 
   /** A page of the list of publications. */
@@ -88,6 +94,30 @@ export class PublicLog {
     if ("code" in query) return query;
     const page = chain(this.#viewOf(served), (view) => this.#list(view, query));
     return this.#reply(page, exchange, cacheControl(served.stamp, exchange.nowMs));
+  }
+
+  /** An entry of the log, or its signature. */
+  entry(exchange: Exchange): MaybePromise<Reply | Denial> {
+    const { live, followed, pollMs } = this.#options;
+    const name = readEntryFileName(idIn(exchange.path, ENTRY_PATH));
+    if (name === null) return deny("not_found", "The log has entries such as 42 and 42.sig.");
+    const served = live.current;
+    if (served === null) return noSession(live, pollMs);
+    const file = chain(this.#viewOf(served), ({ newest }) => {
+      if (name.number <= newest) {
+        return this.#entries.get(name, followed.provenSha256(name.number));
+      }
+      return deny("not_published", `The log ends with entry ${newest}.`);
+    });
+    return this.#unlessAway(
+      chain(file, (found) => {
+        if ("code" in found) return found;
+        // Without a date there is nothing to compare If-Modified-Since with.
+        const isKnown = isNotModified(exchange.request.headers, found.etag, Infinity);
+        return isKnown ? found.notModified : found.whole;
+      }),
+      exchange,
+    );
   }
 
   /** The Atom feed. */
@@ -194,10 +224,21 @@ export class PublicLog {
 
   #reply(
     page: MaybePromise<PreparedPage>,
-    { request, route }: Exchange,
+    exchange: Exchange,
     cache: string,
   ): MaybePromise<Reply | Denial> {
-    const reply = chain(page, (prepared) => pageReply(prepared, request.headers, cache));
+    const { headers } = exchange.request;
+    return this.#unlessAway(
+      chain(page, (prepared) => pageReply(prepared, headers, cache)),
+      exchange,
+    );
+  }
+
+  /** The reply, or `busy` if the store does not answer. */
+  #unlessAway(
+    reply: MaybePromise<Reply | Denial>,
+    { route }: Exchange,
+  ): MaybePromise<Reply | Denial> {
     if (!(reply instanceof Promise)) return reply;
     return reply.catch((error: unknown): Denial => {
       if (!(error instanceof UnreachableError)) throw error;

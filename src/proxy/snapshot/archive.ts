@@ -13,7 +13,7 @@ import { DamageError } from "../../lib/errors.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
-import { readVerified } from "../../snapshot/stored-snapshot.ts";
+import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../../store/paths.ts";
@@ -24,7 +24,6 @@ import {
   catalogIn,
   descriptionOf,
   freeIdsOf,
-  provenManifest,
   readBaskets,
   stampOf,
   streamedSource,
@@ -110,7 +109,7 @@ export class Archive {
   /** Null: a prune of 0.1.0 took the snapshot. It left no entry in the log, and no file. */
   async #manifest(publication: Publication): Promise<Manifest | null> {
     try {
-      return await provenManifest(this.#store, publication, this.#options);
+      return await readManifest(this.#store, publication, publication.manifest_sha256);
     } catch (error) {
       if (!(error instanceof DamageError) || publication.corrections !== undefined) throw error;
       const objects = this.#store.list(snapshotFolder(publication))[Symbol.asyncIterator]();

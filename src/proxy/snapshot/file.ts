@@ -1,14 +1,18 @@
 /**
  * A file of a snapshot, ready to send. While sessions are overdue, payloads carry a raised
- * `delayed_sessions`: the file is patched once when that number changes, never per request, and is
- * sent uncompressed until its coded forms are made again.
+ * `delayed_sessions`: the file is patched and digested once when that number changes, never per
+ * request, and is sent uncompressed until its coded forms are made again.
  */
+import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sessionKey } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
+import { JSON_TYPE } from "../../store/media-types.ts";
 import type { HeaderFields } from "../answer.ts";
+import { chain } from "../chain.ts";
 import {
   chooseCoding,
   CODINGS,
@@ -17,6 +21,7 @@ import {
   type Coder,
   type Coding,
 } from "../coding.ts";
+import { Latest } from "../latest.ts";
 import { requestedPart } from "../range.ts";
 import {
   representation,
@@ -35,14 +40,19 @@ export interface FileDescription {
   readonly tier: TierName;
   readonly position: TierPosition;
   readonly sizeBytes: number;
+  /** SHA-256 (hex) of the stored bytes. */
+  readonly sha256: string;
+  /** JSON: a payload, which has the delay in its bytes. */
   readonly mediaType: string;
-  /** The end of a download's file name, `-history.csv`; null: a payload (JSON). */
+  /** The end of a download's file name, `-history.csv`; null: no download. */
   readonly nameEnd: string | null;
 }
 
 /** The representation in each coding while `overdue` sessions are missing. */
 interface Forms {
   readonly overdue: number;
+  /** SHA-256 (hex) of the identity bytes. */
+  readonly sha256: string;
   readonly byCoding: Map<Coding, Representation>;
 }
 
@@ -53,8 +63,10 @@ export class PreparedFile {
   readonly #source: Buffer | OpenBody;
   readonly #coder: Coder | null;
   #forms: Forms | null = null;
-  /** A download has no delay in its bytes, so its coded forms are made only once. */
-  #downloadForms: CodedForms | null = null;
+  /** The coded forms of a file without the delay in its bytes are made only once. */
+  #fixedForms: CodedForms | null = null;
+  /** SHA-256 (hex) of a stream with the raised delay, by the number of overdue sessions. */
+  readonly #raisedSha256 = new Latest<string>();
   /** Resolves when the first coded forms are made; null afterwards. */
   #coding: Promise<void> | null = null;
 
@@ -66,69 +78,85 @@ export class PreparedFile {
   }
 
   /**
-   * What to send while `overdue` sessions are missing. Returns a promise only to a caller who wants a
-   * coded form, and only until these are made for the first time: when the delay changes later, no
-   * request waits.
+   * What to send while `overdue` sessions are missing. Returns a promise to a caller who wants a coded
+   * form until these are made for the first time: when the delay changes later, no request waits for
+   * them. Also if the file is streamed and its delay has changed: it is read once for its digest.
    */
   answer(overdue: number, acceptEncoding: string | undefined): MaybePromise<Representation> {
-    const byCoding = this.#byCoding(overdue);
-    const choose = (): Representation =>
-      byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
-    if (this.#coding === null || chooseCoding(acceptEncoding, CODINGS) === "identity")
-      return choose();
-    return this.#coding.then(choose);
+    return chain(this.#byCoding(overdue), (byCoding) => {
+      const choose = (): Representation =>
+        byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
+      if (this.#coding === null || chooseCoding(acceptEncoding, CODINGS) === "identity")
+        return choose();
+      return this.#coding.then(choose);
+    });
   }
 
   /**
    * What to send to a GET with Range. Downloads answer it; their bytes do not depend on the delay.
    * Null: what `answer` says.
    */
-  part(overdue: number, headers: IncomingHttpHeaders): Representation | null {
+  part(overdue: number, headers: IncomingHttpHeaders): MaybePromise<Representation | null> {
     if (this.#file.nameEnd === null) return null;
-    return requestedPart(this.#byCoding(overdue).get("identity") as Representation, headers);
+    return chain(this.#byCoding(overdue), (byCoding) =>
+      requestedPart(byCoding.get("identity") as Representation, headers),
+    );
   }
 
   /** Resolves when the first coded forms are made. */
   async coded(overdue: number): Promise<void> {
-    this.#byCoding(overdue);
+    await this.#byCoding(overdue);
     await this.#coding;
   }
 
-  #byCoding(overdue: number): Forms["byCoding"] {
-    if (this.#forms?.overdue !== overdue) this.#prepare(overdue);
-    return (this.#forms as Forms).byCoding;
-  }
-
-  #prepare(overdue: number): void {
-    const isFirst = this.#forms === null;
+  #byCoding(overdue: number): MaybePromise<Forms["byCoding"]> {
+    if (this.#forms?.overdue === overdue) return this.#forms.byCoding;
     const plain = this.#plain(overdue);
-    const byCoding = new Map([["identity" as Coding, this.#represent(overdue, "identity", plain)]]);
-    this.#forms = { overdue, byCoding };
-    if (this.#coder === null) return;
-    // These formats are compressed already, and a stream is sent uncompressed.
-    if (/\.(?:xlsx|parquet)$/.test(this.#file.path) || !Buffer.isBuffer(plain)) return;
-    if (this.#downloadForms !== null) {
-      this.#add(this.#downloadForms, overdue, byCoding);
-      return;
-    }
-    const coding = this.#code(this.#coder, overdue, byCoding, plain);
-    if (isFirst) this.#coding = coding;
+    return chain(this.#sha256(overdue, plain), (sha256) => this.#prepare(overdue, plain, sha256));
   }
 
-  async #code(
-    coder: Coder,
-    overdue: number,
-    byCoding: Forms["byCoding"],
-    plain: Buffer,
-  ): Promise<void> {
-    const forms = await coder.forms(plain);
-    if (this.#file.nameEnd !== null) this.#downloadForms = forms;
-    this.#add(forms, overdue, byCoding);
+  #prepare(overdue: number, plain: Buffer | OpenBody, sha256: string): Forms["byCoding"] {
+    const isFirst = this.#forms === null;
+    const identity = this.#represent(overdue, "identity", plain, sha256);
+    const forms = { overdue, sha256, byCoding: new Map([["identity" as Coding, identity]]) };
+    this.#forms = forms;
+    // These formats are compressed already, and a stream is sent uncompressed.
+    const isCoded =
+      this.#coder !== null &&
+      Buffer.isBuffer(plain) &&
+      !/\.(?:xlsx|parquet)$/.test(this.#file.path);
+    if (!isCoded) return forms.byCoding;
+    if (this.#fixedForms !== null) {
+      this.#add(this.#fixedForms, forms);
+      return forms.byCoding;
+    }
+    const coding = this.#code(this.#coder, forms, plain);
+    if (isFirst) this.#coding = coding;
+    return forms.byCoding;
+  }
+
+  async #code(coder: Coder, forms: Forms, plain: Buffer): Promise<void> {
+    const coded = await coder.forms(plain);
+    if (!this.#hasDelay) this.#fixedForms = coded;
+    this.#add(coded, forms);
     this.#coding = null;
   }
 
-  #add(forms: CodedForms, overdue: number, byCoding: Forms["byCoding"]): void {
-    for (const [name, bytes] of forms) byCoding.set(name, this.#represent(overdue, name, bytes));
+  #add(coded: CodedForms, { overdue, sha256, byCoding }: Forms): void {
+    for (const [name, bytes] of coded) {
+      byCoding.set(name, this.#represent(overdue, name, bytes, sha256));
+    }
+  }
+
+  /** SHA-256 (hex) of the identity bytes. */
+  #sha256(overdue: number, plain: Buffer | OpenBody): MaybePromise<string> {
+    if (!this.#isRaised(overdue)) return this.#file.sha256;
+    if (Buffer.isBuffer(plain)) return sha256Hex(plain);
+    return this.#raisedSha256.get(String(overdue), async () => {
+      const hash = createHash("sha256");
+      for await (const piece of await plain()) hash.update(piece);
+      return hash.digest("hex");
+    });
   }
 
   #plain(overdue: number): Buffer | OpenBody {
@@ -138,7 +166,12 @@ export class PreparedFile {
     return async () => (await source()).pipeThrough(raised(overdue));
   }
 
-  #represent(overdue: number, coding: Coding, plain: Buffer | OpenBody): Representation {
+  #represent(
+    overdue: number,
+    coding: Coding,
+    plain: Buffer | OpenBody,
+    sha256: string,
+  ): Representation {
     const { stamp, path, position } = this.#file;
     const delay = this.#isRaised(overdue) ? String(overdue) : "";
     return representation({
@@ -147,6 +180,7 @@ export class PreparedFile {
       overdue,
       etag: tagOf(stamp.manifestSha256, path, delay, coding),
       plain,
+      sha256,
       sizeBytes: this.#sizeBytes(overdue),
       coding,
       content: this.#content(),
@@ -164,9 +198,13 @@ export class PreparedFile {
     };
   }
 
-  /** Whether the bytes carry a raised delay; downloads have none in their bytes. */
+  /** Whether the delay is in the bytes, as it is in those of payloads. */
+  get #hasDelay(): boolean {
+    return this.#file.mediaType === JSON_TYPE;
+  }
+
   #isRaised(overdue: number): boolean {
-    return overdue > 0 && this.#file.nameEnd === null;
+    return overdue > 0 && this.#hasDelay;
   }
 
   #sizeBytes(overdue: number): number {

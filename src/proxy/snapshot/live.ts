@@ -12,17 +12,10 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ChipboardError, DamageError, reasonOf } from "../../lib/errors.ts";
-import {
-  lacks,
-  listLog,
-  logLength,
-  isPublication,
-  readStoredEntry,
-  type Publication,
-  type StoredEntry,
-} from "../../snapshot/publication-log.ts";
+import { isPublication, logLength, type Publication } from "../../snapshot/publication-log.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { publicationKey, snapshotText } from "../../store/paths.ts";
+import { snapshotText } from "../../store/paths.ts";
+import type { FollowedLog } from "./followed-log.ts";
 import { overdueSessions } from "./freshness.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { Logger } from "../ops/log.ts";
@@ -36,6 +29,7 @@ const UNREADABLE = "publication log cannot be read";
 /** What a LiveSnapshot needs to follow the log. */
 export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
   readonly store: ObjectStore;
+  readonly followed: FollowedLog;
   readonly clock: Clock;
   readonly log: Logger;
   /** The interval between two polls of the log. */
@@ -53,8 +47,6 @@ export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   #current: LoadedSnapshot | null = null;
   #trouble: Trouble | null = null;
-  /** The newest entry known. */
-  #newestSeen: StoredEntry | null = null;
   /** The newest publication or rollback known. */
   #head: Publication | null = null;
   #pollsToListing = POLLS_PER_LISTING;
@@ -84,7 +76,7 @@ export class LiveSnapshot {
 
   /** The number of the newest entry known; 0: none. */
   get newestNumber(): number {
-    return this.#newestSeen?.entry.number ?? 0;
+    return this.#options.followed.newestNumber;
   }
 
   /** How many loads succeeded and failed since the start. */
@@ -97,26 +89,20 @@ export class LiveSnapshot {
    * UnreachableError if the store cannot be read; damage does not prevent the start.
    */
   async start(): Promise<void> {
-    const { log, store } = this.#options;
-    const { newest, missing } = await listLog(store);
-    if (newest === 0) log.warn({ store: store.location }, "nothing is published there yet");
-    if (missing !== null) {
-      this.#pollsToListing = 0;
-      this.#report(lacks(store, missing), UNREADABLE);
-    }
+    const { log, store, followed } = this.#options;
     const taken = new Set<string>();
-    for (let number = newest; number > 0 && this.#current === null; number -= 1) {
-      const stored = await this.#damageAside(() => readStoredEntry(store, number));
-      if (stored === null) continue;
-      this.#newestSeen ??= stored;
-      const { entry } = stored;
+    for await (const entry of followed.begin((error) => this.#report(error, UNREADABLE))) {
       if (!isPublication(entry)) entry.snapshots.forEach((text) => taken.add(text));
       if (!isPublication(entry) || taken.has(snapshotText(entry))) continue;
       this.#head ??= entry;
       const damage = this.#trouble;
       await this.#load(entry);
       this.#trouble ??= damage;
-      if (this.#trouble?.kind === "unreachable") break;
+      if (this.#current !== null || this.#trouble?.kind === "unreachable") break;
+    }
+    if (this.#trouble !== null) this.#pollsToListing = 0;
+    else if (this.newestNumber === 0) {
+      log.warn({ store: store.location }, "nothing is published there yet");
     }
     this.#schedule();
   }
@@ -136,53 +122,22 @@ export class LiveSnapshot {
 
   async #poll(): Promise<void> {
     try {
-      const newest = await this.#follow();
-      if (newest !== null) {
+      const { head, trouble } = await this.#options.followed.follow();
+      if (head !== null) {
         this.#failures = 0;
-        this.#head = newest;
-        await this.#load(newest);
+        this.#head = head;
+        await this.#load(head);
       } else if (this.#failures > 0 && performance.now() >= this.#retryAt) {
         if (this.#head !== null) await this.#load(this.#head);
-      } else {
+      } else if (trouble === null) {
         await this.#requireNoGap();
         if (this.#failures > 0 || this.#trouble === null) return;
         this.#trouble = null;
         this.#options.log.info({}, "store answers again");
       }
+      if (trouble !== null) this.#report(trouble, UNREADABLE);
     } catch (error) {
       this.#report(error, UNREADABLE);
-    }
-  }
-
-  /**
-   * Reads the entries after the newest one known and returns the newest head among them, or null.
-   * Throws DamageError if an entry is damaged or the newest known entry has changed.
-   */
-  async #follow(): Promise<Publication | null> {
-    const { store } = this.#options;
-    const known = this.#newestSeen;
-    let newest = known;
-    let head: Publication | null = null;
-    for (;;) {
-      const next = await readStoredEntry(store, (newest?.entry.number ?? 0) + 1);
-      if (next === null) break;
-      newest = next;
-      if (isPublication(next.entry)) head = next.entry;
-    }
-    // This check comes after the reads: it shows that the new entries are of the same store.
-    if (known !== null) await this.#requireKept(known);
-    this.#newestSeen = newest;
-    return head;
-  }
-
-  /** Throws DamageError if the newest known entry is missing or changed: the store was replaced. */
-  async #requireKept({ entry: { number }, sha256 }: StoredEntry): Promise<void> {
-    const { store } = this.#options;
-    const where = `${store.location}/${publicationKey(number)}`;
-    const stored = await readStoredEntry(store, number);
-    if (stored === null) throw new DamageError(`${where} is gone`);
-    if (stored.sha256 !== sha256) {
-      throw new DamageError(`${where} is not the entry that was read before: is it another store?`);
     }
   }
 
@@ -246,15 +201,5 @@ export class LiveSnapshot {
       this.#options.log.error({ err, serving: kept }, what);
     }
     this.#trouble = { kind, message };
-  }
-
-  async #damageAside<T>(read: () => Promise<T>): Promise<T | null> {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-      this.#report(error, UNREADABLE);
-      return null;
-    }
   }
 }

@@ -16,8 +16,6 @@ import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
-import { requireSignature } from "../../snapshot/signature.ts";
-import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
 import { Limiter } from "../../lib/limiter.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
@@ -76,8 +74,6 @@ export interface LoadOptions {
   readonly graceMs: number;
   /** Memory for all files: LIVE_SHARE of it for each of two snapshots, the rest for old ones. */
   readonly cacheBytes: number;
-  /** One of these keys must have signed the snapshot; null: no signature is required. */
-  readonly verifyKeys?: readonly VerifyKey[] | null;
   readonly coder: Coder;
   /** Receives the error when a file turns out to be damaged while it is sent. */
   readonly onStreamFailure: (error: unknown) => void;
@@ -92,7 +88,7 @@ export async function loadSnapshot(
   publication: Publication,
   options: LoadOptions,
 ): Promise<LoadedSnapshot> {
-  const manifest = await provenManifest(store, publication, options);
+  const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const stamp = stampOf(publication, options.graceMs);
   const held = chooseHeld(manifest.files, options.cacheBytes * LIVE_SHARE);
   const files = new Map<string, PreparedFile>();
@@ -143,21 +139,6 @@ export async function loadSnapshot(
   };
 }
 
-/**
- * The manifest, proven against its entry in the log and, if keys are given, by a signature. Throws
- * DamageError as `loadSnapshot` does.
- */
-export async function provenManifest(
-  store: ObjectStore,
-  publication: Publication,
-  { verifyKeys = null }: Pick<LoadOptions, "verifyKeys">,
-): Promise<Manifest> {
-  const { manifest_sha256 } = publication;
-  const manifest = await readManifest(store, publication, manifest_sha256);
-  if (verifyKeys !== null) await requireSignature(store, publication, manifest_sha256, verifyKeys);
-  return manifest;
-}
-
 /** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
 export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
   text: snapshotText(publication),
@@ -196,7 +177,7 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
 /** What to serve the file as; null: it belongs to no tier, or to one without data. */
 export function descriptionOf(
   { tiers }: Pick<Manifest, "tiers">,
-  { path, tier, bytes, media_type }: FileEntry,
+  { path, tier, bytes, sha256, media_type }: FileEntry,
   stamp: SnapshotStamp,
 ): FileDescription | null {
   const summary = tier === null ? undefined : tiers[tier];
@@ -211,6 +192,7 @@ export function descriptionOf(
       delayedSessions: summary.delayed_sessions,
     },
     sizeBytes: bytes,
+    sha256,
     mediaType: media_type,
     nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
   };

@@ -2,9 +2,10 @@
 import { DamageError } from "../../lib/errors.ts";
 import { Limiter } from "../../lib/limiter.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
-import { isPublication, lacks, readEntry, type Entry } from "../../snapshot/publication-log.ts";
+import { isPublication, lacks, type Entry } from "../../snapshot/publication-log.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../../store/paths.ts";
+import type { FollowedLog } from "./followed-log.ts";
 
 /** Few, because live answers wait for all reads that end in the same turn of the event loop. */
 const READS_AT_ONCE = 4;
@@ -16,14 +17,16 @@ const READS_AT_ONCE = 4;
  */
 export class LogIndex {
   readonly #store: ObjectStore;
+  readonly #followed: FollowedLog;
   readonly #entries = new Map<number, Entry>();
   readonly #pruned = new Set<string>();
   #newest = 0;
   #filling: Promise<void> | null = null;
   #closed = false;
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, followed: FollowedLog) {
     this.#store = store;
+    this.#followed = followed;
   }
 
   /** The number up to which the entries are read. */
@@ -51,10 +54,10 @@ export class LogIndex {
   async refresh(): Promise<void> {
     await this.#filling;
     for (;;) {
-      const next = await readEntry(this.#store, this.#newest + 1);
+      const next = await this.#followed.entry(this.#newest + 1);
       if (next === null) return;
-      this.#add(next);
-      this.#newest = next.number;
+      this.#add(next.entry);
+      this.#newest = next.entry.number;
     }
   }
 
@@ -93,10 +96,10 @@ export class LogIndex {
   }
 
   async #readOne(number: number): Promise<Entry> {
-    const entry = await readEntry(this.#store, number);
-    if (entry === null) throw lacks(this.#store, number);
-    this.#add(entry);
-    return entry;
+    const stored = await this.#followed.entry(number);
+    if (stored === null) throw lacks(this.#store, number);
+    this.#add(stored.entry);
+    return stored.entry;
   }
 
   #add(entry: Entry): void {

@@ -3,6 +3,7 @@
  * is made once, not per request.
  */
 import { sessionUtc, type Session } from "../../market/session.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
 import {
   CORS_HEADERS,
   flatFields,
@@ -62,6 +63,8 @@ interface Parts {
   readonly overdue: number;
   readonly etag: string;
   readonly plain: Buffer | OpenBody;
+  /** SHA-256 (hex) of the identity bytes of the whole body; without it that of `plain`, a Buffer. */
+  readonly sha256?: string;
   /** The size of a stream; a Buffer knows its own. */
   readonly sizeBytes?: number;
   readonly coding?: Coding;
@@ -85,6 +88,7 @@ export function representation(parts: Parts): Representation {
   };
   // Only a stream lacks the length, and `sizeBytes` says it.
   const sizeBytes = Buffer.isBuffer(plain) ? plain.length : (parts.sizeBytes as number);
+  const sha256 = parts.sha256 ?? sha256Hex(plain as Buffer);
   return {
     status: 200,
     etag,
@@ -94,12 +98,21 @@ export function representation(parts: Parts): Representation {
       ...shared,
       ...parts.content,
       "content-length": String(sizeBytes),
+      "unencoded-digest": digestField(sha256),
       ...(coding !== "identity" && { "content-encoding": coding }),
     }),
     notModifiedFields: flatFields(shared),
     body: Buffer.isBuffer(plain) ? quickBody(plain) : plain,
   };
 }
+
+/**
+ * The field's value for a SHA-256 (hex). Unencoded-Digest (draft-ietf-httpbis-unencoded-digest) is over
+ * the bytes without content coding; its form is that of RFC 9530, 2. A 304 does not have it: it costs
+ * no call, and a level could be guessed from the digest.
+ */
+const digestField = (sha256: string): string =>
+  `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`;
 
 /** When the answer last changed: at publication, or when the last session became overdue. */
 const modifiedMsOf = (stamp: SnapshotStamp, overdue: number): number =>

@@ -8,6 +8,7 @@
  *   chipboard:calls:<month>:<subject>      calls counted; expire by themselves
  *   chipboard:writers:<id>                 the last batch of counts that a process wrote
  *   chipboard:address-secret               the secret for addresses
+ *   chipboard:seen-entry                   the newest entry of the log that proxies have accepted
  *
  * Calls to Redis fail at once without a connection, and after a second without a reply (those of the
  * program's commands after 30 seconds); they never queue.
@@ -26,6 +27,7 @@ export const REDIS_KEYS = {
   format: "chipboard:format",
   version: "chipboard:version",
   addressSecret: "chipboard:address-secret",
+  seenEntry: "chipboard:seen-entry",
   calls: (month: string, subject: string) => `chipboard:calls:${month}:${subject}`,
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
@@ -49,7 +51,7 @@ const EMPTIED = "emptied";
 const PREFIX = "chipboard";
 /** The keys that are written beside the format. If they exist without it, Redis lost the rest. */
 const OUR_KEY =
-  /^chipboard:(?:version|address-secret|(?:accounts|keys|key-ids|calls|writers):[^]+)$/;
+  /^chipboard:(?:version|address-secret|seen-entry|(?:accounts|keys|key-ids|calls|writers):[^]+)$/;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A proxy must not wait long. */
 const REPLY_TIMEOUT_MS = 1_000;

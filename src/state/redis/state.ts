@@ -19,6 +19,8 @@ import type {
   StoredCount,
 } from "../driver.ts";
 import { writeItems } from "../accounts.ts";
+import { newerSeen, parseSeen, seenText, type SeenEntry } from "../log-memory.ts";
+import { COUNT_SCRIPT, FILL_SCRIPT, SEE_SCRIPT } from "./scripts.ts";
 import {
   connectRedis,
   countNameOf,
@@ -38,54 +40,6 @@ const RETRY_MAX_MS = 50;
 const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
 const NO_LIMIT = -1;
 const AS_BEFORE = -1;
-
-/**
- * KEYS: the format, the writer, then a count for each request. ARGV: the expected format, the
- * batch's number, the writer's time to live, then for each request the known count, calls to add,
- * calls wanted (-1: those that the request before it granted), the limit (-1: none), and the count's
- * time to live. Returns granted and used for each.
- *
- * A reply can be lost after its batch was counted. Redis therefore keeps each writer's last number
- * and reply, and answers a batch that is sent again from there. If the format is gone, the state is
- * gone, too: the script then counts nothing and returns an empty list.
- */
-const SCRIPT = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
-local last = redis.call('HMGET', KEYS[2], 'batch', 'reply')
-if last[1] == ARGV[2] then return cjson.decode(last[2]) end
-local reply = {}
-for i = 3, #KEYS do
-  local at = 4 + (i - 3) * 5
-  local stored = tonumber(redis.call('GET', KEYS[i]) or '0')
-  local used = math.max(stored, tonumber(ARGV[at])) + tonumber(ARGV[at + 1])
-  local granted = tonumber(ARGV[at + 2])
-  if granted < 0 then granted = reply[#reply - 1] end
-  local limit = tonumber(ARGV[at + 3])
-  if limit >= 0 then granted = math.max(0, math.min(granted, limit - used)) end
-  used = used + granted
-  if used ~= stored then redis.call('SET', KEYS[i], used, 'EX', ARGV[at + 4]) end
-  reply[#reply + 1] = granted
-  reply[#reply + 1] = used
-end
-redis.call('HSET', KEYS[2], 'batch', ARGV[2], 'reply', cjson.encode(reply))
-redis.call('EXPIRE', KEYS[2], ARGV[3])
-return reply
-`;
-
-/**
- * KEYS: the format, the version. ARGV: the new format, the expected version ("": none), and as JSON a
- * list of key, value and time to live ("": none). Returns 0 without a change if the version differs.
- */
-const FILL_SCRIPT = `
-if (redis.call('GET', KEYS[2]) or '') ~= ARGV[2] then return 0 end
-for _, entry in ipairs(cjson.decode(ARGV[3])) do
-  if entry[3] == '' then redis.call('SET', entry[1], entry[2])
-  else redis.call('SET', entry[1], entry[2], 'EX', entry[3]) end
-end
-redis.call('INCR', KEYS[2])
-redis.call('SET', KEYS[1], ARGV[1])
-return 1
-`;
 
 declare module "ioredis" {
   interface RedisCommander<Context> {
@@ -116,7 +70,7 @@ class RedisState implements StateDriver {
     this.#client = connection.client;
     this.storage = connection.storage;
     this.created = connection.isNew ? connection.location : null;
-    this.#client.defineCommand("chipboardCount", { lua: SCRIPT });
+    this.#client.defineCommand("chipboardCount", { lua: COUNT_SCRIPT });
   }
 
   /** Optimistic: every change increments the version. A change planned on an older version runs again. */
@@ -165,7 +119,7 @@ class RedisState implements StateDriver {
     );
     if (reply.length === 0) {
       await this.look();
-      throw new Error("the state was gone for a moment");
+      throw goneForAMoment();
     }
     return batch.map((_, at) => ({
       granted: Number(reply[2 * at]),
@@ -201,17 +155,37 @@ class RedisState implements StateDriver {
     return String(await this.#client.get(REDIS_KEYS.addressSecret));
   }
 
+  async seen(): Promise<SeenEntry | null> {
+    return parseSeen(await this.#client.get(REDIS_KEYS.seenEntry));
+  }
+
+  async see(entry: SeenEntry): Promise<SeenEntry> {
+    const { format, seenEntry } = REDIS_KEYS;
+    const values = [REDIS_FORMAT, entry.number, seenText(entry)];
+    const kept = parseSeen(
+      (await this.#client.eval(SEE_SCRIPT, 2, format, seenEntry, ...values)) || null,
+    );
+    if (kept !== null) return kept;
+    await this.look();
+    throw goneForAMoment();
+  }
+
+  async forgetSeen(): Promise<SeenEntry | null> {
+    return parseSeen(await this.#client.getdel(REDIS_KEYS.seenEntry));
+  }
+
   /** Reads again if accounts or keys changed meanwhile. */
   async readAll(): Promise<StateContent> {
     return (await this.#readAt()).content;
   }
 
   async writeAll(
-    { items, counts, addressSecret }: StateContent,
+    { items, counts, addressSecret, seenEntry }: StateContent,
     keptMs: (name: CountName) => number,
   ): Promise<boolean> {
     const { content: held, version } = await this.#readAt();
     if (held.items.length + held.counts.length > 0) return false;
+    const seen = newerSeen(held.seenEntry, seenEntry);
     const entries = [
       ...items.map(([name, json]) => [itemKey(name), json, ""]),
       ...counts.map(({ used, ...name }) => [
@@ -220,6 +194,7 @@ class RedisState implements StateDriver {
         String(Math.ceil(keptMs(name) / 1_000)),
       ]),
       ...(addressSecret === null ? [] : [[REDIS_KEYS.addressSecret, addressSecret, ""]]),
+      ...(seen === null ? [] : [[REDIS_KEYS.seenEntry, seenText(seen), ""]]),
     ];
     const { format, version: versionKey } = REDIS_KEYS;
     const values = [REDIS_FORMAT, version, JSON.stringify(entries)];
@@ -257,7 +232,8 @@ class RedisState implements StateDriver {
         else if (name !== null) counts.push({ ...name, used: Number(value) });
       });
     }
-    return { items, counts, addressSecret: await this.#client.get(REDIS_KEYS.addressSecret) };
+    const addressSecret = await this.#client.get(REDIS_KEYS.addressSecret);
+    return { items, counts, addressSecret, seenEntry: await this.seen() };
   }
 
   explain(error: unknown): unknown {
@@ -276,6 +252,8 @@ class RedisState implements StateDriver {
     return (await this.#client.exec()) !== null;
   }
 }
+
+const goneForAMoment = (): Error => new Error("the state was gone for a moment");
 
 const changedFirst = (): Error => new Error(`others changed it first, ${ATTEMPTS} times`);
 

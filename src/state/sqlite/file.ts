@@ -3,7 +3,8 @@
  *
  *   items(key, value)              the registry, as unstorage items
  *   calls(month, subject, used)    calls counted
- *   facts(name, value)             the secret for addresses; the number of changes of the registry
+ *   facts(name, value)             the secret for addresses; the number of changes of the registry;
+ *                                  the newest entry of the log that proxies have accepted
  *
  * Write-ahead logging lets any number of processes read while one of them writes.
  */
@@ -155,4 +156,18 @@ function requireFormat(database: DatabaseSync): void {
   if (format !== FORMAT) {
     throw new Error(`chipboard.sqlite has format ${String(format)}, expected ${FORMAT}`);
   }
+}
+
+/**
+ * Identifies the file. It changes if the file is replaced or emptied, or if its `-wal` or `-shm` is
+ * deleted: SQLite keeps the deleted ones open, and locks out other processes or overwrites their
+ * data.
+ */
+export function fileIdOf(folder: string): string {
+  const path = stateFilePath(folder);
+  const { dev, ino, size } = statSync(path);
+  const beside = ["-wal", "-shm"].map(
+    (suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.ino ?? "none",
+  );
+  return [dev, ino, size === 0 ? "empty" : "", ...beside].join(" ");
 }

@@ -4,7 +4,7 @@
  *
  * If the file is missing, replaced or damaged, this closes it, and `look` opens it again when it can.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Storage } from "unstorage";
@@ -21,9 +21,11 @@ import type {
 } from "../driver.ts";
 import { writeItems } from "../accounts.ts";
 import type { Subject } from "../gatekeeper.ts";
+import { newerSeen, parseSeen, seenText, type SeenEntry } from "../log-memory.ts";
 import { keptMonths, monthOf } from "../month.ts";
 import {
   createStateFile,
+  fileIdOf,
   isBusy,
   openStateFile,
   reopenStateFile,
@@ -142,13 +144,32 @@ class SqliteState implements StateDriver {
     return String(this.#fact("address_secret"));
   }
 
-  readAll(): Promise<StateContent> {
-    return this.#changes.run(() =>
-      whenNotBusy(() => this.#inTransaction("BEGIN", () => this.#all())),
-    );
+  seen(): Promise<SeenEntry | null> {
+    return whenNotBusy(() => this.#seen());
   }
 
-  writeAll({ items, counts, addressSecret }: StateContent): Promise<boolean> {
+  see(entry: SeenEntry): Promise<SeenEntry> {
+    return this.#atOnce("BEGIN IMMEDIATE", () => {
+      const held = this.#seen();
+      const seen = newerSeen(held, entry) as SeenEntry;
+      if (seen === entry) this.#writeSeen(entry);
+      return seen;
+    });
+  }
+
+  forgetSeen(): Promise<SeenEntry | null> {
+    return this.#atOnce("BEGIN IMMEDIATE", () => {
+      const held = this.#seen();
+      this.#prepare("DELETE FROM facts WHERE name = 'seen_entry'").run();
+      return held;
+    });
+  }
+
+  readAll(): Promise<StateContent> {
+    return this.#atOnce("BEGIN", () => this.#all());
+  }
+
+  writeAll({ items, counts, addressSecret, seenEntry }: StateContent): Promise<boolean> {
     const writeOnce = (): boolean => {
       const held = this.#all();
       if (held.items.length + held.counts.length > 0) return false;
@@ -158,12 +179,12 @@ class SqliteState implements StateDriver {
       for (const { month, subject, used } of counts) count.run(month, subject, used);
       const fact = this.#prepare("INSERT OR REPLACE INTO facts VALUES ('address_secret', ?)");
       if (addressSecret !== null) fact.run(addressSecret);
+      const seen = newerSeen(held.seenEntry, seenEntry);
+      if (seen !== null) this.#writeSeen(seen);
       this.#raiseVersion();
       return true;
     };
-    return this.#changes.run(() =>
-      whenNotBusy(() => this.#inTransaction("BEGIN IMMEDIATE", writeOnce)),
-    );
+    return this.#atOnce("BEGIN IMMEDIATE", writeOnce);
   }
 
   explain(error: unknown): unknown {
@@ -198,7 +219,16 @@ class SqliteState implements StateDriver {
         used: Number(used),
       })),
       addressSecret: typeof addressSecret === "string" ? addressSecret : null,
+      seenEntry: this.#seen(),
     };
+  }
+
+  #seen(): SeenEntry | null {
+    return parseSeen(this.#fact("seen_entry"));
+  }
+
+  #writeSeen(entry: SeenEntry): void {
+    this.#prepare("INSERT OR REPLACE INTO facts VALUES ('seen_entry', ?)").run(seenText(entry));
   }
 
   #fact(name: string): unknown {
@@ -219,6 +249,11 @@ class SqliteState implements StateDriver {
       }
       return replies;
     });
+  }
+
+  /** Runs the work as one transaction, after the changes that wait. */
+  #atOnce<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): Promise<T> {
+    return this.#changes.run(() => whenNotBusy(() => this.#inTransaction(begin, work)));
   }
 
   #inTransaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
@@ -267,18 +302,4 @@ class SqliteState implements StateDriver {
       // A database that cannot be closed cannot be used either. What was committed is safe.
     }
   }
-}
-
-/**
- * Identifies the file. It changes if the file is replaced or emptied, or if its `-wal` or `-shm` is
- * deleted: SQLite keeps the deleted ones open, and locks out other processes or overwrites their
- * data.
- */
-function fileIdOf(folder: string): string {
-  const path = stateFilePath(folder);
-  const { dev, ino, size } = statSync(path);
-  const beside = ["-wal", "-shm"].map(
-    (suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.ino ?? "none",
-  );
-  return [dev, ino, size === 0 ? "empty" : "", ...beside].join(" ");
 }

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../state/gatekeeper.ts";
+import type { MaybePromise } from "../state/gatekeeper.ts";
 
 /** Keeps one value, which is made anew when its key changes. */
 export class Latest<T> {

@@ -1,0 +1,212 @@
+/**
+ * Proves an answer of a service by what everybody can get from it: the answer is a file of SHA256SUMS,
+ * whose digest is a root in an entry of the log, whose entries follow each other to the newest one, which
+ * is signed, and which come after the entry that an earlier check has seen.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
+import { isPublication, type Publication } from "../snapshot/publication-log.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { snapshotText } from "../store/paths.ts";
+import { fetchEntry, findVoucher, proveLog, sha256Of, type ProvenLog } from "./log.ts";
+import { readRemembered, writeRemembered } from "./remembered.ts";
+import { refusalOf, Service, unexpected, type Answer } from "./service.ts";
+import { answerStep, fileSteps } from "./file.ts";
+import type { Step } from "./step.ts";
+import { readTarget, type Target } from "./target.ts";
+
+const ANSWER_BYTES_MAX = 100_000_000;
+/**
+ * So many entries before the one remembered are proven again, so that a change of them is noticed, too.
+ * What the memory vouches for cannot mislead; but a log that was changed should not go unseen.
+ */
+const PROVEN_AGAIN = 1_000;
+const TRIES = 3;
+const RETRY_MS = 3_000;
+
+/** What to check, and with what. */
+export interface CheckRequest {
+  readonly url: string;
+  readonly key: string | null;
+  /** One of these must have signed the log; null: signatures are not checked. */
+  readonly verifyKeys: readonly VerifyKey[] | null;
+  /** The file that remembers the log from check to check; null: none. */
+  readonly remember: string | null;
+}
+
+/**
+ * Proves link after link; `say` gets each. Throws DamageError, which names the link, if one is broken;
+ * InputError if the request cannot be answered; UnreachableError if the service does not answer.
+ */
+export async function check(request: CheckRequest, say: (step: Step) => void): Promise<void> {
+  const target = readTarget(request.url);
+  if (request.key !== null && !/^[\x21-\x7e]+$/.test(request.key)) {
+    throw new InputError("--key: expected a key without spaces and characters beyond ASCII");
+  }
+  const service = new Service(target.base, request.key);
+  try {
+    for (let tries = 1; ; tries += 1) {
+      const steps: Step[] = [];
+      try {
+        if (await checkOnce(service, target, request, steps, tries === TRIES)) {
+          return steps.forEach(say);
+        }
+      } catch (error) {
+        steps.forEach(say);
+        throw error;
+      }
+      await delay(RETRY_MS);
+    }
+  } finally {
+    service.close();
+  }
+}
+
+/** Adds to `steps` what is proven. False: something was published meanwhile. */
+async function checkOnce(
+  service: Service,
+  target: Target,
+  { verifyKeys, remember }: CheckRequest,
+  steps: Step[],
+  isLastTry: boolean,
+): Promise<boolean> {
+  const remembered = remember === null ? null : await readRemembered(remember);
+  const answer = await fetchAnswer(service, target);
+  const { publication, sha256 } = await entryOf(service, answer);
+  const { number } = publication;
+  steps.push(answerStep(answer, publication));
+  const hasRoots = Object.values(publication.roots ?? {}).some((root) => root !== null);
+  if (target.file !== null && hasRoots) {
+    const proven = await fileSteps(service, target.file, answer, publication);
+    if (proven === null) {
+      if (isLastTry) throw headChanged(answer);
+      return false;
+    }
+    steps.push(...proven);
+  } else {
+    const why =
+      target.file === null
+        ? "a basket is computed when it is asked for, and is in no file"
+        : `entry ${number} of the log has no roots, because its snapshot is older than SHA256SUMS`;
+    steps.push({ link: "sums", isProven: false, text: `The answer is not provable: ${why}` });
+  }
+  const known = Math.min(remembered?.number ?? 1, number);
+  const log = await proveLog(service, Math.max(1, known - PROVEN_AGAIN), number);
+  if (sha256Of(log, number) !== sha256) {
+    throw new DamageError(`Entry ${number} of the log changed while it was read`);
+  }
+  if (target.isLive && log.head !== number) {
+    if (!isLastTry) return false;
+    throw new DamageError(
+      `${answer.what} answers with entry ${number}, and entry ${log.head} made another snapshot the head`,
+    );
+  }
+  steps.push(logStep(log));
+  const vouched = await signatureStep(service, log, number, verifyKeys, isLastTry);
+  if (vouched === null) return false;
+  steps.push(vouched.step);
+  steps.push(memoryStep(log, remembered, remember));
+  if (remember !== null) {
+    const newest = Math.max(vouched.number, remembered?.number ?? 0);
+    await writeRemembered(remember, { number: newest, sha256: sha256Of(log, newest) as string });
+  }
+  return true;
+}
+
+async function fetchAnswer(service: Service, { path }: Target): Promise<Answer> {
+  const answer = await service.get(path, ANSWER_BYTES_MAX);
+  if (answer.status === 200) return answer;
+  const refusal = refusalOf(answer);
+  if (answer.status === 308 && answer.headers.location !== undefined) {
+    throw new InputError(`${answer.what}: the present address is ${answer.headers.location}`);
+  }
+  if (refusal === null) throw unexpected(answer, "an answer with data");
+  const what = `${answer.what} answers ${refusal.text}`;
+  if (answer.status === 429 || answer.status >= 500) throw new UnreachableError(what);
+  throw new InputError(what);
+}
+
+/** The entry of the log that the answer names. */
+async function entryOf(
+  service: Service,
+  { what, headers }: Answer,
+): Promise<{ publication: Publication; sha256: string }> {
+  const named = headers["x-publication"];
+  if (typeof named !== "string" || !/^[1-9]\d{0,9}$/.test(named)) {
+    throw new DamageError(`${what} names no entry of the log in x-publication`);
+  }
+  const { entry, sha256 } = await fetchEntry(service, Number(named));
+  if (!isPublication(entry)) {
+    throw new DamageError(`${what} names entry ${named} of the log, which is a prune`);
+  }
+  const text = snapshotText(entry);
+  if (headers["x-snapshot"] === text) return { publication: entry, sha256 };
+  throw new DamageError(
+    `${what} names the snapshot ${String(headers["x-snapshot"])}, and entry ${named} of the log ${text}`,
+  );
+}
+
+const headChanged = ({ what }: Answer): UnreachableError =>
+  new UnreachableError(
+    `${what}: while it was checked, another snapshot became the head; try again`,
+  );
+
+function logStep({ first, newest }: ProvenLog): Step {
+  const text = `Entries ${first} to ${newest} of the log follow each other`;
+  return { link: "log", isProven: true, text };
+}
+
+/** Null: the newest entry may be signed in a moment. The number is that of the entry to remember. */
+async function signatureStep(
+  service: Service,
+  log: ProvenLog,
+  number: number,
+  keys: readonly VerifyKey[] | null,
+  isLastTry: boolean,
+): Promise<{ step: Step; number: number } | null> {
+  if (keys === null) {
+    const text = "Signatures are not checked without --verify-key";
+    return { step: { link: "signature", isProven: false, text }, number: log.newest };
+  }
+  const voucher = await findVoucher(service, log, number, keys);
+  if (voucher === null) {
+    if (!isLastTry) return null;
+    const which =
+      number === log.newest
+        ? `Entry ${number} of the log is unsigned`
+        : `No entry of the log from ${number} to ${log.newest} is signed`;
+    throw new DamageError(
+      `${which}: expected a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`,
+    );
+  }
+  const after = voucher.number === log.newest ? "" : `; entries up to ${log.newest} are unsigned`;
+  const text = `Entry ${voucher.number} of the log is signed by ${voucher.fingerprint}${after}`;
+  return { step: { link: "signature", isProven: true, text }, number: voucher.number };
+}
+
+function memoryStep(
+  log: ProvenLog,
+  remembered: { number: number; sha256: string } | null,
+  path: string | null,
+): Step {
+  if (remembered === null) {
+    const text =
+      path === null
+        ? "No earlier check is remembered without --remember"
+        : `${path} remembers the log from now on`;
+    return { link: "memory", isProven: false, text };
+  }
+  const { number, sha256 } = remembered;
+  const found = sha256Of(log, number);
+  if (found === undefined) {
+    throw new DamageError(
+      `The log ends with entry ${log.newest}, and an earlier check has seen entry ${number}: the log was cut off, or an older one is shown`,
+    );
+  }
+  if (found !== sha256) {
+    throw new DamageError(
+      `Entry ${number} of the log has the SHA-256 ${found}, and an earlier check has seen ${sha256}: the log was rewritten, or is that of another store`,
+    );
+  }
+  return { link: "memory", isProven: true, text: `Entry ${number}, seen before, is in the log` };
+}

@@ -1,0 +1,142 @@
+/**
+ * Reads from a service that may be anybody's: each answer has a largest size, each request and the whole
+ * check a time. Answers come without a content coding.
+ */
+import { once } from "node:events";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import { DamageError, errorCode, reasonOf, UnreachableError } from "../lib/errors.ts";
+import { cut } from "../lib/text.ts";
+
+const REQUEST_MS = 60_000;
+const CHECK_MS = 15 * 60_000;
+/** As many entries as a proxy reads at once. */
+export const REQUESTS_AT_ONCE = 8;
+const TRIES = 5;
+const RETRY_MAX_MS = 5_000;
+
+/** An answer with its whole body. */
+export interface Answer {
+  /** For messages: `GET http://…`. */
+  readonly what: string;
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+/** A refusal, as far as it is a problem document (RFC 9457). */
+export interface Refusal {
+  readonly code: string;
+  /** `401 invalid_key: The key sent is not valid.` */
+  readonly text: string;
+}
+
+/** The service at one address, read with one key or none. */
+export class Service {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #agent: HttpAgent;
+  readonly #ended = AbortSignal.timeout(CHECK_MS);
+
+  /** `base` has no slash at its end. */
+  constructor(base: string, key: string | null) {
+    this.#base = base;
+    this.#headers = {
+      "accept-encoding": "identity",
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+    };
+    const settings = { keepAlive: true, maxSockets: REQUESTS_AT_ONCE };
+    this.#agent = base.startsWith("https:") ? new HttpsAgent(settings) : new HttpAgent(settings);
+  }
+
+  /** Where the path is, for messages. */
+  at(path: string): string {
+    return this.#base + path;
+  }
+
+  /**
+   * The answer; while the service is busy (503) it asks again. Throws DamageError if what comes is no
+   * answer, is coded, or has more than `maxBytes`; UnreachableError if none comes.
+   */
+  async get(path: string, maxBytes: number): Promise<Answer> {
+    const what = `GET ${this.at(path)}`;
+    for (let tries = 1; ; tries += 1) {
+      const answer = await this.#getOnce(path, maxBytes, what);
+      if (answer.status !== 503 || tries === TRIES) return answer;
+      const seconds = Number(answer.headers["retry-after"] ?? 1);
+      await delay(Math.min(RETRY_MAX_MS, Math.max(0, seconds * 1_000) || 1_000));
+    }
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #getOnce(path: string, maxBytes: number, what: string): Promise<Answer> {
+    const signal = AbortSignal.any([this.#ended, AbortSignal.timeout(REQUEST_MS)]);
+    const options = { agent: this.#agent, headers: this.#headers, signal };
+    try {
+      const send = this.#base.startsWith("https:") ? httpsRequest : httpRequest;
+      const request = send(this.at(path), options);
+      request.end();
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      request.on("error", () => undefined);
+      const { statusCode: status = 0, headers } = response;
+      const coding = headers["content-encoding"] ?? "identity";
+      const pieces: Buffer[] = [];
+      let sizeBytes = 0;
+      for await (const piece of response as AsyncIterable<Buffer>) {
+        pieces.push(piece);
+        sizeBytes += piece.length;
+        if (sizeBytes > maxBytes) {
+          throw new DamageError(`${what} sends more than ${maxBytes} bytes`);
+        }
+      }
+      if (coding !== "identity") {
+        throw new DamageError(`${what} answers with the content coding ${coding}, expected none`);
+      }
+      return { what, status, headers, body: Buffer.concat(pieces) };
+    } catch (error) {
+      throw this.#explained(error, what);
+    }
+  }
+
+  #explained(error: unknown, what: string): unknown {
+    if (error instanceof DamageError) return error;
+    if (errorCode(error).startsWith("HPE_")) {
+      return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(error)}`);
+    }
+    const isLate = error instanceof Error && ["AbortError", "TimeoutError"].includes(error.name);
+    const limit = this.#ended.aborted
+      ? `the check takes more than ${CHECK_MS / 60_000} minutes`
+      : "";
+    const reason = isLate
+      ? limit || `no whole answer in ${REQUEST_MS / 1_000} s`
+      : messageOf(error);
+    return new UnreachableError(`${what}: ${reason}`, [], { cause: error });
+  }
+}
+
+/** If Node tried several addresses, its error has no message, but a list of errors. */
+const messageOf = (error: unknown): string =>
+  reasonOf(error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error);
+
+/** The refusal that the answer is; null: it is no problem document that says the answer's status. */
+export function refusalOf({ status, headers, body }: Answer): Refusal | null {
+  if (status < 400 || headers["content-type"] !== "application/problem+json") return null;
+  try {
+    const { status: told, code, detail } = JSON.parse(body.toString("utf8"));
+    if (told !== status || typeof code !== "string") return null;
+    return { code, text: cut(`${status} ${code}: ${detail}`, 300) };
+  } catch {
+    return null;
+  }
+}
+
+/** The error for an answer that is none of those expected. */
+export const unexpected = (answer: Answer, expected: string): DamageError => {
+  const found = refusalOf(answer)?.text ?? String(answer.status);
+  return new DamageError(`${answer.what} answers ${found}; expected ${expected}`);
+};

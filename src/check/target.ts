@@ -1,0 +1,53 @@
+/** The address to check: the answer, and the file of the tier that it must be. */
+import { InputError } from "../lib/errors.ts";
+import { TIERS } from "../market/tier.ts";
+import { API, DATA_ROUTES, idIn, isExact, type DataRoute } from "../proxy/routes.ts";
+import { holdsKey, namesBasket, namesVintage, parseQuery } from "../proxy/query.ts";
+
+/** An answer of a service. */
+export interface Target {
+  /** The service's address, without a slash at its end. */
+  readonly base: string;
+  /** Path and query of the answer, below `base`. */
+  readonly path: string;
+  /** The file in the tier's folder; null: the answer is computed, as a basket is. */
+  readonly file: string | null;
+  /** Whether the answer must be that of the newest publication. */
+  readonly isLive: boolean;
+}
+
+/**
+ * Reads the address of a service, whose board is then the answer, or that of one answer with data.
+ * Throws InputError.
+ */
+export function readTarget(text: string): Target {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw wrong(text, "expected an address such as https://prices.example.com");
+  }
+  const query = parseQuery(url.search.slice(1));
+  if (url.username !== "" || url.password !== "" || holdsKey(query)) {
+    throw new InputError("The address holds what looks like a key: give it with --key");
+  }
+  const at = url.pathname.indexOf(`${API}/`);
+  const prefix = at === -1 ? url.pathname.replace(/\/+$/, "") : url.pathname.slice(0, at);
+  const base = url.origin + prefix;
+  const sent = at === -1 ? DATA_ROUTES.board.path : url.pathname.slice(at);
+  const routes: readonly DataRoute[] = Object.values(DATA_ROUTES);
+  const route = routes.find(({ path }) => isExact(sent, path));
+  if (route === undefined) {
+    throw wrong(text, `expected one of ${routes.map(({ path }) => path).join(", ")}`);
+  }
+  const isBasket = route.takesBasket && namesBasket(query);
+  const tier = TIERS.pro;
+  const file = route.file(tier, idIn(sent, route.path)).slice(`${tier.name}/`.length);
+  return {
+    base,
+    path: sent + url.search,
+    file: isBasket ? null : file,
+    isLive: !namesVintage(query),
+  };
+}
+
+const wrong = (text: string, expected: string): InputError =>
+  new InputError(`URL ${JSON.stringify(text)}: ${expected}`);

@@ -1,0 +1,66 @@
+import { Command } from "commander";
+import { setting } from "../lib/config.ts";
+import type { Step } from "../check/step.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
+import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
+
+const HELP = `
+URL is the address of a service, whose board is checked, or of one answer with data, also with
+publication=N or as_of=INSTANT. It needs nothing but HTTP. Each step says what is proven:
+
+  answer     the bytes are those of the answer's own digest
+  sums       they are a file of the tier, by its SHA256SUMS
+  root       SHA256SUMS is the one that the entry of the log names
+  log        the entries follow each other, to the newest one
+  signature  a key of --verify-key signed it
+  memory     the log still has the entry that an earlier check wrote to the file of --remember
+
+The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
+log behind it is proven, the basket is not.`;
+
+interface CheckOptions extends JsonOption, VerifyKeyOptions {
+  readonly key?: string;
+  readonly remember?: string;
+}
+
+/** `check`: prove an answer of a service, over HTTP only. */
+export const checkCommand = (): Command =>
+  new Command("check")
+    .argument("<url>", "the address of a service, or of an answer with data")
+    .addOption(setting("--key <key>", "the API key to ask with"))
+    .addOption(verifyKeyOption("require that one of these public keys has signed the log"))
+    .addOption(
+      setting("--remember <file>", "keep the newest entry of the log here, for the next check"),
+    )
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      HELP +
+        examples(
+          "check https://prices.example.com",
+          "check https://prices.example.com --verify-key signing.pem.pub --remember prices.log",
+          "check https://prices.example.com/api/public/v1/export.csv --key cbk_…",
+        ),
+    )
+    .action(checkService);
+
+async function checkService(url: string, options: CheckOptions): Promise<void> {
+  const { check } = await import("../check/check.ts");
+  const { printJson, printLine } = await import("../lib/terminal.ts");
+  const { key = null, remember = null, json } = options;
+  const verifyKeys = await verifyKeysFrom(options);
+  const steps: Step[] = [];
+  await check({ url, key, verifyKeys, remember }, (step) => {
+    steps.push(step);
+    if (!json)
+      printLine(
+        `${step.isProven ? "proven    " : "not proven"}  ${step.link.padEnd(9)}  ${step.text}.`,
+      );
+  });
+  if (json) {
+    printJson({
+      url,
+      steps: steps.map(({ link, isProven, text }) => ({ link, proven: isProven, text })),
+    });
+  }
+}

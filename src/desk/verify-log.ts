@@ -1,0 +1,96 @@
+/**
+ * The log's part of `snapshots verify`: every link of the chain (snapshot/chain.ts) and, with keys, the
+ * signatures.
+ */
+import { DamageError } from "../lib/errors.ts";
+import { proveChain } from "../snapshot/chain.ts";
+import { requireSignedEntry } from "../snapshot/entry-signature.ts";
+import { isPublication, logLength, type StoredEntry } from "../snapshot/publication-log.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import {
+  parseSignatureKey,
+  publicationKey,
+  PUBLICATIONS,
+  signatureKey,
+  snapshotText,
+} from "../store/paths.ts";
+import { atOnce } from "./copy-needs.ts";
+
+/** A signature of an entry by one of the keys. */
+export interface EntrySigner {
+  readonly number: number;
+  /** The snapshot that the entry makes the head; null: it is a prune. */
+  readonly snapshot: string | null;
+  readonly fingerprint: string;
+}
+
+/** What is proven of the log. */
+export interface LogProof {
+  /** Oldest first; up to the first break if there is one. */
+  readonly entries: readonly StoredEntry[];
+  /** Of the signatures that were checked, those that fit, by number. */
+  readonly signatures: readonly EntrySigner[];
+  /** One line each. */
+  readonly damages: readonly string[];
+}
+
+/**
+ * Proves the log. With keys, one of them must have signed the newest entry, which vouches for all
+ * entries before it; with `isEvery`, each signature there is must be by one of them.
+ */
+export async function proveLog(
+  store: ObjectStore,
+  keys: readonly VerifyKey[] | null,
+  isEvery: boolean,
+): Promise<LogProof> {
+  const entries: StoredEntry[] = [];
+  const signatures: EntrySigner[] = [];
+  const damages: string[] = [];
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      damages.push(error.message);
+    }
+  };
+  // The signatures first: an entry is there before its signature.
+  const signed = await signedNumbers(store);
+  let isUnbroken = false;
+  await attempt(async () => {
+    const length = await logLength(store);
+    for (const number of signed.filter((each) => each > length)) {
+      damages.push(
+        `${store.location}/${signatureKey(number)} signs ${publicationKey(number)}, which is gone: ` +
+          "the log was cut off",
+      );
+    }
+    await proveChain(store, 1, length, (stored) => entries.push(stored));
+    isUnbroken = true;
+  });
+  if (keys === null) return { entries, signatures, damages };
+  // After a break nothing is known of the newest entry.
+  const newest = isUnbroken ? entries.at(-1) : undefined;
+  const isSigned = new Set(isEvery ? signed : []);
+  const toCheck = entries.filter((each) => each === newest || isSigned.has(each.entry.number));
+  await atOnce(toCheck, (stored) =>
+    attempt(async () => {
+      const { entry } = stored;
+      const { fingerprint } = await requireSignedEntry(store, stored, keys);
+      const snapshot = isPublication(entry) ? snapshotText(entry) : null;
+      signatures.push({ number: entry.number, snapshot, fingerprint });
+    }),
+  );
+  signatures.sort((a, b) => a.number - b.number);
+  return { entries, signatures, damages };
+}
+
+async function signedNumbers(store: ObjectStore): Promise<number[]> {
+  const numbers: number[] = [];
+  for await (const { key } of store.list(PUBLICATIONS)) {
+    const number = parseSignatureKey(key);
+    if (number !== null) numbers.push(number);
+  }
+  return numbers;
+}

@@ -1,0 +1,109 @@
+/**
+ * The entries of the log and their signatures, byte for byte as they are stored, so that everybody can
+ * prove the log. What they hold is not checked here: whoever asks for them does that.
+ */
+import { DamageError } from "../../lib/errors.ts";
+import { GenerationCache } from "../../lib/generation-cache.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
+import { ENTRY_BYTES_MAX } from "../../snapshot/publication-log.ts";
+import type { MaybePromise } from "../../state/gatekeeper.ts";
+import { JSON_TYPE, SIGNATURE_TYPE } from "../../store/media-types.ts";
+import { getAtMost } from "../../store/bounded-read.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { publicationKey, signatureKey } from "../../store/paths.ts";
+import { CORS_HEADERS, flatFields, VARY, type Reply } from "../answer.ts";
+import { deny, type Denial } from "../problems.ts";
+
+/** An entry or its signature, as an address names it. */
+export interface EntryFileName {
+  readonly number: number;
+  readonly isSignature: boolean;
+}
+
+/** What is sent of an entry or a signature. */
+export interface EntryFile {
+  readonly etag: string;
+  readonly whole: Reply;
+  readonly notModified: Reply;
+}
+
+const CACHE_BYTES = 4_000_000;
+const READS_AT_ONCE = 8;
+const BUSY_RETRY_MS = 1_000;
+/** What is stored never changes (RFC 8246), and a cache holds it no longer than other public answers. */
+const CACHE_CONTROL = "public, max-age=60, immutable";
+
+/** Reads `42` or `42.sig`; null: neither. */
+export function readEntryFileName(text: string): EntryFileName | null {
+  const [, number, signature] = /^([1-9]\d{0,9})(\.sig)?$/.exec(text) ?? [];
+  return number === undefined
+    ? null
+    : { number: Number(number), isSignature: signature !== undefined };
+}
+
+/** The files of one store's log. */
+export class EntryFiles {
+  readonly #store: ObjectStore;
+  readonly #kept = new GenerationCache<EntryFile>(CACHE_BYTES);
+  readonly #reads = new Map<string, Promise<EntryFile | Denial>>();
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /**
+   * The file; `not_published` if there is none, `busy` while too many others are read. Rejects with
+   * DamageError if it is larger than any entry, or has another SHA-256 (hex) than `sha256`, if that is
+   * known; with UnreachableError if the store does not answer.
+   */
+  get(name: EntryFileName, sha256: string | null): MaybePromise<EntryFile | Denial> {
+    const key = name.isSignature ? signatureKey(name.number) : publicationKey(name.number);
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept;
+    const running = this.#reads.get(key);
+    if (running !== undefined) return running;
+    if (this.#reads.size >= READS_AT_ONCE) {
+      const detail = "Too many entries of the log are read at the moment.";
+      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+    }
+    const reading = this.#read(key, name, sha256).finally(() => this.#reads.delete(key));
+    this.#reads.set(key, reading);
+    return reading;
+  }
+
+  async #read(
+    key: string,
+    { number, isSignature }: EntryFileName,
+    sha256: string | null,
+  ): Promise<EntryFile | Denial> {
+    const bytes = await getAtMost(this.#store, key, ENTRY_BYTES_MAX);
+    if (bytes === null) {
+      const what = isSignature
+        ? `Entry ${number} has no signature.`
+        : `There is no entry ${number}.`;
+      return deny("not_published", what);
+    }
+    if (!isSignature && sha256 !== null && sha256Hex(bytes) !== sha256) {
+      throw new DamageError(
+        `${this.#store.location}/${key} is not the entry that was proven before`,
+      );
+    }
+    const file = prepared(bytes, isSignature ? SIGNATURE_TYPE : JSON_TYPE);
+    this.#kept.set(key, file, bytes.length + FIELDS_COST);
+    return file;
+  }
+}
+
+/** What the prepared header fields take. */
+const FIELDS_COST = 1_000;
+
+function prepared(bytes: Buffer, mediaType: string): EntryFile {
+  const etag = `"${sha256Hex(bytes)}"`;
+  const shared = { ...CORS_HEADERS, vary: VARY, etag, "cache-control": CACHE_CONTROL };
+  const described = { "content-type": mediaType, "content-length": String(bytes.length) };
+  return {
+    etag,
+    whole: { status: 200, fields: flatFields({ ...shared, ...described }), body: bytes },
+    notModified: { status: 304, fields: flatFields(shared), body: null },
+  };
+}

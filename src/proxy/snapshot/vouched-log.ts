@@ -1,0 +1,244 @@
+/**
+ * The log as far as signatures vouch for it: up to the newest entry that one of the keys has signed.
+ * Its entries are proven by their chain from the first one on, and it must have the newest entry that
+ * proxies of this state have accepted before. An unsigned end is not followed until a signed entry
+ * comes after it.
+ *
+ * All entries are in memory, about 600 bytes each: what was proven once stays proven, whatever happens
+ * to the store.
+ */
+import { DamageError, UnreachableError } from "../../lib/errors.ts";
+import { Chain } from "../../snapshot/chain.ts";
+import { requireSignedEntry, signerOfEntry } from "../../snapshot/entry-signature.ts";
+import {
+  ENTRY_BYTES_MAX,
+  isPublication,
+  type Entry,
+  type StoredEntry,
+} from "../../snapshot/publication-log.ts";
+import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import type { LogMemory, SeenEntry } from "../../state/log-memory.ts";
+import { getAtMost } from "../../store/bounded-read.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { publicationKey, signatureKey } from "../../store/paths.ts";
+import { requireKept, type FollowedLog, type News } from "./followed-log.ts";
+
+const READS_AT_ONCE = 16;
+/** How many new entries a poll reads; later polls read the others. */
+const NEW_ENTRIES_MAX = 1_000;
+/** A signature has 64 bytes; what is larger is none. */
+const SIGNATURE_BYTES_MAX = 1_000;
+const RETRY_MIN_MS = 100;
+const RETRY_MAX_MS = 60_000;
+
+/** Whose signatures vouch for the log, and what remembers it. */
+export interface Vouchers {
+  readonly keys: readonly VerifyKey[];
+  readonly memory: LogMemory;
+}
+
+/** Follows the signed log of one store. */
+export class VouchedLog implements FollowedLog {
+  readonly #store: ObjectStore;
+  readonly #keys: readonly VerifyKey[];
+  readonly #memory: LogMemory;
+  /** The entry with the number n is at n − 1. */
+  readonly #entries: StoredEntry[] = [];
+  /** The SHA-256 of the unsigned end that the last poll found. */
+  #unsigned: string | null = null;
+  #isRemembered = true;
+  /** Why nothing is accepted yet, and when the log is read again: reading it from its start takes long. */
+  #refusal: { readonly error: Error; readonly waitMs: number; readonly untilMs: number } | null =
+    null;
+
+  constructor(store: ObjectStore, { keys, memory }: Vouchers) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#memory = memory;
+  }
+
+  get newestNumber(): number {
+    return this.#entries.length;
+  }
+
+  entry(number: number): StoredEntry | null {
+    return this.#entries[number - 1] ?? null;
+  }
+
+  provenSha256(number: number): string | null {
+    return this.entry(number)?.sha256 ?? null;
+  }
+
+  async *begin(onDamage: (error: Error) => void): AsyncIterable<Entry> {
+    try {
+      const { trouble } = await this.follow();
+      if (trouble !== null) onDamage(trouble);
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      onDamage(error);
+    }
+    for (const { entry } of this.#entries.toReversed()) yield entry;
+  }
+
+  async follow(): Promise<News> {
+    const known = this.#entries.at(-1) ?? null;
+    if (known !== null) return this.#readOn(known);
+    if (this.#refusal !== null && performance.now() < this.#refusal.untilMs) {
+      throw this.#refusal.error;
+    }
+    try {
+      const news = await this.#readFirst();
+      this.#refusal = null;
+      return news;
+    } catch (error) {
+      if (error instanceof DamageError) {
+        const waitMs = Math.min(RETRY_MAX_MS, 2 * (this.#refusal?.waitMs ?? RETRY_MIN_MS / 2));
+        this.#refusal = { error, waitMs, untilMs: performance.now() + waitMs };
+      }
+      throw error;
+    }
+  }
+
+  /** Reads and proves the whole log. */
+  async #readFirst(): Promise<News> {
+    const found = await this.#chainFrom(1, Infinity);
+    const last = found.length;
+    const { location } = this.#store;
+    const seen = await this.#memory.seen();
+    if (seen !== null) requireSeen(location, found, seen);
+    const afterLast = signatureKey(last + 1);
+    if ((await getAtMost(this.#store, afterLast, SIGNATURE_BYTES_MAX)) !== null) {
+      throw new DamageError(
+        `${location}/${afterLast} signs an entry that is gone: the log was cut off`,
+      );
+    }
+    if (last === 0) return { head: null, trouble: null };
+    const signed = await this.#newestSigned(found);
+    if (signed === 0 || (seen !== null && signed < seen.number)) {
+      const { number } = seen ?? { number: last };
+      await requireSignedEntry(this.#store, found[number - 1] as StoredEntry, this.#keys);
+    }
+    return this.#accept(found, signed, seen, false);
+  }
+
+  /** Reads the entries after the newest one known. */
+  async #readOn(known: StoredEntry): Promise<News> {
+    const { number } = known.entry;
+    const [first = null, ...found] = await this.#chainFrom(number, NEW_ENTRIES_MAX);
+    requireKept(this.#store, known, first);
+    const signed = await this.#newestSigned(found);
+    const seen = signed === 0 && this.#isRemembered ? null : await this.#seenElsewhere();
+    return this.#accept(found, signed, seen, true);
+  }
+
+  /** The entries from this number on, each linked to the one before, `max` at most. */
+  async #chainFrom(from: number, max: number): Promise<StoredEntry[]> {
+    const chain = new Chain();
+    const found: StoredEntry[] = [];
+    for (let atOnce = 2; found.length < max; atOnce = Math.min(2 * atOnce, READS_AT_ONCE)) {
+      const keys = Array.from({ length: atOnce }, (_, at) =>
+        publicationKey(from + found.length + at),
+      );
+      const read = await Promise.all(
+        keys.map((key) => getAtMost(this.#store, key, ENTRY_BYTES_MAX)),
+      );
+      for (const [at, bytes] of read.entries()) {
+        if (bytes === null) return found;
+        const where = `${this.#store.location}/${keys[at]}`;
+        found.push(chain.add(bytes, from + found.length, where));
+      }
+    }
+    return found;
+  }
+
+  /** How many of the entries a signature vouches for: the newest signed one and those before it. */
+  async #newestSigned(found: readonly StoredEntry[]): Promise<number> {
+    for (let count = found.length; count > 0; count -= 1) {
+      const { entry, sha256 } = found[count - 1] as StoredEntry;
+      // The bytes of an entry without `previous` say nothing of those before it.
+      if (entry.previous === undefined && entry.number > 1) continue;
+      const key = signatureKey(entry.number);
+      const signature = await getAtMost(this.#store, key, SIGNATURE_BYTES_MAX);
+      if (signature !== null && signerOfEntry(signature, sha256, this.#keys) !== null) return count;
+    }
+    return 0;
+  }
+
+  async #accept(
+    found: readonly StoredEntry[],
+    signed: number,
+    seen: SeenEntry | null,
+    isRunning: boolean,
+  ): Promise<News> {
+    const accepted = found.slice(0, signed);
+    if (seen !== null && isRunning) {
+      const mine = this.entry(seen.number) ?? accepted[seen.number - 1 - this.newestNumber];
+      if (mine !== undefined && mine.sha256 !== seen.sha256) {
+        throw otherEntry(this.#store.location, seen, mine);
+      }
+    }
+    this.#entries.push(...accepted);
+    if (accepted.length > 0 || !this.#isRemembered) await this.#remember();
+    const heads = accepted.map(({ entry }) => entry).filter(isPublication);
+    return { head: heads.at(-1) ?? null, trouble: await this.#troubleOf(found.at(-1), isRunning) };
+  }
+
+  /** A publish signs its entry a moment after it appends it, so an end may be unsigned for one poll. */
+  async #troubleOf(last: StoredEntry | undefined, isRunning: boolean): Promise<Error | null> {
+    const isUnsigned = last !== undefined && last.entry.number > this.newestNumber;
+    const before = this.#unsigned;
+    this.#unsigned = isUnsigned ? last.sha256 : null;
+    if (!isUnsigned || (isRunning && before !== last.sha256)) return null;
+    try {
+      await requireSignedEntry(this.#store, last, this.#keys);
+      return null;
+    } catch (error) {
+      if (error instanceof DamageError) return error;
+      throw error;
+    }
+  }
+
+  /** What proxies of this state have accepted. Null also while the state does not answer. */
+  async #seenElsewhere(): Promise<SeenEntry | null> {
+    try {
+      return await this.#memory.seen();
+    } catch (error) {
+      if (error instanceof UnreachableError) return null;
+      throw error;
+    }
+  }
+
+  /** While the state does not answer, this process alone remembers the entry; later polls try again. */
+  async #remember(): Promise<void> {
+    const { entry, sha256 } = this.#entries.at(-1) as StoredEntry;
+    try {
+      await this.#memory.see({ number: entry.number, sha256 });
+      this.#isRemembered = true;
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      this.#isRemembered = false;
+    }
+  }
+}
+
+/** Throws DamageError unless the log has the entry that was accepted before. */
+function requireSeen(location: string, found: readonly StoredEntry[], seen: SeenEntry): void {
+  const there = found[seen.number - 1];
+  if (there === undefined) {
+    throw new DamageError(
+      `${location}: the log ends with entry ${found.length}, and entry ${seen.number} was served before: ` +
+        "the log was cut off, or an older one is in its place",
+      [FORGET],
+    );
+  }
+  if (there.sha256 !== seen.sha256) throw otherEntry(location, seen, there);
+}
+
+const otherEntry = (location: string, seen: SeenEntry, found: StoredEntry): DamageError =>
+  new DamageError(
+    `${location}: entry ${seen.number} of the log has the SHA-256 ${found.sha256}, and the one that was ` +
+      `served before has ${seen.sha256}: the log was rewritten, or is that of another store`,
+    [FORGET],
+  );
+
+const FORGET = 'If this log is the right one, run "state forget-log" and start the proxy again';

@@ -1,0 +1,461 @@
+/** `check`: proves answers of a service over HTTP, and names the link that somebody on the way broke. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, request as httpRequest, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createServer as createSocketServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { check, type CheckRequest } from "../../src/check/check.ts";
+import type { Step } from "../../src/check/step.ts";
+import { DamageError, InputError, UnreachableError } from "../../src/lib/errors.ts";
+import { inProcess } from "../cli/run.ts";
+import { workshop } from "../cli/signed.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { copyOf, sessionsMs, startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+import { CLOCK_MS, newKey, OPERATOR, rollBackTo, signedStore, SNAPSHOTS } from "./signed-log.ts";
+
+const API = "/api/public/v1";
+const verifyKeys = [OPERATOR.verifyKey];
+
+let proxy: TestProxy;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "chipboard-check-"));
+  proxy = await startTestProxy({ store: await signedStore(), clock: new TestClock(CLOCK_MS) });
+});
+afterAll(async () => {
+  await proxy.close();
+  await rm(folder, { recursive: true });
+});
+beforeEach(() => {
+  proxy.clock.ms = CLOCK_MS;
+});
+
+/** The proven links, and what is said of the others. */
+async function checked(request: Partial<CheckRequest>): Promise<Record<string, boolean | string>> {
+  const steps: Step[] = [];
+  const whole = { url: proxy.url, key: null, verifyKeys, remember: null, ...request };
+  await check(whole, (step) => steps.push(step));
+  return Object.fromEntries(steps.map(({ link, isProven, text }) => [link, isProven || text]));
+}
+const failure = (request: Partial<CheckRequest>): Promise<unknown> =>
+  checked(request).then(
+    () => null,
+    (error: unknown) => error,
+  );
+const ALL = { answer: true, sums: true, root: true, log: true, signature: true };
+const keyOf = (tier: string): string | null =>
+  tier === "free" ? null : tier === "pro" ? proxy.pro : proxy.starter;
+
+const PATHS = {
+  free: ["", "/prices", "/prices/dram-0"],
+  starter: [
+    "/prices",
+    "/prices/nand-0",
+    "/index",
+    "/indices",
+    "/export.csv",
+    "/history.csv",
+    "/corrections",
+  ],
+  pro: [
+    "/prices",
+    "/prices/chip-0",
+    "/index",
+    "/indices",
+    "/indices/composite",
+    "/export.csv",
+    "/export.xlsx",
+    "/history.csv",
+    "/history.parquet",
+    "/corrections",
+    "/prices?publication=1",
+    "/export.csv?publication=2",
+    "/prices?as_of=2026-11-21T00:05:00Z",
+  ],
+};
+
+describe.each(Object.entries(PATHS))("%s", (tier, paths) => {
+  test.each([0, 1, 5])("every address is proven, %i sessions late", async (late) => {
+    proxy.clock.ms = CLOCK_MS + sessionsMs(late) + (late === 0 ? 0 : 3_600_000);
+    for (const path of paths) {
+      const url = path === "" ? proxy.url : proxy.url + API + path;
+      expect([path, await checked({ url, key: keyOf(tier) })]).toEqual([
+        path,
+        { ...ALL, memory: "No earlier check is remembered without --remember" },
+      ]);
+    }
+  });
+});
+
+describe("what cannot be proven is said", () => {
+  test("a basket, but the log behind it is", async () => {
+    const url = `${proxy.url}${API}/index?ids=dram-0,dram-1&weights=1,2`;
+    expect(await checked({ url, key: proxy.pro })).toMatchObject({
+      answer: true,
+      sums: expect.stringContaining("not provable: a basket is computed"),
+      log: true,
+      signature: true,
+    });
+  });
+
+  test("entries of 0.1.0, which have no roots", async () => {
+    const frozen = new FolderStore(join(import.meta.dirname, "../golden/format-1/store"));
+    const clock = new TestClock(Date.parse("2026-11-20T13:00:00Z"));
+    const old = await startTestProxy({ store: await copyOf(frozen), clock });
+    try {
+      const found = await checked({ url: old.url, verifyKeys: null });
+      expect(found).toMatchObject({
+        answer: true,
+        sums: expect.stringContaining("not provable: entry 9 of the log has no roots"),
+        log: true,
+        signature: "Signatures are not checked without --verify-key",
+      });
+    } finally {
+      await old.close();
+    }
+  });
+});
+
+describe("the memory", () => {
+  const file = (): string => join(folder, "seen");
+  afterEach(() => rm(file(), { force: true }));
+
+  test("holds the newest entry, and the next check goes on from it", async () => {
+    const store = await signedStore();
+    const growing = await startTestProxy({ store, verifyKeys, clock: new TestClock(CLOCK_MS) });
+    try {
+      const { url } = growing;
+      expect(await checked({ url, remember: file() })).toMatchObject(ALL);
+      const first = JSON.parse(await readFile(file(), "utf8"));
+      expect(first).toEqual({ number: 3, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+      await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
+      await expect.poll(async () => (await growing.get("/readyz")).json.publication).toBe(4);
+      expect(await checked({ url, remember: file() })).toEqual({ ...ALL, memory: true });
+      expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ number: 4 });
+      // What an older answer proves does not make it forget.
+      const old = `${url}${API}/prices?publication=1`;
+      expect(await checked({ url: old, key: growing.pro, remember: file() })).toMatchObject(ALL);
+      expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ number: 4 });
+    } finally {
+      await growing.close();
+    }
+  });
+
+  test("stays as it is if a link is broken, and another log is noticed", async () => {
+    for (const [memory, words] of [
+      [
+        { number: 9, sha256: "0".repeat(64) },
+        /ends with entry 3, and an earlier check has seen entry 9/,
+      ],
+      [
+        { number: 2, sha256: "0".repeat(64) },
+        /Entry 2 of the log has the SHA-256 .* has seen 0{64}/,
+      ],
+    ] as const) {
+      await writeFile(file(), JSON.stringify(memory));
+      const error = await failure({ remember: file() });
+      expect(error).toBeInstanceOf(DamageError);
+      expect((error as Error).message).toMatch(words);
+      expect(JSON.parse(await readFile(file(), "utf8"))).toEqual(memory);
+    }
+  });
+
+  test.each(["", "{}", "[]", '{"number":9007199254740993,"sha256":"aa"}', '{"number":0}'])(
+    "a file with %j is refused",
+    async (text) => {
+      await writeFile(file(), text);
+      const error = await failure({ remember: file() });
+      expect(error).toBeInstanceOf(InputError);
+      expect((error as Error).message).toContain(
+        'expected a file of an earlier check: {"number":42',
+      );
+      expect(await readFile(file(), "utf8")).toBe(text);
+    },
+  );
+});
+
+describe("a wrong request", () => {
+  test.each([
+    ["prices.example.com", /expected an address such as https:/],
+    ["ftp://127.0.0.1/", /expected an address such as https:/],
+    ["http://127.0.0.1/api/public/v1/usage", /expected one of \/api\/public\/v1\/prices,/],
+    ["http://127.0.0.1/api/public/v1/prices?key=abc", /holds what looks like a key/],
+    ["http://u:cbk_x@127.0.0.1/", /holds what looks like a key/],
+  ])("%s", async (url, words) => {
+    const error = await failure({ url });
+    expect(error).toBeInstanceOf(InputError);
+    expect((error as Error).message).toMatch(words);
+  });
+
+  test("refusals of the service are named, and nothing quotes the key", async () => {
+    for (const [path, key, words] of [
+      ["/prices", "cbk_none", /answers 401 invalid_key/],
+      ["/index", null, /answers 401 key_required/],
+      ["/prices/none", null, /answers 404 unknown_contract/],
+      ["/prices", "no key\n", /^--key: expected a key without spaces/],
+    ] as const) {
+      const error = await failure({ url: `${proxy.url}${API}${path}`, key });
+      expect(error).toBeInstanceOf(InputError);
+      expect((error as Error).message).toMatch(words);
+      expect((error as Error).message).not.toMatch(/cbk_|no key/);
+    }
+    const away = await failure({ url: "http://127.0.0.1:9" });
+    expect(away).toBeInstanceOf(UnreachableError);
+  });
+
+  test("a key that did not sign the log", async () => {
+    const error = await failure({ verifyKeys: [newKey().verifyKey] });
+    expect((error as Error).message).toMatch(/^The signature of entry 3 \(.*\) does not fit it/);
+  });
+});
+
+interface Tampering {
+  /** The answers to change. */
+  readonly path: RegExp;
+  readonly change: (body: Buffer) => Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Forwards everything to the proxy, and changes some answers on the way back. */
+async function forwarding<T>(
+  { path, change, headers = {} }: Tampering,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const server: Server = createServer((incoming, outgoing) => {
+    const target = new URL(incoming.url ?? "", proxy.url);
+    const onward = httpRequest(target, { headers: incoming.headers }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on("data", (piece: Buffer) => pieces.push(piece));
+      answer.on("end", () => {
+        const isChanged = path.test(target.pathname) && answer.statusCode === 200;
+        const body = Buffer.concat(pieces);
+        const sent = isChanged ? change(body) : body;
+        outgoing.writeHead(answer.statusCode ?? 500, {
+          ...answer.headers,
+          ...(isChanged && headers),
+          "content-length": sent.length,
+        });
+        outgoing.end(sent);
+      });
+    });
+    onward.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+const flipped =
+  (part: number) =>
+  (body: Buffer): Buffer => {
+    const changed = Buffer.from(body);
+    const at = Math.min(body.length - 1, Math.floor(part * body.length));
+    changed[at] = (changed[at] as number) ^ 1;
+    return changed;
+  };
+
+describe("one byte changed on the way", () => {
+  const LINKS = [
+    [/\/prices$/, /GET .*\/prices.*the answer has the SHA-256/],
+    [/\/export\.csv$/, /GET .*\/export\.csv.*the answer has the SHA-256/],
+    [/\/sums$/, /SHA256SUMS \(GET .*\/sums\?publication=3\) has the SHA-256/],
+    [/\/log\/1$/, /[Ee]ntry [12] of the log/],
+    [/\/log\/2$/, /[Ee]ntry [23] of the log/],
+    [/\/log\/3$/, /[Ee]ntry 3\b/],
+    [/\/log\/3\.sig$/, /The signature of entry 3/],
+  ] as const;
+  const PARTS = [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1];
+
+  test.each(LINKS)(
+    "of %s",
+    async (path, words) => {
+      for (const late of [0, 2]) {
+        proxy.clock.ms = CLOCK_MS + sessionsMs(late) + (late === 0 ? 0 : 3_600_000);
+        for (const part of PARTS) {
+          const [answer, key] = path.source.includes("csv")
+            ? ["/export.csv", proxy.pro]
+            : ["/prices", null];
+          const error = await forwarding({ path, change: flipped(part) }, (url) =>
+            failure({ url: url + API + answer, key }),
+          );
+          expect(error).toBeInstanceOf(DamageError);
+          expect((error as Error).message).toMatch(words);
+        }
+      }
+    },
+    60_000,
+  );
+
+  test("with the digest made to agree, SHA256SUMS notices", async () => {
+    const { digestField } = await import("./client.ts");
+    const { body } = await proxy.get(`${API}/prices`);
+    const changed = flipped(0.5)(body);
+    const headers = { "unencoded-digest": digestField(changed) };
+    const error = await forwarding({ path: /\/prices$/, change: () => changed, headers }, (url) =>
+      failure({ url }),
+    );
+    expect((error as Error).message).toMatch(
+      /SHA256SUMS of the tier free says [0-9a-f]{64} of board\.json/,
+    );
+  });
+
+  test("in a field that says what the answer is", async () => {
+    for (const [headers, words] of [
+      [{ "x-publication": "2" }, /names the snapshot 2026-11-21T12Z\/r1, and entry 2/],
+      [{ "x-publication": "9007199254740993" }, /names no entry of the log/],
+      [{ "x-publication": "7" }, /\/log\/7 answers 404 not_published/],
+      [{ "x-snapshot": "2026-11-21T12Z/r2" }, /names the snapshot 2026-11-21T12Z\/r2/],
+      [{ "x-session-utc": "2026-11-21T12:00:00.000Z" }, /names the session 2026-11-21T12:00/],
+      [{ "x-delayed-sessions": "2" }, /two numbers of delayed sessions/],
+      [{ "unencoded-digest": "sha-256=:AAAA:" }, /not that of its unencoded-digest/],
+      [{ "content-encoding": "gzip" }, /content coding gzip, expected none/],
+    ] as const) {
+      const error = await forwarding(
+        { path: /\/prices$/, change: (body) => body, headers },
+        (url) => failure({ url }),
+      );
+      expect(error).toBeInstanceOf(DamageError);
+      expect((error as Error).message).toMatch(words);
+    }
+  });
+});
+
+describe("a server that lies", () => {
+  test("files of another tier, and their sums", async () => {
+    const starter = await proxy.get(`${API}/prices`, { key: proxy.starter });
+    const sums = await proxy.get(`${API}/sums`, { key: proxy.starter });
+    const swap = { "unencoded-digest": String(starter.headers["unencoded-digest"]) };
+    const board = { path: /\/prices$/, change: () => starter.body };
+    const url = (base: string) => `${base}${API}/prices`;
+    const plain = await forwarding({ ...board, headers: swap }, (base) =>
+      failure({ url: url(base), key: proxy.pro }),
+    );
+    expect((plain as Error).message).toMatch(/two numbers of delayed sessions/);
+    const other = await forwarding({ path: /\/sums$/, change: () => sums.body }, (base) =>
+      failure({ url: url(base), key: proxy.pro }),
+    );
+    expect((other as Error).message).toMatch(
+      /names the session|SHA256SUMS of the tier starter says/,
+    );
+  });
+
+  test("an older answer, as if it were the newest", async () => {
+    const old = await proxy.get(`${API}/prices?publication=1`, { key: proxy.pro });
+    const headers = Object.fromEntries(
+      ["unencoded-digest", "x-publication", "x-snapshot", "x-session-utc"].map((name) => [
+        name,
+        String(old.headers[name]),
+      ]),
+    );
+    const error = await forwarding({ path: /\/prices$/, change: () => old.body, headers }, (url) =>
+      failure({ url, key: proxy.pro }),
+    );
+    expect((error as Error).message).toMatch(
+      /answers with entry 1, and entry 3 made another snapshot/,
+    );
+  }, 30_000);
+
+  test("what does not end is cut off", async () => {
+    const huge = Buffer.alloc(100_000, " ");
+    for (const [path, words] of [
+      [/\/log\/3$/, /\/log\/3 sends more than 60000 bytes/],
+      [/\/log\/3\.sig$/, /\/log\/3\.sig sends more than 1000 bytes/],
+    ] as const) {
+      const error = await forwarding({ path, change: () => huge }, (url) => failure({ url }));
+      expect(error).toBeInstanceOf(DamageError);
+      expect((error as Error).message).toMatch(words);
+    }
+  });
+
+  test("an entry that is sent without end is not read to its end", async () => {
+    // More than may be under way when the reader gives up; the server ends there.
+    const BOUND_BYTES = 300_000_000;
+    let sentBytes = 0;
+    const server = createSocketServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => {
+        socket.write("HTTP/1.1 200 OK\r\nx-publication: 1\r\ncontent-type: text/plain\r\n\r\n");
+        const piece = Buffer.alloc(1_000_000, " ");
+        const more = (): void => {
+          if (socket.destroyed || sentBytes > BOUND_BYTES) return;
+          sentBytes += piece.length;
+          if (socket.write(piece)) setImmediate(more);
+          else socket.once("drain", more);
+        };
+        more();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const error = await failure({ url });
+    server.close();
+    expect((error as Error).message).toMatch(/\/prices sends more than 100000000 bytes/);
+    expect(sentBytes).toBeLessThan(BOUND_BYTES);
+  }, 60_000);
+
+  test("what is not HTTP", async () => {
+    const server = createSocketServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end("HELLO 200 OK\r\n\r\n"));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const error = await failure({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    });
+    server.close();
+    expect(error).toBeInstanceOf(DamageError);
+    expect((error as Error).message).toContain("what comes is not HTTP");
+  });
+});
+
+describe("the command", () => {
+  test("says each step, and remembers", async () => {
+    const shop = workshop();
+    const { publicPem } = {
+      publicPem: OPERATOR.verifyKey.key.export({ type: "spki", format: "pem" }),
+    };
+    await writeFile(shop.path("k.pub"), publicPem);
+    const words = [
+      "check",
+      proxy.url,
+      "--verify-key",
+      shop.path("k.pub"),
+      "--remember",
+      shop.path("seen"),
+    ];
+    const first = await inProcess(words, { env: { CHIPBOARD_KEY: proxy.pro } });
+    expect([first.code, first.stderr]).toEqual([0, ""]);
+    expect(first.stdout.split("\n").map((line) => line.slice(0, 21).trim())).toEqual([
+      "proven      answer",
+      "proven      sums",
+      "proven      root",
+      "proven      log",
+      "proven      signature",
+      "not proven  memory",
+      "",
+    ]);
+    expect(first.stdout).toContain("SHA256SUMS of the tier pro.");
+    expect(first.stdout).toContain(`signed by ${OPERATOR.verifyKey.fingerprint}.`);
+    const again = await inProcess([...words, "--json"]);
+    const { steps } = JSON.parse(again.stdout);
+    expect(
+      steps.map(({ link, proven }: { link: string; proven: boolean }) => [link, proven]),
+    ).toEqual([...Object.keys(ALL), "memory"].map((link) => [link, true]));
+  });
+
+  test("ends with 6 and the broken link, after the steps before it", async () => {
+    const { code, stdout, stderr } = await forwarding(
+      { path: /\/sums$/, change: flipped(0.5) },
+      (url) => inProcess(["check", url]),
+    );
+    expect(code).toBe(6);
+    expect(stdout).toMatch(/^proven {6}answer .*\n$/);
+    expect(stderr).toMatch(/^error: SHA256SUMS \(GET .*\) has the SHA-256/);
+  });
+});
