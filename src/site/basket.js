@@ -127,7 +127,8 @@ function found(wanted) {
     const text = [id, name, ticker, segment, unit].join(" ").toLowerCase();
     return !basket.parts.has(id) && words.every((word) => text.includes(word));
   });
-  findCount.textContent = `${counted(rows.length, "contract")} found`;
+  const isCut = rows.length > MAX_FOUND;
+  findCount.textContent = `${counted(rows.length, "contract")} found${isCut ? `, ${MAX_FOUND} shown` : ""}`;
   return rows.slice(0, MAX_FOUND).map((row) => ({
     id: row.id,
     html: `${foreign(row.name)} <small>${levelHtml(row)}</small>`,

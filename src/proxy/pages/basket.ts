@@ -38,12 +38,12 @@ export function basketPage(origin: Promise<string>): PageSource {
   return { ...source, body: origin.then((is) => withOrigin(html, escaped(is))) };
 }
 
-/** What is bought in the example. */
+/** What is bought in the example, and for how much. */
 function exampleWords({ contributions, base, cost_usd, cost_base_usd }: IndexBody): string {
   const bought = contributions.map(({ quantity, id }) => `${quantity} of <code>${id}</code>`);
   const list = `${bought.slice(0, -1).join(", ")} and ${bought.at(-1)}`;
   return (
-    `A basket of ${list} costs ${cost_usd} USD; on ${base.date} it cost ${cost_base_usd} USD, ` +
-    `which is its level of ${base.level}.`
+    `A basket of ${list} costs ${cost_usd} USD. On <time>${base.date}</time>, the base of its level, ` +
+    `it cost ${cost_base_usd} USD.`
   );
 }
