@@ -11,10 +11,13 @@ export const FIXED_PAGES: readonly string[] = NAVIGATION.map(([path]) => path).f
 /** The page of a contract. */
 export const contractPage = (id: string): string => CONTRACT_PATH.replace("{id}", id);
 
+const [, KEYED_BROKEN] = idsOf("broken") as [string, string];
+const [FREE_CORRECTED] = idsOf("corrected") as [string];
+
 /** Addresses of every kind of page on the market of market.ts. */
 export const PAGES: readonly string[] = [
   ...FIXED_PAGES,
-  ...(["broken", "corrected", "delisted"] as const).flatMap(idsOf).map(contractPage),
+  ...[FREE_CORRECTED, KEYED_BROKEN, ...idsOf("delisted")].map(contractPage),
 ];
 
 /** What a browser did while it showed pages. */
