@@ -88,26 +88,31 @@ export const decimalOf = (shown: string): string => {
     : shown;
 };
 
-/** The figures below an element, by their fields. */
+type Shown = readonly (readonly [field: string, text: string])[];
+
+/** An expression for the fields and texts of all figures below the element that `name` holds. */
+const shownIn = (name: string): string =>
+  `[...${name}.querySelectorAll("[data-field]")].map((place) => [place.dataset.field, place.textContent])`;
+
+const decimalsOf = (shown: Shown): Record<string, string> =>
+  Object.fromEntries(shown.map(([field, text]) => [field, decimalOf(text)]));
+
+/** The figures below elements, by their fields. */
 export async function figuresIn(page: Page, selector: string): Promise<Record<string, string>> {
-  const shown = await page.evaluate<[string, string][]>(
-    `[...document.querySelectorAll(${JSON.stringify(`${selector} [data-field]`)})]
-      .map((place) => [place.dataset.field, place.textContent])`,
-  );
-  return Object.fromEntries(shown.map(([field, text]) => [field, decimalOf(text)]));
+  const places = `[...document.querySelectorAll(${JSON.stringify(selector)})]`;
+  return decimalsOf(await page.evaluate<Shown>(`${places}.flatMap((box) => ${shownIn("box")})`));
 }
 
 /** The figures of each row of a table, by the row's id. */
 export async function rowsIn(
   page: Page,
   table: string,
-): Promise<(readonly [string, Record<string, string>])[]> {
-  const ids = await page.evaluate<string[]>(
-    `[...document.querySelectorAll(${JSON.stringify(`${table} tr[data-id]`)})].map((row) => row.dataset.id)`,
+): Promise<(readonly [id: string, Record<string, string>])[]> {
+  const rows = `[...document.querySelectorAll(${JSON.stringify(`${table} tr[data-id]`)})]`;
+  const shown = await page.evaluate<[string, Shown][]>(
+    `${rows}.map((row) => [row.dataset.id, ${shownIn("row")}])`,
   );
-  return Promise.all(
-    ids.map(async (id) => [id, await figuresIn(page, `${table} tr[data-id="${id}"]`)] as const),
-  );
+  return shown.map(([id, figures]) => [id, decimalsOf(figures)]);
 }
 
 /** An answer, or a contribution in it, whose fields below are figures or texts. */
