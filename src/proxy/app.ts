@@ -39,6 +39,8 @@ import {
   isExact,
   MARKET_PATH,
   ENTRY_PATH,
+  METHODOLOGY_MD_PATH,
+  METHODOLOGY_PATH,
   PUBLICATIONS_PATH,
   STATUS_PAGE_PATH,
   STATUS_PATH,
@@ -100,6 +102,9 @@ export function createApp(options: AppOptions): H3 {
   route(STATUS_PATH, (exchange) => publicLog.status(exchange));
   route(STATUS_PAGE_PATH, (exchange) => publicLog.statusPage(exchange));
   route(MARKET_PATH, (exchange) => livePages.market(exchange));
+  for (const path of [METHODOLOGY_PATH, METHODOLOGY_MD_PATH] as const) {
+    route(path, (exchange) => livePages.methodology(exchange, path));
+  }
   route(CONTRACT_PATH, (exchange) => livePages.contract(exchange));
   for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
   route(ENTRY_PATH, (exchange) => publicLog.entry(exchange));

@@ -133,8 +133,12 @@ export const PLANS_PATH = "/plans";
 export const STATUS_PAGE_PATH = "/status";
 /** The guide for readers of prices. */
 export const GUIDE_PATH = "/guide";
+/** The same as Markdown. */
+export const GUIDE_MD_PATH = "/guide.md";
 /** How the numbers are made. */
 export const METHODOLOGY_PATH = "/methodology";
+/** The same as Markdown. */
+export const METHODOLOGY_MD_PATH = "/methodology.md";
 /** The summary for language models (llmstxt.org). */
 export const LLMS_PATH = "/llms.txt";
 /** The reference of the interface. */

@@ -146,10 +146,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       ...referencePages(),
       indicesPage(),
       basketPage(listening.promise),
-      ...textPages(listening.promise, { graceMs: options.graceMs }),
+      ...textPages(listening.promise),
     ];
     const pages = new Pages(sources, coder, clock.now());
-    const livePages = new LivePages({ live, coder, pollMs });
+    const livePages = new LivePages({ ...options, live, coder, origin: listening.promise });
     await live.start();
     const { trustedHops } = options;
     const publicLog = new PublicLog({ ...options, live, followed, log: index, coder, logger: log });

@@ -1,8 +1,8 @@
 /** What a snapshot holds, before it is rendered. */
-import { formatMicros, parseMicros } from "../market/decimal.ts";
+import { formatMicros } from "../market/decimal.ts";
 import type { Session } from "../market/session.ts";
 import type { Market } from "../market/view.ts";
-import { USUAL_LIMITS, type GateLimits } from "../feed/finding.ts";
+import { limitsOf } from "../feed/finding.ts";
 import type { GateOptions } from "../feed/gates.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -76,19 +76,3 @@ export const optionsOf = (gates: GateOptions): Manifest["options"] => ({
   accept_moves: gates.acceptMoves,
   allow_sparse: gates.allowSparse,
 });
-
-/** The limits in the options of a manifest; the usual ones where an older one has none. */
-export function limitsOf(options: Manifest["options"]): GateLimits {
-  const micros = (name: string): number | null =>
-    parseMicros(String(options[name]), Number.MAX_SAFE_INTEGER);
-  const whole = (name: string): number | null => {
-    const value = options[name];
-    return typeof value === "number" ? value : null;
-  };
-  return {
-    maxMoveMicros: micros("max_move_pct") ?? USUAL_LIMITS.maxMoveMicros,
-    minCoverageMicros: micros("min_coverage_pct") ?? USUAL_LIMITS.minCoverageMicros,
-    maxUnchangedSessions: whole("max_unchanged_sessions") ?? USUAL_LIMITS.maxUnchangedSessions,
-    maxCarryDays: whole("max_carry_days") ?? USUAL_LIMITS.maxCarryDays,
-  };
-}

@@ -1,4 +1,5 @@
 /** Renders all of a snapshot's bytes before anything is written. */
+import { limitsOf } from "../feed/finding.ts";
 import { PROGRAM } from "../lib/version.ts";
 import { countLevels } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
@@ -26,7 +27,7 @@ import { renderSums } from "../snapshot/sums.ts";
 import { TEXT_TYPE } from "../store/media-types.ts";
 import { FILES, ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
-import { limitsOf, type Content } from "./content.ts";
+import type { Content } from "./content.ts";
 import type { Progress } from "./request.ts";
 
 /** More than the files of 120 contracts take. */

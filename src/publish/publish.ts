@@ -4,12 +4,13 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
+import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge } from "../feed/gates.ts";
 import { NO_KEYS, requireSignedEnd } from "../snapshot/signed-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
-import { isContentOfHead, limitsOf, optionsOf, type Content } from "./content.ts";
+import { isContentOfHead, optionsOf, type Content } from "./content.ts";
 import { describeInputs, judgementsOf, readInputs, type Inputs } from "./inputs.ts";
 import { correctionsOf, layOver } from "./lay-over.ts";
 import { keepHead, release, type PublishResult } from "./release.ts";

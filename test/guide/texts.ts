@@ -1,5 +1,6 @@
 /** The texts of src/site as the proxy serves them, and the blocks of code in them. */
 import { siteFile } from "../../src/site/files.ts";
+import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { withSlots } from "../../src/proxy/pages/slots.ts";
 import { blocksOf, type Block } from "../readme/blocks.ts";
 
@@ -7,7 +8,10 @@ export const ORIGIN = "https://prices.example";
 
 /** The Markdown with all slots filled. `origin` is the service's address in its commands. */
 export const textOf = (file: string, origin = ORIGIN): string =>
-  withSlots(siteFile(file), { graceMs: 3_600_000 }).replaceAll("{{origin}}", origin);
+  withSlots(siteFile(file), { graceMs: 3_600_000, limits: USUAL_LIMITS }).replaceAll(
+    "{{origin}}",
+    origin,
+  );
 
 /** What stands under a heading, up to the next one of the same or a higher level. */
 export function under(markdown: string, heading: string): string {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
 import type { Registry } from "../../src/state/registry.ts";
+import type { GateLimits } from "../../src/feed/finding.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import {
@@ -103,12 +104,21 @@ function quotesCsv(session: Session, usd: number, ids: readonly string[]): strin
   return `id,session_utc,spot_usd\n${rows.join("\n")}\n`;
 }
 
+const NO_LIMITS: Partial<GateLimits> = {};
+
 /** Publishes a session; with `first`, also the catalog and two years of closes. */
 export async function publishSession(
   store: ObjectStore,
   clock: Clock,
   session: Session,
-  { first = false, usd = 11, ids = PRICED, revise = null as string | null, keys = NO_KEYS } = {},
+  {
+    first = false,
+    usd = 11,
+    ids = PRICED,
+    revise = null as string | null,
+    keys = NO_KEYS,
+    limits = NO_LIMITS,
+  } = {},
 ): Promise<PublishResult> {
   return publish(
     {
@@ -120,7 +130,7 @@ export async function publishSession(
       revise,
       dryRun: false,
       keys,
-      gates: GATES,
+      gates: { ...GATES, ...limits },
     },
     store,
     clock,

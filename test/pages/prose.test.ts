@@ -1,8 +1,9 @@
 /** Guide and methodology in a browser: blocks of code can be copied, with the address of the browser. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { launchBrowser } from "../http/browser.ts";
-import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { publishSession, SESSION, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { isInstalled, testWith } from "../http/tools.ts";
 import { settled } from "./visit.ts";
 
@@ -32,6 +33,22 @@ async function visit(path: string): Promise<{ context: BrowserContext; page: Pag
   await settled(page);
   return { context, page };
 }
+
+test("the methodology names the limits that the served snapshot was published with", async () => {
+  const store = new MemoryStore();
+  const limits = { maxCarryDays: 77, maxMoveMicros: 12_500_000 };
+  await publishSession(store, proxy.clock, SESSION, { first: true, limits });
+  const strict = await startTestProxy({ store });
+  try {
+    for (const path of ["/methodology", "/methodology.md"]) {
+      const { text } = await strict.get(path);
+      expect(text).toContain("carried for up to 77 days");
+      expect(text).toMatch(/12\.5 % up or down/);
+    }
+  } finally {
+    await strict.close();
+  }
+});
 
 describe("a block of code", () => {
   inChromium("is copied with the keyboard, and says so", async () => {

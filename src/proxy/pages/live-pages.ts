@@ -1,7 +1,8 @@
 /**
- * The pages with figures of the free tier. Each is made once for a snapshot and a number of overdue
- * sessions, not per request.
+ * The pages with figures of the free tier, and the methodology with the limits in force. Each is made
+ * once for a snapshot and a number of overdue sessions, not per request.
  */
+import { limitsOf } from "../../feed/finding.ts";
 import { FILES } from "../../store/paths.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { Board } from "../../site/board.js";
@@ -17,15 +18,19 @@ import { Latest } from "../latest.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
-import { CONTRACT_PATH, idIn } from "../routes.ts";
+import { CONTRACT_PATH, idIn, METHODOLOGY_MD_PATH, METHODOLOGY_PATH } from "../routes.ts";
 import { contractPage, lockedPage } from "./contract.ts";
 import { marketPage } from "./market.ts";
+import type { Settings } from "./slots.ts";
+import { methodology } from "./texts.ts";
 import { pageReply, preparePage, type PageSource, type PreparedPage } from "./pages.ts";
 
 /** What these pages are made from. */
-export interface LivePagesOptions {
+export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
   readonly live: LiveSnapshot;
   readonly coder: Coder;
+  /** The address of the service, which commands name. */
+  readonly origin: Promise<string>;
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
 }
@@ -34,6 +39,10 @@ export interface LivePagesOptions {
 export class LivePages {
   readonly #options: LivePagesOptions;
   readonly #market = new Latest<PreparedPage>();
+  readonly #methodology = {
+    [METHODOLOGY_PATH]: new Latest<PreparedPage>(),
+    [METHODOLOGY_MD_PATH]: new Latest<PreparedPage>(),
+  };
   /** By id, of the publication served. The free slice has few contracts. */
   #contracts = { publication: 0, pages: new Map<string, Latest<PreparedPage>>() };
 
@@ -45,6 +54,14 @@ export class LivePages {
   market(exchange: Exchange): MaybePromise<Reply> {
     return this.#reply(exchange, this.#market, async (snapshot, overdue) =>
       marketPage(snapshot && (await payload<Board>(snapshot, FILES.board("free"), overdue))),
+    );
+  }
+
+  /** How the numbers are made, with the limits of the snapshot. Answers also while nothing is served. */
+  methodology(exchange: Exchange, path: MethodologyPath): MaybePromise<Reply> {
+    const { graceMs, origin } = this.#options;
+    return this.#reply(exchange, this.#methodology[path], async (snapshot) =>
+      methodology(path, origin, { graceMs, limits: limitsOf(snapshot?.options ?? {}) }),
     );
   }
 
@@ -100,6 +117,8 @@ export class LivePages {
     return chain(page, (prepared) => pageReply(prepared, request.headers, fresh));
   }
 }
+
+type MethodologyPath = typeof METHODOLOGY_PATH | typeof METHODOLOGY_MD_PATH;
 
 /** What is shown before the first publication must not outlast it. */
 const NOTHING_YET = "no-cache";

@@ -1,5 +1,5 @@
 /** What the texts of src/site leave open: tables, limits and recorded answers, as Markdown. */
-import { USUAL_LIMITS } from "../../feed/finding.ts";
+import type { GateLimits } from "../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../market/decimal.ts";
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { contractRecord } from "../../render/schemas.ts";
@@ -8,8 +8,10 @@ import { PROBLEMS } from "../problems.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN } from "./markdown.ts";
 
-/** The settings of the proxy that the texts name. */
+/** What holds at this service, for the texts. */
 export interface Settings {
+  /** Those that the served snapshot was published with. */
+  readonly limits: GateLimits;
   /** How late a session may be before it is overdue. */
   readonly graceMs: number;
 }
@@ -19,23 +21,26 @@ const MINUTE_MS = 60_000;
 const READABLE = { listMax: 12, head: 2, tail: 2 };
 const SHAPE = { listMax: 1, head: 1, tail: 0 };
 
-/** The text with all slots filled but `{{origin}}`, which stays. Throws for a slot that nothing fills. */
-export function withSlots(text: string, { graceMs }: Settings): string {
-  const limits: Readonly<Record<string, string>> = {
-    "max-move": percent(USUAL_LIMITS.maxMoveMicros),
-    "min-coverage": percent(USUAL_LIMITS.minCoverageMicros),
-    "max-unchanged": String(USUAL_LIMITS.maxUnchangedSessions),
-    "max-carry-days": String(USUAL_LIMITS.maxCarryDays),
-    "grace-minutes": String(graceMs / MINUTE_MS),
-    "starter-history": historyText(TIERS.starter),
-    "pro-history": historyText(TIERS.pro),
-  };
+/**
+ * The text with all slots filled but `{{origin}}`, which stays. Throws for a slot that nothing fills;
+ * settings are in the methodology only.
+ */
+export function withSlots(text: string, settings?: Settings): string {
+  const figures = settings === undefined ? {} : figuresOf(settings);
   return text.replaceAll(SLOT, (slot, name: string, argument: string | undefined) => {
-    const value = slot === ORIGIN ? slot : (limits[name] ?? MAKERS[name]?.(argument ?? ""));
+    const value = slot === ORIGIN ? slot : (figures[name] ?? MAKERS[name]?.(argument ?? ""));
     if (value === undefined) throw new Error(`Nothing fills the slot ${slot}`);
     return value;
   });
 }
+
+const figuresOf = ({ graceMs, limits }: Settings): Readonly<Record<string, string>> => ({
+  "max-move": percent(limits.maxMoveMicros),
+  "min-coverage": percent(limits.minCoverageMicros),
+  "max-unchanged": String(limits.maxUnchangedSessions),
+  "max-carry-days": String(limits.maxCarryDays),
+  "grace-minutes": String(graceMs / MINUTE_MS),
+});
 
 const percent = (micros: number): string => String(micros / MICROS_PER_UNIT);
 
@@ -44,6 +49,8 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
   tiers: tierTable,
   timeliness: timelinessTable,
   fields: fieldTable,
+  "starter-history": () => historyText(TIERS.starter),
+  "pro-history": () => historyText(TIERS.pro),
   problems: problemTable,
   /** The recorded answer to a request. */
   answer: (request) => shown(exampleOf(request), READABLE),

@@ -1,38 +1,61 @@
 /** The guide and the methodology, as pages and as Markdown, and the summary for language models. */
 import { filled, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
-import { GUIDE_PATH, LLMS_PATH, METHODOLOGY_PATH } from "../routes.ts";
+import {
+  GUIDE_MD_PATH,
+  GUIDE_PATH,
+  LLMS_PATH,
+  type METHODOLOGY_MD_PATH,
+  METHODOLOGY_PATH,
+} from "../routes.ts";
 import { framed } from "./frame.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
 import type { PageSource } from "./pages.ts";
 import { withSlots, type Settings } from "./slots.ts";
 
 /**
- * The texts. `origin` is the address of the service without a slash at its end, `https://host/prefix`;
- * commands name it.
+ * The texts that are the same for every snapshot. `origin` is the address of the service without a
+ * slash at its end, `https://host/prefix`; commands name it.
  */
-export function textPages(origin: Promise<string>, settings: Settings): PageSource[] {
-  const read = (file: string): string => withSlots(siteFile(file), settings);
-  const [guide, methodology] = [read("guide.md"), read("methodology.md")];
-  const page = (path: string, text: string): PageSource => {
-    const { body, ...source } = prosePage(path, text);
-    const html = body.toString();
-    return { ...source, body: origin.then((is) => withOrigin(html, escaped(is))) };
-  };
-  const plain = (path: string, mediaType: string, text: string): PageSource => ({
-    path,
-    mediaType,
-    body: origin.then((is) => withOrigin(text, is)),
-    headers: { "x-content-type-options": "nosniff" },
-  });
+export function textPages(origin: Promise<string>): PageSource[] {
+  const read = (file: string): string => withSlots(siteFile(file));
+  const guide = read("guide.md");
   return [
-    page(GUIDE_PATH, guide),
-    page(METHODOLOGY_PATH, methodology),
-    plain(`${GUIDE_PATH}.md`, MARKDOWN_TYPE, guide),
-    plain(`${METHODOLOGY_PATH}.md`, MARKDOWN_TYPE, methodology),
-    plain(LLMS_PATH, "text/plain; charset=utf-8", read("llms.txt")),
+    page(GUIDE_PATH, guide, origin),
+    plain(GUIDE_MD_PATH, MARKDOWN_TYPE, guide, origin),
+    plain(LLMS_PATH, "text/plain; charset=utf-8", read("llms.txt"), origin),
   ];
 }
+
+/** The methodology, as a page or as Markdown. */
+export function methodology(
+  path: typeof METHODOLOGY_PATH | typeof METHODOLOGY_MD_PATH,
+  origin: Promise<string>,
+  settings: Settings,
+): PageSource {
+  const text = withSlots(siteFile("methodology.md"), settings);
+  return path === METHODOLOGY_PATH
+    ? page(path, text, origin)
+    : plain(path, MARKDOWN_TYPE, text, origin);
+}
+
+function page(path: string, text: string, origin: Promise<string>): PageSource {
+  const { body, ...source } = prosePage(path, text);
+  const html = body.toString();
+  return { ...source, body: origin.then((is) => withOrigin(html, escaped(is))) };
+}
+
+const plain = (
+  path: string,
+  mediaType: string,
+  text: string,
+  origin: Promise<string>,
+): PageSource => ({
+  path,
+  mediaType,
+  body: origin.then((is) => withOrigin(text, is)),
+  headers: { "x-content-type-options": "nosniff" },
+});
 
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 

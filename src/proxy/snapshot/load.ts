@@ -62,6 +62,8 @@ export interface LoadedSnapshot extends ServedSnapshot {
   readonly files: ReadonlyMap<string, PreparedFile>;
   /** What the publish let through, held back or changed. */
   readonly judgements: Manifest["judgements"];
+  /** The options of the publish, its limits among them. */
+  readonly options: Manifest["options"];
   /** The credit line in all payloads. */
   readonly attribution: string;
   /** Stored size of the files in memory. */
@@ -133,6 +135,7 @@ export async function loadSnapshot(
     catalog: () => free,
     baskets: () => baskets,
     judgements: manifest.judgements,
+    options: manifest.options,
     attribution: manifest.attribution,
     basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
