@@ -1,13 +1,14 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
 import { ask, askDecimals, ROOT } from "./api.js";
 import { sessionLine } from "./board.js";
+import { levelHtml, partsTable } from "./basket-table.js";
 import { contractLink, contributionsTable, indexFigures } from "./contributions.js";
 import { addCopyButtons } from "./copy.js";
 import { withKey } from "./key.js";
 import { makePicker } from "./picker.js";
 import { basketQuery, isSendable, programsHtml, readBasket } from "./requests.js";
 import { makeSortable } from "./table.js";
-import { counted, escaped, figureHtml, foreign } from "./text.js";
+import { counted, foreign } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./board.js").BoardRow} BoardRow */
@@ -25,7 +26,6 @@ const result = byId("result");
 const programs = byId("programs");
 
 const ORIGIN = ROOT.href.replace(/\/$/, "");
-const AMOUNT_NAMES = { weights: "Weight", quantities: "Quantity" };
 /** How many choices the picker shows. */
 const MAX_FOUND = 50;
 
@@ -73,47 +73,10 @@ function changed(isOther = false) {
   told.textContent = "Each pricing costs one call.";
   told.classList.remove("error");
   result.hidden = true;
-  if (isOther) box.innerHTML = partsTable();
+  if (isOther) box.innerHTML = partsTable(basket, board);
   byId("request").hidden = basket.parts.size === 0;
   showPrograms(basketQuery(basket));
 }
-
-function partsTable() {
-  if (basket.parts.size === 0) {
-    return `<p class="empty">No contract yet. Type a name above, or press the down arrow there to see all ${board.size}.</p>`;
-  }
-  const amountName = basket.weighting === "equal" ? null : AMOUNT_NAMES[basket.weighting];
-  const rows = [...basket.parts].map(([id, amount], at) => {
-    const row = board.get(id);
-    const name = row?.name ?? id;
-    const said = `aria-describedby="error-${at}"`;
-    const amountCell =
-      amountName === null
-        ? ""
-        : `<td class="n"><input data-id="${id}" inputmode="decimal" autocomplete="off" ` +
-          `value="${escaped(amount)}" aria-label="${amountName} of ${escaped(name)}" ${said}/></td>`;
-    return (
-      `<tr data-id="${id}"><th scope="row">${foreign(name)} ` +
-      `<small>${row === undefined ? "not on the board" : levelHtml(row)}</small>` +
-      `<p class="error" id="error-${at}"></p></th>${amountCell}<td class="n">` +
-      `<button type="button" data-remove="${id}" aria-label="Remove ${escaped(name)}" ${said}>Remove</button></td></tr>`
-    );
-  });
-  const head = amountName === null ? "" : `<th scope="col" class="n">${amountName}</th>`;
-  return (
-    `<table class="parts"><thead><tr><th scope="col">Contract</th>${head}` +
-    `<th scope="col"><span class="unseen">Remove</span></th></tr></thead>` +
-    `<tbody>${rows.join("")}</tbody></table>`
-  );
-}
-
-/**
- * Ticker, and level with its unit.
- *
- * @param {BoardRow} row
- */
-const levelHtml = ({ ticker, spot_usd, unit }) =>
-  `${foreign(ticker)} · <span data-field="spot_usd">${figureHtml(spot_usd)}</span> ${foreign(unit)}`;
 
 /**
  * The contracts on the board that the basket does not have yet and that hold each word.

@@ -131,7 +131,7 @@ inChromium("a column sorts both ways and back, and says so", async () => {
     const ascending = (await values()).sort((a, b) => a - b);
     expect(ascending).toHaveLength(120);
     expect(new Set(ascending).size).toBeGreaterThan(50);
-    expect(await heading.getAttribute("aria-sort")).toBe("none");
+    expect(await heading.getAttribute("aria-sort")).toBeNull();
 
     await heading.getByRole("button").click();
     expect(await heading.getAttribute("aria-sort")).toBe("descending");
@@ -142,12 +142,16 @@ inChromium("a column sorts both ways and back, and says so", async () => {
 
     const byId = page.locator("#contracts thead th", { hasText: "Contract" });
     await byId.getByRole("button").click();
-    expect(await heading.getAttribute("aria-sort")).toBe("none");
+    expect(await heading.getAttribute("aria-sort")).toBeNull();
     expect(await byId.getAttribute("aria-sort")).toBe("ascending");
-    expect(await ids()).toEqual(before.toSorted());
+    // Numbers in a text count as numbers: contract-9 stands before contract-10.
+    const numberOf = (id: string): number => Number(/\d+/.exec(id)?.[0]);
+    const byNumber = before.toSorted((a, b) => numberOf(a) - numberOf(b));
+    expect(await ids()).toEqual(byNumber);
     await byId.getByRole("button").click();
+    expect(await ids()).toEqual(byNumber.toReversed());
     await byId.getByRole("button").click();
-    expect(await byId.getAttribute("aria-sort")).toBe("none");
+    expect(await byId.getAttribute("aria-sort")).toBeNull();
     expect(await ids()).toEqual(before);
   });
 });

@@ -8,13 +8,11 @@ import { delistedOf, droppedOf, recordsOf, type Market, type TierView } from "..
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { FILES } from "../../store/paths.ts";
 import { carriedLevels } from "./gates.ts";
+import { escaped, foreign, grouped } from "../../site/text.js";
 import {
   dateHtml,
   daysText,
-  escaped,
-  foreign,
   idHtml,
-  padded,
   section,
   sessionHtml,
   table,
@@ -137,8 +135,8 @@ export function correctionsSection(corrections: readonly Correction[], session: 
     .map((item) => [
       idHtml(item.contract),
       sessionHtml(item.session),
-      item.oldUsd === null ? "none" : padded(item.oldUsd, 2),
-      item.newUsd === null ? "withdrawn" : padded(item.newUsd, 2),
+      item.oldUsd === null ? "none" : grouped(item.oldUsd),
+      item.newUsd === null ? "withdrawn" : grouped(item.newUsd),
       foreign(item.reason),
       `${escaped(item.correctedIn)}${isOwn(item) ? ' <span class="tag">this session</span>' : ""}`,
     ]);

@@ -1,66 +1,22 @@
-/** The HTML of the report's parts: escaped text, tables, numbers in a form for people. */
-import { formatMicros, type Decimal, type Micros } from "../../market/decimal.ts";
+/** The HTML of the report's parts: sections, tables, and values of the market in the words of the pages. */
+import { formatMicros, type Micros } from "../../market/decimal.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
-  dayOf,
   sessionUtc,
   type Day,
   type Session,
 } from "../../market/session.ts";
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Text for an element or a quoted attribute. Control characters, which HTML forbids, become U+FFFD. */
-export const escaped = (text: string): string =>
-  text
-    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\u{FFFD}")
-    .replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
-
-/** Text from the feeds: escaped, and unable to change the direction of the text around it (`bdi`). */
-export const foreign = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
+import { escaped, grouped, instantHtml } from "../../site/text.js";
 
 /** A contract's identifier. */
 export const idHtml = (id: string): string => `<code>${escaped(id)}</code>`;
 
 /** A level as published, with at least two decimals, so that a column lines up. */
-export const usdText = (usd: Micros): string => padded(formatMicros(usd), 2);
-
-/** Appends zeros to a decimal until it has at least `decimals` places. */
-export function padded(decimal: Decimal, decimals: number): string {
-  const [whole = "", fraction = ""] = decimal.split(".");
-  return `${whole}.${fraction.padEnd(decimals, "0")}`;
-}
-
-/** A change in percent with its sign: `+1.20`, `−0.35`, `0.00`. */
-export function signedText(change: Decimal): string {
-  if (change.startsWith("-")) return `\u{2212}${padded(change.slice(1), 2)}`;
-  return change === "0" ? "0.00" : `+${padded(change, 2)}`;
-}
-
-/** The text for a missing value. */
-const NO_VALUE = '<span class="none">n/a</span>';
-
-/** A change in percent, coloured by its direction. */
-export const changeHtml = (change: Decimal | null): string =>
-  change === null ? NO_VALUE : `<span class="${direction(change)}">${signedText(change)}</span>`;
-
-/** The direction of a change. */
-export function direction(change: Decimal): "up" | "down" | "flat" {
-  if (change === "0") return "flat";
-  return change.startsWith("-") ? "down" : "up";
-}
+export const usdText = (usd: Micros): string => grouped(formatMicros(usd));
 
 /** `2026-11-21 00:00 UTC`, marked up with the instant. */
-export const sessionHtml = (session: Session): string =>
-  `<time datetime="${sessionUtc(session)}">${dateText(dayOf(session))} ` +
-  `${session % SESSIONS_PER_DAY === 0 ? "00" : "12"}:00 UTC</time>`;
+export const sessionHtml = (session: Session): string => instantHtml(sessionUtc(session));
 
 /** `2026-11-21`, marked up as a date. */
 export const dateHtml = (day: Day): string => `<time>${dateText(day)}</time>`;

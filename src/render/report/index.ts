@@ -3,9 +3,6 @@
  * each day, and all indices with the continuous series of the composite.
  */
 import { counted } from "../../lib/text.ts";
-import { extent, maxIndex, minIndex } from "d3-array";
-import { scaleLinear } from "d3-scale";
-import { area, line } from "d3-shape";
 import {
   equalWeighted,
   INDEX_BASE_LEVEL,
@@ -19,12 +16,13 @@ import {
   dateText,
   dayOf,
   sessionYearBefore,
-  type Day,
   type Session,
 } from "../../market/session.ts";
 import { memberships, recordsOf, type Market, type TierView } from "../../market/view.ts";
 import type { PricedIndex } from "../indices.ts";
-import { changeHtml, foreign, idHtml, padded, section, sessionHtml, table } from "./html.ts";
+import { chart } from "../../site/chart.js";
+import { changeHtml, foreign, grouped } from "../../site/text.js";
+import { idHtml, section, sessionHtml, table } from "./html.ts";
 
 /** The composite of a view, and its level on each day of the year. */
 interface TracedIndex {
@@ -69,11 +67,17 @@ export function indexSection(market: Market, index: TracedIndex): string {
     return section("index", "Composite index over the year", none);
   }
   const base = sessionYearBefore(session);
-  const lowest = minIndex(index.trace);
-  const highest = maxIndex(index.trace);
-  const told = (day: number): string =>
-    `${levelAt(market, constituents, base + day * SESSIONS_PER_DAY)} on ${dateText(dayOf(base) + day)}`;
-  const summary = `Lowest ${told(lowest)}, highest ${told(highest)}, now ${padded(result.level, 2)}.`;
+  const [lowest, highest] = extremes(index.trace);
+  const exact = (day: number): string =>
+    levelAt(market, constituents, base + day * SESSIONS_PER_DAY);
+  const told = (day: number): string => `${grouped(exact(day))} on ${dateText(dayOf(base) + day)}`;
+  const summary = `Lowest ${told(lowest)}, highest ${told(highest)}, now ${grouped(result.level)}.`;
+  const named = new Set([lowest, highest, index.trace.length - 1]);
+  const points = index.trace.map((level, day) => ({
+    date: dateText(dayOf(base) + day),
+    // The label names these; of the others only the picture is seen.
+    close: Number(named.has(day) ? exact(day) : level.toFixed(CHART_DECIMALS)),
+  }));
   return section(
     "index",
     "Composite index over the year",
@@ -81,10 +85,7 @@ export function indexSection(market: Market, index: TracedIndex): string {
       `${index.excluded === 0 ? "" : `, ${counted(index.excluded, "contract")} excluded (no comparable base)`}; ` +
       `${INDEX_BASE_LEVEL} at ${sessionHtml(base)}. The base rolls with the session: this is the ` +
       "course of today's constituents against today's base, and levels of different sessions are not one series.</p>\n" +
-      `${chart(
-        index.trace.map((level, day) => ({ day: dayOf(base) + day, level })),
-        `Composite index over the year. ${summary}`,
-      )}\n<p class="note">${summary}</p>`,
+      `${chart(points, { title: "Composite index over the year", unit: UNIT, base: INDEX_BASE_LEVEL })}\n<p class="note">${summary}</p>`,
   );
 }
 
@@ -96,10 +97,10 @@ export function indicesSection(indices: readonly PricedIndex[]): string {
       foreign(name),
       idHtml(id),
       `${result.contributions.length}`,
-      result.level === null ? changeHtml(null) : padded(result.level, 2),
+      result.level === null ? changeHtml(null) : grouped(result.level),
       changeHtml(result.chg24hPct),
       changeHtml(result.chg30dPct),
-      last === undefined ? changeHtml(null) : padded(last.close, 2),
+      last === undefined ? changeHtml(null) : grouped(last.close),
     ];
   });
   const headings = [
@@ -123,126 +124,39 @@ export function indicesSection(indices: readonly PricedIndex[]): string {
 
 /** Empty if there are no two days. */
 function seriesChart({ view, series }: PricedIndex): string {
-  const closes = chainedCloses(view, series).map(({ date, close }) => ({
-    day: date,
-    level: Number(close),
-    close,
-  }));
+  const closes = chainedCloses(view, series);
   if (closes.length < 2) return "";
   const told = (at: number): string => {
-    const { day, close } = closes.at(at) as (typeof closes)[0];
-    return `${padded(close, 2)} on ${dateText(day)}`;
+    const { date, close } = closes.at(at) as (typeof closes)[0];
+    return `${grouped(close)} on ${dateText(date)}`;
   };
-  const levels = closes.map(({ level }) => level);
-  const summary =
-    `Lowest ${told(minIndex(levels))}, highest ${told(maxIndex(levels))}, ` +
-    `first ${told(0)}, last ${told(-1)}.`;
-  const every = Math.ceil(closes.length / POINTS_DRAWN);
-  const drawn = closes.filter((_, at) => (closes.length - 1 - at) % every === 0);
-  return (
-    `\n${chart(drawn, `Series of the composite. ${summary}`)}\n` +
-    `<p class="note">Series of the composite. ${summary}</p>`
-  );
+  const [lowest, highest] = extremes(closes.map(({ close }) => Number(close)));
+  const summary = `Lowest ${told(lowest)}, highest ${told(highest)}, first ${told(0)}, last ${told(-1)}.`;
+  const points = closes.map(({ date, close }) => ({
+    date: dateText(date),
+    close: Number(close),
+  }));
+  const options = { title: "Series of the composite", unit: UNIT, base: INDEX_BASE_LEVEL };
+  return `\n${chart(points, options)}\n<p class="note">Series of the composite. ${summary}</p>`;
 }
 
-/** The exact level at an earlier instant, with at least two decimals, like the numbers at the top. */
+/** The places of the lowest and of the highest level, the first of equal ones. */
+function extremes(levels: readonly number[]): [lowest: number, highest: number] {
+  const at = (wanted: number): number => levels.indexOf(wanted);
+  return [at(Math.min(...levels)), at(Math.max(...levels))];
+}
+
+/** The exact level at an earlier instant. */
 function levelAt(market: Market, constituents: readonly Constituent[], instant: Session): string {
   const then = constituents.map((item) => {
     const level = market.seriesOf(item.id)?.at(instant);
     if (level == null) throw new Error(`No level of the constituent ${item.id}`);
     return { ...item, now: level.usd };
   });
-  return padded(equalWeighted(then).level ?? "", 2);
+  return equalWeighted(then).level ?? "";
 }
 
-const HEIGHT = 260;
-const PLOT_TOP = 10;
-const PLOT_BOTTOM = 230;
-/** The space for the levels beside the plot. */
-const LEVELS_WIDTH = 44;
-/** The width of the curve, which the page stretches. It does not stretch strokes and text. */
-const PLOT_WIDTH = 1000;
-/** Of a series at most. A longer one is drawn with days left out between. */
-const POINTS_DRAWN = 250;
-/** A longer chart has years below it instead of months. */
-const MONTHS_DAYS = 550;
-const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-
-/** A level to draw. */
-interface Point {
-  readonly day: Day;
-  readonly level: number;
-}
-
-/** The curve of two points or more, ascending by day. */
-function chart(trace: readonly Point[], label: string): string {
-  const [first, last] = [trace[0] as Point, trace.at(-1) as Point];
-  const levelsDrawn = [...trace.map(({ level }) => level), INDEX_BASE_LEVEL];
-  const [low = INDEX_BASE_LEVEL, high = INDEX_BASE_LEVEL] = extent(levelsDrawn);
-  const x = scaleLinear([first.day, last.day], [0, PLOT_WIDTH]);
-  const y = scaleLinear([low, high], [PLOT_BOTTOM, PLOT_TOP]).nice(4);
-  const points = trace.map(({ day, level }): [number, number] => [x(day), y(level)]);
-  const curve = line().digits(1)(points);
-  const ground = area().y0(PLOT_BOTTOM).digits(1)(points);
-  const ticks = y.ticks(4).map((tick) => ({ tick, at: y(tick).toFixed(1) }));
-  const levels = ticks.map(
-    ({ tick, at }) =>
-      `<text x="${LEVELS_WIDTH - 8}" y="${at}" dy="4" text-anchor="end">${tick}</text>`,
-  );
-  const rules = ticks.map(({ tick, at }) => {
-    const kind = tick === INDEX_BASE_LEVEL ? ' class="base"' : "";
-    return `<line${kind} x2="100%" y1="${at}" y2="${at}"/>`;
-  });
-  const isOfYears = last.day - first.day > MONTHS_DAYS;
-  const starts = monthStarts(first.day, last.day);
-  const dates = isOfYears ? starts.filter(({ month }) => month === "01") : starts;
-  const dateMarks = dates.map(({ day, text, year }, at) => {
-    const percent = x(day) / 10;
-    const left = `${percent.toFixed(2)}%`;
-    return (
-      `<line x1="${left}" x2="${left}" y1="${PLOT_BOTTOM}" y2="${PLOT_BOTTOM + 5}"/>` +
-      `<text${isOfYears || at % 3 === 0 ? "" : ' class="wide"'} x="${left}" y="${PLOT_BOTTOM + 20}" ` +
-      `text-anchor="${anchorAt(percent)}">${isOfYears ? year : text}</text>`
-    );
-  });
-  const stretched = (shape: string, path: string | null): string =>
-    `<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PLOT_WIDTH} ${HEIGHT}" ` +
-    `preserveAspectRatio="none"><path class="${shape}" d="${path ?? ""}"/></svg>`;
-  return (
-    `<div class="chart" role="img" aria-label="${label}">` +
-    `<svg width="${LEVELS_WIDTH}" height="${HEIGHT}">${levels.join("")}</svg>` +
-    `<svg class="plot" height="${HEIGHT}">${stretched("ground", ground)}` +
-    `${rules.join("")}${dateMarks.join("")}${stretched("curve", curve)}</svg></div>`
-  );
-}
-
-/** Keeps a label near an edge inside the plot. */
-function anchorAt(percent: number): "start" | "middle" | "end" {
-  if (percent < 5) return "start";
-  return percent > 92 ? "end" : "middle";
-}
-
-/** A first day of a month. */
-interface MonthStart {
-  readonly day: Day;
-  readonly year: string;
-  /** `01` to `12`. */
-  readonly month: string;
-  readonly text: string;
-}
-
-/**
- * The first days of the months after `from`, with names. January has the year in its name. So has the
- * first month, unless January follows it.
- */
-function monthStarts(from: Day, to: Day): MonthStart[] {
-  const starts: MonthStart[] = [];
-  for (let day = from; day <= to; day += 1) {
-    const [year = "", month = "", dayOfMonth] = dateText(day).split("-");
-    if (dayOfMonth !== "01") continue;
-    const name = MONTHS[Number(month) - 1] as string;
-    const isDated = month === "01" || (starts.length === 0 && month !== "12");
-    starts.push({ day, year, month, text: isDated ? `${name} ${year}` : name });
-  }
-  return starts;
-}
+/** At the head of an axis. */
+const UNIT = "points";
+/** Of a level that only the picture shows. */
+const CHART_DECIMALS = 4;

@@ -1,39 +1,36 @@
 /** The moves: one row for each segment, and the contracts with the largest changes. */
 import { counted } from "../../lib/text.ts";
-import { group } from "d3-array";
 import { ratio, roundRatio, type Decimal } from "../../market/decimal.ts";
 import type { BoardRecord } from "../../market/view.ts";
 import { byLargestChange, CHANGE_DECIMALS } from "../../market/change.ts";
-import { changeHtml, direction, foreign, idHtml, section, table, usdText } from "./html.ts";
+import { changeHtml, direction, foreign } from "../../site/text.js";
+import { idHtml, section, table, usdText } from "./html.ts";
 
 const MOVES_SHOWN = 8;
 
 /** Segments in board order, each with the medians of its contracts' changes. */
 export function segmentsSection(records: readonly BoardRecord[]): string {
-  const segments = group(
-    records,
-    ({ contract }) => contract.board,
-    ({ contract }) => contract.segment,
+  const segments = Map.groupBy(records, ({ contract }) =>
+    JSON.stringify([contract.board, contract.segment]),
   );
-  const rows = [...segments].flatMap(([board, bySegment]) =>
-    [...bySegment].map(([segment, members]) => {
-      const counts = { up: 0, down: 0, flat: 0 };
-      for (const { changePct } of members) {
-        if (changePct["24h"] !== null) counts[direction(changePct["24h"])] += 1;
-      }
-      return [
-        foreign(segment),
-        board,
-        `${members.length}`,
-        `${members.filter(({ carried }) => carried).length}`,
-        medianHtml(members.map(({ changePct }) => changePct["24h"])),
-        medianHtml(members.map(({ changePct }) => changePct["30d"])),
-        medianHtml(members.map(({ changePct }) => changePct.yoy)),
-        `${counts.up}`,
-        `${counts.down}`,
-      ];
-    }),
-  );
+  const rows = [...segments.values()].map((members) => {
+    const { board, segment } = (members[0] as BoardRecord).contract;
+    const counts = { up: 0, down: 0, flat: 0 };
+    for (const { changePct } of members) {
+      if (changePct["24h"] !== null) counts[direction(changePct["24h"])] += 1;
+    }
+    return [
+      foreign(segment),
+      board,
+      `${members.length}`,
+      `${members.filter(({ carried }) => carried).length}`,
+      medianHtml(members.map(({ changePct }) => changePct["24h"])),
+      medianHtml(members.map(({ changePct }) => changePct["30d"])),
+      medianHtml(members.map(({ changePct }) => changePct.yoy)),
+      `${counts.up}`,
+      `${counts.down}`,
+    ];
+  });
   const headings = [
     { label: "Segment" },
     { label: "Board", wideOnly: true },

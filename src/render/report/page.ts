@@ -23,11 +23,11 @@ import {
   judgementsSection,
 } from "./exceptions.ts";
 import type { ReportGates } from "./gates.ts";
-import { escaped, foreign, sessionHtml } from "./html.ts";
+import { escaped, foreign } from "../../site/text.js";
+import { sessionHtml } from "./html.ts";
 import { indexSection, indicesSection, traceIndex } from "./index.ts";
 import { movesSection, segmentsSection } from "./moves.ts";
-import { REPORT_SCRIPT } from "./script.ts";
-import { REPORT_STYLE } from "./style.ts";
+import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 import { figures, gatesSection, sinceSection } from "./summary.ts";
 
 /** The content of the report. */
@@ -60,6 +60,7 @@ export function renderReport(input: ReportInput, indices: readonly IndexWithSeri
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${CONTENT_SECURITY_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>Session ${sessionKey(head)}</title>
 <link rel="icon" href="data:,">
@@ -93,7 +94,7 @@ ${correctionsSection(corrections, head)}
 <footer>Made by ${escaped(program.name)} ${escaped(program.version)}. Beside this page: ${BESIDE.map(
     (path) => `<a href="${path}">${path}</a>`,
   ).join(", ")}.</footer>
-<script>${REPORT_SCRIPT}</script>
+<script type="module">${REPORT_SCRIPT}</script>
 </body>
 </html>
 `;

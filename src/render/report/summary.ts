@@ -21,18 +21,8 @@ import {
   type ReportGates,
   type Standstill,
 } from "./gates.ts";
-import {
-  changeHtml,
-  daysText,
-  foreign,
-  idHtml,
-  padded,
-  section,
-  sessionHtml,
-  signedText,
-  table,
-  usdText,
-} from "./html.ts";
+import { changeHtml, foreign, grouped, signedText } from "../../site/text.js";
+import { daysText, idHtml, section, sessionHtml, table, usdText } from "./html.ts";
 
 /** The numbers at the top. They are the manifest's counts. */
 export function figures(view: TierView, index: Composite): string {
@@ -48,7 +38,7 @@ export function figures(view: TierView, index: Composite): string {
     ["No level so far", counts.withoutLevel],
   ];
   return `<dl class="figures">
-<div class="lead"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : padded(index.level, 2)}</dd>
+<div class="headline"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : grouped(index.level)}</dd>
 <dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
 ${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
 </dl>`;
@@ -78,7 +68,7 @@ function coverageRow(
 ): string[] {
   return [
     `Coverage<br>${verdict(within)}`,
-    `${padded(pct, 2)} %<br><small>${covered} of ${counted(contracts, "contract")} covered</small>`,
+    `${grouped(pct)} %<br><small>${covered} of ${counted(contracts, "contract")} covered</small>`,
     limitText("\u{2265}", formatMicros(gates.minCoverageMicros), "%"),
     pointsText(marginPct),
   ];
@@ -193,7 +183,7 @@ const limitText = (sign: string, limit: string, unit: string): string =>
   `${sign}\u{A0}${limit}\u{A0}${unit}`;
 
 const pointsText = (points: Decimal): string =>
-  `${points.startsWith("-") ? signedText(points) : padded(points, 2)} points`;
+  `${points.startsWith("-") ? signedText(points) : grouped(points)} points`;
 
 const percentHtml = (change: Decimal | null): string =>
   change === null ? "n/a" : `${changeHtml(change)} %`;
