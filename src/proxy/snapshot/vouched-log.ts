@@ -18,7 +18,6 @@ import {
 } from "../../snapshot/publication-log.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import type { LogMemory, SeenEntry } from "../../state/log-memory.ts";
-import { getAtMost } from "../../store/bounded-read.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, signatureKey } from "../../store/paths.ts";
 import { requireKept, type FollowedLog, type News } from "./followed-log.ts";
@@ -107,7 +106,7 @@ export class VouchedLog implements FollowedLog {
     const seen = await this.#memory.seen();
     if (seen !== null) requireSeen(location, found, seen);
     const afterLast = signatureKey(last + 1);
-    if ((await getAtMost(this.#store, afterLast, SIGNATURE_BYTES_MAX)) !== null) {
+    if ((await this.#store.get(afterLast, SIGNATURE_BYTES_MAX)) !== null) {
       throw new DamageError(
         `${location}/${afterLast} signs an entry that is gone: the log was cut off`,
       );
@@ -139,9 +138,7 @@ export class VouchedLog implements FollowedLog {
       const keys = Array.from({ length: atOnce }, (_, at) =>
         publicationKey(from + found.length + at),
       );
-      const read = await Promise.all(
-        keys.map((key) => getAtMost(this.#store, key, ENTRY_BYTES_MAX)),
-      );
+      const read = await Promise.all(keys.map((key) => this.#store.get(key, ENTRY_BYTES_MAX)));
       for (const [at, bytes] of read.entries()) {
         if (bytes === null) return found;
         const where = `${this.#store.location}/${keys[at]}`;
@@ -158,7 +155,7 @@ export class VouchedLog implements FollowedLog {
       // The bytes of an entry without `previous` say nothing of those before it.
       if (entry.previous === undefined && entry.number > 1) continue;
       const key = signatureKey(entry.number);
-      const signature = await getAtMost(this.#store, key, SIGNATURE_BYTES_MAX);
+      const signature = await this.#store.get(key, SIGNATURE_BYTES_MAX);
       if (signature !== null && signerOfEntry(signature, sha256, this.#keys) !== null) return count;
     }
     return 0;
