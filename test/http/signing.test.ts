@@ -146,7 +146,7 @@ describe("a proxy", () => {
     const inner = await signedStore();
     const asked: string[] = [];
     const store = new InterceptedStore(inner, async ({ key, kind }, run) => {
-      if (kind === "open" && key.startsWith("publications/")) asked.push(key);
+      if (kind === "get" && key.startsWith("publications/")) asked.push(key);
       return run();
     });
     await start(store);
