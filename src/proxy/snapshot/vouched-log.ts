@@ -139,7 +139,7 @@ export class VouchedLog implements FollowedLog {
     const known = this.entry(this.#compared) as StoredEntry;
     const key = publicationKey(this.#compared);
     try {
-      const bytes = await getAtMost(this.#store, key, ENTRY_BYTES_MAX);
+      const bytes = await this.#store.get(key, ENTRY_BYTES_MAX);
       requireKept(this.#store, known.entry.number, known.sha256, bytes && sha256Hex(bytes));
       this.#compared = (this.#compared % this.newestNumber) + 1;
       return null;
