@@ -38,7 +38,7 @@ const READS_AT_ONCE = 16;
 const previousField = sha256Field.nullable().optional();
 
 /** The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. Older entries have no roots. */
-const rootsField = z.object(perTier(() => sha256Field.nullable())).optional();
+const rootsField = z.object(perTier(() => sha256Field.nullable().default(null))).optional();
 
 const publicationSchema = z.object({
   number: z.int().positive(),

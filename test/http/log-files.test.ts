@@ -150,14 +150,15 @@ describe("a store that does not hold what it should", () => {
         "",
       );
     }
-    let answer = async (): Promise<void> => {
-      throw new UnreachableError("The store is away");
-    };
+    let answer = async (): Promise<void> => {};
     const store = new InterceptedStore(inner, async ({ kind, key }, run) => {
-      if (kind === "open" && key.startsWith("publications/")) await answer();
+      if (kind === "get" && key.startsWith("publications/")) await answer();
       return run();
     });
     const some = await start({ store, pollMs: 60_000 });
+    answer = async () => {
+      throw new UnreachableError("The store is away");
+    };
     await expectCode(some, "/log/1", {}, "busy");
     const { promise, resolve } = Promise.withResolvers<void>();
     answer = () => promise;

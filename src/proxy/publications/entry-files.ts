@@ -8,7 +8,6 @@ import { sha256Hex } from "../../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX } from "../../snapshot/publication-log.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { JSON_TYPE, SIGNATURE_TYPE } from "../../store/media-types.ts";
-import { getAtMost } from "../../store/bounded-read.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, signatureKey } from "../../store/paths.ts";
 import { CORS_HEADERS, flatFields, VARY, type Reply } from "../answer.ts";
@@ -76,7 +75,7 @@ export class EntryFiles {
     { number, isSignature }: EntryFileName,
     sha256: string | null,
   ): Promise<EntryFile | Denial> {
-    const bytes = await getAtMost(this.#store, key, ENTRY_BYTES_MAX);
+    const bytes = await this.#store.get(key, ENTRY_BYTES_MAX);
     if (bytes === null) {
       const what = isSignature
         ? `Entry ${number} has no signature.`

@@ -93,7 +93,11 @@ export class StoredLog implements FollowedLog {
       if (isPublication(next.entry)) head = next.entry;
     }
     // This check comes after the reads: it shows that the new entries are of the same store.
-    if (known !== null) requireKept(this.#store, known, await this.entry(known.entry.number));
+    if (known !== null) {
+      const { number } = known.entry;
+      const kept = await this.entry(number);
+      requireKept(this.#store, number, known.sha256, kept?.sha256 ?? null);
+    }
     this.#newest = newest;
     return { head, trouble: null };
   }
@@ -107,14 +111,18 @@ export class StoredLog implements FollowedLog {
   }
 }
 
-/** Throws DamageError if the entry that was known is missing or changed: the store was replaced. */
+/**
+ * Throws DamageError unless the entry has the SHA-256 (hex) that it had before; `found` is null if it is
+ * gone.
+ */
 export function requireKept(
   store: ObjectStore,
-  { entry: { number }, sha256 }: StoredEntry,
-  found: StoredEntry | null,
+  number: number,
+  sha256: string,
+  found: string | null,
 ): void {
   const where = `${store.location}/${publicationKey(number)}`;
   if (found === null) throw new DamageError(`${where} is gone`);
-  if (found.sha256 === sha256) return;
+  if (found === sha256) return;
   throw new DamageError(`${where} is not the entry that was read before: is it another store?`);
 }

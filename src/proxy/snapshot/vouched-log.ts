@@ -5,10 +5,11 @@
  * comes after it.
  *
  * All entries are in memory, about 600 bytes each: what was proven once stays proven, whatever happens
- * to the store.
+ * to the store. Each poll compares one of them with the store, so that a change is reported.
  */
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
 import { Chain } from "../../snapshot/chain.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
 import { requireSignedEntry, signerOfEntry } from "../../snapshot/entry-signature.ts";
 import {
   ENTRY_BYTES_MAX,
@@ -18,7 +19,6 @@ import {
 } from "../../snapshot/publication-log.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import type { LogMemory, SeenEntry } from "../../state/log-memory.ts";
-import { getAtMost } from "../../store/bounded-read.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, signatureKey } from "../../store/paths.ts";
 import { requireKept, type FollowedLog, type News } from "./followed-log.ts";
@@ -47,6 +47,8 @@ export class VouchedLog implements FollowedLog {
   /** The SHA-256 of the unsigned end that the last poll found. */
   #unsigned: string | null = null;
   #isRemembered = true;
+  /** The number of the entry that the next poll compares with the store. */
+  #compared = 1;
   /** Why nothing is accepted yet, and when the log is read again: reading it from its start takes long. */
   #refusal: { readonly error: Error; readonly waitMs: number; readonly untilMs: number } | null =
     null;
@@ -107,7 +109,7 @@ export class VouchedLog implements FollowedLog {
     const seen = await this.#memory.seen();
     if (seen !== null) requireSeen(location, found, seen);
     const afterLast = signatureKey(last + 1);
-    if ((await getAtMost(this.#store, afterLast, SIGNATURE_BYTES_MAX)) !== null) {
+    if ((await this.#store.get(afterLast, SIGNATURE_BYTES_MAX)) !== null) {
       throw new DamageError(
         `${location}/${afterLast} signs an entry that is gone: the log was cut off`,
       );
@@ -125,10 +127,26 @@ export class VouchedLog implements FollowedLog {
   async #readOn(known: StoredEntry): Promise<News> {
     const { number } = known.entry;
     const [first = null, ...found] = await this.#chainFrom(number, NEW_ENTRIES_MAX);
-    requireKept(this.#store, known, first);
+    requireKept(this.#store, number, known.sha256, first?.sha256 ?? null);
     const signed = await this.#newestSigned(found);
     const seen = signed === 0 && this.#isRemembered ? null : await this.#seenElsewhere();
-    return this.#accept(found, signed, seen, true);
+    const { head, trouble } = await this.#accept(found, signed, seen, true);
+    return { head, trouble: trouble ?? (await this.#changeOfOld()) };
+  }
+
+  /** Why an old entry is not what it was; null: the one that this compares is. */
+  async #changeOfOld(): Promise<Error | null> {
+    const known = this.entry(this.#compared) as StoredEntry;
+    const key = publicationKey(this.#compared);
+    try {
+      const bytes = await this.#store.get(key, ENTRY_BYTES_MAX);
+      requireKept(this.#store, known.entry.number, known.sha256, bytes && sha256Hex(bytes));
+      this.#compared = (this.#compared % this.newestNumber) + 1;
+      return null;
+    } catch (error) {
+      if (error instanceof DamageError) return error;
+      throw error;
+    }
   }
 
   /** The entries from this number on, each linked to the one before, `max` at most. */
@@ -139,9 +157,7 @@ export class VouchedLog implements FollowedLog {
       const keys = Array.from({ length: atOnce }, (_, at) =>
         publicationKey(from + found.length + at),
       );
-      const read = await Promise.all(
-        keys.map((key) => getAtMost(this.#store, key, ENTRY_BYTES_MAX)),
-      );
+      const read = await Promise.all(keys.map((key) => this.#store.get(key, ENTRY_BYTES_MAX)));
       for (const [at, bytes] of read.entries()) {
         if (bytes === null) return found;
         const where = `${this.#store.location}/${keys[at]}`;
@@ -158,7 +174,7 @@ export class VouchedLog implements FollowedLog {
       // The bytes of an entry without `previous` say nothing of those before it.
       if (entry.previous === undefined && entry.number > 1) continue;
       const key = signatureKey(entry.number);
-      const signature = await getAtMost(this.#store, key, SIGNATURE_BYTES_MAX);
+      const signature = await this.#store.get(key, SIGNATURE_BYTES_MAX);
       if (signature !== null && signerOfEntry(signature, sha256, this.#keys) !== null) return count;
     }
     return 0;
@@ -227,8 +243,7 @@ function requireSeen(location: string, found: readonly StoredEntry[], seen: Seen
   if (there === undefined) {
     throw new DamageError(
       `${location}: the log ends with entry ${found.length}, and entry ${seen.number} was served before: ` +
-        "the log was cut off, or an older one is in its place",
-      [FORGET],
+        `the log was cut off, or an older one is in its place; ${FORGET}`,
     );
   }
   if (there.sha256 !== seen.sha256) throw otherEntry(location, seen, there);
@@ -237,8 +252,7 @@ function requireSeen(location: string, found: readonly StoredEntry[], seen: Seen
 const otherEntry = (location: string, seen: SeenEntry, found: StoredEntry): DamageError =>
   new DamageError(
     `${location}: entry ${seen.number} of the log has the SHA-256 ${found.sha256}, and the one that was ` +
-      `served before has ${seen.sha256}: the log was rewritten, or is that of another store`,
-    [FORGET],
+      `served before has ${seen.sha256}: the log was rewritten, or is that of another store; ${FORGET}`,
   );
 
-const FORGET = 'If this log is the right one, run "state forget-log" and start the proxy again';
+const FORGET = 'if it is the right one, run "state forget-log" and start the proxy again';
