@@ -17,18 +17,12 @@ import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { keepTaken, readClaims } from "../snapshot/claims.ts";
-import { sha256Hex } from "../snapshot/digest.ts";
-import { appendEntry, linkTo, numberAfter, timeAfter } from "../snapshot/append.ts";
 import {
-  ENTRY_BYTES_MAX,
   isPublication,
   readLog,
   readLogEnd,
-  renderEntry,
-  type Entry,
   type LogEnd,
   type Publication,
-  type PruneEntry,
 } from "../snapshot/publication-log.ts";
 import {
   newestSigned,
@@ -53,13 +47,12 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
+import { appendPrunes } from "./prune-entries.ts";
 import { isSame, requireEmpty, requirePruned } from "./reference.ts";
 
 const YOUNG_MS = HOUR_MS;
 const DELETES_AT_ONCE = 16;
 const ATTEMPTS_MAX = 50;
-/** Stands for a digest that is not known yet. */
-const SHA256 = "0".repeat(64);
 /** A run can no longer publish after this many later heads. */
 const LATER_HEADS = 2;
 
@@ -113,7 +106,6 @@ interface Folder {
 
 interface Survey {
   readonly end: LogEnd;
-  readonly log: readonly Entry[];
   /** Snapshots that the log made the head. */
   readonly published: ReadonlySet<string>;
   /** Snapshots and ledger parts that prunes in the log name. */
@@ -174,7 +166,6 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
     all.filter(({ objects }) => objects.length > 0).length;
   return {
     end,
-    log,
     published,
     taken,
     doomed,
@@ -202,46 +193,7 @@ async function announce(
     if (!found.published.has(snapshotText(name))) await keepTaken(store, name);
   }
   const snapshots = fresh.map(({ name }) => snapshotText(name));
-  const entries = entriesOf(found.log, snapshots, parts, nowMs);
-  let previous = await linkTo(store, found.end.newest);
-  for (const entry of entries) {
-    const linked = { ...entry, previous };
-    if ((await appendEntry(store, linked, keys)) === "taken") return null;
-    previous = sha256Hex(renderEntry(linked));
-  }
-  return entries.length;
-}
-
-/** The entries that name them all, each at most ENTRY_BYTES_MAX long with its `previous`. */
-function entriesOf(
-  log: readonly Entry[],
-  snapshots: readonly string[],
-  parts: readonly string[],
-  nowMs: number,
-): PruneEntry[] {
-  const newest = log.at(-1) ?? null;
-  const head = log.findLast(isPublication);
-  // At most a day after the head: later entries are never dated before this one, so a clock that is
-  // far ahead would spoil their times.
-  const at = timeAfter(newest, Math.min(nowMs, Date.parse(head?.at ?? "") + DAY_MS));
-  const entries: PruneEntry[] = [];
-  let sizeBytes = Number.POSITIVE_INFINITY;
-  for (const [kind, names] of [
-    ["snapshots", snapshots],
-    ["parts", parts],
-  ] as const) {
-    for (const name of names) {
-      const nameBytes = name.length + 3;
-      if (sizeBytes + nameBytes > ENTRY_BYTES_MAX) {
-        const number = numberAfter(entries.at(-1) ?? newest);
-        entries.push({ number, action: "prune", at, snapshots: [], parts: [] });
-        sizeBytes = renderEntry({ ...(entries.at(-1) as PruneEntry), previous: SHA256 }).length;
-      }
-      entries.at(-1)?.[kind].push(name);
-      sizeBytes += nameBytes;
-    }
-  }
-  return entries;
+  return appendPrunes(store, found.end, { snapshots, parts }, nowMs, keys);
 }
 
 async function remove(store: ObjectStore, found: Survey): Promise<void> {

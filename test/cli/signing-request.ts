@@ -1,0 +1,35 @@
+/** A publish in this process that signs. */
+import type { PublishRequest } from "../../src/publish/request.ts";
+import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
+import { at, type Run } from "./market.ts";
+
+export const KEY = parseSigningKey(newKeyPair().privatePem, "the test's key");
+export const CLOCK = { now: () => Date.parse("2026-11-22T12:05:00Z") };
+
+/** A request for a store that has a catalog, with a signing key. */
+export const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest => ({
+  catalog: null,
+  quotes: [sourceOf("quotes.csv", run.quotes as string)],
+  closes: [],
+  session: at(session),
+  attribution: null,
+  revise: run.revise ?? null,
+  dryRun: false,
+  gates: {
+    maxMoveMicros: 50_000_000,
+    minCoverageMicros: 0,
+    maxUnchangedSessions: 8,
+    maxCarryDays: run.maxCarryDays ?? 45,
+    acceptMoves: true,
+    allowSparse: true,
+  },
+  keys: { signingKey: KEY, verifyKeys: null },
+});
+
+export const sourceOf = (name: string, text: string) => ({
+  name,
+  format: "csv" as const,
+  open: async function* () {
+    yield Buffer.from(text);
+  },
+});
