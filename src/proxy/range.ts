@@ -36,7 +36,7 @@ export function parseRange(field: string, sizeBytes: number): ByteRange | "unsat
  */
 export function requestedPart(
   whole: Representation,
-  { range, "if-range": ifRange }: IncomingHttpHeaders,
+  { range, "if-range": ifRange, "sec-fetch-mode": fetchMode }: IncomingHttpHeaders,
 ): Representation | null {
   if (range === undefined) return null;
   const { etag, modifiedMs, sizeBytes } = whole;
@@ -47,11 +47,16 @@ export function requestedPart(
     const detail = `The file has ${sizeBytes} bytes; Range asks for none of them.`;
     return { ...whole, refusal: deny("range_not_satisfiable", detail, { sizeBytes }) };
   }
-  return wanted === null ? null : partOf(whole, wanted);
+  return wanted === null ? null : partOf(whole, wanted, fetchMode !== undefined);
 }
 
-function partOf(whole: Representation, range: ByteRange): Representation {
-  const { body, sizeBytes, fields } = whole;
+/**
+ * Chromium compares Unencoded-Digest, which is of the whole file, with the bytes of the part, and fails
+ * the fetch. So a part for a browser has none.
+ */
+function partOf(whole: Representation, range: ByteRange, isForBrowser: boolean): Representation {
+  const { body, sizeBytes } = whole;
+  const fields = isForBrowser ? without(whole.fields, "unencoded-digest") : whole.fields;
   const { first, last } = range;
   return {
     ...whole,
@@ -64,6 +69,11 @@ function partOf(whole: Representation, range: ByteRange): Representation {
           ? body.slice(first, last + 1)
           : body.subarray(first, last + 1),
   };
+}
+
+function without(fields: FlatFields, name: string): FlatFields {
+  const at = fields.indexOf(name);
+  return at === -1 ? fields : fields.toSpliced(at, 2);
 }
 
 function partFields(whole: FlatFields, sizeBytes: number, contentRange: string): FlatFields {
