@@ -79,7 +79,7 @@ async function checkOnce(
   if (target.file !== null && hasRoots) {
     const proven = await fileSteps(service, target.file, answer, publication);
     if (proven === null) {
-      if (isLastTry) throw headChanged(answer);
+      if (isLastTry) throw noLongerHead(answer, number);
       return false;
     }
     steps.push(...proven);
@@ -146,13 +146,14 @@ async function entryOf(
   );
 }
 
-const headChanged = ({ what }: Answer): UnreachableError =>
-  new UnreachableError(
-    `${what}: while it was checked, another snapshot became the head; try again`,
+const noLongerHead = ({ what }: Answer, number: number): DamageError =>
+  new DamageError(
+    `${what} answers with entry ${number}, and SHA256SUMS are refused as if another entry were the head`,
   );
 
-function logStep({ first, newest }: ProvenLog): Step {
-  const text = `Entries ${first} to ${newest} of the log follow each other`;
+function logStep({ first, newest, linked }: ProvenLog): Step {
+  const after = linked === newest ? "" : `; entries ${linked + 1} to ${newest} have no link`;
+  const text = `Entries ${first} to ${linked} of the log follow each other${after}`;
   return { link: "log", isProven: true, text };
 }
 

@@ -1,6 +1,6 @@
 /** Proves a log that a service shows: each entry follows the one before. */
 import { DamageError } from "../lib/errors.ts";
-import { Chain } from "../snapshot/chain.ts";
+import { Chain, vouchesForPast } from "../snapshot/chain.ts";
 import { signerOfEntry } from "../snapshot/entry-signature.ts";
 import {
   ENTRY_BYTES_MAX,
@@ -23,6 +23,8 @@ export interface ProvenLog {
   readonly newest: number;
   /** The number of the newest publish or rollback. */
   readonly head: number;
+  /** The number of the newest entry that vouches for those before it. */
+  readonly linked: number;
   /** The SHA-256 (hex) of each entry, from `first` on. */
   readonly sha256s: readonly string[];
 }
@@ -52,6 +54,7 @@ export async function proveLog(
   const chain = new Chain();
   const sha256s: string[] = [];
   let head = 0;
+  let linked = 0;
   for (;;) {
     const numbers = Array.from(
       { length: REQUESTS_AT_ONCE },
@@ -62,12 +65,13 @@ export async function proveLog(
     ).entries()) {
       const number = numbers[at] as number;
       if (answer.status === 404 && number > through) {
-        return { first, newest: number - 1, head, sha256s };
+        return { first, newest: number - 1, head, linked, sha256s };
       }
       if (answer.status !== 200) throw unexpected(answer, `entry ${number} of the log`);
       const where = `Entry ${number} of the log (${answer.what})`;
       const { entry, sha256 } = chain.add(answer.body, number, where);
       if (isPublication(entry)) head = number;
+      if (vouchesForPast(entry)) linked = number;
       sha256s.push(sha256);
     }
     if (sha256s.length > ENTRIES_MAX) {
@@ -85,7 +89,7 @@ export interface Voucher {
 }
 
 /**
- * The newest entry from `number` on that has a signature: it vouches for those before it. Throws
+ * The newest linked entry from `number` on that has a signature: it vouches for those before it. Throws
  * DamageError if that is by none of the keys. Null: there is none.
  */
 export async function findVoucher(
@@ -95,7 +99,7 @@ export async function findVoucher(
   keys: readonly VerifyKey[],
 ): Promise<Voucher | null> {
   const expected = `a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`;
-  for (let signed = log.newest; signed >= number; signed -= 1) {
+  for (let signed = log.linked; signed >= number; signed -= 1) {
     const answer = await service.get(`/log/${signed}.sig`, SIGNATURE_BYTES_MAX);
     if (answer.status === 404) continue;
     if (answer.status !== 200) throw unexpected(answer, expected);

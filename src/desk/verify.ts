@@ -29,6 +29,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { formatDifferences } from "./formats.ts";
+import { vouchesForPast } from "../snapshot/chain.ts";
 import { proveLog, type EntrySigner } from "./verify-log.ts";
 import {
   findSnapshot,
@@ -44,8 +45,10 @@ export interface Verification {
   readonly checked: readonly SnapshotName[];
   /** Snapshots that the log names and a prune removed. */
   readonly pruned: readonly SnapshotName[];
-  /** How many entries the log has, all linked; fewer if there is damage. */
+  /** How many entries the log has; fewer if there is damage. */
   readonly entries: number;
+  /** How many of them the newest link covers: entries of 0.1.0 after it have none. */
+  readonly linked: number;
   /** The signatures that were checked and fit; empty without keys. */
   readonly signatures: readonly EntrySigner[];
   /** How many objects were read: files of snapshots, and each ledger part once. */
@@ -69,6 +72,7 @@ export async function verifySnapshots(
   const proof = await proveLog(store, keys, reference === null);
   run.damages.push(...proof.damages);
   run.entries = proof.entries.length;
+  run.linked = proof.entries.findLast(({ entry }) => vouchesForPast(entry))?.entry.number ?? 0;
   run.signatures = proof.signatures;
   if (reference === null) {
     const isBroken = proof.damages.length > 0;
@@ -131,6 +135,7 @@ class VerifyRun implements Verification {
   readonly taken = new Set<string>();
   signatures: readonly EntrySigner[] = [];
   entries = 0;
+  linked = 0;
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;

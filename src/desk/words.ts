@@ -221,11 +221,15 @@ function indexParts({
 
 /** `snapshots verify`, if it finds no damage. */
 export function printVerification(found: Verification): void {
-  const { checked, pruned, entries, signatures, files, bytes } = found;
+  const { checked, pruned, entries, linked, signatures, files, bytes } = found;
   const snapshots =
     checked.length === 1 ? snapshotText(checked[0] as SnapshotName) : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
-  printLine(`Log: ${counted(entries, "entry", "entries")}, each linked to those before`);
+  const links =
+    linked === entries
+      ? "each linked to those before"
+      : `of which ${linked + 1} to ${entries} have no link`;
+  printLine(`Log: ${counted(entries, "entry", "entries")}, ${links}`);
   for (const signer of new Set(signatures.map(({ fingerprint }) => fingerprint))) {
     const signed = signatures.filter(({ fingerprint }) => fingerprint === signer);
     const last = signed.at(-1)?.number;

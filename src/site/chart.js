@@ -163,7 +163,7 @@ export function plotSvg({ topPx, bottomPx, heightPx, ...drawn }, unit, curveWidt
     const kind = isWideOnly ? ' class="wide"' : "";
     return (
       `${down(kind, x, bottomPx, bottomPx + 5)}<text${kind} x="${percent(x)}" y="${bottomPx + 20}" ` +
-      `text-anchor="${anchorAt(x)}">${text}</text>`
+      `text-anchor="${anchorAt(x, text)}">${text}</text>`
     );
   });
   const breaks = drawn.breaks.map(
@@ -193,13 +193,15 @@ export function plotSvg({ topPx, bottomPx, heightPx, ...drawn }, unit, curveWidt
 }
 
 /**
- * Keeps a label near an edge inside the plot.
+ * Keeps a label near an edge inside the chart, also of a narrow one. At the left it may reach below the
+ * labels of the levels.
  *
  * @param {number} x in percent
+ * @param {string} text
  */
-function anchorAt(x) {
-  if (x < 5) return "start";
-  return x > 92 ? "end" : "middle";
+function anchorAt(x, text) {
+  if (x < text.length * 0.4) return "start";
+  return x > 100 - text.length * 1.2 ? "end" : "middle";
 }
 
 const SPARK_DAYS = 90;

@@ -172,6 +172,13 @@ addEventListener("hashchange", () => {
   byId("one-title").focus();
 });
 
+// The same fragment again is no change of it: asks once more for an index that did not come.
+byId("all").addEventListener("click", ({ target }) => {
+  const href = /** @type {HTMLElement} */ (target).closest("a")?.getAttribute("href");
+  const isMissing = !known.has(chosen) && !byId("one-problem").hidden;
+  if (href === `#${chosen}` && isMissing) void choose(chosen);
+});
+
 await withKey(async ({ tier }) => {
   const refusal = byId("refusal");
   const tiers = (byId("access").dataset["tiers"] ?? "").split(" ");

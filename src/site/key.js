@@ -47,14 +47,15 @@ const PREFIX = "cbk_";
 const CHARACTERS = 53;
 
 /**
- * The key in a text that was pasted, perhaps with line breaks or `Bearer` around it.
+ * The key in a text that was pasted, perhaps broken by blanks, or with other words around it.
  *
  * @param {string} text
  * @returns {{ key: string, fault: null } | { key: null, fault: string }}
  */
 function keyIn(text) {
   const joined = text.replace(/\s+/g, "");
-  const key = /cbk_[0-9A-Za-z]*/.exec(joined)?.[0];
+  const whole = /cbk_[0-9A-Za-z]{49}(?![0-9A-Za-z])/.exec(text)?.[0];
+  const key = whole ?? /cbk_[0-9A-Za-z]*/.exec(joined)?.[0];
   if (joined === "") return { key: null, fault: "Expected a key." };
   if (key === undefined) return { key: null, fault: `A key begins with ${PREFIX}; this does not.` };
   if (key.length === CHARACTERS) return { key, fault: null };

@@ -16,9 +16,22 @@ import { createHash, type Hash } from "node:crypto";
 import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { publicationKey } from "../store/paths.ts";
-import { ENTRY_BYTES_MAX, lacks, parseStoredEntry, type StoredEntry } from "./publication-log.ts";
+import {
+  ENTRY_BYTES_MAX,
+  lacks,
+  parseStoredEntry,
+  type Entry,
+  type StoredEntry,
+} from "./publication-log.ts";
 
 const READS_AT_ONCE = 16;
+
+/**
+ * Whether a signature of the entry vouches for all entries before it, too: the bytes of an entry that
+ * has no `previous` say nothing of them.
+ */
+export const vouchesForPast = ({ number, previous }: Entry): boolean =>
+  number === 1 || previous !== undefined;
 
 /** Follows a log entry by entry, from entry 1 or from one that has `previous`, and proves each link. */
 export class Chain {

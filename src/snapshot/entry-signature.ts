@@ -13,7 +13,8 @@
 import { sign, verify } from "node:crypto";
 import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { signatureKey } from "../store/paths.ts";
+import { publicationKey, signatureKey } from "../store/paths.ts";
+import { vouchesForPast } from "./chain.ts";
 import type { StoredEntry } from "./publication-log.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
@@ -55,12 +56,16 @@ const signerOf = (
 export const readSignature = (store: ObjectStore, number: number): Promise<Buffer | null> =>
   store.get(signatureKey(number), SIGNATURE_BYTES_MAX);
 
-/** The key that signed the entry. Throws DamageError if none of the keys did. */
+/**
+ * The key that signed the entry. Throws DamageError if none of the keys did, or if a signature of the
+ * entry does not vouch for those before it.
+ */
 export async function requireSignedEntry(
   store: ObjectStore,
-  { entry: { number }, sha256 }: StoredEntry,
+  { entry, sha256 }: StoredEntry,
   keys: readonly VerifyKey[],
 ): Promise<VerifyKey> {
+  const { number } = entry;
   const key = signatureKey(number);
   const where = `${store.location}/${key}`;
   const expected = `expected a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`;
@@ -69,6 +74,11 @@ export async function requireSignedEntry(
     throw new DamageError(`${where} is missing: entry ${number} is unsigned, ${expected}`);
   }
   const signer = signerOfEntry(signature, sha256, keys);
+  if (signer !== null && !vouchesForPast(entry)) {
+    throw new DamageError(
+      `${where} vouches for entry ${number} alone: ${store.location}/${publicationKey(number)} has no previous`,
+    );
+  }
   if (signer !== null) return signer;
   throw new DamageError(`${where} does not fit entry ${number}: ${expected}`);
 }

@@ -21,7 +21,7 @@ import {
   PUBLICATIONS,
   signatureKey,
 } from "../store/paths.ts";
-import { proveChain } from "./chain.ts";
+import { proveChain, vouchesForPast } from "./chain.ts";
 import {
   announcementOf,
   readSignature,
@@ -130,8 +130,8 @@ async function isAnnounced(
 
 /**
  * The signing of a log that the run leaves as it is: signs the newest entry if nobody did. Throws
- * DamageError if the chain before it is broken, ConflictError if a key signed it that is not among
- * those given.
+ * DamageError if the chain before it is broken, ConflictError if a signature would not vouch for the
+ * entries before it, or if a key signed it that is not among those given.
  */
 export async function signEnd(
   store: ObjectStore,
@@ -143,6 +143,15 @@ export async function signEnd(
   const key = signatureKey(newest.entry.number);
   const there = await readSignature(store, newest.entry.number);
   if (there === null) {
+    if (!vouchesForPast(newest.entry)) {
+      throw new ConflictError(
+        `${store.location}/${publicationKey(newest.entry.number)} has no previous, so its signature ` +
+          "would vouch for no entry before it",
+        [
+          "Version 0.1.0 appended it. Publish the next session with the key, or --rerender the head",
+        ],
+      );
+    }
     await proveChain(store, 1, newest.entry.number);
     return addSignature(store, newest, signingKey, dryRun);
   }
@@ -198,7 +207,7 @@ async function repairEnd(
   if (signed > 0 && !isOwn) await requireSignedEntry(store, last[0] as StoredEntry, own);
   let signing: Signing | null = null;
   for (const stored of last) {
-    if (stored.entry.number > signed) {
+    if (stored.entry.number > signed && vouchesForPast(stored.entry)) {
       signing = await addSignature(store, stored, signingKey, dryRun);
     }
   }

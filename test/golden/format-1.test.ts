@@ -13,6 +13,8 @@ import { describeSnapshot } from "../../src/desk/show.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { rerender } from "../../src/publish/rerender.ts";
 import { FORMAT } from "../../src/snapshot/manifest.ts";
+import { signatureOfEntry } from "../../src/snapshot/entry-signature.ts";
+import { readStoredEntry, type StoredEntry } from "../../src/snapshot/publication-log.ts";
 import { newKeyPair, parseSigningKey, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -127,6 +129,28 @@ test("its entries are linked and signed with the next one", async () => {
   expect(changed.damages).toEqual([
     expect.stringContaining("0000000010.json does not follow the log before it"),
   ]);
+});
+
+test("a signature of its newest entry would vouch for that entry alone, so there is none", async () => {
+  const frozen = await store();
+  const before = await contentOf(frozen);
+  const key = parseSigningKey(newKeyPair().privatePem, "the test's key");
+  const signed = { signingKey: key, verifyKeys: null };
+  await expect(rollBack(frozen, HEAD, "check", NOW, signed)).rejects.toMatchObject({
+    exitCode: 4,
+    message: expect.stringContaining("0000000009.json has no previous"),
+  });
+  expect(await contentOf(frozen)).toEqual(before);
+
+  const { sha256 } = (await readStoredEntry(frozen, 9)) as StoredEntry;
+  await frozen.create("publications/0000000009.sig", signatureOfEntry(sha256, key), "");
+  const { damages, entries, linked } = await verifySnapshots(frozen, "head", [key.verifyKey]);
+  expect(damages).toEqual([expect.stringContaining("0000000009.sig vouches for entry 9 alone")]);
+  expect([entries, linked]).toEqual([9, 1]);
+  const verifyKeys = [key.verifyKey];
+  const proxy = await startTestProxy({ store: frozen, verifyKeys, clock: NOW });
+  onTestFinished(() => proxy.close());
+  expect((await proxy.get("/readyz")).json.detail).toBe("No snapshot is loaded (damaged).");
 });
 
 test("can be rolled back, published on, and pruned", async () => {

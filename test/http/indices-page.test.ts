@@ -185,6 +185,21 @@ describe("with a key", () => {
     },
   );
 
+  inChromium("an index that did not come is asked for again by the same link", async () => {
+    await visit(proxy.pro);
+    const link = page.locator("#all tr[data-id=nand] a");
+    await page.route("**/indices/nand", (route) => route.abort());
+    await link.click();
+    await page.locator("#one-problem").waitFor();
+    expect(await page.innerText("#one-problem")).toBe("The service did not answer.");
+    await page.unroute("**/indices/nand");
+    await link.click();
+    await page.locator("#one-body").waitFor();
+    expect(await page.isVisible("#one-problem")).toBe(false);
+    const { json } = await proxy.get(`${API}/indices/nand`, { key: proxy.pro });
+    expect(await page.innerText("#figures")).toContain(String(json.level));
+  });
+
   inChromium("an index of a newer session than the table's says so", async () => {
     const store = await publishIndexMarket();
     const own = await startTestProxy({ store });

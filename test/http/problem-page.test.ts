@@ -42,7 +42,10 @@ describe("the form is the one that Accept prefers", () => {
     expect(answer.headers.vary).toBe(VARY);
     expect(answer.headers["cache-control"]).toBe("no-store");
     if (type === DOCUMENT) expect(answer.json.code).toBe("not_found");
-    else expect(answer.text).toContain("<h1>No such address</h1>");
+    else {
+      expect(answer.text).toContain("<h1>No such address</h1>");
+      expect(answer.text).not.toContain("aria-current");
+    }
   });
 
   test("below /api it is always the document", async () => {

@@ -157,6 +157,27 @@ inChromium("a wrong key is refused at the field, in words, and is not kept", asy
   }
 });
 
+inChromium("a key pasted with other words or with blanks inside is found", async () => {
+  const { context } = await contextOf();
+  try {
+    const page = await context.newPage();
+    const { pro } = proxy;
+    for (const text of [
+      `My key: ${pro} thanks`,
+      `Authorization: Bearer "${pro}"`,
+      ` ${pro.slice(0, 20)} ${pro.slice(20)}\t`,
+    ]) {
+      await open(page, proxy.url);
+      await giveKey(page, text);
+      expect([text, await said(page)]).toEqual([text, expect.stringMatching(/^Tier pro/)]);
+      expect(await page.evaluate(`sessionStorage.getItem("chipboard-key")`)).toBe(pro);
+      await page.evaluate("sessionStorage.clear()");
+    }
+  } finally {
+    await context.close();
+  }
+});
+
 /** A text that a test itself keeps, to show that it would be found. */
 const CONTROL = "kept-for-comparison";
 

@@ -61,7 +61,8 @@ function frameAt(path: string): string | null {
 <p>{{detail}}</p>
 <p><a href="${hrefOf(root, MARKET_PATH)}">The market</a> names the contracts; <a href="${hrefOf(root, DOCS_PATH)}">the reference</a> names all addresses.</p>
 <p class="note">Status {{status}}, code <a href="${hrefOf(root, DOCS_PATH)}#{{code}}"><code>{{code}}</code></a>.</p>`;
-  const frame = framed({ path: "/".repeat(depth), title: "{{title}}", main }).body.toString();
+  // No page of the navigation has this path, so that none is marked as the current one.
+  const frame = framed({ path: `${"/".repeat(depth)}-`, title: "{{title}}", main }).body.toString();
   frames.set(depth, frame);
   return frame;
 }

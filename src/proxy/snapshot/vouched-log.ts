@@ -8,7 +8,7 @@
  * to the store. Each poll compares one of them with the store, so that a change is reported.
  */
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
-import { Chain } from "../../snapshot/chain.ts";
+import { Chain, vouchesForPast } from "../../snapshot/chain.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { requireSignedEntry, signerOfEntry } from "../../snapshot/entry-signature.ts";
 import {
@@ -171,8 +171,7 @@ export class VouchedLog implements FollowedLog {
   async #newestSigned(found: readonly StoredEntry[]): Promise<number> {
     for (let count = found.length; count > 0; count -= 1) {
       const { entry, sha256 } = found[count - 1] as StoredEntry;
-      // The bytes of an entry without `previous` say nothing of those before it.
-      if (entry.previous === undefined && entry.number > 1) continue;
+      if (!vouchesForPast(entry)) continue;
       const key = signatureKey(entry.number);
       const signature = await this.#store.get(key, SIGNATURE_BYTES_MAX);
       if (signature !== null && signerOfEntry(signature, sha256, this.#keys) !== null) return count;
