@@ -12,7 +12,14 @@ import { DamageError, InputError, UnreachableError } from "../../src/lib/errors.
 import { inProcess } from "../cli/run.ts";
 import { workshop } from "../cli/signed.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { copyOf, sessionsMs, startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+import {
+  copyOf,
+  eventually,
+  sessionsMs,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "./fixture.ts";
 import { CLOCK_MS, newKey, OPERATOR, rollBackTo, signedStore, SNAPSHOTS } from "./signed-log.ts";
 
 const API = "/api/public/v1";
@@ -131,7 +138,7 @@ describe("the memory", () => {
       const first = JSON.parse(await readFile(file(), "utf8"));
       expect(first).toEqual({ number: 3, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
       await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
-      await expect.poll(async () => (await growing.get("/readyz")).json.publication).toBe(4);
+      await eventually(async () => (await growing.get("/readyz")).json.publication === 4);
       expect(await checked({ url, remember: file() })).toEqual({ ...ALL, memory: true });
       expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ number: 4 });
       // What an older answer proves does not make it forget.
