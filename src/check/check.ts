@@ -74,6 +74,9 @@ async function checkOnce(
   const answer = await fetchAnswer(service, target);
   const { publication, sha256 } = await entryOf(service, answer);
   const { number } = publication;
+  if (target.publication !== null && target.publication !== String(number)) {
+    throw new DamageError(`${answer.what} answers with entry ${number}, which was not asked for`);
+  }
   steps.push(answerStep(answer, publication));
   const hasRoots = Object.values(publication.roots ?? {}).some((root) => root !== null);
   if (target.file !== null && hasRoots) {

@@ -14,6 +14,8 @@ export interface Target {
   readonly file: string | null;
   /** Whether the answer must be that of the newest publication. */
   readonly isLive: boolean;
+  /** The number of the publication that the address asks for; null: it names none. */
+  readonly publication: string | null;
 }
 
 /**
@@ -46,6 +48,7 @@ export function readTarget(text: string): Target {
     path: sent + url.search,
     file: isBasket ? null : file,
     isLive: !namesVintage(query),
+    publication: query.find(([name]) => name === "publication")?.[1] ?? null,
   };
 }
 

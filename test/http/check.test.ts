@@ -368,6 +368,20 @@ describe("a server that lies", () => {
     );
   }, 30_000);
 
+  test("another publication than the one asked for", async () => {
+    const other = await proxy.get(`${API}/prices?publication=1`, { key: proxy.pro });
+    const headers = Object.fromEntries(
+      ["unencoded-digest", "x-publication", "x-snapshot", "x-session-utc"].map((name) => [
+        name,
+        String(other.headers[name]),
+      ]),
+    );
+    const error = await forwarding({ path: /\/prices/, change: () => other.body, headers }, (url) =>
+      failure({ url: `${url}${API}/prices?publication=2`, key: proxy.pro }),
+    );
+    expect((error as Error).message).toMatch(/answers with entry 1, which was not asked for/);
+  }, 30_000);
+
   test("what does not end is cut off", async () => {
     const huge = Buffer.alloc(100_000, " ");
     for (const [path, words] of [
