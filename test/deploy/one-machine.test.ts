@@ -26,7 +26,7 @@ function blocks(section: string, language: "sh" | "ini" = "sh"): string[] {
     .map((block) =>
       block.text
         .replace("https://git.example/chipboard.git", "/srv/source")
-        .replace(/https:\/\/\w+\.example/, FEED),
+        .replace(/https:\/\/(?!prices)\w+\.example/, FEED),
     );
 }
 
