@@ -76,6 +76,8 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/notice",
     "deploy/publish.yml",
     "dist/package.json",
+    "docs/board.png",
+    "docs/contract.png",
     "docs/design.md",
     "docs/report.png",
     "package.json",
