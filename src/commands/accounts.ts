@@ -77,7 +77,7 @@ export function accountsCommand(): Command {
   )
     .addHelpText(
       "after",
-      "\nThe account's counts stay until their time: an account that is added again under the same\nname continues with this month's calls." +
+      "\nThe account's counts stay until their time: an account that is added again under the same\nname continues with this month's calls.\n" +
         examples("accounts rm acme --yes"),
     )
     .action(remove);

@@ -16,7 +16,8 @@ publication=N or as_of=INSTANT. It needs nothing but HTTP. Each step says what i
   memory     the log still has the entry that an earlier check wrote to the file of --remember
 
 The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
-log behind it is proven, the basket is not.`;
+log behind it is proven, the basket is not.
+`;
 
 interface CheckOptions extends JsonOption, VerifyKeyOptions {
   readonly key?: string;

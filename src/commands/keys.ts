@@ -41,7 +41,7 @@ export function keysCommand(): Command {
   )
     .addHelpText(
       "after",
-      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out or revoked." +
+      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out or revoked.\n" +
         examples("keys ls acme", "keys ls --json"),
     )
     .action(list);

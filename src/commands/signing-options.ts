@@ -16,9 +16,9 @@ import { readable } from "./option-files.ts";
 const GROUP_AND_OTHERS = 0o077;
 const OTHERS = 0o007;
 
-/** The value of `--verify-key`: the path of a file. */
+/** The values of `--verify-key`: the paths of files. */
 export interface VerifyKeyOptions {
-  readonly verifyKey?: string;
+  readonly verifyKey?: readonly string[];
 }
 
 /** The values of both options: paths of files. */
@@ -30,9 +30,14 @@ export interface LogKeyOptions extends VerifyKeyOptions {
 export const signKeyOption = (): Option =>
   setting("--sign-key <file>", "sign the log's entry with this private key (Ed25519, PEM)");
 
-/** `--verify-key`. `effect` says what the command refuses without a signature of one of the keys. */
+/**
+ * `--verify-key`, once or repeated. `effect` says what the command refuses without a signature of one of
+ * the keys.
+ */
 export const verifyKeyOption = (effect: string): Option =>
-  setting("--verify-key <file>", `${effect} (Ed25519, PEM, one or more)`);
+  setting("--verify-key <file>", `${effect} (Ed25519, PEM, one or more)`).argParser<
+    string[] | undefined
+  >((path, before = []) => [...before, path]);
 
 /**
  * The key to sign with, and the keys one of which must have signed the log; null without their
@@ -46,18 +51,23 @@ export async function logKeysFrom(options: LogKeyOptions): Promise<LogKeys> {
     return { signingKey, verifyKeys };
   }
   throw new InputError(
-    `--verify-key ${JSON.stringify(options.verifyKey)}: expected the public key of --sign-key, ` +
+    `--verify-key ${options.verifyKey?.map((path) => JSON.stringify(path)).join(", ")}: ` +
+      "expected the public key of --sign-key, " +
       `${own}, in it; without it, the next run refuses the entry that this one signs`,
   );
 }
 
-/** The public keys; null without the option. Throws InputError if the file holds none. */
+/** The public keys of all files; null without the option. Throws InputError if a file holds none. */
 export async function verifyKeysFrom({
-  verifyKey: path,
+  verifyKey: paths,
 }: VerifyKeyOptions): Promise<readonly VerifyKey[] | null> {
-  if (path === undefined) return null;
-  const where = `--verify-key ${JSON.stringify(path)}`;
-  return parseVerifyKeys(await readable(where, () => readFile(path, "utf8")), where);
+  if (paths === undefined) return null;
+  const keys: VerifyKey[] = [];
+  for (const path of paths) {
+    const where = `--verify-key ${JSON.stringify(path)}`;
+    keys.push(...parseVerifyKeys(await readable(where, () => readFile(path, "utf8")), where));
+  }
+  return keys;
 }
 
 async function signingKeyFrom(path: string): Promise<SigningKey> {

@@ -9,10 +9,10 @@ interface SigningOptions extends JsonOption {
   readonly out: string;
 }
 
-/** `keys signing`: create the pair of keys that signs and verifies snapshots. */
+/** `keys signing`: create the pair of keys that signs and verifies the log. */
 export function signingCommand(): Command {
   return new Command("signing")
-    .description("create a pair of keys that signs and verifies snapshots (Ed25519, PEM)")
+    .description("create a pair of keys that signs and verifies the log (Ed25519, PEM)")
     .addOption(
       setting("--out <file>", "file for the private key; the public key goes to FILE.pub").default(
         "./signing.pem",

@@ -23,8 +23,10 @@ import {
 
 type SnapshotOptions = StoreOptions & JsonOption;
 
-const REFERENCES =
-  "\nTo name a snapshot, write head, head~1 (the publication before), a session (2026-11-21T00Z: its\nlast published revision) or a session and revision (2026-11-21T00Z/r1).";
+const REFERENCES = `
+To name a snapshot, write head, head~1 (the publication before), a session (2026-11-21T00Z: its
+last published revision) or a session and revision (2026-11-21T00Z/r1).
+`;
 
 /** `snapshots ls|show|diff|verify|rollback|prune|copy`: the commands of the operator. */
 export function snapshotsCommand(): Command {

@@ -10,17 +10,20 @@ hold no accounts, keys and counts. It gets everything in one step: after a kill 
 
 To move without a lost count, stop the proxies, copy, and start them with --state TO. To move without a
 pause, copy, then restart one proxy after the other with --state TO: the calls that they count in FROM
-after the copy are not in TO. Change no accounts and keys in between.`;
+after the copy are not in TO. Change no accounts and keys in between.
+`;
 
 const BACKUP_HELP = `
 Proxies can go on. FILE is an SQLite file that only its owner can read. It appears when it is whole, and
 must not exist before. "accounts ls --state FILE" looks into it; "state copy FILE TO" restores it into an
-empty folder or Redis.`;
+empty folder or Redis.
+`;
 
 const FORGET_LOG_HELP = `
 A proxy with --verify-key remembers in the state which entry of the log it served last, and after a
 restart refuses a log without that entry. Forget it only if you have replaced the store yourself, then
-start the proxies again: they accept any log that one of their keys has signed.`;
+start the proxies again: they accept any log that one of their keys has signed.
+`;
 
 /** `state copy|backup`: the whole state, moved or kept. `state forget-log`: for a store that is replaced. */
 export function stateCommand(): Command {

@@ -18,7 +18,7 @@ export function usageCommand(): Command {
   )
     .addHelpText(
       "after",
-      "\nThe state keeps a month's counts of accounts and keys for 400 days after its end." +
+      "\nThe state keeps a month's counts of accounts and keys for 400 days after its end.\n" +
         examples("usage", "usage acme --json", "usage acme --by key", "usage --by month"),
     )
     .action(usage);

@@ -29,9 +29,9 @@ export interface EntrySigner {
 export interface LogProof {
   /** Oldest first; up to the first break if there is one. */
   readonly entries: readonly StoredEntry[];
-  /** Of the signatures that were checked, those that fit, by number. */
+  /** Of the signatures that were checked, those that fit, oldest first. */
   readonly signatures: readonly EntrySigner[];
-  /** One line each. */
+  /** One line each: the log's, then those of the signatures, oldest first. */
   readonly damages: readonly string[];
 }
 
@@ -47,18 +47,10 @@ export async function proveLog(
   const entries: StoredEntry[] = [];
   const signatures: EntrySigner[] = [];
   const damages: string[] = [];
-  const attempt = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-      damages.push(error.message);
-    }
-  };
   // The signatures first: an entry is there before its signature.
   const signed = await signedNumbers(store);
   let isUnbroken = false;
-  await attempt(async () => {
+  try {
     const length = await logLength(store);
     for (const number of signed.filter((each) => each > length)) {
       damages.push(
@@ -68,22 +60,35 @@ export async function proveLog(
     }
     await proveChain(store, 1, length, (stored) => entries.push(stored));
     isUnbroken = true;
-  });
+  } catch (error) {
+    damages.push(messageOf(error));
+  }
   if (keys === null) return { entries, signatures, damages };
   // After a break nothing is known of the newest entry.
   const newest = isUnbroken ? entries.at(-1) : undefined;
   const isSigned = new Set(isEvery ? signed : []);
   const toCheck = entries.filter((each) => each === newest || isSigned.has(each.entry.number));
-  await atOnce(toCheck, (stored) =>
-    attempt(async () => {
-      const { entry } = stored;
+  const findings = await atOnce(toCheck, async (stored) => {
+    const { entry } = stored;
+    try {
       const { fingerprint } = await requireSignedEntry(store, stored, keys);
       const snapshot = isPublication(entry) ? snapshotText(entry) : null;
-      signatures.push({ number: entry.number, snapshot, fingerprint });
-    }),
-  );
-  signatures.sort((a, b) => a.number - b.number);
+      return { number: entry.number, snapshot, fingerprint };
+    } catch (error) {
+      return messageOf(error);
+    }
+  });
+  for (const finding of findings) {
+    if (typeof finding === "string") damages.push(finding);
+    else signatures.push(finding);
+  }
   return { entries, signatures, damages };
+}
+
+/** The message of a DamageError; throws every other error. */
+function messageOf(error: unknown): string {
+  if (error instanceof DamageError) return error.message;
+  throw error;
 }
 
 async function signedNumbers(store: ObjectStore): Promise<number[]> {

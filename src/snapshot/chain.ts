@@ -9,7 +9,7 @@
  *
  *   cat publications/000000000[1-4].json | sha256sum                previous of 5, if 1 to 4 have none
  *
- * So the bytes of an entry vouch for all entries before it, and a signature of it (signature.ts) for
+ * So the bytes of an entry vouch for all entries before it, and a signature of it (entry-signature.ts) for
  * the whole log until there.
  */
 import { createHash, type Hash } from "node:crypto";

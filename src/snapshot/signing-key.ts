@@ -1,5 +1,5 @@
 /**
- * Keys that sign snapshots: Ed25519 (RFC 8032) in PEM (RFC 7468). Private keys are PKCS#8, public
+ * Keys that sign the log: Ed25519 (RFC 8032) in PEM (RFC 7468). Private keys are PKCS#8, public
  * keys SubjectPublicKeyInfo (RFC 8410), as openssl makes and reads them.
  */
 import {
