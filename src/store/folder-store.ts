@@ -11,20 +11,20 @@
 import { randomUUID } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
-import { readFile, rmdir, stat, unlink } from "node:fs/promises";
+import { rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { HOUR_MS } from "../lib/clock.ts";
-import { errorCode, UnreachableError } from "../lib/errors.ts";
+import { DamageError, errorCode, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { DirectorySync } from "../lib/directory-sync.ts";
 import { folderError } from "./folder-error.ts";
+import { openFile, type OpenFile } from "./folder-file.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
 import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
 const STALE_MS = HOUR_MS;
-const PIECE_BYTES = 65_536;
 /** Limits the open files. The thread pool limits the speed. */
 const MAX_AT_ONCE = 32;
 /** A prune can remove a folder before it is used, but not again and again. */
@@ -49,37 +49,29 @@ export class FolderStore implements ObjectStore {
     this.#root = resolve(location);
   }
 
-  async get(key: string, bytesMax?: number): Promise<Buffer | null> {
-    if (!isKey(key)) return null;
-    const path = this.#path(key);
-    const read = async (): Promise<Buffer | number> => {
-      const { size } = bytesMax === undefined ? { size: 0 } : await stat(path);
-      return size > (bytesMax ?? 0) ? size : readFile(path);
-    };
-    const found = await this.#limiter
-      .run(read)
-      .catch((error: unknown) => this.#absent("read", key, error));
-    if (typeof found !== "number") return found;
-    throw tooLarge(`${this.location}/${key}`, found, bytesMax ?? 0);
+  async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
+    return this.#limiter.run(async () => {
+      const file = await this.#open(key);
+      if (file === null) return null;
+      try {
+        if (file.sizeBytes <= bytesMax) return await file.bytes();
+        throw tooLarge(`${this.location}/${key}`, file.sizeBytes, bytesMax);
+      } catch (error) {
+        throw folderError(this.#place, "read", key, error);
+      } finally {
+        await file.close();
+      }
+    });
   }
 
   async open(key: string): Promise<OpenObject | null> {
-    if (!isKey(key)) return null;
-    try {
-      const file = await open(this.#path(key), "r");
-      const status = await file.stat();
-      if (!status.isFile()) return await file.close().then(() => null);
-      const read = async () => {
-        const piece = Buffer.allocUnsafe(PIECE_BYTES);
-        const { bytesRead } = await file.read(piece, 0, PIECE_BYTES).catch((error: unknown) => {
-          throw folderError(this.#place, "read", key, error);
-        });
-        return bytesRead === 0 ? null : piece.subarray(0, bytesRead);
-      };
-      return { sizeBytes: status.size, stream: byteStream({ read, close: () => file.close() }) };
-    } catch (error) {
-      return this.#absent("read", key, error);
-    }
+    const file = await this.#open(key);
+    if (file === null) return null;
+    const read = () =>
+      file.piece().catch((error: unknown) => {
+        throw folderError(this.#place, "read", key, error);
+      });
+    return { sizeBytes: file.sizeBytes, stream: byteStream({ read, close: file.close }) };
   }
 
   async create(key: string, bytes: Uint8Array, _mediaType: string): Promise<"created" | "taken"> {
@@ -156,6 +148,13 @@ export class FolderStore implements ObjectStore {
   }
 
   async close(): Promise<void> {}
+
+  async #open(key: string): Promise<OpenFile | null> {
+    if (!isKey(key)) return null;
+    const file = await openFile(this.#path(key)).catch((error) => this.#absent("read", key, error));
+    if (file !== "neither") return file === "folder" ? null : file;
+    throw new DamageError(`${this.location}/${key} is a pipe or a device, expected a file`);
+  }
 
   #path(key: string): string {
     return join(this.#root, key);

@@ -5,13 +5,14 @@
  * condition; `prove` finds out.
  */
 import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   DeleteObjectCommand,
   GetObjectCommand,
   paginateListObjectsV2,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
 import { InputError, UnreachableError } from "../lib/errors.ts";
@@ -20,6 +21,7 @@ import { isKey, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
 import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
+import { boundedClient, bytesOf } from "./s3-answer.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
 
 /** Requests at the same time. More gain nothing with a single server. */
@@ -34,6 +36,8 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 /** Without a byte in either direction, even if that is because a stream's reader pauses. */
 const IDLE_TIMEOUT_MS = 60_000;
+/** A probe has 6 bytes. Some more are read to say that they are others. */
+const PROBE_BYTES_MAX = 1_000_000;
 /** Objects never change. Shared caches must not keep them, because the data is licensed. */
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
@@ -87,34 +91,23 @@ class S3Store implements ObjectStore {
   }
 
   async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
-    if (!isKey(key)) return null;
-    const read = async (): Promise<Buffer | number | null> => {
-      const body = await this.#body(key);
-      if (body === null) return null;
-      if (body.sizeBytes <= bytesMax) return Buffer.from(await body.transformToByteArray());
-      await body.transformToWebStream().cancel();
-      return body.sizeBytes;
-    };
-    const found = await this.#limiter.run(() =>
-      this.#repeated("read", key, read, isBrokenConnection),
-    );
-    if (typeof found !== "number") return found;
-    throw tooLarge(`${this.location}/${key}`, found, bytesMax);
+    return isKey(key) ? this.#read(key, bytesMax) : null;
   }
 
   async open(key: string): Promise<OpenObject | null> {
     if (!isKey(key)) return null;
     const body = await this.#body(key).catch((error: unknown) => this.#fail("read", key, error));
     if (body === null) return null;
-    const reader = body.transformToWebStream().getReader();
+    const { pieces, sizeBytes } = body;
+    const iterator = pieces[Symbol.asyncIterator]();
     const stream = byteStream({
       read: async () => {
-        const { value } = await reader.read().catch((error) => this.#fail("read", key, error));
+        const { value } = await iterator.next().catch((error) => this.#fail("read", key, error));
         return value ?? null;
       },
-      close: () => reader.cancel().catch(() => {}),
+      close: async () => void pieces.destroy(),
     });
-    return { sizeBytes: body.sizeBytes, stream };
+    return { sizeBytes, stream };
   }
 
   async create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
@@ -124,12 +117,16 @@ class S3Store implements ObjectStore {
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
     const input = { Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}` };
+    let last = "";
     try {
       for await (const page of paginateListObjectsV2({ client: this.#client }, input)) {
         for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
           const key = Key.slice(this.#prefix.length);
           // An object with another key belongs to others, or is a running probe.
           if (!isKey(key)) continue;
+          // A server that sends the same page again and again would never end.
+          if (key <= last) throw new Error(`the server lists ${key} after ${last}`);
+          last = key;
           yield { key, sizeBytes: Size, modifiedAtMs: LastModified?.getTime() ?? 0 };
         }
       }
@@ -157,10 +154,7 @@ class S3Store implements ObjectStore {
       await Promise.allSettled(racers);
       const created = (await Promise.all(racers)).filter((outcome) => outcome === "created");
       if (created.length > 1) throw this.#unfit();
-      const body = await this.#body(probe).catch((error: unknown) =>
-        this.#fail("read", probe, error),
-      );
-      const read = body === null ? null : Buffer.from(await body.transformToByteArray());
+      const read = await this.#read(probe, PROBE_BYTES_MAX);
       if (read === null || !read.equals(bytes)) {
         throw new UnreachableError(
           `${this.#option} ${JSON.stringify(this.location)}: the server does not return the bytes that were written; check --s3-endpoint`,
@@ -176,11 +170,26 @@ class S3Store implements ObjectStore {
     this.#client.destroy();
   }
 
-  async #body(key: string): Promise<S3Body | null> {
+  #read(key: string, bytesMax: number): Promise<Buffer | null> {
+    const read = async (): Promise<Buffer | null> => {
+      const body = await this.#body(key);
+      if (body === null) return null;
+      const { sizeBytes, pieces } = body;
+      const where = `${this.location}/${key}`;
+      if (sizeBytes <= bytesMax) return bytesOf(pieces, sizeBytes || bytesMax, where);
+      pieces.destroy();
+      throw tooLarge(where, sizeBytes, bytesMax);
+    };
+    return this.#limiter.run(() => this.#repeated("read", key, read, isBrokenConnection));
+  }
+
+  /** The size is 0 if the server does not say it. */
+  async #body(key: string): Promise<{ sizeBytes: number; pieces: Readable } | null> {
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: `${this.#prefix}${key}` });
     try {
       const { Body, ContentLength } = await this.#client.send(command);
-      return Body === undefined ? null : Object.assign(Body, { sizeBytes: ContentLength ?? 0 });
+      if (Body === undefined) return null;
+      return { sizeBytes: ContentLength ?? 0, pieces: Body as Readable };
     } catch (error) {
       if (error instanceof Error && error.name === "NoSuchKey") return null;
       throw error;
@@ -246,11 +255,6 @@ class S3Store implements ObjectStore {
   }
 }
 
-type S3Body = { sizeBytes: number } & {
-  transformToByteArray(): Promise<Uint8Array>;
-  transformToWebStream(): ReadableStream<Uint8Array>;
-};
-
 async function connect(settings: S3Settings): Promise<S3Client> {
   const agent = { keepAlive: true, maxSockets: Infinity };
   const config: S3ClientConfig = {
@@ -271,13 +275,13 @@ async function connect(settings: S3Settings): Promise<S3Client> {
     ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
     ...(settings.region === undefined ? {} : { region: settings.region }),
   };
-  const client = new S3Client(config);
+  const client = boundedClient(config);
   if (settings.endpoint === undefined || settings.region !== undefined) return client;
   // Servers other than Amazon's accept any region, but a signature needs one.
   const region = await client.config.region().catch(() => null);
   if (region !== null) return client;
   client.destroy();
-  return new S3Client({ ...config, region: "us-east-1" });
+  return boundedClient({ ...config, region: "us-east-1" });
 }
 
 function httpStatus(error: unknown): number | null {

@@ -1,10 +1,11 @@
 /** The folder store when the file system refuses, or when the folder has other content. */
+import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, statSync, symlinkSync } from "node:fs";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { EXIT, UnreachableError } from "../../src/lib/errors.ts";
+import { DamageError, EXIT, UnreachableError } from "../../src/lib/errors.ts";
 import { folderError } from "../../src/store/folder-error.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -96,6 +97,24 @@ describe("other content of the folder", () => {
     expect(await store.get("sessions")).toBeNull();
     expect(await store.open("sessions")).toBeNull();
     expect(await store.get(".git/objects/x")).toBeNull();
+  });
+
+  test.for([
+    ["a pipe that nobody writes to", (path: string) => execFileSync("mkfifo", [path])],
+    ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
+  ] as const)("%s is not read, and its key is taken", async ([, make]) => {
+    const store = new FolderStore(folder);
+    await store.create("b", Buffer.from("b"), "text/plain");
+    make(join(folder, "a"));
+    for (const read of [() => store.get("a"), () => store.get("a", 10), () => store.open("a")]) {
+      await expect(read()).rejects.toEqual(
+        new DamageError(`${folder}/a is a pipe or a device, expected a file`),
+      );
+    }
+    expect(await keysOf(store, "")).toEqual(["b"]);
+    expect(await store.create("a", Buffer.from("a"), "text/plain")).toBe("taken");
+    await store.delete("a");
+    expect(await store.create("a", Buffer.from("a"), "text/plain")).toBe("created");
   });
 
   test("a key below an object cannot be created, and the error says why", async () => {

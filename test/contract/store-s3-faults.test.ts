@@ -7,8 +7,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
+import { inTime } from "../../src/store/s3-answer.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { at, expectFailures, useCredentials } from "./store-s3-failures.ts";
+import { keysOf } from "./store.contract.ts";
 
 useCredentials();
 
@@ -152,6 +154,72 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
+  test("an object without end is refused at the size that it may have", async () => {
+    const server = await serve((_request, response) => endless(response, 200, "entry"));
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expect(store.get("a", 60_000)).rejects.toThrow(
+      /^s3:\/\/bucket\/p\/a has \d+ bytes, expected 60000 or less$/,
+    );
+    const opened = await store.open("a");
+    await opened?.stream.cancel();
+    await server.stop();
+  });
+
+  test.for([200, 412])(
+    "an answer without end that is no object, with status %i, is an error that says so",
+    async (status) => {
+      const server = await serve((request, response) =>
+        // An object may be large.
+        endless(response, request.method === "GET" ? 404 : status, "<Error>"),
+      );
+      const store = await at("s3://bucket/p", { endpoint: server.url });
+      await expectFailures(
+        store,
+        /: the answer has more than 10000000 bytes; check --s3-endpoint$/,
+      );
+      await server.stop();
+    },
+  );
+
+  test("a listing that never goes on is an error, and names the key", async () => {
+    const server = await serve((_request, response) => {
+      const key = "<Contents><Key>p/a</Key><Size>1</Size></Contents>";
+      const more =
+        "<IsTruncated>true</IsTruncated><NextContinuationToken>b</NextContinuationToken>";
+      response.end(`<ListBucketResult>${key}${more}</ListBucketResult>`);
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expect(keysOf(store, "")).rejects.toThrow(
+      '--store "s3://bucket/p": cannot list it: the server lists a after a; check --s3-endpoint',
+    );
+    await server.stop();
+  });
+
+  test("an answer that comes too slowly is refused, and one whose reader pauses is not", async () => {
+    let nowMs = 0;
+    const drip = async function* (bytes: number, intervalMs: number): AsyncIterable<Uint8Array> {
+      for (;;) {
+        nowMs += intervalMs;
+        yield Buffer.alloc(bytes);
+      }
+    };
+    const lengthOf = async (source: AsyncIterable<Uint8Array>, pauseMs: number, most: number) => {
+      let length = 0;
+      for await (const piece of inTime(source, Infinity, () => nowMs)) {
+        length += piece.length;
+        nowMs += pauseMs;
+        if (length >= most) break;
+      }
+      return length;
+    };
+    await expect(lengthOf(drip(1, 1_000), 0, 1_000_000)).rejects.toThrow(
+      "the answer is too slow, 61 bytes in 61 seconds",
+    );
+    await expect(lengthOf(drip(9_000, 1_000), 0, 10_000_000)).rejects.toThrow("is too slow");
+    expect(await lengthOf(drip(11_000, 1_000), 0, 11_000_000)).toBe(11_000_000);
+    expect(await lengthOf(drip(1, 1), 1_000_000, 1_000)).toBe(1_000);
+  });
+
   test("objects have their media type and private, endless caching", async () => {
     const headers: IncomingMessage["headers"][] = [];
     const server = await serve(async (request, response) => {
@@ -174,6 +242,17 @@ describe("a server that misbehaves", () => {
 
 const errorXml = (code: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>No</Message></Error>`;
+
+/** Sends `text` again and again, until the client closes the connection. */
+function endless(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status);
+  const piece = text.repeat(10_000);
+  const send = (): void => {
+    while (!response.destroyed && response.write(piece));
+  };
+  response.on("drain", send);
+  send();
+}
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "").replace(/\?.*/, "");
 
