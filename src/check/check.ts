@@ -13,7 +13,7 @@ import { readRemembered, writeRemembered } from "./remembered.ts";
 import { refusalOf, Service, unexpected, type Answer } from "./service.ts";
 import { answerStep, fileSteps } from "./file.ts";
 import type { Step } from "./step.ts";
-import { readTarget, type Target } from "./target.ts";
+import { LIVE, readTarget, type Target } from "./target.ts";
 
 const ANSWER_BYTES_MAX = 100_000_000;
 /**
@@ -38,7 +38,11 @@ export interface CheckRequest {
  * Proves link after link; `say` gets each. Throws DamageError, which names the link, if one is broken;
  * InputError if the request cannot be answered; UnreachableError if the service does not answer.
  */
-export async function check(request: CheckRequest, say: (step: Step) => void): Promise<void> {
+export async function check(
+  request: CheckRequest,
+  say: (step: Step) => void,
+  retryMs = RETRY_MS,
+): Promise<void> {
   const target = readTarget(request.url);
   if (request.key !== null && !/^[\x21-\x7e]+$/.test(request.key)) {
     throw new InputError("--key: expected a key without spaces and characters beyond ASCII");
@@ -55,7 +59,7 @@ export async function check(request: CheckRequest, say: (step: Step) => void): P
         steps.forEach(say);
         throw error;
       }
-      await delay(RETRY_MS);
+      await delay(retryMs);
     }
   } finally {
     service.close();
@@ -74,13 +78,15 @@ async function checkOnce(
   const answer = await fetchAnswer(service, target);
   const { publication, sha256 } = await entryOf(service, answer);
   const { number } = publication;
-  if (target.publication !== null && target.publication !== String(number)) {
+  const { vintage } = target;
+  if ("number" in vintage && vintage.number !== number) {
     throw new DamageError(`${answer.what} answers with entry ${number}, which was not asked for`);
   }
   steps.push(answerStep(answer, publication));
   const hasRoots = Object.values(publication.roots ?? {}).some((root) => root !== null);
   if (target.file !== null && hasRoots) {
-    const proven = await fileSteps(service, target.file, answer, publication);
+    const isLive = vintage === LIVE;
+    const proven = await fileSteps(service, target.file, answer, publication, isLive);
     if (proven === null) {
       if (isLastTry) throw noLongerHead(answer, number);
       return false;
@@ -94,14 +100,17 @@ async function checkOnce(
     steps.push({ link: "sums", isProven: false, text: `The answer is not provable: ${why}` });
   }
   const known = Math.min(remembered?.number ?? 1, number);
-  const log = await proveLog(service, Math.max(1, known - PROVEN_AGAIN), number);
+  const { asOfMs } = "asOfMs" in vintage ? vintage : LIVE;
+  const log = await proveLog(service, Math.max(1, known - PROVEN_AGAIN), number, asOfMs);
   if (sha256Of(log, number) !== sha256) {
     throw new DamageError(`Entry ${number} of the log changed while it was read`);
   }
-  if (target.isLive && log.head !== number) {
+  if ("asOfMs" in vintage && log.head !== number) {
     if (!isLastTry) return false;
+    const when = vintage === LIVE ? "" : " of that instant";
+    const head = log.head === 0 ? "an earlier one, or none," : `entry ${log.head}`;
     throw new DamageError(
-      `${answer.what} answers with entry ${number}, and entry ${log.head} made another snapshot the head`,
+      `${answer.what} answers with entry ${number}, and ${head} made the head${when}`,
     );
   }
   steps.push(logStep(log));
@@ -110,8 +119,8 @@ async function checkOnce(
   steps.push(vouched.step);
   steps.push(memoryStep(log, remembered, remember));
   if (remember !== null) {
-    const newest = Math.max(vouched.number, remembered?.number ?? 0);
-    await writeRemembered(remember, { number: newest, sha256: sha256Of(log, newest) as string });
+    const sha256 = sha256Of(log, vouched.number) as string;
+    await writeRemembered(remember, { number: vouched.number, sha256 });
   }
   return true;
 }
@@ -119,14 +128,13 @@ async function checkOnce(
 async function fetchAnswer(service: Service, { path }: Target): Promise<Answer> {
   const answer = await service.get(path, ANSWER_BYTES_MAX);
   if (answer.status === 200) return answer;
-  const refusal = refusalOf(answer);
   if (answer.status === 308 && answer.headers.location !== undefined) {
     throw new InputError(`${answer.what}: the present address is ${answer.headers.location}`);
   }
-  if (refusal === null) throw unexpected(answer, "an answer with data");
-  const what = `${answer.what} answers ${refusal.text}`;
-  if (answer.status === 429 || answer.status >= 500) throw new UnreachableError(what);
-  throw new InputError(what);
+  const error = unexpected(answer, "an answer with data");
+  const refusal = refusalOf(answer);
+  if (refusal === null || error instanceof UnreachableError) throw error;
+  throw new InputError(`${answer.what} answers ${refusal.text}`);
 }
 
 /** The entry of the log that the answer names. */

@@ -9,6 +9,7 @@ import {
   type StoredEntry,
 } from "../snapshot/publication-log.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { wasThere } from "../proxy/vintage.ts";
 import { REQUESTS_AT_ONCE, unexpected, type Answer, type Service } from "./service.ts";
 
 /** More than a century of two sessions a day; a log that is longer does not end. */
@@ -21,7 +22,7 @@ export interface ProvenLog {
   readonly first: number;
   /** The number of the newest entry. */
   readonly newest: number;
-  /** The number of the newest publish or rollback. */
+  /** The number of the newest publish or rollback that is not later than the instant asked for; 0: none. */
   readonly head: number;
   /** The number of the newest entry that vouches for those before it. */
   readonly linked: number;
@@ -42,12 +43,14 @@ export async function fetchEntry(service: Service, number: number): Promise<Stor
 
 /**
  * Proves the log from the entry `from` to its newest one; from entry 1 if `from` has no link to the
- * entries before. Throws DamageError if an entry up to `through` is missing, or a link is broken.
+ * entries before. `asOfMs` (epoch milliseconds) is the instant of the head. Throws DamageError if an
+ * entry up to `through` is missing, or a link is broken.
  */
 export async function proveLog(
   service: Service,
   from: number,
   through: number,
+  asOfMs: number,
 ): Promise<ProvenLog> {
   const { previous } = (await fetchEntry(service, from)).entry;
   const first = typeof previous === "string" ? from : 1;
@@ -70,7 +73,7 @@ export async function proveLog(
       if (answer.status !== 200) throw unexpected(answer, `entry ${number} of the log`);
       const where = `Entry ${number} of the log (${answer.what})`;
       const { entry, sha256 } = chain.add(answer.body, number, where);
-      if (isPublication(entry)) head = number;
+      if (isPublication(entry) && wasThere(entry, asOfMs)) head = number;
       if (vouchesForPast(entry)) linked = number;
       sha256s.push(sha256);
     }

@@ -1,10 +1,15 @@
 /** The file of `--remember`: the newest entry of the log that a check has proven. */
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
 import { z } from "zod";
 import { errorCode, InputError, reasonOf } from "../lib/errors.ts";
 import { sha256Field } from "../snapshot/stored-fields.ts";
 
 const remembered = z.strictObject({ number: z.int().positive(), sha256: sha256Field });
+
+const SIZE_BYTES_MAX = 1_000;
 
 /** An entry of the log by its number and the SHA-256 (hex) of its bytes. */
 export type Remembered = z.infer<typeof remembered>;
@@ -13,7 +18,7 @@ export type Remembered = z.infer<typeof remembered>;
 export async function readRemembered(path: string): Promise<Remembered | null> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await textOf(createReadStream(path, { end: SIZE_BYTES_MAX }));
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw new InputError(`${optionOf(path)}: cannot be read: ${reasonOf(error)}`);
@@ -26,12 +31,19 @@ export async function readRemembered(path: string): Promise<Remembered | null> {
   }
 }
 
-/** Replaces the file in one step. Throws InputError if it cannot be written. */
+/**
+ * Replaces the file in one step, unless it has this entry or a newer one, which another check may have
+ * written meanwhile. Throws InputError if it cannot be written.
+ */
 export async function writeRemembered(path: string, entry: Remembered): Promise<void> {
-  const temporary = `${path}.${process.pid}.new`;
+  const written = await readRemembered(path);
+  if (written !== null && written.number >= entry.number) return;
+  // If the path is a link, the file that it leads to is replaced.
+  const place = written === null ? path : await realpath(path);
+  const temporary = `${place}.${randomUUID()}.new`;
   try {
-    await writeFile(temporary, `${JSON.stringify(entry)}\n`, { flag: "wx" });
-    await rename(temporary, path);
+    await writeFile(temporary, `${JSON.stringify(entry)}\n`, { flag: "wx", flush: true });
+    await rename(temporary, place);
   } catch (error) {
     await rm(temporary, { force: true });
     throw new InputError(`${optionOf(path)}: cannot be written: ${reasonOf(error)}`);

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { DamageError, errorCode, reasonOf, UnreachableError } from "../lib/errors.ts";
 import { cut } from "../lib/text.ts";
+import { digestField, sha256Hex } from "../snapshot/digest.ts";
 
 const REQUEST_MS = 60_000;
 const CHECK_MS = 15 * 60_000;
@@ -15,6 +16,8 @@ const CHECK_MS = 15 * 60_000;
 export const REQUESTS_AT_ONCE = 8;
 const TRIES = 5;
 const RETRY_MAX_MS = 5_000;
+/** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
+const REFUSAL_BYTES_MAX = 60_000;
 
 /** An answer with its whole body. */
 export interface Answer {
@@ -39,9 +42,13 @@ export class Service {
   readonly #agent: HttpAgent;
   readonly #ended = AbortSignal.timeout(CHECK_MS);
 
+  /** Whether the requests carry a key. */
+  readonly hasKey: boolean;
+
   /** `base` has no slash at its end. */
   constructor(base: string, key: string | null) {
     this.#base = base;
+    this.hasKey = key !== null;
     this.#headers = {
       "accept-encoding": "identity",
       ...(key !== null && { authorization: `Bearer ${key}` }),
@@ -57,7 +64,8 @@ export class Service {
 
   /**
    * The answer; while the service is busy (503) it asks again. Throws DamageError if what comes is no
-   * answer, is coded, or has more than `maxBytes`; UnreachableError if none comes.
+   * answer, is coded, has more than `maxBytes`, or not the digest that comes with it; UnreachableError if
+   * none comes.
    */
   async get(path: string, maxBytes: number): Promise<Answer> {
     const what = `GET ${this.at(path)}`;
@@ -77,46 +85,64 @@ export class Service {
   async #getOnce(path: string, maxBytes: number, what: string): Promise<Answer> {
     const signal = AbortSignal.any([this.#ended, AbortSignal.timeout(REQUEST_MS)]);
     const options = { agent: this.#agent, headers: this.#headers, signal };
+    const send = this.#base.startsWith("https:") ? httpsRequest : httpRequest;
+    const request = send(this.at(path), options);
+    // Of a body that is not HTTP, the request gets the reason, and the response that it was aborted.
+    let failure: unknown = null;
+    request.on("error", (error) => (failure ??= error));
+    request.on("upgrade", (_answer, socket) => {
+      socket.destroy();
+      request.emit("error", new DamageError(`${what} changes the protocol`));
+    });
     try {
-      const send = this.#base.startsWith("https:") ? httpsRequest : httpRequest;
-      const request = send(this.at(path), options);
       request.end();
       const [response] = (await once(request, "response")) as [IncomingMessage];
-      request.on("error", () => undefined);
       const { statusCode: status = 0, headers } = response;
       const coding = headers["content-encoding"] ?? "identity";
+      const bytesMax = status === 200 ? maxBytes : Math.min(maxBytes, REFUSAL_BYTES_MAX);
       const pieces: Buffer[] = [];
       let sizeBytes = 0;
       for await (const piece of response as AsyncIterable<Buffer>) {
         pieces.push(piece);
         sizeBytes += piece.length;
-        if (sizeBytes > maxBytes) {
-          throw new DamageError(`${what} sends more than ${maxBytes} bytes`);
+        if (sizeBytes > bytesMax) {
+          throw new DamageError(`${what} sends more than ${bytesMax} bytes`);
         }
       }
       if (coding !== "identity") {
         throw new DamageError(`${what} answers with the content coding ${coding}, expected none`);
       }
-      return { what, status, headers, body: Buffer.concat(pieces) };
+      const answer = { what, status, headers, body: Buffer.concat(pieces) };
+      requireDigest(answer);
+      return answer;
     } catch (error) {
-      throw this.#explained(error, what);
+      // The service may close an idle connection in the moment in which it is used again.
+      const isStale = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(errorCode(failure));
+      if (isStale) return this.#getOnce(path, maxBytes, what);
+      throw error instanceof DamageError ? error : this.#explained(failure ?? error, what, signal);
     }
   }
 
-  #explained(error: unknown, what: string): unknown {
+  #explained(error: unknown, what: string, { aborted: isLate }: AbortSignal): unknown {
     if (error instanceof DamageError) return error;
     if (errorCode(error).startsWith("HPE_")) {
       return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(error)}`);
     }
-    const isLate = error instanceof Error && ["AbortError", "TimeoutError"].includes(error.name);
     const limit = this.#ended.aborted
       ? `the check takes more than ${CHECK_MS / 60_000} minutes`
-      : "";
-    const reason = isLate
-      ? limit || `no whole answer in ${REQUEST_MS / 1_000} s`
-      : messageOf(error);
+      : `no whole answer in ${REQUEST_MS / 1_000} s`;
+    const reason = isLate ? limit : messageOf(error);
     return new UnreachableError(`${what}: ${reason}`, [], { cause: error });
   }
+}
+
+/** Older services send no digest of the log's entries. The chain proves these, but not the newest one. */
+function requireDigest({ what, headers, body }: Answer): void {
+  const sha256 = sha256Hex(body);
+  if ([undefined, digestField(sha256)].includes(headers["unencoded-digest"] as string)) return;
+  throw new DamageError(
+    `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
+  );
 }
 
 /** If Node tried several addresses, its error has no message, but a list of errors. */
@@ -135,8 +161,11 @@ export function refusalOf({ status, headers, body }: Answer): Refusal | null {
   }
 }
 
-/** The error for an answer that is none of those expected. */
-export const unexpected = (answer: Answer, expected: string): DamageError => {
-  const found = refusalOf(answer)?.text ?? String(answer.status);
-  return new DamageError(`${answer.what} answers ${found}; expected ${expected}`);
-};
+/** The error for an answer that is none of those expected. A gateway says 502 to 504. */
+export function unexpected(answer: Answer, expected: string): Error {
+  const { status, what } = answer;
+  const refusal = refusalOf(answer);
+  const message = `${what} answers ${refusal?.text ?? status}; expected ${expected}`;
+  const isAway = status === 429 || status >= 502 || (status === 500 && refusal !== null);
+  return isAway ? new UnreachableError(message) : new DamageError(message);
+}

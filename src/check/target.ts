@@ -1,8 +1,9 @@
 /** The address to check: the answer, and the file of the tier that it must be. */
 import { InputError } from "../lib/errors.ts";
 import { TIERS } from "../market/tier.ts";
-import { API, DATA_ROUTES, idIn, isExact, type DataRoute } from "../proxy/routes.ts";
-import { holdsKey, namesBasket, namesVintage, parseQuery } from "../proxy/query.ts";
+import { faultsDenial, holdsKey, nameFaults, namesBasket, parseQuery } from "../proxy/query.ts";
+import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
+import { readVintage, type VintageQuery } from "../proxy/vintage.ts";
 
 /** An answer of a service. */
 export interface Target {
@@ -12,11 +13,12 @@ export interface Target {
   readonly path: string;
   /** The file in the tier's folder; null: the answer is computed, as a basket is. */
   readonly file: string | null;
-  /** Whether the answer must be that of the newest publication. */
-  readonly isLive: boolean;
-  /** The number of the publication that the address asks for; null: it names none. */
-  readonly publication: string | null;
+  /** The publication that the answer must be of: a number, or an instant and the head of then. */
+  readonly vintage: VintageQuery;
 }
+
+/** The instant of the newest head. */
+export const LIVE = { asOfMs: Infinity } as const;
 
 /**
  * Reads the address of a service, whose board is then the answer, or that of one answer with data.
@@ -40,6 +42,11 @@ export function readTarget(text: string): Target {
   if (route === undefined) {
     throw wrong(text, `expected one of ${routes.map(({ path }) => path).join(", ")}`);
   }
+  // The service knows what its present is. A parameter that it does not take might get lost on the way.
+  const faults = nameFaults(query, parametersOf(route));
+  const vintage = readVintage(query, Infinity, faults) ?? LIVE;
+  const denial = faultsDenial(faults);
+  if (denial !== null) throw wrong(text, denial.detail);
   const isBasket = route.takesBasket && namesBasket(query);
   const tier = TIERS.pro;
   const file = route.file(tier, idIn(sent, route.path)).slice(`${tier.name}/`.length);
@@ -47,8 +54,7 @@ export function readTarget(text: string): Target {
     base,
     path: sent + url.search,
     file: isBasket ? null : file,
-    isLive: !namesVintage(query),
-    publication: query.find(([name]) => name === "publication")?.[1] ?? null,
+    vintage,
   };
 }
 

@@ -16,15 +16,16 @@ import { deliver, deliverFree, type Delivery, type Found } from "./deliver.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import { deny, notInSnapshot, pruned, type Denial } from "./problems.ts";
+import { faultsDenial, nameFaults, namesVintage, type Fault } from "./query.ts";
 import {
-  BASKET_PARAMETERS,
-  faultsDenial,
-  nameFaults,
-  namesVintage,
-  VINTAGE_PARAMETERS,
-  type Fault,
-} from "./query.ts";
-import { DATA_ROUTES, idIn, prefixOf, requiredTier, SUMS_ROUTE, type DataRoute } from "./routes.ts";
+  DATA_ROUTES,
+  idIn,
+  parametersOf,
+  prefixOf,
+  requiredTier,
+  SUMS_ROUTE,
+  type DataRoute,
+} from "./routes.ts";
 import type { Archive } from "./snapshot/archive.ts";
 import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
 import type { LiveSnapshot } from "./snapshot/live.ts";
@@ -56,12 +57,6 @@ interface Wanted {
   readonly faults: readonly Fault[];
 }
 
-const parametersOf = (route: DataRoute): readonly string[] =>
-  route === SUMS_ROUTE
-    ? ["publication"]
-    : route.takesBasket
-      ? [...BASKET_PARAMETERS, ...VINTAGE_PARAMETERS]
-      : VINTAGE_PARAMETERS;
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
 const BUSY_RETRY_MS = 1_000;

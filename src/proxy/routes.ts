@@ -8,7 +8,7 @@ import {
   type TierName,
 } from "../market/tier.ts";
 import { FILES } from "../store/paths.ts";
-import { namesBasket, type Query } from "./query.ts";
+import { BASKET_PARAMETERS, namesBasket, VINTAGE_PARAMETERS, type Query } from "./query.ts";
 
 /** The start of all data paths. */
 export const API = "/api/public/v1";
@@ -116,6 +116,14 @@ export const SUMS_ROUTE: DataRoute = {
   file: eachTier(FILES.sums),
   takesBasket: false,
 };
+
+/** The parameters that a data route, or SUMS_ROUTE, takes. */
+export const parametersOf = (route: DataRoute): readonly string[] =>
+  route === SUMS_ROUTE
+    ? ["publication"]
+    : route.takesBasket
+      ? [...BASKET_PARAMETERS, ...VINTAGE_PARAMETERS]
+      : VINTAGE_PARAMETERS;
 
 /** The OpenAPI document. */
 export const OPENAPI_PATH = "/openapi.json";

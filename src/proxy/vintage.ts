@@ -99,13 +99,16 @@ async function vintageNumbered(
   return deny("not_published", `Entry ${number} is a prune: it published nothing.`);
 }
 
+/** Whether the entry is not later than the instant. `at` never decreases along the log. */
+export const wasThere = ({ at }: Entry, asOfMs: number): boolean => Date.parse(at) <= asOfMs;
+
 async function vintageAt(asOfMs: number, log: LogIndex, newest: number): Promise<Vintage | Denial> {
-  // `at` never decreases: the entries up to `last` are not later than the instant.
+  // The entries up to `last` were there.
   let last = 0;
   for (let after = newest; last < after;) {
-    const { number, at } = await entryBetween(last, after, log);
-    if (Date.parse(at) <= asOfMs) last = number;
-    else after = number - 1;
+    const entry = await entryBetween(last, after, log);
+    if (wasThere(entry, asOfMs)) last = entry.number;
+    else after = entry.number - 1;
   }
   for (let number = last; number > 0; number -= 1) {
     const publication = await log.get(number);

@@ -26,7 +26,7 @@ export const envelopeHead = (envelope: Envelope): string =>
     attribution: envelope.attribution,
   }).slice(0, -1);
 
-const HEAD = /^\{"session_utc":"[^"]{24}","delayed_sessions":(\d{1,9}),/;
+const HEAD = /^\{"session_utc":"[^"]{24}","delayed_sessions":(0|[1-9]\d{0,8}),/;
 const HEAD_MAX_BYTES = 96;
 
 /**

@@ -12,6 +12,7 @@ import { DamageError, InputError, UnreachableError } from "../../src/lib/errors.
 import { inProcess } from "../cli/run.ts";
 import { workshop } from "../cli/signed.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { digestField } from "./client.ts";
 import {
   copyOf,
   eventually,
@@ -43,7 +44,7 @@ beforeEach(() => {
 async function checked(request: Partial<CheckRequest>): Promise<Record<string, boolean | string>> {
   const steps: Step[] = [];
   const whole = { url: proxy.url, key: null, verifyKeys, remember: null, ...request };
-  await check(whole, (step) => steps.push(step));
+  await check(whole, (step) => steps.push(step), 10);
   return Object.fromEntries(steps.map(({ link, isProven, text }) => [link, isProven || text]));
 }
 const failure = (request: Partial<CheckRequest>): Promise<unknown> =>
@@ -189,6 +190,16 @@ describe("a wrong request", () => {
     ["ftp://127.0.0.1/", /expected an address such as https:/],
     ["http://127.0.0.1/api/public/v1/usage", /expected one of \/api\/public\/v1\/prices,/],
     ["http://127.0.0.1/api/public/v1/prices?key=abc", /holds what looks like a key/],
+    [
+      "http://127.0.0.1/api/public/v1/prices?asof=2026-11-21",
+      /"asof".*expected publication, as_of/,
+    ],
+    ["http://127.0.0.1/api/public/v1/prices?publication=1&publication=2", /"2": expected once/],
+    ["http://127.0.0.1/api/public/v1/prices?as_of=2026-11-21", /expected an instant with Z/],
+    [
+      "http://127.0.0.1/?publication=1&as_of=2026-11-21T00:05Z",
+      /expected publication or as_of, not both/,
+    ],
     ["http://u:cbk_x@127.0.0.1/", /holds what looks like a key/],
   ])("%s", async (url, words) => {
     const error = await failure({ url });
@@ -219,20 +230,27 @@ describe("a wrong request", () => {
 });
 
 interface Tampering {
-  /** The answers to change. */
-  readonly path: RegExp;
-  readonly change: (body: Buffer) => Buffer;
+  /** The answers to change; their digest is made to agree. */
+  readonly path?: RegExp;
+  readonly change?: (body: Buffer) => Buffer;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Changes the path and query of every request. */
+  readonly redirect?: (target: string) => string;
+  /** The key to send instead of the caller's; null: none. */
+  readonly key?: string | null;
 }
 
-/** Forwards everything to the proxy, and changes some answers on the way back. */
+/** Forwards everything to the proxy, and changes some of it on the way. */
 async function forwarding<T>(
-  { path, change, headers = {} }: Tampering,
+  { path = /^$/, change = (body) => body, headers = {}, redirect = (text) => text, key }: Tampering,
   work: (url: string) => Promise<T>,
 ): Promise<T> {
   const server: Server = createServer((incoming, outgoing) => {
-    const target = new URL(incoming.url ?? "", proxy.url);
-    const onward = httpRequest(target, { headers: incoming.headers }, (answer) => {
+    const target = new URL(redirect(incoming.url ?? ""), proxy.url);
+    const { authorization, ...others } = incoming.headers;
+    const sentKey = key === undefined ? authorization : key === null ? undefined : `Bearer ${key}`;
+    const sentHeaders = { ...others, ...(sentKey !== undefined && { authorization: sentKey }) };
+    const onward = httpRequest(target, { headers: sentHeaders }, (answer) => {
       const pieces: Buffer[] = [];
       answer.on("data", (piece: Buffer) => pieces.push(piece));
       answer.on("end", () => {
@@ -241,7 +259,7 @@ async function forwarding<T>(
         const sent = isChanged ? change(body) : body;
         outgoing.writeHead(answer.statusCode ?? 500, {
           ...answer.headers,
-          ...(isChanged && headers),
+          ...(isChanged && { "unencoded-digest": digestField(sent), ...headers }),
           "content-length": sent.length,
         });
         outgoing.end(sent);
@@ -267,10 +285,10 @@ const flipped =
     return changed;
   };
 
-describe("one byte changed on the way", () => {
+describe("one byte changed on the way, and the digest with it", () => {
   const LINKS = [
-    [/\/prices$/, /GET .*\/prices.*the answer has the SHA-256/],
-    [/\/export\.csv$/, /GET .*\/export\.csv.*the answer has the SHA-256/],
+    [/\/prices$/, /GET .*\/prices.*(?:SHA256SUMS of the tier free says|delayed sessions)/],
+    [/\/export\.csv$/, /GET .*\/export\.csv.* SHA256SUMS of the tier pro says/],
     [/\/sums$/, /SHA256SUMS \(GET .*\/sums\?publication=3\) has the SHA-256/],
     [/\/log\/1$/, /[Ee]ntry [12] of the log/],
     [/\/log\/2$/, /[Ee]ntry [23] of the log/],
@@ -299,19 +317,6 @@ describe("one byte changed on the way", () => {
     60_000,
   );
 
-  test("with the digest made to agree, SHA256SUMS notices", async () => {
-    const { digestField } = await import("./client.ts");
-    const { body } = await proxy.get(`${API}/prices`);
-    const changed = flipped(0.5)(body);
-    const headers = { "unencoded-digest": digestField(changed) };
-    const error = await forwarding({ path: /\/prices$/, change: () => changed, headers }, (url) =>
-      failure({ url }),
-    );
-    expect((error as Error).message).toMatch(
-      /SHA256SUMS of the tier free says [0-9a-f]{64} of board\.json/,
-    );
-  });
-
   test("in a field that says what the answer is", async () => {
     for (const [headers, words] of [
       [{ "x-publication": "2" }, /names the snapshot 2026-11-21T12Z\/r1, and entry 2/],
@@ -320,15 +325,63 @@ describe("one byte changed on the way", () => {
       [{ "x-snapshot": "2026-11-21T12Z/r2" }, /names the snapshot 2026-11-21T12Z\/r2/],
       [{ "x-session-utc": "2026-11-21T12:00:00.000Z" }, /names the session 2026-11-21T12:00/],
       [{ "x-delayed-sessions": "2" }, /two numbers of delayed sessions/],
+      [{ "x-snapshot": "" }, /names the snapshot , and entry 3/],
       [{ "unencoded-digest": "sha-256=:AAAA:" }, /not that of its unencoded-digest/],
       [{ "content-encoding": "gzip" }, /content coding gzip, expected none/],
     ] as const) {
-      const error = await forwarding(
-        { path: /\/prices$/, change: (body) => body, headers },
-        (url) => failure({ url }),
-      );
+      const error = await forwarding({ path: /\/prices$/, headers }, (url) => failure({ url }));
       expect(error).toBeInstanceOf(DamageError);
       expect((error as Error).message).toMatch(words);
+    }
+  });
+});
+
+describe("another question asked on the way", () => {
+  const [FIRST, LAST] = ["as_of=2026-11-21T00:05:00Z", "as_of=2026-11-21T12:05:00Z"];
+  test.each([
+    ["/prices", "/prices?publication=1", /answers with entry 1, and entry 3 made the head$/],
+    ["/prices?publication=2", "/prices?publication=1", /entry 1, which was not asked for/],
+    [`/prices?${LAST}`, `/prices?${FIRST}`, /entry 2, and entry 3 made the head of that instant/],
+    [`/prices?${FIRST}`, `/prices?${LAST}`, /entry 3, and entry 2 made the head of that instant/],
+    [`/index?${FIRST}`, "/index", /entry 3, and entry 2 made the head of that instant/],
+    [
+      "/prices?as_of=2026-11-21T01:04:59%2B01:00",
+      `/prices?${FIRST}`,
+      /entry 2, and an earlier one, or none, made the head of that instant/,
+    ],
+    ["/prices/dram-0", "/prices/nand-0", /tier pro says [0-9a-f]{64} of contracts\/dram-0\.json/],
+    ["/prices", "/export.csv", /tier pro says [0-9a-f]{64} of board\.json/],
+    ["/indices/composite", "/index", /tier pro says [0-9a-f]{64} of indices\/composite\.json/],
+  ])("%s becomes %s", async (asked, sent, words) => {
+    const redirect = (text: string): string => (text === API + asked ? API + sent : text);
+    const error = await forwarding({ redirect }, (url) =>
+      failure({ url: url + API + asked, key: proxy.pro }),
+    );
+    expect(error).toBeInstanceOf(DamageError);
+    expect((error as Error).message).toMatch(words);
+  });
+
+  test("the present, whose delay is raised, for the publication of then", async () => {
+    proxy.clock.ms = CLOCK_MS + sessionsMs(2) + 3_600_000;
+    for (const path of ["/prices", "/export.csv"]) {
+      const asked = `${API}${path}?publication=3`;
+      const redirect = (text: string): string => (text === asked ? API + path : text);
+      const error = await forwarding({ redirect }, (url) =>
+        failure({ url: url + asked, key: proxy.pro }),
+      );
+      expect((error as Error).message).toMatch(/names 2 delayed sessions, expected 0$/);
+    }
+  });
+
+  test("with a key, without the key, with another", async () => {
+    for (const [key, sent, words] of [
+      [proxy.pro, null, /is that of the tier free, and the key was sent$/],
+      [null, proxy.pro, /is that of the tier pro, and the key was not sent$/],
+      [proxy.starter, "cbk_none", null],
+    ] as const) {
+      const error = await forwarding({ key: sent }, (url) => failure({ url, key }));
+      expect(error).toBeInstanceOf(words === null ? InputError : DamageError);
+      expect((error as Error).message).toMatch(words ?? /answers 401 invalid_key/);
     }
   });
 });
@@ -337,12 +390,9 @@ describe("a server that lies", () => {
   test("files of another tier, and their sums", async () => {
     const starter = await proxy.get(`${API}/prices`, { key: proxy.starter });
     const sums = await proxy.get(`${API}/sums`, { key: proxy.starter });
-    const swap = { "unencoded-digest": String(starter.headers["unencoded-digest"]) };
     const board = { path: /\/prices$/, change: () => starter.body };
     const url = (base: string) => `${base}${API}/prices`;
-    const plain = await forwarding({ ...board, headers: swap }, (base) =>
-      failure({ url: url(base), key: proxy.pro }),
-    );
+    const plain = await forwarding(board, (base) => failure({ url: url(base), key: proxy.pro }));
     expect((plain as Error).message).toMatch(/two numbers of delayed sessions/);
     const other = await forwarding({ path: /\/sums$/, change: () => sums.body }, (base) =>
       failure({ url: url(base), key: proxy.pro }),
@@ -351,36 +401,6 @@ describe("a server that lies", () => {
       /names the session|SHA256SUMS of the tier starter says/,
     );
   });
-
-  test("an older answer, as if it were the newest", async () => {
-    const old = await proxy.get(`${API}/prices?publication=1`, { key: proxy.pro });
-    const headers = Object.fromEntries(
-      ["unencoded-digest", "x-publication", "x-snapshot", "x-session-utc"].map((name) => [
-        name,
-        String(old.headers[name]),
-      ]),
-    );
-    const error = await forwarding({ path: /\/prices$/, change: () => old.body, headers }, (url) =>
-      failure({ url, key: proxy.pro }),
-    );
-    expect((error as Error).message).toMatch(
-      /answers with entry 1, and entry 3 made another snapshot/,
-    );
-  }, 30_000);
-
-  test("another publication than the one asked for", async () => {
-    const other = await proxy.get(`${API}/prices?publication=1`, { key: proxy.pro });
-    const headers = Object.fromEntries(
-      ["unencoded-digest", "x-publication", "x-snapshot", "x-session-utc"].map((name) => [
-        name,
-        String(other.headers[name]),
-      ]),
-    );
-    const error = await forwarding({ path: /\/prices/, change: () => other.body, headers }, (url) =>
-      failure({ url: `${url}${API}/prices?publication=2`, key: proxy.pro }),
-    );
-    expect((error as Error).message).toMatch(/answers with entry 1, which was not asked for/);
-  }, 30_000);
 
   test("what does not end is cut off", async () => {
     const huge = Buffer.alloc(100_000, " ");

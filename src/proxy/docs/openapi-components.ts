@@ -63,6 +63,8 @@ const headerRefs = (names: readonly (keyof typeof HEADERS)[]): Json =>
 export const REMAINING = headerRefs(["x-ratelimit-remaining"]);
 /** On what can be asked for again with If-None-Match. */
 export const ETAG = headerRefs(["x-ratelimit-remaining", "etag"]);
+/** On entries of the log and their signatures. */
+export const LOG_HEADERS = { ...ETAG, ...headerRefs(["unencoded-digest"]) };
 /** On data, also if it has not changed. */
 export const NOT_MODIFIED_HEADERS = headerRefs([
   "x-ratelimit-remaining",

@@ -12,6 +12,7 @@ import {
   DATA_HEADERS,
   DOWNLOAD_HEADERS,
   ETAG,
+  LOG_HEADERS,
   NOT_MODIFIED_HEADERS,
   PART_HEADERS,
   REMAINING,
@@ -229,7 +230,7 @@ export function paths(): Json {
         ...unkeyed(
           "getEntry",
           "An entry of the log, as it is stored",
-          jsonResponse(ENTRY_PATH, "LogEntry", "The entry; its bytes never change.", ETAG),
+          jsonResponse(ENTRY_PATH, "LogEntry", "The entry; its bytes never change.", LOG_HEADERS),
           ["no_session", "not_published", "busy"],
         ),
         parameters: [idParameter("The entry's number.")],
@@ -243,7 +244,7 @@ export function paths(): Json {
           {
             description:
               "Ed25519 (RFC 8032), 64 bytes: over `chipboard log v1`, a line feed and the SHA-256 of the entry.",
-            headers: ETAG,
+            headers: LOG_HEADERS,
             content: contentOf({ binary: SIGNATURE_TYPE }, {}),
           },
           ["no_session", "not_published", "busy"],

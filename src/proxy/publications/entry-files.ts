@@ -4,7 +4,7 @@
  */
 import { DamageError } from "../../lib/errors.ts";
 import { GenerationCache } from "../../lib/generation-cache.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
+import { digestField, sha256Hex } from "../../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX } from "../../snapshot/publication-log.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { JSON_TYPE, SIGNATURE_TYPE } from "../../store/media-types.ts";
@@ -97,9 +97,14 @@ export class EntryFiles {
 const FIELDS_COST = 1_000;
 
 function prepared(bytes: Buffer, mediaType: string): EntryFile {
-  const etag = `"${sha256Hex(bytes)}"`;
+  const sha256 = sha256Hex(bytes);
+  const etag = `"${sha256}"`;
   const shared = { ...CORS_HEADERS, vary: VARY, etag, "cache-control": CACHE_CONTROL };
-  const described = { "content-type": mediaType, "content-length": String(bytes.length) };
+  const described = {
+    "content-type": mediaType,
+    "content-length": String(bytes.length),
+    "unencoded-digest": digestField(sha256),
+  };
   return {
     etag,
     whole: { status: 200, fields: flatFields({ ...shared, ...described }), body: bytes },

@@ -3,7 +3,7 @@
  * is made once, not per request.
  */
 import { sessionUtc, type Session } from "../../market/session.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
+import { digestField, sha256Hex } from "../../snapshot/digest.ts";
 import {
   CORS_HEADERS,
   flatFields,
@@ -101,18 +101,11 @@ export function representation(parts: Parts): Representation {
       "unencoded-digest": digestField(sha256),
       ...(coding !== "identity" && { "content-encoding": coding }),
     }),
+    // Without the digest: a 304 costs no call, and a level could be guessed from it.
     notModifiedFields: flatFields(shared),
     body: Buffer.isBuffer(plain) ? quickBody(plain) : plain,
   };
 }
-
-/**
- * The field's value for a SHA-256 (hex). Unencoded-Digest (draft-ietf-httpbis-unencoded-digest) is over
- * the bytes without content coding; its form is that of RFC 9530, 2. A 304 does not have it: it costs
- * no call, and a level could be guessed from the digest.
- */
-const digestField = (sha256: string): string =>
-  `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`;
 
 /** When the answer last changed: at publication, or when the last session became overdue. */
 const modifiedMsOf = (stamp: SnapshotStamp, overdue: number): number =>
