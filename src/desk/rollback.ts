@@ -90,12 +90,17 @@ async function requireVouchedFor(
   newest: StoredEntry,
 ): Promise<void> {
   let isProven = false;
-  await proveChain(store, 1, newest.entry.number, ({ entry }) => {
-    isProven ||=
-      isPublication(entry) &&
-      entry.number === publication?.number &&
-      entry.manifest_sha256 === publication.manifest_sha256;
-  });
+  if (publication !== null) {
+    // The links from this entry on prove it. Without a link of its own it needs those before it, too.
+    const from = publication.previous === undefined ? 1 : publication.number;
+    const chain = await proveChain(store, from, newest.entry.number, ({ entry }) => {
+      isProven ||=
+        isPublication(entry) &&
+        entry.number === publication.number &&
+        entry.manifest_sha256 === publication.manifest_sha256;
+    });
+    isProven &&= chain.newest?.sha256 === newest.sha256;
+  }
   if (isProven) return;
   throw new DamageError(
     `${snapshotText(name)} is not in the signed log of ${store.location}; the head stays`,

@@ -70,7 +70,7 @@ async function attempt(
   const repaired = await requireSignedEnd(store, stored.end, keys, request.dryRun);
   requireNotOlder(session, stored);
   const { base, catalog, amendment } = layOver(stored, inputs, store.location);
-  await requireRevised(request, amendment, store);
+  await requireRevised(request, amendment, base, store);
 
   const { ledger, touched } = amendment;
   const content: Content = {
@@ -108,7 +108,7 @@ async function attempt(
   );
   passGates(verdict);
 
-  const name = { session, revision: await nextRevision(store, session) };
+  const name = { session, revision: await nextRevision(store, session, base.end.head) };
   const fresh = correctionsOf(amendment, request.revise ?? "", name);
   const made = {
     name,

@@ -37,7 +37,7 @@ export const rerender = (
       return keepHead(base, options, repaired, null, store);
     }
     const { session } = publication;
-    const name = { session, revision: await nextRevision(store, session) };
+    const name = { session, revision: await nextRevision(store, session, base.end.head) };
     const made = {
       name,
       content,

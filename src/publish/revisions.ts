@@ -1,14 +1,23 @@
 /** Which revisions of a session exist, and whether a rollback withdrew the session. */
 import { sessionAt, type Session } from "../market/session.ts";
 import { highestClaimed } from "../snapshot/claims.ts";
-import { readHead, readPublications, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parseSnapshotFileKey, sessionFolder } from "../store/paths.ts";
 
-/** One above every revision that is in the log, is claimed or taken, or has files in the store. */
-export async function nextRevision(store: ObjectStore, session: Session): Promise<number> {
+/**
+ * One above every revision that is in the log, is claimed or taken, or has files in the store. `head` is
+ * that of the run.
+ */
+export async function nextRevision(
+  store: ObjectStore,
+  session: Session,
+  head: Publication | null,
+): Promise<number> {
   // Of a pruned snapshot only its entries in the log remain.
-  const numbers = (await entriesOf(store, session)).map(({ revision }) => revision);
+  const numbers = (await publicationsSince(store, session, head))
+    .filter((entry) => entry.session === session)
+    .map(({ revision }) => revision);
   // A claim is removed after the files, or when the log names the snapshot.
   numbers.push(await highestStored(store, session), await highestClaimed(store, session));
   return Math.max(0, ...numbers) + 1;
@@ -16,16 +25,16 @@ export async function nextRevision(store: ObjectStore, session: Session): Promis
 
 /**
  * The rollback that withdrew the session: the first one after its last publication that named another
- * snapshot. Null if the session was never published or is not withdrawn.
+ * snapshot. Null if the session was never published or is not withdrawn. `head` is that of the run.
  */
 export async function withdrawnBy(
   store: ObjectStore,
   session: Session,
+  head: Publication | null,
 ): Promise<Publication | null> {
-  if ((await entriesOf(store, session)).length === 0) return null;
   let published: Publication | null = null;
   let rollback: Publication | null = null;
-  for (const entry of await readPublications(store)) {
+  for (const entry of await publicationsSince(store, session, head)) {
     if (entry.session === session) {
       // A rollback to another revision of the session withdraws the later revision.
       rollback =
@@ -47,13 +56,23 @@ async function highestStored(store: ObjectStore, session: Session): Promise<numb
 }
 
 /**
- * The log's entries that name the session. No session is published before it begins. So this does
- * not read the log if the newest entry is older than the session and the session's folder is empty.
+ * The publishes and rollbacks since the session began, oldest first, and a few before. No session is
+ * published before it begins, and times in the log never decrease. One session more is read, because a
+ * clock can be set back while a run publishes. The log is not read at all if the run's head is older than
+ * the session and the session's folder is empty: who has published the session since has left files there.
  */
-async function entriesOf(store: ObjectStore, session: Session): Promise<Publication[]> {
-  const head = await readHead(store);
+async function publicationsSince(
+  store: ObjectStore,
+  session: Session,
+  head: Publication | null,
+): Promise<Publication[]> {
   if (head === null) return [];
   const isNew = sessionAt(Date.parse(head.at)) < session;
   if (isNew && (await highestStored(store, session)) === 0) return [];
-  return (await readPublications(store)).filter((entry) => entry.session === session);
+  const publications: Publication[] = [];
+  for await (const entry of readLogBackwards(store)) {
+    if (sessionAt(Date.parse(entry.at)) < session - 1) break;
+    if (isPublication(entry)) publications.push(entry);
+  }
+  return publications.reverse();
 }

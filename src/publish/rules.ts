@@ -36,6 +36,7 @@ export function requireNotOlder(session: Session, base: Base): void {
 export async function requireRevised(
   { session, revise }: PublishRequest,
   { restatements }: Amendment,
+  base: Base,
   store: ObjectStore,
 ): Promise<void> {
   if (revise !== null || restatements.length === 0) return;
@@ -43,7 +44,7 @@ export async function requireRevised(
     ({ where, contract, session, old, now }) =>
       `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
   );
-  await requireNotWithdrawn(session, store, changes);
+  await requireNotWithdrawn(session, base, store, changes);
   throw new ConflictError(
     `The input changes ${counted(restatements.length, "published level")}; if it is right, publish with --revise "reason"`,
     changes,
@@ -65,7 +66,7 @@ export async function requireFree(
   if (request.revise !== null) return;
   const { session } = request;
   const head = base.head?.publication;
-  await requireNotWithdrawn(session, store);
+  await requireNotWithdrawn(session, base, store);
   if (head !== undefined && head.session === session) {
     throw new ConflictError(
       `Session ${sessionKey(session)} is published as ${snapshotText(head)} with other content; ` +
@@ -76,10 +77,11 @@ export async function requireFree(
 
 async function requireNotWithdrawn(
   session: Session,
+  base: Base,
   store: ObjectStore,
   changes: readonly string[] = [],
 ): Promise<void> {
-  const rollback = await withdrawnBy(store, session);
+  const rollback = await withdrawnBy(store, session, base.end.head);
   if (rollback === null) return;
   throw new ConflictError(
     `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +

@@ -1,8 +1,13 @@
 /** The signed log: what `verify --verify-key` refuses, and the other commands. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { publicationKey, PUBLICATIONS } from "../../src/store/paths.ts";
 import { contentOf } from "../cli/market.ts";
 import { FIRST, opensslVerifies, replace, SECOND, SIGNATURE, workshop } from "../cli/signed.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import { publishSession, SESSION, sessionsMs, TestClock } from "../http/fixture.ts";
+import { CLOCK_MS, OPERATOR, rollBackTo, signedStore, SNAPSHOTS } from "../http/signed-log.ts";
 import { findings, HEAD, missing, OLD, signed, wrong } from "./signing-findings.ts";
 
 describe("verify --verify-key", () => {
@@ -180,6 +185,28 @@ describe("the other commands", () => {
     const said = await shop.must(`snapshots rollback ${FIRST} --reason again --sign-key @k`);
     expect(said).toBe(`Signed ${FIRST}/r1, which is the head\n`);
     expect(await findings(shop, "--all --verify-key @k.pub")).toEqual([]);
+  });
+
+  test("with keys, a rollback and a publish read only the end of the log, and a publish lists it once", async () => {
+    const inner = await signedStore();
+    for (const at of [1, 2, 1, 2, 1, 2, 1] as const) {
+      await rollBackTo(inner, SNAPSHOTS[at], OPERATOR);
+    }
+    const read = new Set<string>();
+    let lists = 0;
+    const store = new InterceptedStore(inner, ({ kind, key }, run) => {
+      if (kind === "get" && /^publications.*json$/.test(key)) read.add(key);
+      if (kind === "list" && key === PUBLICATIONS) lists += 1;
+      return run();
+    });
+    const keys = { signingKey: OPERATOR, verifyKeys: [OPERATOR.verifyKey] };
+    await rollBack(store, "head~1", "back", new TestClock(CLOCK_MS), keys);
+    expect(read).toEqual(new Set([8, 9, 10].map(publicationKey)));
+    read.clear();
+    lists = 0;
+    const clock = new TestClock(CLOCK_MS + sessionsMs(1));
+    await publishSession(store, clock, SESSION + 2, { usd: 14, keys });
+    expect([read, lists]).toEqual([new Set([publicationKey(11)]), 1]);
   });
 
   test("ls and diff ignore signatures; a prune leaves those of the log", async () => {
