@@ -241,16 +241,24 @@ export class FolderStore implements ObjectStore {
   async *#walk(folder: string, prefix: string): AsyncIterable<StoredObject> {
     const entries = await this.#entries(folder);
     const keys = entries.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
-    for (const key of keys.sort()) {
-      if (key.endsWith("/")) {
-        if (key.startsWith(prefix) || prefix.startsWith(key)) yield* this.#walk(key, prefix);
-        continue;
+    keys.sort();
+    for (let from = 0; from < keys.length; from += MAX_AT_ONCE) {
+      const some = keys.slice(from, from + MAX_AT_ONCE);
+      const objects = await Promise.all(some.map((key) => this.#stored(key, prefix)));
+      for (const [at, key] of some.entries()) {
+        const isFolder = key.endsWith("/") && (key.startsWith(prefix) || prefix.startsWith(key));
+        const object = objects[at] ?? null;
+        if (isFolder) yield* this.#walk(key, prefix);
+        else if (object !== null) yield object;
       }
-      if (!key.startsWith(prefix)) continue;
-      const status = await stat(this.#path(key)).catch((error) => this.#absent("read", key, error));
-      if (status === null) continue;
-      yield { key, sizeBytes: status.size, modifiedAtMs: status.mtimeMs };
     }
+  }
+
+  /** The object, or null for a folder, a key without the prefix, and an object that is gone. */
+  async #stored(key: string, prefix: string): Promise<StoredObject | null> {
+    if (key.endsWith("/") || !key.startsWith(prefix)) return null;
+    const status = await stat(this.#path(key)).catch((error) => this.#absent("read", key, error));
+    return status && { key, sizeBytes: status.size, modifiedAtMs: status.mtimeMs };
   }
 
   async #entries(folder: string): Promise<Dirent[]> {
