@@ -21,6 +21,8 @@ import {
   type Section,
   type Target,
 } from "./section.ts";
+import { benchLog } from "./log.ts";
+import { benchSigning } from "./signing.ts";
 import { benchServing } from "./serving.ts";
 import { benchSwitch } from "./switching.ts";
 import { benchVintages } from "./vintages.ts";
@@ -36,10 +38,12 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   switch: benchSwitch,
   publish: benchPublish,
   vintages: benchVintages,
+  signing: benchSigning,
+  log: benchLog,
 };
 
 /** Those that load no server, or with a load of their own. */
-const WITHOUT_WRK: readonly Part[] = ["publish", "vintages"];
+const WITHOUT_WRK: readonly Part[] = ["publish", "vintages", "signing", "log"];
 
 // The handlers of "exit" end the servers and remove the folders.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

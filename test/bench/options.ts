@@ -11,6 +11,8 @@ export const PARTS = [
   "memory",
   "switch",
   "vintages",
+  "signing",
+  "log",
 ] as const;
 export type Part = (typeof PARTS)[number];
 

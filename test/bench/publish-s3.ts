@@ -4,32 +4,16 @@
  * is the one of CHIPBOARD_TEST_S3_…, or a new gateway on 127.0.0.1.
  */
 import { randomUUID } from "node:crypto";
-import { subscribe } from "node:diagnostics_channel";
-import type { ClientRequest, IncomingMessage } from "node:http";
 import { createClock } from "../../src/lib/clock.ts";
 import { readDemoContracts } from "../../src/demo/catalog.ts";
 import { publishDemo } from "../../src/demo/publish-demo.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../services/services.ts";
-
-interface Sent {
-  requests: number;
-  puts: number;
-  bytes: number;
-  received: number;
-}
+import { sent } from "./sent.ts";
 
 const service = testService("s3");
 if (service === null) throw new Error("There is no S3 server to publish to");
 Object.assign(process.env, service.env);
-const sent: Sent = { requests: 0, puts: 0, bytes: 0, received: 0 };
-subscribe("http.client.response.finish", (message) => {
-  const { request, response } = message as { request: ClientRequest; response: IncomingMessage };
-  sent.requests += 1;
-  sent.puts += request.method === "PUT" ? 1 : 0;
-  sent.bytes += Number(request.getHeader("content-length") ?? 0);
-  sent.received += Number(response.headers["content-length"] ?? 0);
-});
 
 const store = await openStore(`s3://${service.env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`, {
   endpoint: service.env["CHIPBOARD_TEST_S3_ENDPOINT"],

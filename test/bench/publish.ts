@@ -4,17 +4,14 @@
  * figure is that of a whole process with its start, on all cores. The smaller markets are
  * published once per round, those of more than 1,000 contracts once.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { sessionKey, type Session } from "../../src/market/session.ts";
+import { sessionKey } from "../../src/market/session.ts";
 import { CLOSES, instantIn, writeMarket, type MarketFiles } from "./market.ts";
+import { runMeasured, type Usage } from "./measured.ts";
 import { environment } from "../program/program.ts";
 import { median, type BenchOptions, type Section, type Target } from "./section.ts";
 
-const CHILD = new URL("publish-child.ts", import.meta.url).pathname;
 const LARGE_CONTRACTS = 1_000;
 /** The targets for markets of these sizes: the first publish, and that of the next session. */
 const LIMITS = [
@@ -23,10 +20,7 @@ const LIMITS = [
 ] as const;
 const GROWTH_MAX = 1.1;
 
-interface Run {
-  readonly seconds: number;
-  readonly rssMb: number;
-}
+type Run = Pick<Usage, "seconds" | "rssMb">;
 
 /** The runs of a market, and the ledger parts that the next session wrote. */
 interface Published {
@@ -158,23 +152,8 @@ async function publishSession(market: MarketFiles, index: number, store: string)
   const { session, file } = quotes;
   const inputs = ["--quotes", file];
   if (index === 0) inputs.push("--catalog", market.catalog, "--closes", market.closes);
-  return publishWhole(session, ["--store", store, ...inputs]);
-}
-
-async function publishWhole(session: Session, inputs: readonly string[]): Promise<Run> {
-  const startedAt = performance.now();
-  const args = [CHILD, "--session", sessionKey(session), ...inputs];
-  const child = spawn(process.execPath, args, {
-    env: environment(instantIn(session)),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const ended = once(child, "exit");
-  const [said, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = await ended;
-  const seconds = (performance.now() - startedAt) / 1_000;
-  const peakKb = /^peak_kb=(\d+)$/m.exec(said)?.[1];
-  if (code !== 0 || peakKb === undefined) throw new Error(`publish failed: ${complaint}`);
-  return { seconds, rssMb: Number(peakKb) / 1_024 };
+  const args = ["publish", "--session", sessionKey(session), "--store", store, ...inputs];
+  return runMeasured(args, environment(instantIn(session)));
 }
 
 const ledgerParts = (store: string): string[] => readdirSync(join(store, "ledger"));

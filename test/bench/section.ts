@@ -98,6 +98,10 @@ export const atLeast = (text: string, ratio: number, target: number): Target => 
   figure: ratio.toFixed(3),
 });
 
+/** What was measured of growing sizes, as a cell: one figure if all are the same. */
+export const grown = (figures: readonly string[]): string =>
+  figures.every((figure) => figure === figures[0]) ? (figures[0] ?? "") : figures.join(" → ");
+
 /** The middle value; of an even number of them the upper one of the two. */
 export function median(values: readonly number[]): number {
   const middle = values.toSorted((a, b) => a - b)[values.length >> 1];

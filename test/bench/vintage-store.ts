@@ -9,15 +9,18 @@ import { join } from "node:path";
 import { sourceOf } from "../../src/feed/source.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { publish } from "../../src/publish/publish.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import { appendPublication } from "../../src/snapshot/append.ts";
 import {
   readLogEnd,
   readPublications,
   readStoredEntry,
 } from "../../src/snapshot/publication-log.ts";
+import { NO_KEYS, type LogKeys } from "../../src/snapshot/signed-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { FIRST_SESSION, instantIn, writeMarket } from "./market.ts";
+import type { Session } from "../../src/market/session.ts";
+import { FIRST_SESSION, instantIn, writeMarket, type MarketFiles } from "./market.ts";
 import { CONTRACTS } from "./service.ts";
 
 export const SNAPSHOTS = 40;
@@ -44,29 +47,40 @@ export async function buildVintages(folder: string): Promise<VintageStore> {
   const market = writeMarket(inputs, CONTRACTS, SNAPSHOTS, CLOSE_DAYS);
   const store = await openStore(location);
   try {
-    for (const { session, file } of market.quotes) {
-      const isFirst = session === FIRST_SESSION;
-      await publish(
-        {
-          catalog: isFirst ? sourceOf(market.catalog) : null,
-          quotes: [sourceOf(file)],
-          closes: isFirst ? [sourceOf(market.closes)] : [],
-          session,
-          attribution: null,
-          revise: null,
-          dryRun: false,
-          gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
-        },
-        store,
-        { now: () => Date.parse(instantIn(session)) },
-        () => {},
-      );
-    }
+    for (const { session } of market.quotes) await publishQuotes(store, market, session);
     await appendRollbacks(store, ENTRIES - SNAPSHOTS, ROLLBACK_EVERY_MS);
     return { location, instants: (await readPublications(store)).map(({ at }) => at) };
   } finally {
     await store.close();
   }
+}
+
+/** Publishes a session of the market; the first one with its catalog and its closes. */
+export async function publishQuotes(
+  store: ObjectStore,
+  { catalog, closes, quotes }: MarketFiles,
+  session: Session,
+  keys: LogKeys = NO_KEYS,
+): Promise<PublishResult> {
+  const isFirst = session === FIRST_SESSION;
+  const file = quotes.find((each) => each.session === session)?.file;
+  if (file === undefined) throw new Error(`The market has no session ${session}`);
+  return publish(
+    {
+      catalog: isFirst ? sourceOf(catalog) : null,
+      quotes: [sourceOf(file)],
+      closes: isFirst ? [sourceOf(closes)] : [],
+      session,
+      attribution: null,
+      revise: null,
+      dryRun: false,
+      gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
+      keys,
+    },
+    store,
+    { now: () => Date.parse(instantIn(session)) },
+    () => {},
+  );
 }
 
 /**
@@ -77,19 +91,29 @@ export async function appendRollbacks(
   store: ObjectStore,
   count: number,
   everyMs: number,
+  keys: LogKeys = NO_KEYS,
 ): Promise<void> {
   const published = await readPublications(store);
   let { newest } = await readLogEnd(store);
   for (let left = count - 1; left >= 0; left -= 1) {
     const target = published.at(-1 - ((left * STEP) % published.length));
     if (newest === null || target === undefined) throw new Error("Nothing is published");
-    const { session, revision, manifest_sha256 } = target;
+    const { session, revision, manifest_sha256, roots } = target;
     const appended = await appendPublication(
       store,
-      { action: "rollback", session, revision, reason: null, manifest_sha256, corrections: 0 },
+      {
+        action: "rollback",
+        session,
+        revision,
+        reason: null,
+        manifest_sha256,
+        corrections: 0,
+        roots,
+      },
       newest,
       Date.parse(newest.entry.at) + everyMs,
       [],
+      keys,
     );
     newest = appended && (await readStoredEntry(store, appended.number));
   }
