@@ -1,5 +1,5 @@
 /** The options for signing keys, and the files that they name. */
-import { open, readFile, type FileHandle } from "node:fs/promises";
+import { open, type FileHandle } from "node:fs/promises";
 import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
@@ -11,6 +11,9 @@ import {
   type VerifyKey,
 } from "../snapshot/signing-key.ts";
 import { readable } from "./option-files.ts";
+
+/** A file of keys has a few hundred bytes, and text around them. */
+const FILE_BYTES_MAX = 1_000_000;
 
 /** Bits of a file's mode for its group and others, and for others. */
 const GROUP_AND_OTHERS = 0o077;
@@ -65,7 +68,7 @@ export async function verifyKeysFrom({
   const keys: VerifyKey[] = [];
   for (const path of paths) {
     const where = `--verify-key ${JSON.stringify(path)}`;
-    keys.push(...parseVerifyKeys(await readable(where, () => readFile(path, "utf8")), where));
+    keys.push(...parseVerifyKeys(await readable(where, () => readKeys(path, where)), where));
   }
   return keys;
 }
@@ -75,17 +78,34 @@ async function signingKeyFrom(path: string): Promise<SigningKey> {
   return parseSigningKey(await readable(where, () => readPrivate(path, where)), where);
 }
 
-async function readPrivate(path: string, where: string): Promise<string> {
+async function readKeys(
+  path: string,
+  where: string,
+  check?: (file: FileHandle, text: string) => Promise<void>,
+): Promise<string> {
   const file = await open(path);
   try {
-    const text = await file.readFile("utf8");
-    // The parser then says that this is the public key; its mode does not matter.
-    if (!text.includes("PUBLIC KEY")) await requirePrivate(file, path, where);
+    const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
+    let length = 0;
+    for (let bytesRead = 1; bytesRead > 0; length += bytesRead) {
+      ({ bytesRead } = await file.read(bytes, length, bytes.length - length, null));
+    }
+    if (length > FILE_BYTES_MAX) {
+      throw new InputError(`${where} has more than ${FILE_BYTES_MAX} bytes: expected keys (PEM)`);
+    }
+    const text = bytes.toString("utf8", 0, length);
+    await check?.(file, text);
     return text;
   } finally {
     await file.close();
   }
 }
+
+const readPrivate = (path: string, where: string): Promise<string> =>
+  readKeys(path, where, async (file, text) => {
+    // The parser then says that this is the public key; its mode does not matter.
+    if (!text.includes("PUBLIC KEY")) await requirePrivate(file, path, where);
+  });
 
 /**
  * Throws InputError if others can read a private key. The group may read a file of another owner,

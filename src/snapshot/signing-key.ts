@@ -74,8 +74,26 @@ export function parseVerifyKeys(pem: string, where: string): readonly VerifyKey[
           "openssl pkey -in FILE -pubout prints; the private one belongs where publish runs",
       );
     }
-    return verifyKeyOf(keyOf(block, "PUBLIC KEY", createPublicKey, expected));
+    const key = keyOf(block, "PUBLIC KEY", createPublicKey, expected);
+    if (isOfSmallOrder(key)) {
+      throw new InputError(`${expected}, found a point of small order: everybody can sign for it`);
+    }
+    return verifyKeyOf(key);
   });
+}
+
+/**
+ * The y coordinates, little-endian, of the points whose order divides 8, also where y is written as
+ * y + p. For such a key, openssl accepts signatures that nobody needed a private key for.
+ */
+const SMALL_ORDER =
+  /^(0[01](00){31}|e[cde](ff){30}7f|26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05|c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a)$/;
+
+function isOfSmallOrder(key: KeyObject): boolean {
+  const point = key.export({ type: "spki", format: "der" }).subarray(-32);
+  // The highest bit is the sign of x (RFC 8032, 5.1.2).
+  const y = Buffer.concat([point.subarray(0, 31), Buffer.from([(point[31] as number) & 0x7f])]);
+  return SMALL_ORDER.test(y.toString("hex"));
 }
 
 interface Block {

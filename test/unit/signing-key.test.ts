@@ -93,11 +93,29 @@ describe("invalid keys", () => {
     ["a certificate", pem("CERTIFICATE", "AAAA"), 'found "CERTIFICATE"'],
     ["the second cut off", PUBLIC + PUBLIC.slice(0, 60), "found a PEM block without its end"],
     ["garbage", pem("PUBLIC KEY", "AAAA"), "found a PEM block that cannot be read"],
+    ["all zeros", pointOf("00".repeat(32)), "found a point of small order: everybody can sign"],
+    ["no line end before it", `\u{feff}${PUBLIC}`, "found no PEM block"],
   ])("public key: %s", (_name, text, found) => {
     const message = refusal(() => parseVerifyKeys(text, '--verify-key "k.pub"'));
     expect(message).toContain('--verify-key "k.pub": expected Ed25519 public keys (PEM), found ');
     expect(message).toContain(found);
   });
+});
+
+test("all points whose order divides 8 are refused, and no others", () => {
+  const order8 = "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05";
+  const negated = (P - yOf(order8)) % P;
+  const ys = [0n, 1n, P - 1n, yOf(order8), negated];
+  for (const y of ys) expect(eightTimes(y), y.toString(16)).toBe(1n);
+  for (const y of [...ys, P, P + 1n]) {
+    for (const sign of [0n, 1n << 255n]) {
+      const text = pointOf(littleEndian(y + sign));
+      expect(refusal(() => parseVerifyKeys(text, "x"))).toContain("found a point of small order");
+    }
+  }
+  const base = "58" + "66".repeat(31);
+  expect(eightTimes(yOf(base))).not.toBe(1n);
+  expect(parseVerifyKeys(pointOf(base), "x")).toHaveLength(1);
 });
 
 describe("a signature", () => {
@@ -126,6 +144,17 @@ describe("a signature", () => {
     expect(signerOfEntry(signature, digest.toString("hex"), keys)?.fingerprint).toBe(FINGERPRINT);
   });
 
+  test("is invalid if its number is not below the order of the curve (RFC 8032, 5.1.7)", () => {
+    const order = 2n ** 252n + 27742317777372353535851937790883648493n;
+    const number = yOf(signature.subarray(32).toString("hex"));
+    const withNumber = (other: bigint): Buffer =>
+      Buffer.concat([signature.subarray(0, 32), Buffer.from(littleEndian(other), "hex")]);
+    expect(signerOfEntry(withNumber(number), DIGEST, keys)).not.toBeNull();
+    for (const times of [1n, 2n, 14n]) {
+      expect(signerOfEntry(withNumber(number + times * order), DIGEST, keys)).toBeNull();
+    }
+  });
+
   test("is invalid if it does not have 64 bytes", () => {
     for (const bytes of [
       Buffer.alloc(0),
@@ -138,6 +167,44 @@ describe("a signature", () => {
     }
   });
 });
+
+/** The field of the curve and the d of its equation (RFC 8032, 5.1). */
+const P = 2n ** 255n - 19n;
+const D = mod(-121665n * inverse(121666n));
+
+/** The y coordinate of eight times a point: each step doubles it. 1: its order divides 8. */
+function eightTimes(y: bigint): bigint {
+  for (let step = 0; step < 3; step += 1) {
+    const yy = mod(y * y);
+    const xx = mod((yy - 1n) * inverse(mod(D * yy + 1n)));
+    y = mod((yy + xx) * inverse(mod(2n + xx - yy)));
+  }
+  return y;
+}
+
+function mod(value: bigint): bigint {
+  return ((value % P) + P) % P;
+}
+
+/** value ** (P − 2) */
+function inverse(value: bigint): bigint {
+  let result = 1n;
+  for (let exponent = P - 2n, power = mod(value); exponent > 0n; exponent >>= 1n) {
+    if (exponent & 1n) result = mod(result * power);
+    power = mod(power * power);
+  }
+  return result;
+}
+
+const littleEndian = (value: bigint): string =>
+  Buffer.from(value.toString(16).padStart(64, "0"), "hex").reverse().toString("hex");
+const yOf = (hex: string): bigint =>
+  BigInt(`0x${Buffer.from(hex, "hex").reverse().toString("hex")}`);
+
+/** A public key with these 32 bytes. */
+function pointOf(hex: string): string {
+  return pem("PUBLIC KEY", `MCowBQYDK2VwAyEA${Buffer.from(hex, "hex").toString("base64")}`);
+}
 
 /** Expects `parse` to fail with a usage error; returns its message. */
 function refusal(parse: () => unknown): string {
