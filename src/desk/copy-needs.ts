@@ -1,6 +1,9 @@
 /** What a copy of a store must hold besides the log: everything that the log names and no prune took. */
 import { DamageError } from "../lib/errors.ts";
+import { CLAIM_BYTES_MAX } from "../snapshot/claims.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
+import { SIGNATURE_BYTES_MAX } from "../snapshot/entry-signature.ts";
+import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
 import { isPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
 import { objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
@@ -25,6 +28,8 @@ export type CopyProgress = (stage: string, done: number, total: number) => void;
 export interface Needed {
   readonly key: string;
   readonly sha256: string;
+  /** It has as many bytes, or fewer. */
+  readonly bytesMax: number;
   readonly mediaType: string;
 }
 
@@ -70,20 +75,18 @@ export async function needsOf(
       );
       for (const object of objectsOf(name, stored.manifest)) {
         const mediaType = mediaTypes.get(object.key) ?? NDJSON_TYPE;
-        files.set(object.key, { key: object.key, sha256: object.sha256, mediaType });
+        const { key, sha256, bytes: bytesMax } = object;
+        files.set(key, { key, sha256, bytesMax, mediaType });
       }
       const manifestKey = snapshotFileKey(name, FILES.manifest);
-      manifests.push({ key: manifestKey, sha256, mediaType: JSON_TYPE });
-      const key = snapshotFileKey(name, OLD_SIGNATURE);
-      const signature = await store.get(key);
-      if (signature === null) return;
-      manifests.push({ key, sha256: sha256Hex(signature), mediaType: SIGNATURE_TYPE });
+      const bytesMax = MANIFEST_BYTES_MAX;
+      manifests.push({ key: manifestKey, sha256, bytesMax, mediaType: JSON_TYPE });
+      manifests.push(...(await neededAt(store, snapshotFileKey(name, OLD_SIGNATURE), SIGNATURE)));
     });
     progress("Reading", (read += 1), entries.length);
   });
   await atOnce(await keysBelow(store, TAKEN), async (key) => {
-    const bytes = await store.get(key);
-    if (bytes !== null) manifests.push({ key, sha256: sha256Hex(bytes), mediaType: JSON_TYPE });
+    manifests.push(...(await neededAt(store, key, TAKEN_NAME)));
   });
   const signatures: Needed[] = [];
   const signed = (await keysBelow(store, PUBLICATIONS)).filter((key) => {
@@ -91,12 +94,22 @@ export async function needsOf(
     return number !== null && number <= log.length;
   });
   await atOnce(signed, async (key) => {
-    const bytes = await store.get(key);
-    if (bytes !== null) {
-      signatures.push({ key, sha256: sha256Hex(bytes), mediaType: SIGNATURE_TYPE });
-    }
+    signatures.push(...(await neededAt(store, key, SIGNATURE)));
   });
   return { files: [...files.values()], manifests, signatures, names, damages };
+}
+
+const SIGNATURE = { bytesMax: SIGNATURE_BYTES_MAX, mediaType: SIGNATURE_TYPE };
+const TAKEN_NAME = { bytesMax: CLAIM_BYTES_MAX, mediaType: JSON_TYPE };
+
+/** The object as it is stored; none if there is none. Throws DamageError if it is too large. */
+async function neededAt(
+  store: ObjectStore,
+  key: string,
+  kind: Pick<Needed, "bytesMax" | "mediaType">,
+): Promise<Needed[]> {
+  const bytes = await store.get(key, kind.bytesMax);
+  return bytes === null ? [] : [{ key, sha256: sha256Hex(bytes), ...kind }];
 }
 
 /** An entry for each snapshot that the log names and no prune took. */

@@ -138,6 +138,7 @@ class CopyRun {
     const entries = log.map(({ entry, sha256 }) => ({
       key: publicationKey(entry.number),
       sha256,
+      bytesMax: ENTRY_BYTES_MAX,
       mediaType: JSON_TYPE,
     }));
     // In the order of the keys an entry comes before its signature.
@@ -196,9 +197,8 @@ class CopyRun {
     const differences = keys.filter(isStray).map((key) => `${to}/${key} is not in ${from}`);
     const there = keys.flatMap((key) => (this.#same.has(key) ? [] : (needed.get(key) ?? [])));
     let compared = 0;
-    await atOnce(there, async ({ key, sha256 }) => {
-      const bytes = await this.#to.get(key);
-      if (bytes !== null && sha256Hex(bytes) === sha256) this.#same.add(key);
+    await atOnce(there, async ({ key, sha256, bytesMax }) => {
+      if (await this.#holds(key, sha256, bytesMax)) this.#same.add(key);
       else differences.push(`${to}/${key} has other bytes`);
       this.#progress("Comparing", (compared += 1), there.length);
     });
@@ -211,12 +211,11 @@ class CopyRun {
   }
 
   /** Copies one object. Throws DamageError if the source lacks it, or has other bytes. */
-  async #transfer({ key, sha256, mediaType }: Needed): Promise<void> {
-    const bytes = await readVerified(this.#from, key, sha256);
+  async #transfer({ key, sha256, bytesMax, mediaType }: Needed): Promise<void> {
+    const bytes = await readVerified(this.#from, key, sha256, bytesMax);
     if (!this.#dryRun) {
       const outcome = await this.#to.create(key, bytes, mediaType);
-      const arrived = await this.#to.get(key);
-      if (arrived === null || sha256Hex(arrived) !== sha256) {
+      if (!(await this.#holds(key, sha256, bytesMax))) {
         const where = `${this.#to.location}/${key}`;
         throw outcome === "taken"
           ? new ConflictError(`${where} was written by another run. ${EXPECTED_TARGET}`)
@@ -226,6 +225,17 @@ class CopyRun {
     }
     this.#objects += 1;
     this.#bytes += bytes.length;
+  }
+
+  /** Whether the target holds these bytes. */
+  async #holds(key: string, sha256: string, bytesMax: number): Promise<boolean> {
+    try {
+      const bytes = await this.#to.get(key, bytesMax);
+      return bytes !== null && sha256Hex(bytes) === sha256;
+    } catch (error) {
+      if (error instanceof DamageError) return false;
+      throw error;
+    }
   }
 
   #otherLog(key: string, isInBoth: boolean): ConflictError {

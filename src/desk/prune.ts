@@ -159,7 +159,7 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   );
   const announced = allClaims.filter(({ key }) => parseAnnouncementKey(key) !== null);
   if (announced.length > 0) {
-    const signed = await newestSigned(store);
+    const signed = await newestSigned(store, end.newest?.entry.number ?? 0);
     doneClaims.push(...announced.filter(({ key }) => Number(parseAnnouncementKey(key)) <= signed));
   }
   const whole = (all: readonly Folder[]): number =>

@@ -1,17 +1,12 @@
 /** `snapshots show`: a snapshot's manifest and the facts of its board that operators check first. */
 import { InputError } from "../lib/errors.ts";
 import { byLargestChange } from "../market/change.ts";
+import { readSignature } from "../snapshot/entry-signature.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import {
-  FILES,
-  signatureKey,
-  snapshotFileKey,
-  snapshotFolder,
-  snapshotText,
-} from "../store/paths.ts";
+import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
 import {
   readBoard,
   readIndex,
@@ -68,7 +63,7 @@ export async function describeSnapshot(
     readBoard(store, found, "pro"),
     readIndex(store, found),
     readIndices(store, found),
-    found.publication && store.get(signatureKey(found.publication.number)),
+    found.publication && readSignature(store, found.publication.number),
   ]);
   const records = board && recordsOfBoard(board);
   const { files: _files, ledger: _ledger, ...manifest } = found.manifest;

@@ -122,7 +122,7 @@ export async function loadLedger(
   for (let from = 0; from < ascending.length; from += PARTS_AT_ONCE) {
     const batch = ascending.slice(from, from + PARTS_AT_ONCE);
     const parts = await Promise.all(
-      batch.map(({ key, sha256 }) => readVerified(store, key, sha256)),
+      batch.map(({ key, sha256, bytes }) => readVerified(store, key, sha256, bytes)),
     );
     parts.forEach((bytes, at) => decodeMonth(bytes, (batch[at] as LedgerEntry).key, levels));
   }

@@ -95,11 +95,15 @@ async function withParentsTerms(
       const earlier = await readCatalog(store, name, stored.manifest);
       return earlier === null ? ledger : withTermsOfParent(ledger, head, earlier, catalog);
     }
-    // The parent of a revision is a snapshot of the same session.
-    name = nameOf(stored.manifest.parent);
+    const before = nameOf(stored.manifest.parent);
+    // The parent of a revision is an earlier one of the same session; nobody vouches for what it names.
+    name = before !== null && isBefore(before, name) ? before : null;
   }
   return ledger;
 }
+
+const isBefore = (a: SnapshotName, b: SnapshotName): boolean =>
+  a.session < b.session || (a.session === b.session && a.revision < b.revision);
 
 const nameOf = (parent: Manifest["parent"]): SnapshotName | null =>
   parent && { session: parseSession(parent.session_utc) as Session, revision: parent.revision };

@@ -134,7 +134,7 @@ async function createProven(
   mediaType: string,
 ): Promise<void> {
   if ((await store.create(key, bytes, mediaType)) === "created") return;
-  const there = await store.get(key);
+  const there = await store.get(key, bytes.length);
   if (there !== null && sha256Hex(there) === sha256) return;
   throw new DamageError(`${store.location}/${key} already exists with other bytes`);
 }

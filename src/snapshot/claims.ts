@@ -11,6 +11,7 @@
  * so that no name is used twice.
  */
 import { z } from "zod";
+import { DamageError } from "../lib/errors.ts";
 import type { Session } from "../market/session.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -24,6 +25,9 @@ import {
   TAKEN,
   type SnapshotName,
 } from "../store/paths.ts";
+
+/** The largest size of a claim or of what keeps a name taken; both have some 20 bytes. */
+export const CLAIM_BYTES_MAX = 1_000;
 
 const claimSchema = z.object({ began: z.int().nonnegative() });
 
@@ -43,7 +47,10 @@ export const releaseName = (store: ObjectStore, name: SnapshotName): Promise<voi
 export const keepTaken = async (store: ObjectStore, name: SnapshotName): Promise<void> =>
   void (await store.create(claimKey(TAKEN, name), Buffer.from("{}\n"), JSON_TYPE));
 
-/** The number of the entry that each claiming run began from, by the snapshot's text. */
+/**
+ * The number of the entry that each claiming run began from, by the snapshot's text. Throws DamageError
+ * if an object is no claim.
+ */
 export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string, number>> {
   const names: SnapshotName[] = [];
   for await (const { key } of store.list(CLAIMS)) {
@@ -52,11 +59,16 @@ export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string
   }
   const claims = new Map<string, number>();
   for (const name of names) {
-    const bytes = await store.get(claimKey(CLAIMS, name));
+    const key = claimKey(CLAIMS, name);
+    const bytes = await store.get(key, CLAIM_BYTES_MAX);
     // The run ended since the listing.
     if (bytes === null) continue;
-    const { began } = claimSchema.parse(JSON.parse(bytes.toString("utf8")));
-    claims.set(snapshotText(name), began);
+    try {
+      const { began } = claimSchema.parse(JSON.parse(bytes.toString("utf8")));
+      claims.set(snapshotText(name), began);
+    } catch (cause) {
+      throw new DamageError(`${store.location}/${key} is not a claim`, [], { cause });
+    }
   }
   return claims;
 }

@@ -19,7 +19,7 @@ import type { StoredEntry } from "./publication-log.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
 /** A signature has 64 bytes. Some more are read to say that they do not fit. */
-const SIGNATURE_BYTES_MAX = 1_000;
+export const SIGNATURE_BYTES_MAX = 1_000;
 
 const messageOf = (purpose: "log" | "announcement", entrySha256: string): Buffer =>
   Buffer.concat([Buffer.from(`chipboard ${purpose} v1\n`), Buffer.from(entrySha256, "hex")]);

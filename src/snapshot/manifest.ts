@@ -13,6 +13,9 @@ import { sha256Field } from "./stored-fields.ts";
 /** The format that this version writes. It reads this format and all earlier ones. */
 export const FORMAT = 2;
 
+/** The largest size of a manifest that is read: 100,000 files have less. */
+export const MANIFEST_BYTES_MAX = 32_000_000;
+
 const formatSchema = z.object({ format: z.number().default(1) });
 
 const sessionUtc = z.iso.datetime({ precision: 3 });

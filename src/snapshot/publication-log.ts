@@ -30,6 +30,8 @@ import { sessionField, sha256Field } from "./stored-fields.ts";
 export const ENTRY_BYTES_MAX = 60_000;
 
 const READS_AT_ONCE = 16;
+/** What has a number so much higher than all others is no part of the log: nobody loses so many entries. */
+const GAP_MAX = 1_000;
 
 /**
  * The link to the log before (chain.ts). Entries of older versions have none; that of entry 1, which
@@ -192,7 +194,7 @@ export async function logLength(store: ObjectStore): Promise<number> {
   return newest;
 }
 
-/** The highest number in the log (0: none) and the lowest number missing below it. */
+/** The highest number in the log (0: none) and the lowest number missing below it, or below what follows. */
 export async function listLog(
   store: ObjectStore,
 ): Promise<{ newest: number; missing: number | null }> {
@@ -202,6 +204,7 @@ export async function listLog(
     const number = parsePublicationKey(key);
     if (number === null) continue;
     if (number !== newest + 1) missing ??= newest + 1;
+    if (number > newest + GAP_MAX) break;
     newest = number;
   }
   return { newest, missing };

@@ -26,11 +26,12 @@ import {
   announcementOf,
   readSignature,
   requireSignedEntry,
+  SIGNATURE_BYTES_MAX,
   signatureOfEntry,
   signerOfAnnouncement,
   signerOfEntry,
 } from "./entry-signature.ts";
-import type { LogEnd, StoredEntry } from "./publication-log.ts";
+import { ENTRY_BYTES_MAX, type LogEnd, type StoredEntry } from "./publication-log.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
 
 /** How a run signs, and whom it trusts. */
@@ -124,7 +125,7 @@ async function isAnnounced(
   keys: readonly VerifyKey[],
 ): Promise<boolean> {
   if ((await readSignature(store, number)) !== null) return false;
-  const announced = await store.get(announcementKey(number, sha256));
+  const announced = await store.get(announcementKey(number, sha256), SIGNATURE_BYTES_MAX);
   return announced !== null && signerOfAnnouncement(announced, sha256, keys) !== null;
 }
 
@@ -196,7 +197,7 @@ async function repairEnd(
   const { number } = newest.entry;
   if ((await readSignature(store, number)) !== null) return null;
   const own = [signingKey.verifyKey];
-  const signed = await newestSigned(store);
+  const signed = await newestSigned(store, number);
   const isOwn = await isAnnounced(store, newest, own);
   if (signed === 0 && !isOwn) return null;
   const last: StoredEntry[] = [];
@@ -214,10 +215,13 @@ async function repairEnd(
   return signing;
 }
 
-/** The number of the newest entry that has a signature; 0: none. */
-export async function newestSigned(store: ObjectStore): Promise<number> {
+/** The number of the newest entry, up to `last`, that has a signature; 0: none. */
+export async function newestSigned(store: ObjectStore, last: number): Promise<number> {
   let newest = 0;
-  for await (const { key } of store.list(PUBLICATIONS)) newest = parseSignatureKey(key) ?? newest;
+  for await (const { key } of store.list(PUBLICATIONS)) {
+    const number = parseSignatureKey(key) ?? 0;
+    if (number <= last) newest = Math.max(newest, number);
+  }
   return newest;
 }
 
@@ -238,7 +242,7 @@ export async function requireNotCutOff(store: ObjectStore, newest: StoredEntry):
   const next = newest.entry.number + 1;
   // An entry is there before its signature.
   if ((await readSignature(store, next)) === null) return;
-  if ((await store.get(publicationKey(next))) !== null) return;
+  if ((await store.get(publicationKey(next), ENTRY_BYTES_MAX)) !== null) return;
   throw new DamageError(
     `${store.location}/${signatureKey(next)} signs an entry that is gone: the log was cut off`,
   );

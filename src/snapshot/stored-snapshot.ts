@@ -4,7 +4,7 @@ import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
-import { parseManifest, type Manifest } from "./manifest.ts";
+import { MANIFEST_BYTES_MAX, parseManifest, type Manifest } from "./manifest.ts";
 
 const READS_AT_ONCE = 16;
 
@@ -33,7 +33,7 @@ export async function readStoredManifest(
   manifestSha256: string | null,
 ): Promise<{ manifest: Manifest; manifestSha256: string } | null> {
   const key = snapshotFileKey(name, FILES.manifest);
-  const bytes = await store.get(key);
+  const bytes = await store.get(key, MANIFEST_BYTES_MAX);
   if (bytes === null) return null;
   const where = `${store.location}/${key}`;
   if (manifestSha256 !== null) requireDigest(bytes, manifestSha256, where);
@@ -47,13 +47,14 @@ export async function readStoredManifest(
   return { manifest, manifestSha256: sha256Hex(bytes) };
 }
 
-/** An object's bytes. Throws DamageError if it is missing or has another digest. */
+/** An object's bytes. Throws DamageError if it is missing, is larger, or has another digest. */
 export async function readVerified(
   store: ObjectStore,
   key: string,
   sha256: string,
+  bytesMax: number,
 ): Promise<Buffer> {
-  const bytes = await store.get(key);
+  const bytes = await store.get(key, bytesMax);
   const where = `${store.location}/${key}`;
   if (bytes === null) throw new DamageError(`${where} is missing`);
   requireDigest(bytes, sha256, where);
@@ -71,7 +72,7 @@ export async function readSnapshotFile(
   const entry = manifest.files.find((file) => file.path === path);
   if (entry === undefined) return null;
   return {
-    bytes: await readVerified(store, key, entry.sha256),
+    bytes: await readVerified(store, key, entry.sha256, entry.bytes),
     where: `${store.location}/${key}`,
   };
 }
@@ -102,8 +103,15 @@ export async function compareObjects(
   const queue = objects.values();
   const compare = async (): Promise<void> => {
     for (const { key, bytes, sha256 } of queue) {
-      const found = await store.get(key);
       const where = `${store.location}/${key}`;
+      const found = await store.get(key, bytes).catch((error: unknown) => {
+        if (error instanceof DamageError) return error;
+        throw error;
+      });
+      if (found instanceof DamageError) {
+        damages.push(found.message);
+        continue;
+      }
       total += found?.length ?? 0;
       if (found === null) damages.push(`${where} is missing`);
       else if (found.length !== bytes) {

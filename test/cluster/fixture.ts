@@ -108,9 +108,11 @@ export async function verified(
     for (const { path, sha256, bytes } of manifest.files) {
       const key = snapshotFileKey(entry, path);
       named.add(key);
-      expect(await readVerified(store, key, sha256)).toHaveLength(bytes);
+      expect(await readVerified(store, key, sha256, bytes)).toHaveLength(bytes);
     }
-    for (const { key, sha256 } of manifest.ledger) await readVerified(store, key, sha256);
+    for (const { key, sha256, bytes } of manifest.ledger) {
+      await readVerified(store, key, sha256, bytes);
+    }
   }
   const orphans: string[] = [];
   for await (const { key } of store.list(SESSIONS)) if (!named.has(key)) orphans.push(key);

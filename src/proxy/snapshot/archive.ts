@@ -157,7 +157,7 @@ export class Archive {
       const key = snapshotFileKey(publication, path);
       const isHeld = bytes <= this.#heldBytesMax;
       const value: Buffer | OpenBody = isHeld
-        ? await readVerified(this.#store, key, sha256)
+        ? await readVerified(this.#store, key, sha256, bytes)
         : await streamedSource(this.#store, key, entry, onFailure, () => this.#turns.next());
       return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
     });
@@ -171,7 +171,7 @@ export class Archive {
     if (entry === undefined) return null;
     return this.#take(`${keyOf(publication)} ${entry.path}`, async () => {
       const key = snapshotFileKey(publication, entry.path);
-      const value = parse(await readVerified(this.#store, key, entry.sha256));
+      const value = parse(await readVerified(this.#store, key, entry.sha256, entry.bytes));
       return { value, bytes: entry.bytes * PARSED_COST };
     });
   }

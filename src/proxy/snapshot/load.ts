@@ -102,7 +102,7 @@ export async function loadSnapshot(
       limiter.run(async () => {
         const key = snapshotFileKey(publication, entry.path);
         if (INNER.has(entry.path)) {
-          inner.set(entry.path, await readVerified(store, key, entry.sha256));
+          inner.set(entry.path, await readVerified(store, key, entry.sha256, entry.bytes));
           return;
         }
         const file = descriptionOf(manifest, entry, stamp);
@@ -111,7 +111,7 @@ export async function loadSnapshot(
           return;
         }
         const source = held.has(entry.path)
-          ? await readVerified(store, key, entry.sha256)
+          ? await readVerified(store, key, entry.sha256, entry.bytes)
           : await streamedSource(store, key, entry, options.onStreamFailure);
         files.set(entry.path, new PreparedFile(file, source, options.coder));
       }),
@@ -216,7 +216,7 @@ export async function streamedSource(
   const where = `${store.location}/${key}`;
   return async (range) => {
     const stream = await openStored(store, key);
-    return stream.pipeThrough(verified(entry.sha256, where, onFailure, range, pace));
+    return stream.pipeThrough(verified(entry, where, onFailure, range, pace));
   };
 }
 
@@ -227,9 +227,12 @@ async function verifyStreamed(
   pace: Pace = atOnce,
 ): Promise<void> {
   const hash = createHash("sha256");
+  let length = 0;
   for await (const piece of await openStored(store, key)) {
     await pace();
     hash.update(piece);
+    length += piece.length;
+    if (length > entry.bytes) break;
   }
   if (hash.digest("hex") !== entry.sha256) throw damaged(`${store.location}/${key}`, entry.sha256);
 }

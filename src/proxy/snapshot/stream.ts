@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { raiseDelay } from "../../render/envelope.ts";
 import { DamageError } from "../../lib/errors.ts";
+import type { FileEntry } from "../../snapshot/manifest.ts";
 
 /** The part that raiseDelay must see is shorter than this. */
 const HEAD_BYTES = 128;
@@ -26,11 +27,12 @@ export const atOnce: Pace = async () => {};
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 
 /**
- * Passes the bytes of `range` on, each piece when `pace` resolves. If the SHA-256 (hex) of the whole file is not `sha256`, it calls
- * `onDamage` and fails with DamageError before the last chunk.
+ * Passes the bytes of `range` on, each piece when `pace` resolves. If the whole file
+ * has more than `bytes` bytes, or another SHA-256 (hex), it calls `onDamage` and fails with DamageError
+ * before the last chunk.
  */
 export function verified(
-  sha256: string,
+  { sha256, bytes: bytesMax }: Pick<FileEntry, "sha256" | "bytes">,
   where: string,
   onDamage: (error: DamageError) => void,
   { first, last }: ByteRange = WHOLE,
@@ -39,6 +41,11 @@ export function verified(
   const hash = createHash("sha256");
   let readBytes = 0;
   let held: Uint8Array | null = null;
+  const fail = (): never => {
+    const error = damaged(where, sha256);
+    onDamage(error);
+    throw error;
+  };
   return new TransformStream({
     async transform(piece, controller) {
       await pace();
@@ -46,16 +53,13 @@ export function verified(
       const from = Math.max(0, first - readBytes);
       const wanted = piece.subarray(from, Math.max(0, last + 1 - readBytes));
       readBytes += piece.length;
+      if (readBytes > bytesMax) fail();
       if (wanted.length === 0) return;
       if (held !== null) controller.enqueue(held);
       held = wanted;
     },
     flush(controller) {
-      if (hash.digest("hex") !== sha256) {
-        const error = damaged(where, sha256);
-        onDamage(error);
-        throw error;
-      }
+      if (hash.digest("hex") !== sha256) fail();
       if (held !== null) controller.enqueue(held);
     },
   });

@@ -10,7 +10,7 @@
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
 import { Chain, vouchesForPast } from "../../snapshot/chain.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
-import { requireSignedEntry, signerOfEntry } from "../../snapshot/entry-signature.ts";
+import { readSignature, requireSignedEntry } from "../../snapshot/entry-signature.ts";
 import {
   ENTRY_BYTES_MAX,
   isPublication,
@@ -26,8 +26,6 @@ import { requireKept, type FollowedLog, type News } from "./followed-log.ts";
 const READS_AT_ONCE = 16;
 /** How many new entries a poll reads; later polls read the others. */
 const NEW_ENTRIES_MAX = 1_000;
-/** A signature has 64 bytes; what is larger is none. */
-const SIGNATURE_BYTES_MAX = 1_000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 60_000;
 
@@ -108,10 +106,9 @@ export class VouchedLog implements FollowedLog {
     const { location } = this.#store;
     const seen = await this.#memory.seen();
     if (seen !== null) requireSeen(location, found, seen);
-    const afterLast = signatureKey(last + 1);
-    if ((await this.#store.get(afterLast, SIGNATURE_BYTES_MAX)) !== null) {
+    if ((await readSignature(this.#store, last + 1)) !== null) {
       throw new DamageError(
-        `${location}/${afterLast} signs an entry that is gone: the log was cut off`,
+        `${location}/${signatureKey(last + 1)} signs an entry that is gone: the log was cut off`,
       );
     }
     if (last === 0) return { head: null, trouble: null };
@@ -170,13 +167,14 @@ export class VouchedLog implements FollowedLog {
   /** How many of the entries a signature vouches for: the newest signed one and those before it. */
   async #newestSigned(found: readonly StoredEntry[]): Promise<number> {
     for (let count = found.length; count > 0; count -= 1) {
-      const { entry, sha256 } = found[count - 1] as StoredEntry;
-      if (!vouchesForPast(entry)) continue;
-      const key = signatureKey(entry.number);
-      const signature = await this.#store.get(key, SIGNATURE_BYTES_MAX);
-      if (signature !== null && signerOfEntry(signature, sha256, this.#keys) !== null) return count;
+      const stored = found[count - 1] as StoredEntry;
+      if (vouchesForPast(stored.entry) && (await this.#isSigned(stored))) return count;
     }
     return 0;
+  }
+
+  async #isSigned(stored: StoredEntry): Promise<boolean> {
+    return (await damageOf(requireSignedEntry(this.#store, stored, this.#keys))) === null;
   }
 
   async #accept(
@@ -204,13 +202,7 @@ export class VouchedLog implements FollowedLog {
     const before = this.#unsigned;
     this.#unsigned = isUnsigned ? last.sha256 : null;
     if (!isUnsigned || (isRunning && before !== last.sha256)) return null;
-    try {
-      await requireSignedEntry(this.#store, last, this.#keys);
-      return null;
-    } catch (error) {
-      if (error instanceof DamageError) return error;
-      throw error;
-    }
+    return damageOf(requireSignedEntry(this.#store, last, this.#keys));
   }
 
   /** What proxies of this state have accepted. Null also while the state does not answer. */
@@ -235,6 +227,16 @@ export class VouchedLog implements FollowedLog {
     }
   }
 }
+
+/** The DamageError that `check` fails with; null: none. Throws other errors. */
+const damageOf = (check: Promise<unknown>): Promise<DamageError | null> =>
+  check.then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof DamageError) return error;
+      throw error;
+    },
+  );
 
 /** Throws DamageError unless the log has the entry that was accepted before. */
 function requireSeen(location: string, found: readonly StoredEntry[], seen: SeenEntry): void {
