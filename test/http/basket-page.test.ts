@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
-import { launchBrowser } from "./browser.ts";
+import { BROWSER_NAME, hasBrowser, launchBrowser } from "./browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
   type Answer,
@@ -26,8 +26,8 @@ import {
 import { isInstalled, testWith } from "./tools.ts";
 
 const run = promisify(execFile);
-const needed = ["chromium", "curl", "python3"];
-const inChromium = testWith(needed.find((program) => !isInstalled(program)) ?? "chromium");
+const needed = [BROWSER_NAME, "curl", "python3"];
+const inChromium = testWith(needed.find((program) => !isInstalled(program)) ?? BROWSER_NAME);
 const API = "/api/public/v1";
 const COSTS = ["cost_usd", "cost_24h_usd", "cost_30d_usd", "cost_base_usd"];
 
@@ -35,7 +35,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishIndexMarket() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

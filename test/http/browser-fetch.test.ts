@@ -4,9 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { isInstalled, testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
 
@@ -17,7 +16,7 @@ let page: Page;
 beforeAll(async () => {
   proxy = await startTestProxy();
   other = await startTestProxy();
-  if (!isInstalled("chromium")) return;
+  if (!hasBrowser) return;
   browser = await launchBrowser();
   page = await browser.newPage();
 }, 60_000);
@@ -27,7 +26,7 @@ afterAll(async () => {
   await other.close();
 });
 
-testWith("chromium")("fetch with Basic, of the whole file and of a part of it", async () => {
+inChromium("fetch with Basic, of the whole file and of a part of it", async () => {
   await page.goto(`${other.url}/healthz`);
   const read = await page.evaluate(
     async ([url, key]) => {
@@ -65,7 +64,7 @@ testWith("chromium")("fetch with Basic, of the whole file and of a part of it", 
   });
 });
 
-testWith("chromium")("no 401 opens a dialogue, by address or by fetch", async () => {
+inChromium("no 401 opens a dialogue, by address or by fetch", async () => {
   // The control: a server whose challenge does open one.
   const asking = createServer((_, response) =>
     response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end(),

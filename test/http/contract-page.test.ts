@@ -8,20 +8,18 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/market.ts";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
-import { launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import { NEVER, startTestProxy, type TestProxy } from "./fixture.ts";
-import { isInstalled, testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
 const HTML = "text/html; charset=utf-8";
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
-const inChromium = testWith("chromium");
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

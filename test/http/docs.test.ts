@@ -5,10 +5,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
-import { launchBrowser } from "./browser.ts";
+import { inChromium, launchBrowser } from "./browser.ts";
 import { validate } from "./recorder.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { testWith } from "./tools.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -104,56 +103,49 @@ describe("in Chromium", () => {
   const errors: string[] = [];
   const requested: string[] = [];
 
-  testWith("chromium")(
-    "all endpoints are listed, and one can be tried",
-    { timeout: 120_000 },
-    async () => {
-      browser = await launchBrowser();
-      page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
-      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-      page.on("pageerror", (error) => errors.push(String(error)));
-      page.on("request", (request) => requested.push(request.url()));
-      await page.goto(`${proxy.url}/docs`);
-      await page.waitForSelector(".opblock");
-      const listed = await page.$$eval(".opblock-summary-path", (nodes) =>
-        nodes.map((node) => node.getAttribute("data-path")),
-      );
-      const document = openApiDocument() as { paths: Record<string, unknown> };
-      expect(listed.toSorted()).toEqual(Object.keys(document.paths).toSorted());
-      expect(await page.textContent("#served")).toContain("Serving 2026-11-21T00Z/r1");
-      expect(await page.textContent("#attribution")).toContain("Test levels, not market data");
+  inChromium("all endpoints are listed, and one can be tried", { timeout: 120_000 }, async () => {
+    browser = await launchBrowser();
+    page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("request", (request) => requested.push(request.url()));
+    await page.goto(`${proxy.url}/docs`);
+    await page.waitForSelector(".opblock");
+    const listed = await page.$$eval(".opblock-summary-path", (nodes) =>
+      nodes.map((node) => node.getAttribute("data-path")),
+    );
+    const document = openApiDocument() as { paths: Record<string, unknown> };
+    expect(listed.toSorted()).toEqual(Object.keys(document.paths).toSorted());
+    expect(await page.textContent("#served")).toContain("Serving 2026-11-21T00Z/r1");
+    expect(await page.textContent("#attribution")).toContain("Test levels, not market data");
 
-      await page.fill("#key-field", proxy.pro);
-      await page.click("#key button[type=submit]");
-      await page.getByText("Tier pro").waitFor();
-      const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
-      await block.locator(".opblock-summary-control").click();
-      // The example of an answer is the recorded one, not one made of the schema.
-      await block.locator(".responses-table", { hasText: '"ddr5-16gb"' }).first().waitFor();
-      await block.locator("input[placeholder='id']").fill("dram-0");
-      await block.locator(".btn.execute").click();
-      await block.locator(".live-responses-table .response-col_status").first().waitFor();
-      expect(
-        await block
-          .locator(".live-responses-table tbody .response-col_status")
-          .first()
-          .textContent(),
-      ).toContain("200");
-      // Only with a key the answer has a history.
-      expect(await block.locator(".live-responses-table").textContent()).toMatch(
-        /"id": "dram-0"[^]*"close_usd":/,
-      );
-      if (process.env["CHIPBOARD_TEST_SCREENSHOT"] !== undefined) {
-        await page.screenshot({ path: process.env["CHIPBOARD_TEST_SCREENSHOT"] });
-      }
-      expect(errors).toEqual([]);
-      expect(
-        requested.filter((url) => !url.startsWith(proxy.url) && !url.startsWith("data:")),
-      ).toEqual([]);
-    },
-  );
+    await page.fill("#key-field", proxy.pro);
+    await page.click("#key button[type=submit]");
+    await page.getByText("Tier pro").waitFor();
+    const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
+    await block.locator(".opblock-summary-control").click();
+    // The example of an answer is the recorded one, not one made of the schema.
+    await block.locator(".responses-table", { hasText: '"ddr5-16gb"' }).first().waitFor();
+    await block.locator("input[placeholder='id']").fill("dram-0");
+    await block.locator(".btn.execute").click();
+    await block.locator(".live-responses-table .response-col_status").first().waitFor();
+    expect(
+      await block.locator(".live-responses-table tbody .response-col_status").first().textContent(),
+    ).toContain("200");
+    // Only with a key the answer has a history.
+    expect(await block.locator(".live-responses-table").textContent()).toMatch(
+      /"id": "dram-0"[^]*"close_usd":/,
+    );
+    if (process.env["CHIPBOARD_TEST_SCREENSHOT"] !== undefined) {
+      await page.screenshot({ path: process.env["CHIPBOARD_TEST_SCREENSHOT"] });
+    }
+    expect(errors).toEqual([]);
+    expect(
+      requested.filter((url) => !url.startsWith(proxy.url) && !url.startsWith("data:")),
+    ).toEqual([]);
+  });
 
-  testWith("chromium").each(["light", "dark"] as const)(
+  inChromium.each(["light", "dark"] as const)(
     "axe finds nothing, with an operation open: %s",
     { timeout: 120_000 },
     async (colorScheme) => {
@@ -172,42 +164,39 @@ describe("in Chromium", () => {
     },
   );
 
-  testWith("chromium")(
-    "another origin may fetch with x-api-key, and read the header fields",
-    async () => {
-      const other = await startTestProxy();
-      try {
-        await page.goto(`${other.url}/healthz`);
-        const read = await page.evaluate(
-          async ([url, key]) => {
-            const response = await fetch(`${url}/api/public/v1/prices`, {
-              headers: { "x-api-key": key, "if-none-match": '"none"' },
-            });
-            const refused = await fetch(`${url}/api/public/v1/prices?x=1`);
-            return {
-              session: ((await response.json()) as { session_utc: string }).session_utc,
-              remaining: response.headers.get("x-ratelimit-remaining"),
-              snapshot: response.headers.get("x-snapshot"),
-              etag: response.headers.get("etag"),
-              refused: [refused.status, ((await refused.json()) as { code: string }).code],
-              left: refused.headers.get("x-ratelimit-remaining"),
-            };
-          },
-          [proxy.url, proxy.starter] as const,
-        );
-        expect(read).toMatchObject({
-          session: "2026-11-20T12:00:00.000Z",
-          remaining: "24999",
-          snapshot: "2026-11-21T00Z/r1",
-          refused: [400, "unknown_parameter"],
-          left: "1000",
-        });
-        expect(read.etag).toMatch(/^"/);
-      } finally {
-        await other.close();
-      }
-    },
-  );
+  inChromium("another origin may fetch with x-api-key, and read the header fields", async () => {
+    const other = await startTestProxy();
+    try {
+      await page.goto(`${other.url}/healthz`);
+      const read = await page.evaluate(
+        async ([url, key]) => {
+          const response = await fetch(`${url}/api/public/v1/prices`, {
+            headers: { "x-api-key": key, "if-none-match": '"none"' },
+          });
+          const refused = await fetch(`${url}/api/public/v1/prices?x=1`);
+          return {
+            session: ((await response.json()) as { session_utc: string }).session_utc,
+            remaining: response.headers.get("x-ratelimit-remaining"),
+            snapshot: response.headers.get("x-snapshot"),
+            etag: response.headers.get("etag"),
+            refused: [refused.status, ((await refused.json()) as { code: string }).code],
+            left: refused.headers.get("x-ratelimit-remaining"),
+          };
+        },
+        [proxy.url, proxy.starter] as const,
+      );
+      expect(read).toMatchObject({
+        session: "2026-11-20T12:00:00.000Z",
+        remaining: "24999",
+        snapshot: "2026-11-21T00Z/r1",
+        refused: [400, "unknown_parameter"],
+        left: "1000",
+      });
+      expect(read.etag).toMatch(/^"/);
+    } finally {
+      await other.close();
+    }
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
-import { launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
   type Answer,
@@ -18,9 +18,7 @@ import {
   rowsIn,
   YOUNG,
 } from "./index-market.ts";
-import { isInstalled, testWith } from "./tools.ts";
 
-const inChromium = testWith("chromium");
 const API = "/api/public/v1";
 const LIST_FIELDS = ["level", "chg_24h_pct", "chg_30d_pct", "constituents", "series_close"];
 /** The ids of the market's indices, as they stand in the table. */
@@ -30,7 +28,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishIndexMarket() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

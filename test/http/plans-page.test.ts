@@ -6,9 +6,8 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { NO_TERMS, parsePlanTerms, type PlanTerms } from "../../src/proxy/plan-terms.ts";
 import { inProcess } from "../cli/run.ts";
 import { serve } from "../program/program.ts";
-import { launchBrowser } from "./browser.ts";
+import { inChromium, launchBrowser } from "./browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { testWith } from "./tools.ts";
 
 /** What a reader must find: label, no key, Starter, Pro. */
 const TERMS = [
@@ -180,7 +179,7 @@ describe("--plans", () => {
   });
 });
 
-testWith("chromium")("a key marks its tier, at the cost of no call", async () => {
+inChromium("a key marks its tier, at the cost of no call", async () => {
   proxy = await startTestProxy();
   const { url, starter, pro, get } = proxy;
   await get("/api/public/v1/prices", { key: starter });

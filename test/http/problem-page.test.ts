@@ -2,9 +2,8 @@
 import { createServer, request as forwarded } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser } from "./browser.ts";
+import { inChromium, launchBrowser } from "./browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { testWith } from "./tools.ts";
 
 let proxy: TestProxy;
 beforeAll(async () => {
@@ -82,7 +81,7 @@ test("a path of slashes does not make a large page", async () => {
   expect(raw.length).toBeLessThan(1_000);
 });
 
-testWith("chromium")("style and links work at any depth, also below a prefix", async () => {
+inChromium("style and links work at any depth, also below a prefix", async () => {
   const server = createServer((request, response) => {
     const target = new URL(proxy.url);
     const { url = "", method, headers } = request;

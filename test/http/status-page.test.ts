@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import {
   ATTRIBUTION,
   eventually,
@@ -14,10 +14,8 @@ import {
   startTestProxy,
   type TestProxy,
 } from "./fixture.ts";
-import { isInstalled, testWith } from "./tools.ts";
 
 const MINUTE_MS = 60_000;
-const inChromium = testWith("chromium");
 
 let proxy: TestProxy;
 afterEach(() => proxy.close());
@@ -60,7 +58,7 @@ describe("in a browser", () => {
   let browser: Browser;
   let page: Page | undefined;
   beforeAll(async () => {
-    if (!isInstalled("chromium")) return;
+    if (!hasBrowser) return;
     browser = await launchBrowser();
   });
   afterAll(() => browser?.close());

@@ -7,13 +7,11 @@ import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES } from "../../src/market/tier.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { marketClock, publishMarket } from "./market.ts";
 import { keepKey, open, PAGES, watchedContext, type Watch } from "./visit.ts";
 
-const inChromium = testWith("chromium");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1280, height: 900 };
 const WIDTHS = [2560, 1920, 1280, 390, 360];
@@ -22,7 +20,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -5,14 +5,12 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES } from "../../src/market/tier.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { idsOf, marketClock, publishMarket } from "./market.ts";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
 
-const inChromium = testWith("chromium");
 const KINDS = ["carried", "broken", "delisted", "renamed", "corrected", "young", "plain"] as const;
 /** Two contracts of each kind, as far as there are two. */
 const CONTRACTS = KINDS.flatMap((kind) => [idsOf(kind)[0], idsOf(kind).at(-1)]) as string[];
@@ -22,7 +20,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -3,9 +3,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { lines, mustPublish } from "../cli/market.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import {
   contractPage,
   FIXED_PAGES,
@@ -15,8 +14,6 @@ import {
   watchedContext,
   type Watch,
 } from "./visit.ts";
-
-const inChromium = testWith("chromium");
 
 /** Markup, an entity, quotes, a direction override, a thousand characters, emoji. */
 const TEXTS = [
@@ -84,7 +81,7 @@ beforeAll(async () => {
     acceptMoves: true,
   });
   proxy = await startTestProxy({ store });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

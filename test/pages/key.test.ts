@@ -4,19 +4,17 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { BROWSER, launchBrowser } from "../http/browser.ts";
+import { BROWSER, hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { testWith } from "../http/tools.ts";
 import { eventually, startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { giveKey, open, FIXED_PAGES, watchedContext } from "./visit.ts";
-
-const inChromium = testWith("chromium");
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   // It logs every request.
   proxy = await startTestProxy();
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -195,10 +193,14 @@ async function holding(folder: string, text: string): Promise<string[]> {
   return found;
 }
 
-inChromium("the browser writes it nowhere but to what restores the tab", async () => {
+// The shell restores no tab: this needs the whole browser.
+testWith("chromium")("the browser writes it nowhere but to what restores the tab", async () => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-profile-"));
   try {
-    const context = await chromium.launchPersistentContext(folder, BROWSER);
+    const context = await chromium.launchPersistentContext(folder, {
+      ...BROWSER,
+      executablePath: "/usr/bin/chromium",
+    });
     const [page] = context.pages() as [Page];
     await open(page, proxy.url);
     await giveKey(page, proxy.pro);

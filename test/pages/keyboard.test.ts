@@ -1,12 +1,10 @@
 /** Every page with the keyboard alone: the order of Tab, a focus that is seen, and each control. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { FREE_IDS, startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { contractPage, FIXED_PAGES, keepKey, open, watchedContext } from "./visit.ts";
 
-const inChromium = testWith("chromium");
 const [CONTRACT] = FREE_IDS as [string];
 
 let proxy: TestProxy;
@@ -16,7 +14,7 @@ let context: BrowserContext;
 let page: Page;
 beforeAll(async () => {
   proxy = await startTestProxy();
-  if (!isInstalled("chromium")) return;
+  if (!hasBrowser) return;
   browser = await launchBrowser();
   ({ context } = await watchedContext(browser, { viewport: { width: 1280, height: 900 } }));
   page = await context.newPage();

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
 import { ASSETS_PATH, FEED_PATH, OPENAPI_PATH, STATUS_PATH } from "../../src/proxy/routes.ts";
 import { siteAssets } from "../../src/site/files.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { formerId, LISTED, marketClock, publishMarket } from "./market.ts";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { open, PAGES, watchedContext } from "./visit.ts";
@@ -15,7 +14,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -71,7 +70,7 @@ test("keyless pages hold no level, name, id or history of a tier with keys", asy
 
 const usage = async (): Promise<number> => (await proxy.get("/api/public/v1/usage")).json.used;
 
-testWith("chromium")("showing them takes no call", async () => {
+inChromium("showing them takes no call", async () => {
   const { context, watch } = await watchedContext(browser as Browser);
   try {
     const page = await context.newPage();

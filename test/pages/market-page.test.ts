@@ -8,21 +8,19 @@ import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import type { Board, BoardRow } from "../../src/site/board.js";
 import { sparkline } from "../../src/site/chart.js";
 import { openGatekeeper } from "../../src/state/open.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { marketClock, publishMarket } from "./market.ts";
 import { giveKey, keepKey, open, watchedContext } from "./visit.ts";
 
 const API = "/api/public/v1";
 const LIMIT = 25_000;
-const inChromium = testWith("chromium");
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

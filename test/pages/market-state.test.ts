@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { mustPublish } from "../cli/market.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import {
   eventually,
   publishSession,
@@ -13,14 +13,11 @@ import {
   TestClock,
   type TestProxy,
 } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { keepKey, open, watchedContext } from "./visit.ts";
-
-const inChromium = testWith("chromium");
 
 let browser: Browser | undefined;
 beforeAll(async () => {
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(() => browser?.close());
 

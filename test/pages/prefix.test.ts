@@ -4,9 +4,8 @@ import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { KEYED_IDS, startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { contractPage, FIXED_PAGES, keepKey, open, watchedContext } from "./visit.ts";
 
 const PREFIX = "/prices-service";
@@ -30,7 +29,7 @@ beforeAll(async () => {
   }).listen(0, "127.0.0.1");
   await once(forwarder, "listening");
   root = `http://127.0.0.1:${(forwarder.address() as AddressInfo).port}${PREFIX}`;
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -39,7 +38,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-testWith("chromium")("every page works with a key, and links only to what is there", async () => {
+inChromium("every page works with a key, and links only to what is there", async () => {
   const { context, watch } = await watchedContext(browser as Browser);
   try {
     const page = await context.newPage();

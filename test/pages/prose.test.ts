@@ -2,12 +2,10 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { publishSession, SESSION, startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
 import { settled } from "./visit.ts";
 
-const inChromium = testWith("chromium");
 /** Where the browser finds the proxy: below a prefix. The proxy is told another address. */
 const ROOT = "https://front.example/chips";
 
@@ -15,7 +13,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ publicUrl: "https://prices.example" });
-  if (isInstalled("chromium")) browser = await launchBrowser();
+  if (hasBrowser) browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

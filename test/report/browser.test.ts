@@ -5,11 +5,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { launchBrowser } from "../http/browser.ts";
-import { testWith } from "../http/tools.ts";
+import { inChromium, launchBrowser } from "../http/browser.ts";
 import { HOSTILE_MARKET, HOSTILE_NAMES, marketOfMany, reportOf, VARIED_MARKET } from "./markets.ts";
 
-const inChromium = testWith("chromium");
 const folder = mkdtempSync(join(tmpdir(), "chipboard-report-"));
 const many = marketOfMany(120);
 const correction = {
