@@ -42,11 +42,15 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** The environment of every run: where programs are, and when the clock starts (ISO 8601). */
-export const environment = (now = NOW): Record<string, string> => ({
-  PATH: process.env["PATH"] ?? "",
-  CHIPBOARD_NOW: now,
-});
+/** The environment of every run: where programs and compiled modules are, and when the clock starts (ISO 8601). */
+export const environment = (now = NOW): Record<string, string> => {
+  const { PATH = "", NODE_COMPILE_CACHE } = process.env;
+  return {
+    PATH,
+    CHIPBOARD_NOW: now,
+    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+  };
+};
 
 const running = new Set<ChildProcess>();
 process.once("exit", () => {
