@@ -242,11 +242,15 @@ export const logEntry = z.object({
   previous: digest
     .nullable()
     .optional()
-    .describe("The SHA-256 of the bytes of the entry before; null: there is none."),
+    .describe(
+      "The SHA-256 of the bytes of the entry before; null: there is none. Entries of version 0.1.0 lack it; that of the first entry after them is the SHA-256 over all their bytes.",
+    ),
   roots: z
     .object(perTier(() => digest.nullable()))
     .optional()
-    .describe("The SHA-256 of what /api/public/v1/sums answers to each tier."),
+    .describe(
+      "The SHA-256 of what /api/public/v1/sums answers to each tier; null: the snapshot has no sums.",
+    ),
 });
 
 /** `/status.json`. */

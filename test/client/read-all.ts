@@ -53,6 +53,19 @@ const xlsx = required(workbook.data, "xlsx") as unknown as ArrayBuffer;
 const usage = required((await client.GET("/api/public/v1/usage")).data, "usage");
 const health = required((await client.GET("/healthz")).data, "health");
 const readiness = required((await client.GET("/readyz")).data, "readiness");
+const sums: string = required(
+  (await client.GET("/api/public/v1/sums", { parseAs: "text" })).data,
+  "sums",
+);
+const entryPath = { id: String(readiness.publication) };
+const entry = required(
+  (await client.GET("/log/{id}", { params: { path: entryPath } })).data,
+  "entry",
+);
+const root: string | null | undefined = entry.roots?.pro;
+const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(sums));
+// The test's log is unsigned.
+const signature = await client.GET("/log/{id}.sig", { params: { path: entryPath } });
 const document = required((await client.GET("/openapi.json")).data, "document");
 
 const refused = await keyless.GET("/api/public/v1/index");
@@ -70,6 +83,10 @@ console.log(
     account: usage.account,
     health: health.status,
     overdue: readiness.overdue,
+    isRoot:
+      Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("") ===
+      root,
+    signature: signature.error?.code,
     openapi: document["openapi"],
     code,
   }),

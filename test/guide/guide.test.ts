@@ -102,6 +102,15 @@ describe("its commands and programs", () => {
     expect(await saved()).toMatch(/304$/);
   });
 
+  testWith("curl")("proof", async () => {
+    const [ok, entry] = (await inShell(block("Proof"))).split("\n");
+    expect(ok).toBe("export.csv: OK");
+    expect(JSON.parse(entry ?? "")).toMatchObject({
+      number: 1,
+      roots: { pro: expect.any(String) },
+    });
+  });
+
   testWith("wget")("user and password", async () => {
     await inShell(block("User and password"));
     const files = ["board.csv", "export.csv"].map((name) => readFile(join(folder, name)));
@@ -148,6 +157,7 @@ describe("its commands and programs", () => {
       "First call",
       "Keys and tiers",
       "A back-test in Python",
+      "Proof",
       "A copy in SQLite",
       "curl",
       "User and password",

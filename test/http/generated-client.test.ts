@@ -54,6 +54,8 @@ testClient(
         account: "large",
         health: "ok",
         overdue: 0,
+        isRoot: true,
+        signature: "not_published",
         openapi: json.openapi,
         code: "key_required",
       });
