@@ -146,8 +146,11 @@ function requireDigest({ what, headers, body }: Answer): void {
 }
 
 /** If Node tried several addresses, its error has no message, but a list of errors. */
-const messageOf = (error: unknown): string =>
-  reasonOf(error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error);
+function messageOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const reason = reasonOf(first);
+  return reason === "aborted" ? "the connection ended before the answer" : reason;
+}
 
 /** The refusal that the answer is; null: it is no problem document that says the answer's status. */
 export function refusalOf({ status, headers, body }: Answer): Refusal | null {

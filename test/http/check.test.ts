@@ -1,8 +1,13 @@
 /** `check`: proves answers of a service over HTTP, and names the link that somebody on the way broke. */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { lstat, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, request as httpRequest, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { createServer as createSocketServer } from "node:net";
+import {
+  connect as connectTo,
+  createServer as createSocketServer,
+  type AddressInfo,
+  type Socket,
+} from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -11,6 +16,7 @@ import type { Step } from "../../src/check/step.ts";
 import { DamageError, InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { inProcess } from "../cli/run.ts";
 import { workshop } from "../cli/signed.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { digestField } from "./client.ts";
 import {
@@ -128,6 +134,10 @@ describe("what cannot be proven is said", () => {
 
 describe("the memory", () => {
   const file = (): string => join(folder, "seen");
+  const entry = async (number: number): Promise<{ number: number; sha256: string }> => ({
+    number,
+    sha256: sha256Hex((await proxy.get(`/log/${number}`)).raw),
+  });
   afterEach(() => rm(file(), { force: true }));
 
   test("holds the newest entry, and the next check goes on from it", async () => {
@@ -182,6 +192,43 @@ describe("the memory", () => {
       expect(await readFile(file(), "utf8")).toBe(text);
     },
   );
+
+  test("what cannot be a memory is refused", async () => {
+    await writeFile(file(), "1".repeat(10_000));
+    for (const [remember, words] of [
+      [folder, /^--remember ".*": cannot be read: EISDIR/],
+      [join(folder, "none/seen"), /^--remember ".*": cannot be written: ENOENT/],
+      [file(), /expected a file of an earlier check/],
+    ] as const) {
+      const error = await failure({ remember });
+      expect(error).toBeInstanceOf(InputError);
+      expect((error as Error).message).toMatch(words);
+    }
+  });
+
+  test("a link stays, and what it leads to is replaced", async () => {
+    const place = join(folder, "place");
+    await writeFile(place, JSON.stringify(await entry(1)));
+    await symlink("place", file());
+    expect(await checked({ remember: file() })).toEqual({ ...ALL, memory: true });
+    expect((await lstat(file())).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(await readFile(place, "utf8"))).toEqual(await entry(3));
+    expect(await readdir(folder)).toEqual(["place", "seen"]);
+  });
+
+  test("a check that ends later, but has seen less, does not make it forget", async () => {
+    await writeFile(file(), JSON.stringify(await entry(1)));
+    const newer = JSON.stringify({ number: 9, sha256: "9".repeat(64) });
+    const change = (signature: Buffer): Buffer => {
+      writeFileSync(file(), newer);
+      return signature;
+    };
+    const found = await forwarding({ path: /\.sig$/, change }, (url) =>
+      checked({ url, remember: file() }),
+    );
+    expect(found).toEqual({ ...ALL, memory: true });
+    expect(await readFile(file(), "utf8")).toBe(newer);
+  });
 });
 
 describe("a wrong request", () => {
@@ -414,46 +461,79 @@ describe("a server that lies", () => {
     }
   });
 
-  test("an entry that is sent without end is not read to its end", async () => {
+  test("an answer without end is not read to its end", async () => {
     // More than may be under way when the reader gives up; the server ends there.
     const BOUND_BYTES = 300_000_000;
     let sentBytes = 0;
-    const server = createSocketServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.once("data", () => {
-        socket.write("HTTP/1.1 200 OK\r\nx-publication: 1\r\ncontent-type: text/plain\r\n\r\n");
-        const piece = Buffer.alloc(1_000_000, " ");
-        const more = (): void => {
-          if (socket.destroyed || sentBytes > BOUND_BYTES) return;
-          sentBytes += piece.length;
-          if (socket.write(piece)) setImmediate(more);
-          else socket.once("drain", more);
-        };
-        more();
-      });
+    const error = await atSocket((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nx-publication: 1\r\ncontent-type: text/plain\r\n\r\n");
+      const piece = Buffer.alloc(1_000_000, " ");
+      const more = (): void => {
+        if (socket.destroyed || sentBytes > BOUND_BYTES) return;
+        sentBytes += piece.length;
+        if (socket.write(piece)) setImmediate(more);
+        else socket.once("drain", more);
+      };
+      more();
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const error = await failure({ url });
-    server.close();
     expect((error as Error).message).toMatch(/\/prices sends more than 100000000 bytes/);
     expect(sentBytes).toBeLessThan(BOUND_BYTES);
   }, 60_000);
 
-  test("what is not HTTP", async () => {
-    const server = createSocketServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.once("data", () => socket.end("HELLO 200 OK\r\n\r\n"));
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const error = await failure({
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    });
-    server.close();
-    expect(error).toBeInstanceOf(DamageError);
-    expect((error as Error).message).toContain("what comes is not HTTP");
+  const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+  test.each([
+    ["no HTTP", "HELLO 200 OK\r\n\r\n", /what comes is not HTTP/],
+    ["a body that is not HTTP", `${CHUNKED}zz\r\n`, /what comes is not HTTP/],
+    ["a chunk with too much beside it", `${CHUNKED}1;${"a".repeat(99_000)}`, /not HTTP/],
+    ["a header without end", `HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(9_000)}`, /not HTTP/],
+    [
+      "another protocol",
+      "HTTP/1.1 101 A\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n",
+      /changes the protocol/,
+    ],
+    ["a redirect", "HTTP/1.1 302 F\r\nlocation: /\r\ncontent-length: 0\r\n\r\n", /answers 302;/],
+    [
+      "a huge refusal",
+      `HTTP/1.1 404 N\r\ncontent-type: application/problem+json\r\n\r\n${" ".repeat(99_000)}`,
+      /\/prices sends more than 60000 bytes/,
+    ],
+    ["half an answer", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf", null],
+    ["a gateway that reaches no service", "HTTP/1.1 502 B\r\ncontent-length: 0\r\n\r\n", null],
+  ])("%s", async (_what, answer, words) => {
+    const error = await atSocket((socket) => socket.end(answer));
+    expect(error).toBeInstanceOf(words === null ? UnreachableError : DamageError);
+    expect((error as Error).message).toMatch(words ?? /connection ended|answers 502/);
+  });
+
+  test("connections that close when they are used again do not matter", async () => {
+    const found = await atSocket(
+      (socket, request) => {
+        const onward = connectTo(Number(new URL(proxy.url).port), "127.0.0.1");
+        onward.on("error", () => socket.destroy()).write(request);
+        onward.pipe(socket);
+        socket.on("data", () => socket.destroy()).on("close", () => onward.destroy());
+      },
+      (url) => checked({ url }),
+    );
+    expect(found).toMatchObject(ALL);
   });
 });
+
+/** What is found of a server that does this with the first request of each connection. */
+async function atSocket(
+  answer: (socket: Socket, request: Buffer) => void,
+  find: (url: string) => Promise<unknown> = (url) => failure({ url }),
+): Promise<unknown> {
+  const server = createSocketServer((socket) => {
+    socket.on("error", () => undefined).once("data", (request) => answer(socket, request));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    return await find(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.close();
+  }
+}
 
 describe("the command", () => {
   test("says each step, and remembers", async () => {
