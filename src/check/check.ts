@@ -6,11 +6,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { isPublication, type Publication } from "../snapshot/publication-log.ts";
+import {
+  readRemembered,
+  requireRemembered,
+  writeRemembered,
+  type Remembered,
+} from "../snapshot/remembered.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { snapshotText } from "../store/paths.ts";
 import { fetchEntry, findVoucher, proveLog, sha256Of, type ProvenLog } from "./log.ts";
-import { readRemembered, writeRemembered } from "./remembered.ts";
-import { refusalOf, Service, unexpected, type Answer } from "./service.ts";
+import { refusalOf, saysDamaged, Service, unexpected, type Answer } from "./service.ts";
 import { answerStep, fileSteps } from "./file.ts";
 import type { Step } from "./step.ts";
 import { LIVE, readTarget, type Target } from "./target.ts";
@@ -21,6 +26,11 @@ const ANSWER_BYTES_MAX = 100_000_000;
  * What the memory vouches for cannot mislead; but a log that was changed should not go unseen.
  */
 const PROVEN_AGAIN = 1_000;
+const DAMAGED: Step = {
+  link: "service",
+  isProven: false,
+  text: "The service says of its store (/readyz) that something in it is damaged or not signed, which it does not serve",
+};
 const TRIES = 3;
 const RETRY_MS = 3_000;
 
@@ -122,6 +132,7 @@ async function checkOnce(
     const sha256 = sha256Of(log, vouched.number) as string;
     await writeRemembered(remember, { number: vouched.number, sha256 });
   }
+  if (await saysDamaged(service)) steps.push(DAMAGED);
   return true;
 }
 
@@ -196,11 +207,7 @@ async function signatureStep(
   return { step: { link: "signature", isProven: true, text }, number: voucher.number };
 }
 
-function memoryStep(
-  log: ProvenLog,
-  remembered: { number: number; sha256: string } | null,
-  path: string | null,
-): Step {
+function memoryStep(log: ProvenLog, remembered: Remembered | null, path: string | null): Step {
   if (remembered === null) {
     const text =
       path === null
@@ -208,17 +215,7 @@ function memoryStep(
         : `${path} remembers the log from now on`;
     return { link: "memory", isProven: false, text };
   }
-  const { number, sha256 } = remembered;
-  const found = sha256Of(log, number);
-  if (found === undefined) {
-    throw new DamageError(
-      `The log ends with entry ${log.newest}, and an earlier check has seen entry ${number}: the log was cut off, or an older one is shown`,
-    );
-  }
-  if (found !== sha256) {
-    throw new DamageError(
-      `Entry ${number} of the log has the SHA-256 ${found}, and an earlier check has seen ${sha256}: the log was rewritten, or is that of another store`,
-    );
-  }
+  const { number } = remembered;
+  requireRemembered(remembered, log.newest, sha256Of(log, number));
   return { link: "memory", isProven: true, text: `Entry ${number}, seen before, is in the log` };
 }

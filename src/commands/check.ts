@@ -2,7 +2,13 @@ import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import type { Step } from "../check/step.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
-import { verifyKeyOption, verifyKeysFrom, type VerifyKeyOptions } from "./signing-options.ts";
+import {
+  rememberOption,
+  verifyKeyOption,
+  verifyKeysFrom,
+  type RememberOption,
+  type VerifyKeyOptions,
+} from "./signing-options.ts";
 
 const HELP = `
 URL is the address of a service, whose board is checked, or of one answer with data, also with
@@ -14,14 +20,14 @@ publication=N or as_of=INSTANT. It needs nothing but HTTP. Each step says what i
   log        the entries follow each other, to the newest one
   signature  a key of --verify-key signed it
   memory     the log still has the entry that an earlier check wrote to the file of --remember
+  service    only if the service says that something in its store is damaged: it serves what it had before
 
 The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
 log behind it is proven, the basket is not.
 `;
 
-interface CheckOptions extends JsonOption, VerifyKeyOptions {
+interface CheckOptions extends JsonOption, RememberOption, VerifyKeyOptions {
   readonly key?: string;
-  readonly remember?: string;
 }
 
 /** `check`: prove an answer of a service, over HTTP only. */
@@ -30,9 +36,7 @@ export const checkCommand = (): Command =>
     .argument("<url>", "the address of a service, or of an answer with data")
     .addOption(setting("--key <key>", "the API key to ask with"))
     .addOption(verifyKeyOption("require that one of these public keys has signed the log"))
-    .addOption(
-      setting("--remember <file>", "keep the newest entry of the log here, for the next check"),
-    )
+    .addOption(rememberOption())
     .addOption(jsonOption())
     .addHelpText(
       "after",

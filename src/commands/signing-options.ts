@@ -29,6 +29,11 @@ export interface LogKeyOptions extends VerifyKeyOptions {
   readonly signKey?: string;
 }
 
+/** The value of `--remember`: the path of a file. */
+export interface RememberOption {
+  readonly remember?: string;
+}
+
 /** `--sign-key`, for the commands that append to the log. */
 export const signKeyOption = (): Option =>
   setting("--sign-key <file>", "sign the log's entry with this private key (Ed25519, PEM)");
@@ -41,6 +46,10 @@ export const verifyKeyOption = (effect: string): Option =>
   setting("--verify-key <file>", `${effect} (Ed25519, PEM, one or more)`).argParser<
     string[] | undefined
   >((path, before = []) => [...before, path]);
+
+/** `--remember`, for the commands that prove a log; they share the form of the file. */
+export const rememberOption = (): Option =>
+  setting("--remember <file>", "keep the newest entry of the log here, for the next check");
 
 /**
  * The key to sign with, and the keys one of which must have signed the log; null without their

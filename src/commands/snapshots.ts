@@ -6,10 +6,12 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import {
   logKeysFrom,
+  rememberOption,
   signKeyOption,
   verifyKeyOption,
   verifyKeysFrom,
   type LogKeyOptions,
+  type RememberOption,
   type VerifyKeyOptions,
 } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
@@ -114,30 +116,41 @@ function verifyCommand(): Command {
     .argument("[snapshot]", "the snapshot", "head")
     .addOption(setting("--all", "check every snapshot that the log names"))
     .addOption(verifyKeyOption("also require that one of these public keys has signed the log"))
+    .addOption(rememberOption())
     .addHelpText(
       "after",
       REFERENCES +
         examples(
           "snapshots verify",
           "snapshots verify --all --json",
-          "snapshots verify --verify-key signing.pem.pub",
+          "snapshots verify --verify-key signing.pem.pub --remember prices.log",
         ),
     )
     .action(
-      async (reference: string, options: SnapshotOptions & VerifyKeyOptions & { all?: true }) => {
+      async (
+        reference: string,
+        options: SnapshotOptions & VerifyKeyOptions & RememberOption & { all?: true },
+      ) => {
+        const { readRemembered, writeRemembered } = await import("../snapshot/remembered.ts");
         const { verifySnapshots } = await import("../desk/verify.ts");
         const { verificationView } = await import("../desk/views.ts");
         const { printVerification } = await import("../desk/words.ts");
+        const { all, remember } = options;
         const keys = await verifyKeysFrom(options);
+        const seen = remember === undefined ? null : await readRemembered(remember);
         await withStore(options, async (store) => {
-          const found = await verifySnapshots(store, options.all ? null : reference, keys);
+          const found = await verifySnapshots(store, all ? null : reference, keys, seen);
           if (found.damages.length > 0) {
             throw new DamageError(
               `${store.location} is damaged${keys === null ? "" : ", or not signed as asked"}: ${counted(found.damages.length, "finding")}`,
               found.damages,
             );
           }
-          await print(options, verificationView(found), () => printVerification(found));
+          if (remember !== undefined && found.newest !== null) {
+            const { entry, sha256 } = found.newest;
+            await writeRemembered(remember, { number: entry.number, sha256 });
+          }
+          await print(options, verificationView(found), () => printVerification(found, remember));
         });
       },
     );

@@ -6,6 +6,7 @@ import { DamageError } from "../lib/errors.ts";
 import { proveChain } from "../snapshot/chain.ts";
 import { requireSignedEntry } from "../snapshot/entry-signature.ts";
 import { isPublication, logLength, type StoredEntry } from "../snapshot/publication-log.ts";
+import { requireRemembered, type Remembered } from "../snapshot/remembered.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -37,12 +38,14 @@ export interface LogProof {
 
 /**
  * Proves the log. With keys, one of them must have signed the newest entry, which vouches for all
- * entries before it; with `isEvery`, each signature there is must be by one of them.
+ * entries before it; with `isEvery`, each signature there is must be by one of them. The log must have the
+ * entry that is remembered.
  */
 export async function proveLog(
   store: ObjectStore,
   keys: readonly VerifyKey[] | null,
   isEvery: boolean,
+  remembered: Remembered | null = null,
 ): Promise<LogProof> {
   const entries: StoredEntry[] = [];
   const signatures: EntrySigner[] = [];
@@ -60,6 +63,9 @@ export async function proveLog(
     }
     await proveChain(store, 1, length, (stored) => entries.push(stored));
     isUnbroken = true;
+    if (remembered !== null) {
+      requireRemembered(remembered, length, entries[remembered.number - 1]?.sha256);
+    }
   } catch (error) {
     damages.push(messageOf(error));
   }

@@ -12,8 +12,10 @@ import {
   readLog,
   type Entry,
   type Publication,
+  type StoredEntry,
 } from "../snapshot/publication-log.ts";
 import { renderSums, rootsOf } from "../snapshot/sums.ts";
+import type { Remembered } from "../snapshot/remembered.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -47,6 +49,8 @@ export interface Verification {
   readonly pruned: readonly SnapshotName[];
   /** How many entries the log has; fewer if there is damage. */
   readonly entries: number;
+  /** The newest of them. */
+  readonly newest: StoredEntry | null;
   /** How many of them the newest link covers: entries of 0.1.0 after it have none. */
   readonly linked: number;
   /** The signatures that were checked and fit; empty without keys. */
@@ -61,19 +65,24 @@ export interface Verification {
 
 /**
  * Checks the log, and the snapshot that `reference` names; null: every snapshot in the log. With keys,
- * one of them must have signed the log's newest entry, which vouches for all before it.
+ * one of them must have signed the log's newest entry, which vouches for all before it. The log must have
+ * the entry that is remembered.
  */
 export async function verifySnapshots(
   store: ObjectStore,
   reference: string | null,
   keys: readonly VerifyKey[] | null = null,
+  remembered: Remembered | null = null,
 ): Promise<Verification> {
   const run = new VerifyRun(store);
-  const proof = await proveLog(store, keys, reference === null);
+  const proof = await proveLog(store, keys, reference === null, remembered);
   run.damages.push(...proof.damages);
   run.entries = proof.entries.length;
+  run.newest = proof.entries.at(-1) ?? null;
   run.linked = proof.entries.findLast(({ entry }) => vouchesForPast(entry))?.entry.number ?? 0;
   run.signatures = proof.signatures;
+  // A log that lost all its entries has no snapshot to look up.
+  if (remembered !== null && run.entries === 0 && run.damages.length > 0) return run;
   if (reference === null) {
     const isBroken = proof.damages.length > 0;
     const log: readonly Entry[] | null = isBroken
@@ -135,6 +144,7 @@ class VerifyRun implements Verification {
   readonly taken = new Set<string>();
   signatures: readonly EntrySigner[] = [];
   entries = 0;
+  newest: StoredEntry | null = null;
   linked = 0;
   files = 0;
   bytes = 0;

@@ -219,8 +219,8 @@ function indexParts({
   return rows.filter(([, points]) => points !== null && points !== "0");
 }
 
-/** `snapshots verify`, if it finds no damage. */
-export function printVerification(found: Verification): void {
+/** `snapshots verify`, if it finds no damage. `memory` is the file that remembers the log. */
+export function printVerification(found: Verification, memory?: string): void {
   const { checked, pruned, entries, linked, signatures, files, bytes } = found;
   const snapshots =
     checked.length === 1 ? snapshotText(checked[0] as SnapshotName) : `${checked.length} snapshots`;
@@ -238,6 +238,7 @@ export function printVerification(found: Verification): void {
     );
   }
   if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
+  if (memory !== undefined) printLine(`${memory} remembers entry ${entries} of the log`);
 }
 
 /** `snapshots rollback`, and its consequences. */

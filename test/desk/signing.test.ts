@@ -4,7 +4,15 @@ import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { publicationKey, PUBLICATIONS } from "../../src/store/paths.ts";
 import { contentOf } from "../cli/market.ts";
-import { FIRST, opensslVerifies, replace, SECOND, SIGNATURE, workshop } from "../cli/signed.ts";
+import {
+  ENTRY,
+  FIRST,
+  opensslVerifies,
+  replace,
+  SECOND,
+  SIGNATURE,
+  workshop,
+} from "../cli/signed.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import { publishSession, SESSION, sessionsMs, TestClock } from "../http/fixture.ts";
 import { CLOCK_MS, OPERATOR, rollBackTo, signedStore, SNAPSHOTS } from "../http/signed-log.ts";
@@ -111,6 +119,40 @@ describe("verify --verify-key", () => {
     const others = Buffer.concat([shop.bytes("old.pub"), shop.bytes("third.pub")]);
     writeFileSync(shop.path("others.pub"), others);
     expect(await findings(shop, "--verify-key @others.pub")).toEqual([wrong(shop, 2, old, third)]);
+  });
+
+  test("--remember: a log that was cut off, replaced or emptied", async () => {
+    const { shop } = await signed();
+    const line = "--verify-key @k.pub --remember @seen";
+    const said = await shop.must(`snapshots verify ${line}`);
+    expect(said.endsWith(`\n${shop.path("seen")} remembers entry 2 of the log\n`)).toBe(true);
+    const seen = shop.bytes("seen");
+    const other = workshop();
+    writeFileSync(other.path("k"), shop.bytes("k"), { mode: 0o600 });
+    for (const session of [FIRST, SECOND]) {
+      expect((await other.publish(session, "--sign-key @k --attribution Other")).code).toBe(0);
+    }
+    const [another] = await findings(
+      other,
+      `--verify-key ${shop.path("k.pub")} --remember ${shop.path("seen")}`,
+    );
+    expect(another).toMatch(
+      /^Entry 2 of the log has the SHA-256 .*, and an earlier check has seen/,
+    );
+    for (const number of [2, 1]) {
+      await shop.store.delete(ENTRY(number));
+      await shop.store.delete(SIGNATURE(number));
+      expect(await findings(shop, line)).toEqual([
+        `The log ends with entry ${number - 1}, and an earlier check has seen entry 2: ` +
+          "the log was cut off, or an older one is shown",
+      ]);
+    }
+    expect(shop.bytes("seen")).toEqual(seen);
+    for (const text of ["", "{}"]) {
+      writeFileSync(shop.path("seen"), text);
+      const { code, stderr } = await shop.say(`snapshots verify ${line}`);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("expected a file of an earlier")]);
+    }
   });
 
   test("files without a public key: 2", async () => {

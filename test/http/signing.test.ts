@@ -23,7 +23,6 @@ import {
   HEAD,
   newKey,
   OPERATOR,
-  OTHER,
   publishThree,
   rollBackTo,
   signedBy,
@@ -107,11 +106,21 @@ describe("a proxy", () => {
 
   test("two keys, during a change of keys; then the new one alone, for the whole log", async () => {
     const store = await signedStore();
-    await start(store, [OTHER, OPERATOR]);
-    await rollBackTo(store, SNAPSHOTS[1], OTHER);
+    const next = newKey();
+    await start(store, [next, OPERATOR]);
+    await rollBackTo(store, SNAPSHOTS[1], next);
     await becomes(SNAPSHOTS[1]);
     await proxy.close();
-    await start(store, [OTHER]);
+    await start(store, [next]);
+    // Whoever has the old key can sign only for those who still have its public key.
+    await rollBackTo(store, SNAPSHOTS[0], OPERATOR);
+    await says(/0000000005\.sig does not fit entry 5/);
+    expect(await snapshot()).toBe(SNAPSHOTS[1]);
+    await proxy.close();
+    await start(store, [next, OPERATOR]);
+    expect(await snapshot()).toBe(SNAPSHOTS[0]);
+    await proxy.close();
+    await start(store, [next]);
     expect(await snapshot()).toBe(SNAPSHOTS[1]);
     expect((await proxy.get(`${PRICES}?publication=1`, { key: proxy.pro })).status).toBe(200);
     await proxy.close();
@@ -153,10 +162,10 @@ describe("a proxy", () => {
     expect(await snapshot()).toBe(HEAD);
     asked.length = 0;
     await eventually(() => asked.length > 20);
-    // The newest entry, the one after it, and one of the others in turn.
+    // The newest entry, the one after it, and in turn one of the others or the newest signature.
     const polls = asked.filter((key) => key === publicationKey(4)).length;
     expect(asked.length).toBeLessThanOrEqual(3 * (polls + 1));
-    expect(new Set(asked)).toEqual(new Set([1, 2, 3, 4].map(publicationKey)));
+    expect(new Set(asked)).toEqual(new Set([...[1, 2, 3, 4].map(publicationKey), signatureKey(3)]));
   });
 
   test("without keys a log may be unsigned and its entries of any chain", async () => {

@@ -2,10 +2,11 @@
  * The log as far as signatures vouch for it: up to the newest entry that one of the keys has signed.
  * Its entries are proven by their chain from the first one on, and it must have the newest entry that
  * proxies of this state have accepted before. An unsigned end is not followed until a signed entry
- * comes after it.
+ * comes after it, and a damaged one not until it is whole.
  *
  * All entries are in memory, about 600 bytes each: what was proven once stays proven, whatever happens
- * to the store. Each poll compares one of them with the store, so that a change is reported.
+ * to the store. Each poll compares one of them with the store, in turn, and in the turn of the newest one
+ * its signature, so that a change is reported.
  */
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
 import { Chain, vouchesForPast } from "../../snapshot/chain.ts";
@@ -33,6 +34,11 @@ const RETRY_MAX_MS = 60_000;
 export interface Vouchers {
   readonly keys: readonly VerifyKey[];
   readonly memory: LogMemory;
+}
+
+interface Found {
+  readonly found: readonly StoredEntry[];
+  readonly damage: DamageError | null;
 }
 
 /** Follows the signed log of one store. */
@@ -101,12 +107,14 @@ export class VouchedLog implements FollowedLog {
 
   /** Reads and proves the whole log. */
   async #readFirst(): Promise<News> {
-    const found = await this.#chainFrom(1, Infinity);
+    const { found, damage } = await this.#chainFrom(1, Infinity);
     const last = found.length;
     const { location } = this.#store;
     const seen = await this.#memory.seen();
+    // Only what was served before shows that no more than the end is damaged.
+    if (damage !== null && (seen === null || last < seen.number)) throw damage;
     if (seen !== null) requireSeen(location, found, seen);
-    if ((await readSignature(this.#store, last + 1)) !== null) {
+    if (damage === null && (await readSignature(this.#store, last + 1)) !== null) {
       throw new DamageError(
         `${location}/${signatureKey(last + 1)} signs an entry that is gone: the log was cut off`,
       );
@@ -117,27 +125,39 @@ export class VouchedLog implements FollowedLog {
       const { number } = seen ?? { number: last };
       await requireSignedEntry(this.#store, found[number - 1] as StoredEntry, this.#keys);
     }
-    return this.#accept(found, signed, seen, false);
+    const { head, trouble } = await this.#accept(found, signed, seen, false);
+    return { head, trouble: damage ?? trouble };
   }
 
   /** Reads the entries after the newest one known. */
   async #readOn(known: StoredEntry): Promise<News> {
     const { number } = known.entry;
-    const [first = null, ...found] = await this.#chainFrom(number, NEW_ENTRIES_MAX);
+    const {
+      found: [first = null, ...found],
+      damage,
+    } = await this.#chainFrom(number, NEW_ENTRIES_MAX);
+    if (first === null && damage !== null) throw damage;
     requireKept(this.#store, number, known.sha256, first?.sha256 ?? null);
     const signed = await this.#newestSigned(found);
     const seen = signed === 0 && this.#isRemembered ? null : await this.#seenElsewhere();
     const { head, trouble } = await this.#accept(found, signed, seen, true);
-    return { head, trouble: trouble ?? (await this.#changeOfOld()) };
+    return { head, trouble: damage ?? trouble ?? (await this.#changeOfOld()) };
   }
 
-  /** Why an old entry is not what it was; null: the one that this compares is. */
+  /**
+   * Why an old entry is not what it was, or the newest one not signed any more; null: what this compares
+   * is as it was. The bytes of the newest entry are compared at each poll.
+   */
   async #changeOfOld(): Promise<Error | null> {
     const known = this.entry(this.#compared) as StoredEntry;
     const key = publicationKey(this.#compared);
     try {
-      const bytes = await this.#store.get(key, ENTRY_BYTES_MAX);
-      requireKept(this.#store, known.entry.number, known.sha256, bytes && sha256Hex(bytes));
+      if (this.#compared === this.newestNumber) {
+        await requireSignedEntry(this.#store, known, this.#keys);
+      } else {
+        const bytes = await this.#store.get(key, ENTRY_BYTES_MAX);
+        requireKept(this.#store, known.entry.number, known.sha256, bytes && sha256Hex(bytes));
+      }
       this.#compared = (this.#compared % this.newestNumber) + 1;
       return null;
     } catch (error) {
@@ -146,22 +166,32 @@ export class VouchedLog implements FollowedLog {
     }
   }
 
-  /** The entries from this number on, each linked to the one before, `max` at most. */
-  async #chainFrom(from: number, max: number): Promise<StoredEntry[]> {
+  /**
+   * The entries from this number on, each linked to the one before, `max` at most; and why one that comes
+   * after them is none (null: there is none).
+   */
+  async #chainFrom(from: number, max: number): Promise<Found> {
     const chain = new Chain();
     const found: StoredEntry[] = [];
     for (let atOnce = 2; found.length < max; atOnce = Math.min(2 * atOnce, READS_AT_ONCE)) {
       const keys = Array.from({ length: atOnce }, (_, at) =>
         publicationKey(from + found.length + at),
       );
-      const read = await Promise.all(keys.map((key) => this.#store.get(key, ENTRY_BYTES_MAX)));
-      for (const [at, bytes] of read.entries()) {
-        if (bytes === null) return found;
-        const where = `${this.#store.location}/${keys[at]}`;
-        found.push(chain.add(bytes, from + found.length, where));
+      const reads = keys.map((key) => this.#store.get(key, ENTRY_BYTES_MAX));
+      await Promise.allSettled(reads);
+      for (const [at, read] of reads.entries()) {
+        try {
+          const bytes = await read;
+          if (bytes === null) return { found, damage: null };
+          const where = `${this.#store.location}/${keys[at]}`;
+          found.push(chain.add(bytes, from + found.length, where));
+        } catch (error) {
+          if (error instanceof DamageError) return { found, damage: error };
+          throw error;
+        }
       }
     }
-    return found;
+    return { found, damage: null };
   }
 
   /** How many of the entries a signature vouches for: the newest signed one and those before it. */

@@ -1,11 +1,14 @@
-/** The file of `--remember`: the newest entry of the log that a check has proven. */
+/**
+ * The file of `--remember`: the newest entry of the log that `check` or `snapshots verify` has proven. Who
+ * cuts off a log, or puts a whole other one in its place, leaves nothing in the store that shows it.
+ */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { realpath, rename, rm, writeFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { z } from "zod";
-import { errorCode, InputError, reasonOf } from "../lib/errors.ts";
-import { sha256Field } from "../snapshot/stored-fields.ts";
+import { DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
+import { sha256Field } from "./stored-fields.ts";
 
 const remembered = z.strictObject({ number: z.int().positive(), sha256: sha256Field });
 
@@ -48,6 +51,23 @@ export async function writeRemembered(path: string, entry: Remembered): Promise<
     await rm(temporary, { force: true });
     throw new InputError(`${optionOf(path)}: cannot be written: ${reasonOf(error)}`);
   }
+}
+
+/**
+ * Throws DamageError unless the log has the entry. `newest` is the number of its newest entry, `sha256` (hex)
+ * what it has in the place of the remembered one; undefined: nothing.
+ */
+export function requireRemembered(
+  { number, sha256: seen }: Remembered,
+  newest: number,
+  sha256: string | undefined,
+): void {
+  if (sha256 === seen) return;
+  throw new DamageError(
+    sha256 === undefined
+      ? `The log ends with entry ${newest}, and an earlier check has seen entry ${number}: the log was cut off, or an older one is shown`
+      : `Entry ${number} of the log has the SHA-256 ${sha256}, and an earlier check has seen ${seen}: the log was rewritten, or is that of another store`,
+  );
 }
 
 const optionOf = (path: string): string => `--remember ${JSON.stringify(path)}`;
