@@ -32,14 +32,14 @@ async function checkOf(url: string, remember: string): Promise<string> {
   const say = ({ isProven, text }: { isProven: boolean; text: string }): void =>
     void (isProven || unproven.push(text));
   try {
-    await check({ url, key: null, verifyKeys, remember }, say);
+    await check({ url, key: null, verifyKeys, remember }, say, 1);
     return unproven.join("\n");
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-// Most of their time they wait: for polls, and a check for a signature that may come.
+// Most of their time they wait for polls.
 test.concurrent.for(ATTACKS)(
   "$name",
   async ({ apply, running, restarted, kept, verified, checked }, { expect, onTestFinished }) => {
