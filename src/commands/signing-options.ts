@@ -100,7 +100,9 @@ async function readKeys(
       ({ bytesRead } = await file.read(bytes, length, bytes.length - length, null));
     }
     if (length > FILE_BYTES_MAX) {
-      throw new InputError(`${where} has more than ${FILE_BYTES_MAX} bytes: expected keys (PEM)`);
+      throw new InputError(
+        `${where}: expected keys (PEM), found more than ${FILE_BYTES_MAX} bytes`,
+      );
     }
     const text = bytes.toString("utf8", 0, length);
     await check?.(file, text);

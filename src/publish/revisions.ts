@@ -1,13 +1,14 @@
 /** Which revisions of a session exist, and whether a rollback withdrew the session. */
-import { sessionAt, type Session } from "../market/session.ts";
+import { DamageError } from "../lib/errors.ts";
+import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { highestClaimed } from "../snapshot/claims.ts";
 import { isPublication, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parseSnapshotFileKey, sessionFolder } from "../store/paths.ts";
+import { parseSnapshotFileKey, REVISION_MAX, sessionFolder } from "../store/paths.ts";
 
 /**
  * One above every revision that is in the log, is claimed or taken, or has files in the store. `head` is
- * that of the run.
+ * that of the run. Throws DamageError if no key can name it.
  */
 export async function nextRevision(
   store: ObjectStore,
@@ -20,7 +21,12 @@ export async function nextRevision(
     .map(({ revision }) => revision);
   // A claim is removed after the files, or when the log names the snapshot.
   numbers.push(await highestStored(store, session), await highestClaimed(store, session));
-  return Math.max(0, ...numbers) + 1;
+  const next = Math.max(0, ...numbers) + 1;
+  if (next <= REVISION_MAX) return next;
+  throw new DamageError(
+    `${store.location} has files or a claim of ${sessionKey(session)}/r${REVISION_MAX}: ` +
+      "no run writes so high a revision, remove it",
+  );
 }
 
 /**

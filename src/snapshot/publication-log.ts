@@ -22,7 +22,7 @@ import { DamageError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import { perTier } from "../market/tier.ts";
 import { tooLarge, type ObjectStore } from "../store/object-store.ts";
-import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../store/paths.ts";
+import { parsePublicationKey, publicationKey, PUBLICATIONS, REVISION_MAX } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { sessionField, sha256Field } from "./stored-fields.ts";
 
@@ -46,7 +46,7 @@ const publicationSchema = z.object({
   number: z.int().positive(),
   action: z.enum(["publish", "rollback"]),
   session: sessionField,
-  revision: z.int().positive(),
+  revision: z.int().positive().max(REVISION_MAX),
   reason: z.string().nullable(),
   at: z.iso.datetime({ precision: 3 }),
   manifest_sha256: sha256Field,

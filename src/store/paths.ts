@@ -24,6 +24,9 @@ export const CLAIMS = "claims/";
 /** Below it: names of crashed runs' snapshots that a prune took. */
 export const TAKEN = "taken/";
 
+/** The highest revision that a key can name. */
+export const REVISION_MAX = 999_999_999;
+
 /** The name of a snapshot: a session and a revision. */
 export interface SnapshotName {
   readonly session: Session;

@@ -1,7 +1,10 @@
 /** Signatures that a run lost or did not come to write: the next run adds them, unless it must not. */
 import { describe, expect, test } from "vitest";
+import { copyStore } from "../../src/desk/copy.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
+import { describeSnapshot } from "../../src/desk/show.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
@@ -121,6 +124,8 @@ describe("the order of writing", () => {
       );
       expect(await readHead(store)).toMatchObject({ number: 1 });
       store.failsAt = null;
+      // A signature of no entry is none of the log's.
+      await store.create("publications/9999999999.sig", Buffer.alloc(64), "");
       const foreign = { signingKey: other, verifyKeys: [other.verifyKey] };
       const next = { ...request(), session: at("2026-11-21T12Z") };
       await expect(
@@ -132,6 +137,33 @@ describe("the order of writing", () => {
         expect(await store.get(signatureKey(number))).toEqual(signatureOfEntry(sha256, KEY));
       }
     }
+  });
+
+  test("follows reads that know how large the object may be", async () => {
+    const unbounded: string[] = [];
+    class MeasuredStore extends WatchedStore {
+      override get(key: string, bytesMax?: number) {
+        if (bytesMax === undefined) unbounded.push(key);
+        return super.get(key, bytesMax);
+      }
+    }
+    const store = new MeasuredStore();
+    store.failsAt = /^publications.*sig$/;
+    const next = { ...request(), session: at("2026-11-21T12Z") };
+    await expect(publish(request(), store, CLOCK, () => {})).rejects.toThrow("connection is lost");
+    store.failsAt = null;
+    await publish(next, store, CLOCK, () => {});
+    await rollBack(store, "head~1", "back", CLOCK, strict);
+    await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":1}'), "");
+    await store.create("taken/2026-11-22T00Z/r1.json", Buffer.from("{}"), "");
+    await prune(store, 0, false, CLOCK, strict);
+    expect((await verifySnapshots(store, null, strict.verifyKeys)).damages).toEqual([]);
+    await describeSnapshot(store, "head");
+    const copy = new MeasuredStore();
+    for (const outcome of ["copied", "unchanged"]) {
+      expect(await copyStore(store, copy, false, () => {})).toMatchObject({ outcome });
+    }
+    expect(unbounded).toEqual([]);
   });
 
   test("makes an announcement useless once another entry has the number", async () => {

@@ -154,6 +154,11 @@ describe("--sign-key refuses: 2, before anything is read or written", () => {
     ["the public key", "pkey -in @k -pubout -out @x", "found a public key"],
     ["a key with a passphrase", "pkey -in @k -aes256 -passout pass:p -out @x", "is not supported"],
     ["DER", "pkey -in @k -outform DER -out @x", "found no PEM block"],
+    [
+      "a file of 2 MB",
+      "rand -out @x 2000000",
+      "expected keys (PEM), found more than 1000000 bytes",
+    ],
   ])("%s", async (_name, command, found) => {
     const shop = workshop();
     await shop.opensslKey("k");
@@ -172,6 +177,10 @@ describe("--sign-key refuses: 2, before anything is read or written", () => {
     const shop = workshop();
     await shop.opensslKey("k");
     expect((await shop.publish(FIRST, "--sign-key @store/..")).code).toBe(2);
+    for (const option of ["--sign-key", "--verify-key"]) {
+      const { code, stderr } = await shop.publish(FIRST, `${option} /dev/zero`);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("found more than 1000000 bytes")]);
+    }
     for (const mode of [0o644, 0o640, 0o604, 0o660, 0o602, 0o610]) {
       chmodSync(shop.path("k"), mode);
       const { code, stderr } = await shop.publish(FIRST, "--sign-key @k");

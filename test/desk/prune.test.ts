@@ -117,9 +117,14 @@ test("orphans without a claim (of 0.1.0) are removed if the last two heads have 
   expect((await desk("verify --all", folder)).code).toBe(0);
 });
 
-test("a kept snapshot that cannot be read, or a lost log: 6, and nothing is removed", async () => {
+test("a kept snapshot that cannot be read, a claim that is none, or a lost log: 6, and nothing is removed", async () => {
   const harms = [
     async (store: MemoryStore) => store.delete("sessions/2026-11-21T12Z/r1/manifest.json"),
+    ...["{", '{"began":9007199254740993}', " ".repeat(10_000)].map(
+      (text) => async (store: MemoryStore) => {
+        await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from(text), "");
+      },
+    ),
     async (store: MemoryStore) => {
       for (const key of await keysOf(store, "publications/")) await store.delete(key);
     },
