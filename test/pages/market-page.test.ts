@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import type { Board, BoardRow } from "../../src/site/board.js";
@@ -11,7 +11,7 @@ import { openGatekeeper } from "../../src/state/open.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { marketClock, publishMarket } from "./market.ts";
-import { giveKey, keepKey, open, watchedContext } from "./visit.ts";
+import { giveKey, keepKey, open, watchedContext, type Watch } from "./visit.ts";
 
 const API = "/api/public/v1";
 const LIMIT = 25_000;
@@ -93,102 +93,105 @@ const board = async (tier: TierName): Promise<Board> =>
 const recordsOf = ({ memory, semiconductor }: Board): BoardRow[] => [...memory, ...semiconductor];
 
 describe.each(TIER_NAMES)("%s", (tier) => {
-  inChromium("every row is the API's, in its order", async () => {
-    const records = recordsOf(await board(tier));
-    await visit(tier, async (page) => {
-      const rows = await rowsOf(page);
-      expect(rows).toHaveLength(records.length);
-      const read = rows.map(({ id, name, href, ticker, mark, cells }) => ({
-        id,
-        name,
-        href,
-        ticker,
-        mark,
-        segment: cells["segment"],
-        unit: cells["unit"],
-        spot_usd: shown(cells["level"] as string),
-        chg_24h_pct: shownChange(cells["day"] as string),
-        chg_30d_pct: shownChange(cells["month"] as string),
-        chg_yoy_pct: shownChange(cells["year"] as string),
-        ...(tier !== "free" && { chg_90d_pct: shownChange(cells["quarter"] as string) }),
-        basis: cells["basis"],
-        as_of: cells["as-of"],
-      }));
-      expect(read).toEqual(
-        records.map((record) => ({
-          id: record.id,
-          name: record.name,
-          href: `contracts/${record.id}`,
-          ticker: record.ticker,
-          mark: record.break && `break ${record.break.session_utc.slice(0, 10)}`,
-          segment: record.segment,
-          unit: record.unit,
-          spot_usd: record.spot_usd,
-          chg_24h_pct: record.chg_24h_pct,
-          chg_30d_pct: record.chg_30d_pct,
-          chg_yoy_pct: record.chg_yoy_pct,
-          ...(tier !== "free" && { chg_90d_pct: record.chg_90d_pct }),
-          basis: record.basis,
-          as_of: record.as_of,
-        })),
-      );
-      // What happens in this market is there to be seen.
-      expect(rows.filter(({ mark }) => mark !== null).length).toBeGreaterThan(0);
-      const tags = await page.locator("td.basis .tag").allTextContents();
-      const carried = records.filter(({ basis }) => basis === "carried").length;
-      expect(carried).toBeGreaterThan(0);
-      expect(tags).toEqual(Array.from({ length: carried }, () => "carried"));
-      expect(rows.some(({ cells }) => cells["year"] === "n/a")).toBe(true);
-    });
-  });
-
-  inChromium("session, lateness, counts, credit and licence are the API's", async () => {
-    const body = await board(tier);
-    await visit(tier, async (page) => {
-      const session = page.locator("#session");
-      const times = session.locator("time");
-      expect(await times.first().getAttribute("datetime")).toBe(body.session_utc);
-      expect(await times.last().getAttribute("datetime")).toBe(body.next_session_utc);
-      const said = await session.textContent();
-      expect(said).toContain(tier === "pro" ? "the newest" : "1 session behind the newest");
-      expect(await session.locator(".late").textContent()).toMatch(/^Late: 1 session overdue/);
-      const { memory, semiconductor } = body.counts;
-      const carried = recordsOf(body).filter(({ basis }) => basis === "carried").length;
-      expect(await page.textContent("#coverage")).toContain(
-        `${memory + semiconductor} contracts: ${memory} memory, ${semiconductor} semiconductor; ${carried} carried`,
-      );
-      expect(await page.textContent("#credit")).toBe(body.attribution);
-      expect(await page.textContent("#license")).toBe(body.license);
-    });
-  });
-
-  inChromium("the index is the API's, for those who may see it", async () => {
-    const { json } = await proxy.get(`${API}/index`, keyOf(tier));
-    await visit(tier, async (page) => {
-      const tile = page.locator("#index");
-      expect(await tile.isVisible()).toBe(tier !== "free");
-      if (tier === "free") return;
-      const figures = await tile.locator("dd").allTextContents();
-      expect(figures.map(shown)).toEqual([json.level, json.chg_24h_pct, json.chg_30d_pct]);
-      expect(await tile.locator("dt").allTextContents()).toEqual([
-        "Level, points",
-        "24 h, %",
-        "30 d, %",
-      ]);
-      expect(await page.textContent("#index-base")).toBe(
-        `${json.base.date} = 100; ${json.constituents} constituents, ${json.carried} carried`,
-      );
-      expect(await tile.locator("a").getAttribute("href")).toBe("indices");
-    });
-  });
-
+  let context: BrowserContext;
+  let page: Page;
+  let watch: Watch;
   inChromium("a view costs three calls at most, and none without a key", async () => {
     const used = async (): Promise<number> =>
       (await proxy.get(`${API}/usage`, keyOf(tier))).json.used;
     const before = await used();
-    await visit(tier, async () => {
-      expect((await used()) - before).toBe(tier === "free" ? 0 : 3);
-    });
+    ({ context, watch } = await watchedContext(browser as Browser));
+    page = await context.newPage();
+    if (tier !== "free") await keepKey(page, proxy[tier]);
+    await open(page, proxy.url);
+    expect((await used()) - before).toBe(tier === "free" ? 0 : 3);
+  });
+  afterAll(async () => {
+    await context?.close();
+    expect(watch?.complaints ?? []).toEqual([]);
+  });
+
+  inChromium("every row is the API's, in its order", async () => {
+    const records = recordsOf(await board(tier));
+    const rows = await rowsOf(page);
+    expect(rows).toHaveLength(records.length);
+    const read = rows.map(({ id, name, href, ticker, mark, cells }) => ({
+      id,
+      name,
+      href,
+      ticker,
+      mark,
+      segment: cells["segment"],
+      unit: cells["unit"],
+      spot_usd: shown(cells["level"] as string),
+      chg_24h_pct: shownChange(cells["day"] as string),
+      chg_30d_pct: shownChange(cells["month"] as string),
+      chg_yoy_pct: shownChange(cells["year"] as string),
+      ...(tier !== "free" && { chg_90d_pct: shownChange(cells["quarter"] as string) }),
+      basis: cells["basis"],
+      as_of: cells["as-of"],
+    }));
+    expect(read).toEqual(
+      records.map((record) => ({
+        id: record.id,
+        name: record.name,
+        href: `contracts/${record.id}`,
+        ticker: record.ticker,
+        mark: record.break && `break ${record.break.session_utc.slice(0, 10)}`,
+        segment: record.segment,
+        unit: record.unit,
+        spot_usd: record.spot_usd,
+        chg_24h_pct: record.chg_24h_pct,
+        chg_30d_pct: record.chg_30d_pct,
+        chg_yoy_pct: record.chg_yoy_pct,
+        ...(tier !== "free" && { chg_90d_pct: record.chg_90d_pct }),
+        basis: record.basis,
+        as_of: record.as_of,
+      })),
+    );
+    // What happens in this market is there to be seen.
+    expect(rows.filter(({ mark }) => mark !== null).length).toBeGreaterThan(0);
+    const tags = await page.locator("td.basis .tag").allTextContents();
+    const carried = records.filter(({ basis }) => basis === "carried").length;
+    expect(carried).toBeGreaterThan(0);
+    expect(tags).toEqual(Array.from({ length: carried }, () => "carried"));
+    expect(rows.some(({ cells }) => cells["year"] === "n/a")).toBe(true);
+  });
+
+  inChromium("session, lateness, counts, credit and licence are the API's", async () => {
+    const body = await board(tier);
+    const session = page.locator("#session");
+    const times = session.locator("time");
+    expect(await times.first().getAttribute("datetime")).toBe(body.session_utc);
+    expect(await times.last().getAttribute("datetime")).toBe(body.next_session_utc);
+    const said = await session.textContent();
+    expect(said).toContain(tier === "pro" ? "the newest" : "1 session behind the newest");
+    expect(await session.locator(".late").textContent()).toMatch(/^Late: 1 session overdue/);
+    const { memory, semiconductor } = body.counts;
+    const carried = recordsOf(body).filter(({ basis }) => basis === "carried").length;
+    expect(await page.textContent("#coverage")).toContain(
+      `${memory + semiconductor} contracts: ${memory} memory, ${semiconductor} semiconductor; ${carried} carried`,
+    );
+    expect(await page.textContent("#credit")).toBe(body.attribution);
+    expect(await page.textContent("#license")).toBe(body.license);
+  });
+
+  inChromium("the index is the API's, for those who may see it", async () => {
+    const { json } = await proxy.get(`${API}/index`, keyOf(tier));
+    const tile = page.locator("#index");
+    expect(await tile.isVisible()).toBe(tier !== "free");
+    if (tier === "free") return;
+    const figures = await tile.locator("dd").allTextContents();
+    expect(figures.map(shown)).toEqual([json.level, json.chg_24h_pct, json.chg_30d_pct]);
+    expect(await tile.locator("dt").allTextContents()).toEqual([
+      "Level, points",
+      "24 h, %",
+      "30 d, %",
+    ]);
+    expect(await page.textContent("#index-base")).toBe(
+      `${json.base.date} = 100; ${json.constituents} constituents, ${json.carried} carried`,
+    );
+    expect(await tile.locator("a").getAttribute("href")).toBe("indices");
   });
 });
 

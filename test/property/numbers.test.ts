@@ -69,7 +69,7 @@ function correctionRows(
 const TIMEOUT_MS = 180_000;
 
 describe("the published numbers", () => {
-  test.prop([rawCases, fc.boolean()], { numRuns: 100 })(
+  test.prop([rawCases, fc.boolean()], { numRuns: 60 })(
     "equal the naive calculation in every field of every tier",
     async ({ raw, sessionUtc }, withCloses) => {
       const store = new MemoryStore();
@@ -96,7 +96,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases, order, amountTexts, fc.constantFrom(...WEIGHTINGS)], { numRuns: 75 })(
+  test.prop([rawCases, order, amountTexts, fc.constantFrom(...WEIGHTINGS)], { numRuns: 40 })(
     "of any basket equal the naive calculation",
     async ({ raw, sessionUtc }, picked, amounts, weighting) => {
       const store = new MemoryStore();
@@ -147,7 +147,7 @@ describe("the published numbers", () => {
   );
 
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
-    numRuns: 40,
+    numRuns: 25,
   })(
     "after a revision equal those of the corrected rows",
     async ({ raw, sessionUtc }, chosen) => {
@@ -188,7 +188,7 @@ describe("the published numbers", () => {
       fc.array(earlierTerms, { minLength: 12, maxLength: 12 }),
       fc.boolean(),
     ],
-    { numRuns: 30 },
+    { numRuns: 20 },
   )(
     "after a change of terms and ids equal those of each tier's own session",
     async ({ raw, sessionUtc }, pick, terms, isRenamed) => {
