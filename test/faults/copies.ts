@@ -21,7 +21,7 @@ import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts
 const CONTRACTS = 120;
 const SIZES = {
   full: { sessions: 40, publishedBefore: 30, kills: 10 },
-  short: { sessions: 8, publishedBefore: 5, kills: 2 },
+  short: { sessions: 5, publishedBefore: 3, kills: 2 },
 } as const;
 /** How long a copy lives at most after it has read the manifests. */
 const LIFE_MS = 2_000;

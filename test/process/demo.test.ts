@@ -1,38 +1,105 @@
-/** `demo` as a process: it publishes, creates keys, prints commands that work, and continues later. */
+/**
+ * `demo` as a process: errors before it serves, with the way on; then it publishes, creates keys, prints
+ * commands that work, and continues later.
+ */
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { DEMO_NOTICE } from "../../src/demo/notice.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 import { inProcess } from "../cli/run.ts";
-import { Serving } from "../program/program.ts";
+import { chipboard, Serving, type Ran } from "../program/program.ts";
 
 const exec = promisify(execFile);
-const DEMO = ["demo", "--port", "0", "--metrics-port", "off", "--log-level", "warn"];
+const FIRST = ["2026-11-19T12Z", "2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z"];
+const HEAD = "sessions/2026-11-21T00Z/r1";
 
+// A demonstration of five years is published once, which is long on a busy machine.
+vi.setConfig({ testTimeout: 300_000 });
+
+/** What the tests do here, one after another, is one demonstration's life. */
 let folder: string;
+/** The keys of the first start. */
+let keys: string[];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-demo-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const demo = (now: string, args: readonly string[] = []): Promise<Serving> =>
-  Serving.start([...DEMO, ...args], { cwd: folder, env: { CHIPBOARD_NOW: now } });
+const refused = (...args: string[]): Promise<Ran> => chipboard(["demo", ...args], { cwd: folder });
+
+/** Starts the demonstration and waits until it serves. */
+const serving = (...args: string[]): Promise<Serving> =>
+  Serving.start(["demo", "--log-level", "warn", ...args], { cwd: folder });
+const QUIET = ["--port", "0", "--metrics-port", "off"];
+
+/** The address on the line that begins with `name`. */
+const addressOf = (name: string, { printed }: Serving): string =>
+  new RegExp(`^${name} +(\\S+)$`, "m").exec(printed)?.[1] ?? "";
+
+/** Listens on a port; null if it is in use. */
+async function hold(port: number): Promise<Server | null> {
+  const server = createServer().listen(port, "127.0.0.1");
+  const [outcome] = await Promise.race([
+    once(server, "listening").then(() => ["listening"]),
+    once(server, "error"),
+  ]);
+  return outcome === "listening" ? server : null;
+}
 
 const published = (): string[] => readdirSync(join(folder, "snapshots/sessions")).toSorted();
-const FIRST = ["2026-11-19T12Z", "2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z"];
 
-test("starts in an empty folder, and continues there later", async () => {
-  const first = await demo("2026-11-21T00:05:00Z");
-  let keys: string[];
+test("a port in use: 2 before any work", async () => {
+  const holder = (await hold(0)) as Server;
+  const { port } = holder.address() as AddressInfo;
+  const { code, stdout, stderr } = await refused("--port", String(port), "--metrics-port", "off");
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr.split("\n")[0]).toBe(
+    `error: Cannot listen on 127.0.0.1:${port} (--port): it is in use`,
+  );
+  const made = ["snapshots", "state"].filter((name) => existsSync(join(folder, name)));
+  expect(made).toEqual([]);
+  holder.close();
+});
+
+/** How a store that is damaged is refused. */
+function expectDamaged({ code, stdout, stderr }: Ran, store: string, file: string): void {
+  expect([code, stdout]).toEqual([6, ""]);
+  expect(stderr).toContain(file);
+  expect(stderr.slice(stderr.lastIndexOf("\n  ") + 1)).toBe(
+    `  To start anew, name another folder with --store, or delete the folders in ${store} (their snapshots are lost)\n`,
+  );
+}
+
+test("a damaged log: 6, and without its folders the demonstration starts anew", async () => {
+  const publications = join(folder, "snapshots/publications");
+  mkdirSync(publications, { recursive: true });
+  writeFileSync(join(publications, "0000000001.json"), "damage");
+  expectDamaged(await refused(...QUIET), "./snapshots", "publications/0000000001.json");
+  rmSync(publications, { recursive: true });
+
+  const first = await serving(...QUIET);
   try {
     expect(published()).toEqual(FIRST);
     // A second demo that cannot serve does not change the keys of the first.
     const { port, url } = first;
-    const again = demo("2026-11-21T00:05:00Z", ["--port", String(port)]);
+    const again = serving("--port", String(port), "--metrics-port", "off");
     await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
     const kept = await inProcess(["keys", "ls", "--json"], { cwd: folder });
     expect(JSON.parse(kept.stdout).map(({ status }: { status: string }) => status)).toEqual([
@@ -42,86 +109,160 @@ test("starts in an empty folder, and continues there later", async () => {
     expect(first.printed).toContain(DEMO_NOTICE);
     keys = [...new Set(first.printed.match(/cbk_[A-Za-z0-9]{49}/g))];
     expect(keys).toHaveLength(2);
-
-    const curls = first.printed.split("\n").filter((line) => line.startsWith("  curl "));
-    const answers: string[] = [];
-    // One after another: the last one shows the calls of the others.
-    for (const line of curls) {
-      const pasted = line.replace("curl -s", "curl -sSf");
-      answers.push((await exec("bash", ["-c", pasted], { cwd: folder })).stdout);
-    }
-    const payloads = answers.map((text) => (text.startsWith("{") ? JSON.parse(text) : text));
-    const [free, contract, index, csv, pro, basket, xlsx, usage] = payloads;
-    expect(payloads).toHaveLength(8);
-    expect([free.delayed_sessions, free.counts.memory + free.counts.semiconductor]).toEqual([
-      1, 10,
-    ]);
-    expect([contract.id, contract.delayed_sessions, contract.history.length > 80]).toEqual([
-      "ddr5-16gb-spot",
-      1,
-      true,
-    ]);
-    expect([index.name, index.level > 0, index.session_utc]).toEqual([
-      "composite",
-      true,
-      "2026-11-20T12:00:00.000Z",
-    ]);
-    expect(csv).toMatch(/^session_utc,contract_id,.*,source\r\n2026-11-20T12:00:00\.000Z,/);
-    expect([pro.delayed_sessions, pro.session_utc]).toEqual([0, "2026-11-21T00:00:00.000Z"]);
-    expect(pro.counts.memory + pro.counts.semiconductor).toBeGreaterThanOrEqual(110);
-    expect([
-      basket.name,
-      basket.contributions.map((item: { weight_pct: number }) => item.weight_pct),
-    ]).toEqual(["basket", [60, 40]]);
-    expect(xlsx).toBe("");
-    expect(
-      readFileSync(join(folder, "chipboard-2026-11-21T00Z-pro.xlsx")).subarray(0, 2).toString(),
-    ).toBe("PK");
-    expect(usage).toMatchObject({ account: "demo-pro", tier: "pro", used: 3, limit: null });
-    for (const payload of [free, contract, index, pro, basket])
-      expect(payload.attribution).toBe(DEMO_NOTICE);
+    await expectCommands(first);
     // The reference shows the attribution of /readyz.
     expect(await (await fetch(`${url}/assets/reference.js`)).text()).toMatch(
       /"readyz"[^]*body\.attribution/,
     );
     expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ attribution: DEMO_NOTICE });
-    const bases = new Set(pro.memory.map((record: { basis: string }) => record.basis));
-    expect(bases.has("carried")).toBe(true);
   } finally {
     expect(await first.end("SIGTERM")).toBe(0);
   }
+});
 
-  const second = await demo("2026-11-22T00:05:00Z", ["--json"]);
+/** The commands that it prints work, and show what they are said to show. */
+async function expectCommands({ printed }: Serving): Promise<void> {
+  const curls = printed.split("\n").filter((line) => line.startsWith("  curl "));
+  const answers: string[] = [];
+  // One after another: the last one shows the calls of the others.
+  for (const line of curls) {
+    const pasted = line.replace("curl -s", "curl -sSf");
+    answers.push((await exec("bash", ["-c", pasted], { cwd: folder })).stdout);
+  }
+  const payloads = answers.map((text) => (text.startsWith("{") ? JSON.parse(text) : text));
+  const [free, contract, index, csv, pro, basket, xlsx, usage] = payloads;
+  expect(payloads).toHaveLength(8);
+  expect([free.delayed_sessions, free.counts.memory + free.counts.semiconductor]).toEqual([1, 10]);
+  expect([contract.id, contract.delayed_sessions, contract.history.length > 80]).toEqual([
+    "ddr5-16gb-spot",
+    1,
+    true,
+  ]);
+  expect([index.name, index.level > 0, index.session_utc]).toEqual([
+    "composite",
+    true,
+    "2026-11-20T12:00:00.000Z",
+  ]);
+  expect(csv).toMatch(/^session_utc,contract_id,.*,source\r\n2026-11-20T12:00:00\.000Z,/);
+  expect([pro.delayed_sessions, pro.session_utc]).toEqual([0, "2026-11-21T00:00:00.000Z"]);
+  expect(pro.counts.memory + pro.counts.semiconductor).toBeGreaterThanOrEqual(110);
+  const weights = basket.contributions.map((item: { weight_pct: number }) => item.weight_pct);
+  expect([basket.name, weights]).toEqual(["basket", [60, 40]]);
+  expect(xlsx).toBe("");
+  const workbook = readFileSync(join(folder, "chipboard-2026-11-21T00Z-pro.xlsx"));
+  expect(workbook.subarray(0, 2).toString()).toBe("PK");
+  expect(usage).toMatchObject({ account: "demo-pro", tier: "pro", used: 3, limit: null });
+  for (const payload of [free, contract, index, pro, basket]) {
+    expect(payload.attribution).toBe(DEMO_NOTICE);
+  }
+  const bases = new Set(pro.memory.map((record: { basis: string }) => record.basis));
+  expect(bases.has("carried")).toBe(true);
+}
+
+test("a port in use: the way on that the error names works", async () => {
+  const holder = (await hold(0)) as Server;
+  const { port } = holder.address() as AddressInfo;
+  const { stderr } = await refused("--port", String(port), "--metrics-port", "off");
+  const wayOn = /^  Take another port: npm start -- (--port (\d+))\n$/m.exec(stderr);
+  const started = await serving(...(wayOn?.[1] ?? "").split(" "), "--metrics-port", "off");
+  const guide = addressOf("Guide", started);
+  expect(new URL(guide).port).toBe(wayOn?.[2]);
+  expect((await fetch(guide)).status).toBe(200);
+  const report = readFileSync(fileURLToPath(addressOf("Report", started)), "utf8");
+  expect(report).toContain("2026-11-21T00Z");
+  expect(addressOf("Metrics", started)).toBe("off");
+  expect(await started.end()).toBe(0);
+  holder.close();
+});
+
+test("if the default metrics port is in use, a free one is taken; a given port that is in use is an error", async () => {
+  const holder = await hold(9464);
+  const started = await serving("--port", "0");
+  const metrics = addressOf("Metrics", started);
+  expect(new URL(metrics).port).not.toBe("9464");
+  expect(await (await fetch(metrics)).text()).toContain("chipboard_");
+
+  const given = new URL(metrics).port;
+  const { code, stderr } = await refused("--port", "0", "--metrics-port", given);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      new RegExp(
+        `:${given} \\(--metrics-port\\): it is in use\n  .*npm start -- --metrics-port \\d`,
+      ),
+    ),
+  ]);
+  expect(await started.end()).toBe(0);
+  holder?.close();
+});
+
+/** The options of a demonstration in copies of the two folders. */
+function copied(): string[] {
+  const names = ["snapshots", "state"].map((name) => {
+    const copy = `${name}-copy`;
+    rmSync(join(folder, copy), { recursive: true, force: true });
+    cpSync(join(folder, name), join(folder, copy), { recursive: true });
+    return copy;
+  });
+  const [store = "", state = ""] = names;
+  return ["--store", store, "--state", state, ...QUIET];
+}
+
+test.each([`${HEAD}/manifest.json`, `${HEAD}/pro/board.json`, "publications/0000000004.json"])(
+  "damaged %s: 6 with the way on",
+  async (file) => {
+    const options = copied();
+    appendFileSync(join(folder, "snapshots-copy", file), "damage");
+    expectDamaged(await refused(...options), "snapshots-copy", file);
+  },
+);
+
+test("a damaged state: 5 with the way on, which works", async () => {
+  const options = copied();
+  writeFileSync(join(folder, "state-copy/chipboard.sqlite"), "this is no database");
+  const damaged = await refused(...options);
+  expect([damaged.code, damaged.stdout]).toEqual([5, ""]);
+  expect(damaged.stderr).toContain(
+    "\n  To start anew, name another folder with --state, or delete state-copy (its accounts and keys are lost)\n",
+  );
+  rmSync(join(folder, "state-copy"), { recursive: true });
+  const anew = await serving(...options);
+  expect((await fetch(addressOf("Guide", anew))).status).toBe(200);
+  expect(await anew.end()).toBe(0);
+});
+
+test("it continues later, and the keys of the first start still work", async () => {
+  const later = await Serving.start(["demo", "--json", ...QUIET], {
+    cwd: folder,
+    env: { CHIPBOARD_NOW: "2026-11-22T00:05:00Z" },
+  });
   try {
     expect(published()).toEqual([...FIRST, "2026-11-21T12Z", "2026-11-22T00Z"]);
-    const { url, metrics_url, keys: fresh } = JSON.parse(second.printed);
+    const { url, metrics_url, keys: fresh } = JSON.parse(later.printed);
     expect(metrics_url).toBeNull();
-    // The new keys work, and so do the keys of the first start.
     for (const key of [fresh.starter, fresh.pro, ...keys]) {
       const answer = await fetch(`${url}/api/public/v1/index`, { headers: { "x-api-key": key } });
       expect(answer.status).toBe(200);
     }
   } finally {
-    expect(await second.end("SIGINT")).toBe(0);
+    expect(await later.end("SIGINT")).toBe(0);
   }
-}, 180_000);
+});
 
-describe("a store with other data", () => {
-  test("is refused: 4, nothing changes, and no key is created", async () => {
-    writeFileSync(join(folder, "c.csv"), catalogOf(["a"]));
-    writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1 }));
-    const inputs = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "other"];
-    expect((await inProcess(inputs, { cwd: folder })).code).toBe(0);
-    const { code, stdout, stderr } = await inProcess(
-      [...DEMO, "--store", "other", "--state", "other-state"],
-      { cwd: folder },
-    );
-    expect([code, stdout, stderr]).toEqual([
-      4,
-      "",
-      "error: other holds snapshots that are not the demonstration's; name another folder with --store\n",
-    ]);
-    expect(readdirSync(join(folder, "other/sessions"))).toEqual(["2026-11-21T00Z"]);
-    expect(readdirSync(folder)).not.toContain("other-state");
-  });
+test("a store with other data is refused: 4, nothing changes, and no key is created", async () => {
+  writeFileSync(join(folder, "c.csv"), catalogOf(["a"]));
+  writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1 }));
+  const inputs = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "other"];
+  expect((await inProcess(inputs, { cwd: folder })).code).toBe(0);
+  const { code, stdout, stderr } = await inProcess(
+    ["demo", ...QUIET, "--store", "other", "--state", "other-state"],
+    { cwd: folder },
+  );
+  expect([code, stdout, stderr]).toEqual([
+    4,
+    "",
+    "error: other holds snapshots that are not the demonstration's; name another folder with --store\n",
+  ]);
+  expect(readdirSync(join(folder, "other/sessions"))).toEqual(["2026-11-21T00Z"]);
+  expect(readdirSync(folder)).not.toContain("other-state");
 });

@@ -167,7 +167,8 @@ async function inBash(
   onOutput: (printed: string) => void = () => {},
 ): Promise<{ code: number; printed: string }> {
   const script = `exec 2>&1\n${commands.replace("npx --no-install chipboard", '"$NODE" "$BIN"')}`;
-  const env = { PATH: process.env["PATH"], NODE: process.execPath, BIN };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, NODE: process.execPath, BIN };
   const child = spawn("bash", ["-c", script], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   endWithUs(child);
   let printed = "";

@@ -129,6 +129,7 @@ function shell(commands: string): ChildProcess {
     env: {
       PATH: process.env["PATH"] ?? "",
       HOME: checkout,
+      NODE_COMPILE_CACHE: join(checkout, ".compiled"),
       CHIPBOARD_NOW: "2026-11-21T12:30:00Z",
       CHIPBOARD_PORT: String(port),
       CHIPBOARD_METRICS_PORT: "0",
