@@ -117,15 +117,15 @@ export class Service {
       requireDigest(answer);
       return answer;
     } catch (error) {
+      if (error instanceof DamageError) throw error;
       // The service may close an idle connection in the moment in which it is used again.
       const isStale = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(errorCode(failure));
       if (isStale) return this.#getOnce(path, maxBytes, what);
-      throw error instanceof DamageError ? error : this.#explained(failure ?? error, what, signal);
+      throw this.#explained(failure ?? error, what, signal);
     }
   }
 
   #explained(error: unknown, what: string, { aborted: isLate }: AbortSignal): unknown {
-    if (error instanceof DamageError) return error;
     if (errorCode(error).startsWith("HPE_")) {
       return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(error)}`);
     }
@@ -149,7 +149,7 @@ function requireDigest({ what, headers, body }: Answer): void {
 /** If Node tried several addresses, its error has no message, but a list of errors. */
 function messageOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
-  const reason = reasonOf(first);
+  const reason = reasonOf(first).trim();
   return reason === "aborted" ? "the connection ended before the answer" : reason;
 }
 

@@ -23,7 +23,8 @@ publication=N or as_of=INSTANT. It needs nothing but HTTP. Each step says what i
   service    only if the service says that something in its store is damaged: it serves what it had before
 
 The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
-log behind it is proven, the basket is not.
+log behind it is proven, the basket is not. NODE_EXTRA_CA_CERTS names a file with the certificate of a
+service that has one of its own.
 `;
 
 interface CheckOptions extends JsonOption, RememberOption, VerifyKeyOptions {
