@@ -27,21 +27,16 @@ export async function appendEntry(
 ): Promise<"created" | "taken"> {
   const bytes = renderEntry(entry);
   const stored = { entry, sha256: sha256Hex(bytes) };
-  const append = async (): Promise<"created" | "taken"> => {
-    const outcome = await store.create(publicationKey(entry.number), bytes, JSON_TYPE);
-    if (outcome === "created") return outcome;
-    // A retried request may find the entry of its own first try. No other run publishes this manifest,
-    // but two can roll back or prune with the same words.
-    if (entry.action !== "publish") return "taken";
-    const there = await mustRead(store, entry.number);
-    return there.sha256 === stored.sha256 ? "created" : "taken";
-  };
-  if (signingKey === null) return append();
-  const withdraw = await announceEntry(store, stored, signingKey);
-  const outcome = await append();
-  if (outcome === "created") await signEntry(store, stored, signingKey);
-  await withdraw();
-  return outcome;
+  const withdraw = signingKey && (await announceEntry(store, stored, signingKey));
+  const outcome = await store.create(publicationKey(entry.number), bytes, JSON_TYPE);
+  // A retried request may find the entry of its own first try. Two runs can also roll back or prune with
+  // the same words: they share the announcement, which must stay until the entry is signed.
+  const isThere =
+    outcome === "created" || (await mustRead(store, entry.number)).sha256 === stored.sha256;
+  if (signingKey !== null && isThere) await signEntry(store, stored, signingKey);
+  await withdraw?.();
+  // No other run publishes this manifest.
+  return isThere && entry.action === "publish" ? "created" : outcome;
 }
 
 /**

@@ -91,7 +91,7 @@ export async function requireSignedEnd(
   const { newest } = end;
   const { signingKey, verifyKeys } = keys;
   if (newest === null || (signingKey === null && verifyKeys === null)) return null;
-  await requireNotCutOff(store, newest);
+  await requireNotCutOff(store, newest.entry.number);
   if (verifyKeys !== null) {
     await requireLinks(store, end);
     return requireTrusted(store, newest, keys, dryRun);
@@ -237,13 +237,12 @@ async function requireLinks(store: ObjectStore, { newest, head, entries }: LogEn
   });
 }
 
-/** Throws DamageError if the entry after the newest one has a signature only. */
-export async function requireNotCutOff(store: ObjectStore, newest: StoredEntry): Promise<void> {
-  const next = newest.entry.number + 1;
+/** Throws DamageError if the entry after the last one that was found has a signature only. */
+export async function requireNotCutOff(store: ObjectStore, last: number): Promise<void> {
   // An entry is there before its signature.
-  if ((await readSignature(store, next)) === null) return;
-  if ((await store.get(publicationKey(next), ENTRY_BYTES_MAX)) !== null) return;
+  if ((await readSignature(store, last + 1)) === null) return;
+  if ((await store.get(publicationKey(last + 1), ENTRY_BYTES_MAX)) !== null) return;
   throw new DamageError(
-    `${store.location}/${signatureKey(next)} signs an entry that is gone: the log was cut off`,
+    `${store.location}/${signatureKey(last + 1)} signs an entry that is gone: the log was cut off`,
   );
 }

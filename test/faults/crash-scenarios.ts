@@ -83,6 +83,23 @@ const pruning: Scenario = {
   headAfterFault: [NEXT],
   headAfterNext: NEXT,
 };
+
+/** A prune with the same words begins first and appends later: both have one announcement. */
+const pruningAlike: Scenario = {
+  ...pruning,
+  name: "prune, another alike",
+  attack: async (store, rival) => {
+    let begun: Promise<unknown> | null = null;
+    const struck = (): Promise<unknown> => (begun ??= pruning.attack(store, rival));
+    const losing = new InterceptedStore(rival, async ({ kind, key }, run) => {
+      if (kind === "create" && parsePublicationKey(key) !== null) await struck().catch(() => {});
+      return run();
+    });
+    await pruning.attack(losing, rival);
+    await struck();
+  },
+};
+
 /** A year later: prune may remove all snapshots but the head and the one before it. */
 const AGED_CLOCK = { now: () => clock.now() + 366 * 86_400_000 };
 
@@ -106,7 +123,14 @@ async function copyInto(store: ObjectStore): Promise<void> {
   await copyStore(await source, store, false, () => {});
 }
 
-export const SCENARIOS: readonly Scenario[] = [publishing, outrun, rollingBack, pruning, copying];
+export const SCENARIOS: readonly Scenario[] = [
+  publishing,
+  outrun,
+  rollingBack,
+  pruning,
+  pruningAlike,
+  copying,
+];
 
 export function scenarioNamed(name: string): Scenario {
   const found = SCENARIOS.find((scenario) => scenario.name === name);

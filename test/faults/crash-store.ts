@@ -1,10 +1,13 @@
 /** A store whose operations a test can intercept. Faults are injected here. */
 import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts";
+import { parseAnnouncementKey, PUBLICATIONS } from "../../src/store/paths.ts";
 
 export interface Operation {
   readonly kind: "get" | "open" | "list" | "create" | "delete" | "prove" | "mayWrite";
   /** The key, or the prefix of a list; "" if the operation has none. */
   readonly key: string;
+  /** What a create writes. */
+  readonly bytes?: Uint8Array;
 }
 
 /** Called for each operation; calls `run` to carry it out. */
@@ -13,6 +16,11 @@ export type Intercept = <T>(operation: Operation, run: () => Promise<T>) => Prom
 /** Whether the operation may change what the store holds. */
 export const isWrite = ({ kind }: Operation): boolean =>
   kind === "create" || kind === "delete" || kind === "prove";
+
+/** Whether it writes an entry, a signature or an announcement, or removes one. */
+export const isLogWrite = (operation: Operation): boolean =>
+  isWrite(operation) &&
+  (operation.key.startsWith(PUBLICATIONS) || parseAnnouncementKey(operation.key) !== null);
 
 /** A list is one operation: it is read completely at once. */
 export class InterceptedStore implements ObjectStore {
@@ -35,7 +43,7 @@ export class InterceptedStore implements ObjectStore {
   }
 
   create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
-    return this.#intercept({ kind: "create", key }, () =>
+    return this.#intercept({ kind: "create", key, bytes }, () =>
       this.#inner.create(key, bytes, mediaType),
     );
   }

@@ -24,14 +24,14 @@ export type Strike = (
   seed: number,
 ) => Promise<Struck>;
 
-/** How many writes the scenario makes. */
-export async function countWrites(scenario: Scenario, store: ObjectStore): Promise<number> {
-  let writes = 0;
-  const counting = interceptWrites((step, _operation, run) => {
-    writes = step;
+/** The writes that the scenario makes, in their order. */
+export async function writesOf(scenario: Scenario, store: ObjectStore): Promise<Operation[]> {
+  const writes: Operation[] = [];
+  const noting = interceptWrites((_step, operation, run) => {
+    writes.push(operation);
     return run();
   });
-  await scenario.attack(new InterceptedStore(store, counting), store);
+  await scenario.attack(new InterceptedStore(store, noting), store);
   return writes;
 }
 

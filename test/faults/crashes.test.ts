@@ -9,7 +9,7 @@ import { expectNothingLost } from "./short.ts";
 
 test("a run that fails, hangs or is killed at a write leaves the old head or the new one", async () => {
   await expectNothingLost(crashFaults);
-}, 300_000);
+}, 900_000);
 
 test("a store that names a head before its files are there is counted as a loss", async () => {
   // Deletes a file of the new head after it was read back, when the log entry is written.

@@ -1,23 +1,25 @@
 /**
  * Runs that fail, hang or are killed, at each of their writes. Afterwards the head is the old
  * snapshot or the new one, complete; the log has no gap; the next run succeeds; and then
- * `verify --all` finds no damage, and every entry is signed.
+ * `verify --all` finds no damage, and every entry is signed. Until then no proxy accepts it.
  */
 import { join } from "node:path";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import { folderPlace, MEMORY, withS3, type Place } from "./crash-places.ts";
 import { SCENARIOS, type Scenario } from "./crash-scenarios.ts";
+import { isLogWrite, type Operation } from "./crash-store.ts";
 import {
-  countWrites,
   fails,
   failsFromThenOn,
   hangs,
   killed,
+  writesOf,
   type Strike,
   type Struck,
 } from "./crash-strikes.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
+import { LogWitness } from "./log-witness.ts";
 
 /** One child process for each of two cores. */
 const RUNS_AT_ONCE = 2;
@@ -30,14 +32,18 @@ export interface Crash {
   readonly fault: string;
   readonly strike: Strike;
   readonly strides: Readonly<Record<string, number>>;
+  /** Where the short form strikes each write to the log, too; the long form does it everywhere. */
+  readonly logIn?: "memory" | "folder";
   /** The write that hangs continues after the next run, and must change nothing then. */
   readonly goesOnLater?: boolean;
 }
 
+/** The short form kills these at their writes to the log. */
+const KILLED_AT_LOG = ["publish", "rollback", "prune"];
 const IN_PROCESS = { memory: 24, folder: 6, S3: 72 };
-const KILLS = { folder: 16, S3: 96 };
+const KILLS = { strides: { folder: 24, S3: 96 }, logIn: "folder" } as const;
 const CRASHES: readonly Crash[] = [
-  { fault: "write fails", strike: fails("before"), strides: IN_PROCESS },
+  { fault: "write fails", strike: fails("before"), strides: IN_PROCESS, logIn: "memory" },
   { fault: "write fails after taking effect", strike: fails("after"), strides: IN_PROCESS },
   { fault: "write and all later ones fail", strike: failsFromThenOn, strides: IN_PROCESS },
   { fault: "write hangs", strike: hangs("before"), strides: IN_PROCESS },
@@ -48,9 +54,9 @@ const CRASHES: readonly Crash[] = [
     strides: IN_PROCESS,
     goesOnLater: true,
   },
-  { fault: "kill -9 before a write", strike: killed("before"), strides: KILLS },
-  { fault: "kill -9 during a write", strike: killed("during"), strides: KILLS },
-  { fault: "kill -9 after a write", strike: killed("after"), strides: KILLS },
+  { fault: "kill -9 before a write", strike: killed("before"), ...KILLS },
+  { fault: "kill -9 during a write", strike: killed("during"), ...KILLS },
+  { fault: "kill -9 after a write", strike: killed("after"), ...KILLS },
 ];
 
 export const crashFaults: Faults = async (options) => {
@@ -75,19 +81,13 @@ export async function crashesIn(
     const template = await place.empty();
     await scenario.prepare(template);
     const counted = await place.copy(template);
-    const writes = await countWrites(scenario, counted);
+    const writes = await writesOf(scenario, counted);
     await place.remove(counted);
     for (const [crash, tally] of tallies) {
-      const stride = crash.strides[place.name];
-      if (stride === undefined) continue;
-      // The short form strikes all scenarios in memory, and a publish everywhere.
-      if (scale === "short" && place !== MEMORY && scenario !== SCENARIOS[0]) continue;
-      say(`${rowName(crash, place)}: ${scenario.name}, ${writes} writes`);
-      const steps = stepsOf(
-        writes,
-        scale === "short" ? stride : (LONG_STRIDES[place.name] as number),
-        crashes.indexOf(crash),
-      );
+      if (crash.strides[place.name] === undefined) continue;
+      const steps = stepsOf(scenario, writes, place, crash, scale, crashes.indexOf(crash));
+      if (steps.length === 0) continue;
+      say(`${rowName(crash, place)}: ${scenario.name}, ${steps.length} of ${writes.length} writes`);
       const queue = steps.values();
       await Promise.all(
         Array.from({ length: RUNS_AT_ONCE }, async () => {
@@ -115,16 +115,21 @@ async function crashOnce(
   const store = await place.copy(template);
   let struck: Struck | null = null;
   try {
-    struck = await strike(scenario, store, step, seed);
+    const witness = await LogWitness.begin(store);
+    struck = await strike(scenario, witness.watched(store), step, seed);
+    // A run in another process appends, too.
+    await witness.trust();
+    await witness.poll();
     const fresh = await place.again(store);
     try {
       const allowed = struck.isDone ? [scenario.headAfterNext] : scenario.headAfterFault;
       await requireHead(fresh, allowed);
-      await scenario.next(fresh);
+      await scenario.next(witness.watched(fresh));
       if (goesOnLater) await struck.finish();
       await requireHead(fresh, [scenario.headAfterNext]);
       await requireVerified(fresh);
       await requireSigned(fresh);
+      await witness.end();
     } finally {
       if (fresh !== store) await fresh.close();
     }
@@ -141,12 +146,30 @@ async function requireHead(store: ObjectStore, sessions: readonly string[]): Pro
 }
 
 /**
- * Each kind starts at another write: if the stride is at most the number of kinds, some kind strikes
- * every write. A larger stride also includes the last write, which is the one that readers see.
+ * The writes to strike, counted from 1. Each kind starts at another write: if the stride is at most the
+ * number of kinds, some kind strikes every write. A larger stride also includes the last write. The
+ * long form strikes the writes to the log, from the announcement of an entry to its removal, with
+ * every kind. The short form strikes all scenarios in memory, and elsewhere a publish.
  */
-const stepsOf = (writes: number, stride: number, start: number): number[] =>
-  Array.from({ length: writes }, (_, at) => at + 1).filter(
-    (step) => step % stride === start % stride || (stride > CRASHES.length && step === writes),
-  );
+function stepsOf(
+  scenario: Scenario,
+  writes: readonly Operation[],
+  { name }: Place,
+  { strides, logIn }: Crash,
+  scale: FaultOptions["scale"],
+  start: number,
+): number[] {
+  const isFull = scale === "full";
+  const stride = (isFull ? LONG_STRIDES[name] : strides[name]) as number;
+  const isWhole = isFull || name === MEMORY.name || scenario === SCENARIOS[0];
+  const isOfLog =
+    isFull || (logIn === name && (name === MEMORY.name || KILLED_AT_LOG.includes(scenario.name)));
+  return writes.flatMap((write, at) => {
+    const step = at + 1;
+    const isLast = stride > CRASHES.length && step === writes.length;
+    const isDue = isWhole && (step % stride === start % stride || isLast);
+    return isDue || (isOfLog && isLogWrite(write)) ? [step] : [];
+  });
+}
 
 const rowName = ({ fault }: Crash, { name }: Place): string => `${fault}, ${name}`;

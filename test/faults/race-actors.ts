@@ -1,6 +1,6 @@
 /**
  * The actors of a race: publishers, rollbacks and prunes, which sign the log and require its
- * signatures; and the report of each.
+ * signatures; somebody without the key; and the report of each.
  */
 import type { Clock } from "../../src/lib/clock.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
@@ -10,6 +10,8 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
+import { appendEntry, numberAfter, timeAfter } from "../../src/snapshot/append.ts";
+import { readLogEnd } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
@@ -26,7 +28,7 @@ export interface Report {
 
 export interface Actor {
   readonly name: string;
-  readonly kind: "publish" | "rollback" | "prune";
+  readonly kind: "publish" | "rollback" | "prune" | "stranger";
   run(store: ObjectStore, clock: Clock): Promise<Report>;
 }
 
@@ -80,6 +82,24 @@ export const pruner = (name: string, keepDays: number): Actor => ({
   run: (store, clock) =>
     reported(async () => {
       await prune(store, keepDays, false, clock, STRICT);
+      return null;
+    }),
+});
+
+/**
+ * Somebody who can write to the store and has no key: appends an entry that follows the log, fits
+ * whatever the others do, and is unsigned. After it every run is refused.
+ */
+export const stranger = (name: string): Actor => ({
+  name,
+  kind: "stranger",
+  run: (store, clock) =>
+    reported(async () => {
+      const { newest } = await readLogEnd(store);
+      const number = numberAfter(newest?.entry ?? null);
+      const at = timeAfter(newest?.entry ?? null, clock.now());
+      const previous = newest?.sha256 ?? null;
+      await appendEntry(store, { number, action: "prune", at, snapshots: [], parts: [], previous });
       return null;
     }),
 });

@@ -6,6 +6,7 @@ import type { ObjectStore } from "../../src/store/object-store.ts";
 import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import type { Place } from "./crash-places.ts";
 import { InterceptedStore } from "./crash-store.ts";
+import { LogWitness } from "./log-witness.ts";
 import {
   isAboutTheLog,
   publisher,
@@ -81,17 +82,23 @@ export async function crowdOfPublishers(
   }
 }
 
+/** Proxies poll the log meanwhile. */
 async function atOnce(
   place: Place,
   store: ObjectStore,
   actors: readonly Actor[],
   seed: number,
 ): Promise<Report[]> {
-  return Promise.all(
+  const witness = await LogWitness.begin(store);
+  let areRunning = true;
+  const polled = (async () => {
+    for (; areRunning; await sleep(DELAY_MAX_MS)) await witness.poll();
+  })().catch((error: unknown) => error);
+  const reports = await Promise.all(
     actors.map(async (actor, at) => {
       const own = await place.again(store);
       let drawn = 0;
-      const delayed = new InterceptedStore(own, async (_operation, run) => {
+      const delayed = new InterceptedStore(witness.watched(own), async (_operation, run) => {
         await sleep(uniformAt(seed + at, (drawn += 1)) * DELAY_MAX_MS);
         return run();
       });
@@ -101,7 +108,11 @@ async function atOnce(
         if (own !== store) await own.close();
       }
     }),
-  );
+  ).finally(() => (areRunning = false));
+  const failure = await polled;
+  if (failure !== undefined) throw failure;
+  await witness.end();
+  return reports;
 }
 
 /**

@@ -1,21 +1,13 @@
 /** Checks after every write what is promised while publishers, rollbacks and prunes race. */
-import { requireSignedEntry } from "../../src/snapshot/entry-signature.ts";
 import {
   isPublication,
-  mustRead,
   readEntry,
   readLog,
   readPublications,
   type Publication,
 } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import {
-  parsePublicationKey,
-  parseSignatureKey,
-  snapshotFolder,
-  snapshotText,
-} from "../../src/store/paths.ts";
-import { GOLDEN_KEY } from "../golden/golden-key.ts";
+import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import { wholeSnapshot } from "./crash-head.ts";
 import type { Operation } from "./crash-store.ts";
 import type { Report } from "./race-actors.ts";
@@ -46,7 +38,6 @@ export class RaceModel {
       throw new Error(`${actor} removed ${key}, which the head or the one before it needs`);
     }
     if (kind !== "create" || result !== "created") return;
-    await this.#signed(parseSignatureKey(key));
     const number = parsePublicationKey(key);
     if (number === null) return;
     const entry = await readEntry(this.#store, number);
@@ -100,13 +91,6 @@ export class RaceModel {
     let files = 0;
     for await (const _ of this.#store.list(snapshotFolder(entry))) files += 1;
     if (files > 0) await wholeSnapshot(this.#store, entry, entry.manifest_sha256);
-  }
-
-  /** A signature that was made fits the entry there, which nobody changes: so no number has two. */
-  async #signed(number: number | null): Promise<void> {
-    if (number === null) return;
-    const keys = [GOLDEN_KEY.verifyKey];
-    await requireSignedEntry(this.#store, await mustRead(this.#store, number), keys);
   }
 
   /** Throws unless the log has no gap and the head and the one before it are complete. */

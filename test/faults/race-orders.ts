@@ -3,14 +3,17 @@ import { createHash } from "node:crypto";
 import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { publicationKey } from "../../src/store/paths.ts";
 import { requireSigned } from "./crash-head.ts";
 import { copied } from "./crash-places.ts";
-import { isWrite } from "./crash-store.ts";
+import { isLogWrite, isWrite, type Operation } from "./crash-store.ts";
+import { LogWitness } from "./log-witness.ts";
 import {
   isAboutTheLog,
   publisher,
   pruner,
   roller,
+  stranger,
   type Actor,
   type Report,
 } from "./race-actors.ts";
@@ -19,7 +22,8 @@ import { RaceModel } from "./race-model.ts";
 import { Scheduler } from "./race-scheduler.ts";
 
 const HOUR_MS = 3_600_000;
-const NEVER = Number.POSITIVE_INFINITY;
+/** The share of races with somebody who appends without the key. */
+const STRANGERS = 0.15;
 
 /** Runs races. Fills each history once, and copies it for each race. */
 export class RaceOrders {
@@ -45,6 +49,7 @@ export class RaceOrders {
     await copied(filled, store);
     clock.ms += Math.round((2 + rate(1) ** 3 * 300) * HOUR_MS);
     await model.begin();
+    const witness = await LogWitness.begin(store);
 
     const reports = new Map<string, Report | null>();
     const actors = racers(rate, sessionAt(clock.ms));
@@ -60,21 +65,24 @@ export class RaceOrders {
           `${actor} ${operation.kind} ${operation.key}${result === "taken" ? " taken" : ""}`,
         );
         if (isWrite(operation)) await model.written(actor, operation, result);
+        if (isLogWrite(operation)) await witness.poll();
       },
     });
     for (const [at, actor] of actors.entries()) {
       reports.set(actor.name, null);
-      const isKilled = actor.kind === "publish" && rate(100 + at) < 0.2;
-      const killedAfter = isKilled ? 1 + Math.floor(rate(200 + at) * 40) : NEVER;
-      scheduler.add(actor.name, this.#intercepted(store), killedAfter, async (own) => {
+      const its = actor.kind === "stranger" ? store : this.#intercepted(witness.watched(store));
+      scheduler.add(actor.name, its, killOf(rate, at), async (own) => {
         reports.set(actor.name, await actor.run(own, clock));
       });
     }
     try {
       await scheduler.play();
-      for (const { name, kind } of actors) requireExpected(kind, reports.get(name) ?? null);
+      const strange = await witness.stranger();
+      for (const { name, kind } of actors) {
+        requireExpected(kind, reports.get(name) ?? null, strange !== null);
+      }
       await model.end(reports);
-      await nextRun(store, clock);
+      await nextRun(store, witness, clock, strange);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Error(`seed ${seed}: ${reason}\n${trace.join("\n")}`, { cause: error });
@@ -93,7 +101,7 @@ export class RaceOrders {
   }
 }
 
-/** Two to four publishers, up to two rollbacks, one or two prunes. */
+/** Two to four publishers, up to two rollbacks, one or two prunes, sometimes a stranger. */
 function racers(rate: (place: number) => number, current: number): Actor[] {
   const among = <T>(place: number, choices: readonly T[]): T =>
     choices[Math.floor(rate(place) * choices.length)] as T;
@@ -112,29 +120,59 @@ function racers(rate: (place: number) => number, current: number): Actor[] {
     ...Array.from({ length: among(4, [1, 1, 2]) }, (_, n) =>
       pruner(`prune ${n + 1}`, among(50 + n, [0, 0, 1])),
     ),
+    ...(rate(60) < STRANGERS ? [stranger("stranger")] : []),
   ];
+}
+
+/** Some actors are killed: after one of their first operations, or after a write to the log. */
+function killOf(rate: (place: number) => number, at: number): (operation: Operation) => boolean {
+  const drawn = rate(100 + at);
+  const isAtLog = drawn < 0.15;
+  let left = drawn < 0.3 ? 1 + Math.floor(rate(200 + at) * (isAtLog ? 4 : 40)) : 0;
+  return (operation) => (!isAtLog || isLogWrite(operation)) && (left -= 1) === 0;
 }
 
 const OLD_SNAPSHOTS = ["2026-11-29T12Z", "2026-11-30T00Z", "2026-11-30T12Z"];
 
-/** A rollback to a snapshot that is half removed fails (exit code 6), and the head stays. */
-function requireExpected(kind: Actor["kind"], report: Report | null): void {
+/**
+ * A rollback to a snapshot that is half removed fails (exit code 6), and the head stays. Every run can
+ * fail so after the entry of a stranger.
+ */
+function requireExpected(kind: Actor["kind"], report: Report | null, isStrange: boolean): void {
   if (report === null || [0, 2, 4].includes(report.code)) return;
   if (kind === "rollback" && report.code === 6 && !isAboutTheLog(report.said)) return;
+  if (isStrange && report.code === 6) return;
   throw new Error(`exit code ${report.code}: ${report.said}`);
 }
 
-/** After the race the next session can be published, and no promise is broken. */
-async function nextRun(store: MemoryStore, clock: { ms: number; now(): number }): Promise<void> {
-  const model = new RaceModel(store);
-  await model.begin();
+/**
+ * After the race the next session can be published, and no promise is broken. An entry of a stranger
+ * is refused, and has to be removed first.
+ */
+async function nextRun(
+  store: MemoryStore,
+  witness: LogWitness,
+  clock: { ms: number; now(): number },
+  strange: number | null,
+): Promise<void> {
   clock.ms += SESSION_MS;
   const order = { session: sessionAt(clock.ms), variant: 0, revise: "check" };
-  const report = await publisher("next", order).run(store, clock);
+  const run = (): Promise<Report> => publisher("next", order).run(witness.watched(store), clock);
+  if (strange !== null) {
+    const { code, said } = await run();
+    if (code !== 6)
+      throw new Error(`After a stranger's entry the next run ended with ${code}: ${said}`);
+    await witness.poll();
+    await store.delete(publicationKey(strange));
+  }
+  const model = new RaceModel(store);
+  await model.begin();
+  const report = await run();
   if (report.made === null)
     throw new Error(`The next run ended with ${report.code}: ${report.said}`);
   await model.written("next", { kind: "create", key: "" }, "");
   await requireSigned(store);
+  await witness.end();
 }
 
 function digestRate(seed: number, place: number): number {

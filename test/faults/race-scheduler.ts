@@ -20,11 +20,10 @@ interface Waiting {
 interface Player {
   readonly name: string;
   readonly start: () => Promise<unknown>;
-  /** The actor is killed after this many operations. */
-  readonly killedAfter: number;
+  /** Called after each operation: whether the actor is killed now. */
+  readonly isKilled: (operation: Operation) => boolean;
   readonly waiting: Waiting[];
   state: "unstarted" | "running" | "ended";
-  operations: number;
   lastListed: string;
   priority: number;
 }
@@ -50,11 +49,11 @@ export class Scheduler {
     return uniformAt(this.#seed, (this.#drawn += 1));
   }
 
-  /** Adds an actor. It is killed after `killedAfter` operations. */
+  /** Adds an actor. It is killed after the operation for which `isKilled` returns true. */
   add(
     name: string,
     store: ObjectStore,
-    killedAfter: number,
+    isKilled: (operation: Operation) => boolean,
     task: (store: ObjectStore) => Promise<unknown>,
   ): void {
     const waiting: Waiting[] = [];
@@ -75,11 +74,10 @@ export class Scheduler {
     const start = (): Promise<unknown> => task(intercepted);
     const state = {
       state: "unstarted" as const,
-      operations: 0,
       lastListed: "",
       priority: this.draw(),
     };
-    this.#players.push({ name, start, killedAfter, waiting, ...state });
+    this.#players.push({ name, start, isKilled, waiting, ...state });
   }
 
   isUnderWay(name: string): boolean {
@@ -131,8 +129,7 @@ export class Scheduler {
     const isAskedAgain = operation.kind === "list" && operation.key === player.lastListed;
     if (isAskedAgain) player.priority = -step;
     if (operation.kind === "list") player.lastListed = operation.key;
-    player.operations += 1;
-    if (player.operations >= player.killedAfter) player.state = "ended";
+    if (player.isKilled(operation)) player.state = "ended";
   }
 
   /** Waits until the actor has ended or asks for its next operation. */

@@ -1,7 +1,8 @@
 /**
  * Publishers, rollbacks and prunes at once. The log has no gap; nobody removes what the head or the
  * publication before it needs; each run that reports a publication has made it; and a run that is
- * refused changes nothing.
+ * refused changes nothing. No number is signed with two contents, and no proxy accepts an entry that is
+ * not signed.
  */
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";

@@ -104,6 +104,21 @@ describe("a proxy", () => {
     await becomes(SNAPSHOTS[0]);
   });
 
+  test("an entry that is appended and signed while a proxy starts: the log is not cut off", async () => {
+    const store = await signedStore();
+    let isAppended = false;
+    const racing = new InterceptedStore(store, async ({ kind, key }, run) => {
+      if (kind === "get" && key === signatureKey(4) && !isAppended) {
+        isAppended = true;
+        await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
+      }
+      return run();
+    });
+    await start(racing);
+    await becomes(SNAPSHOTS[1]);
+    expect(proxy.logged.filter((line) => /cut off/.test(line))).toEqual([]);
+  });
+
   test("two keys, during a change of keys; then the new one alone, for the whole log", async () => {
     const store = await signedStore();
     const next = newKey();

@@ -11,17 +11,18 @@
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
 import { Chain, vouchesForPast } from "../../snapshot/chain.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
-import { readSignature, requireSignedEntry } from "../../snapshot/entry-signature.ts";
+import { requireSignedEntry } from "../../snapshot/entry-signature.ts";
 import {
   ENTRY_BYTES_MAX,
   isPublication,
   type Entry,
   type StoredEntry,
 } from "../../snapshot/publication-log.ts";
+import { requireNotCutOff } from "../../snapshot/signed-log.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import type { LogMemory, SeenEntry } from "../../state/log-memory.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { publicationKey, signatureKey } from "../../store/paths.ts";
+import { publicationKey } from "../../store/paths.ts";
 import { requireKept, type FollowedLog, type News } from "./followed-log.ts";
 
 const READS_AT_ONCE = 16;
@@ -107,18 +108,14 @@ export class VouchedLog implements FollowedLog {
 
   /** Reads and proves the whole log. */
   async #readFirst(): Promise<News> {
+    // Before the log: while that is read, another proxy may accept an entry that comes after its end.
+    const seen = await this.#memory.seen();
     const { found, damage } = await this.#chainFrom(1, Infinity);
     const last = found.length;
-    const { location } = this.#store;
-    const seen = await this.#memory.seen();
     // Only what was served before shows that no more than the end is damaged.
     if (damage !== null && (seen === null || last < seen.number)) throw damage;
-    if (seen !== null) requireSeen(location, found, seen);
-    if (damage === null && (await readSignature(this.#store, last + 1)) !== null) {
-      throw new DamageError(
-        `${location}/${signatureKey(last + 1)} signs an entry that is gone: the log was cut off`,
-      );
-    }
+    if (seen !== null) requireSeen(this.#store.location, found, seen);
+    if (damage === null) await requireNotCutOff(this.#store, last);
     if (last === 0) return { head: null, trouble: null };
     const signed = await this.#newestSigned(found);
     if (signed === 0 || (seen !== null && signed < seen.number)) {
