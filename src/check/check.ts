@@ -164,7 +164,7 @@ async function entryOf(
   const text = snapshotText(entry);
   if (headers["x-snapshot"] === text) return { publication: entry, sha256 };
   throw new DamageError(
-    `${what} names the snapshot ${String(headers["x-snapshot"])}, and entry ${named} of the log ${text}`,
+    `${what} names the snapshot ${String(headers["x-snapshot"] ?? "(none)")}, and entry ${named} of the log ${text}`,
   );
 }
 

@@ -83,10 +83,10 @@ function requireFile(
   const expected = sessionUtc(tierSession(TIERS[tier], session));
   if (headers["x-session-utc"] !== expected) {
     throw new DamageError(
-      `${what} names the session ${String(headers["x-session-utc"])}, and its entry of the log means ${expected}`,
+      `${what} names the session ${String(headers["x-session-utc"] ?? "(none)")}, and its entry of the log means ${expected}`,
     );
   }
-  const told = String(headers["x-delayed-sessions"]);
+  const told = String(headers["x-delayed-sessions"] ?? "(none)");
   if (delay !== null && told !== String(delay)) {
     throw new DamageError(`${what} has two numbers of delayed sessions`);
   }
