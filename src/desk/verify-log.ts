@@ -4,18 +4,12 @@
  */
 import { DamageError } from "../lib/errors.ts";
 import { proveChain } from "../snapshot/chain.ts";
-import { requireSignedEntry } from "../snapshot/entry-signature.ts";
+import { requireSignedEntry, signedNumbers } from "../snapshot/entry-signature.ts";
 import { isPublication, logLength, type StoredEntry } from "../snapshot/publication-log.ts";
 import { requireRemembered, type Remembered } from "../snapshot/remembered.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import {
-  parseSignatureKey,
-  publicationKey,
-  PUBLICATIONS,
-  signatureKey,
-  snapshotText,
-} from "../store/paths.ts";
+import { publicationKey, signatureKey, snapshotText } from "../store/paths.ts";
 import { atOnce } from "./copy-needs.ts";
 
 /** A signature of an entry by one of the keys. */
@@ -95,13 +89,4 @@ export async function proveLog(
 function messageOf(error: unknown): string {
   if (error instanceof DamageError) return error.message;
   throw error;
-}
-
-async function signedNumbers(store: ObjectStore): Promise<number[]> {
-  const numbers: number[] = [];
-  for await (const { key } of store.list(PUBLICATIONS)) {
-    const number = parseSignatureKey(key);
-    if (number !== null) numbers.push(number);
-  }
-  return numbers;
 }

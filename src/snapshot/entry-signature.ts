@@ -13,7 +13,7 @@
 import { sign, verify } from "node:crypto";
 import { DamageError } from "../lib/errors.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { publicationKey, signatureKey } from "../store/paths.ts";
+import { parseSignatureKey, publicationKey, PUBLICATIONS, signatureKey } from "../store/paths.ts";
 import { vouchesForPast } from "./chain.ts";
 import type { StoredEntry } from "./publication-log.ts";
 import type { SigningKey, VerifyKey } from "./signing-key.ts";
@@ -55,6 +55,16 @@ const signerOf = (
 /** The unchecked bytes of the entry's signature, or null. Throws DamageError if they are too many. */
 export const readSignature = (store: ObjectStore, number: number): Promise<Buffer | null> =>
   store.get(signatureKey(number), SIGNATURE_BYTES_MAX);
+
+/** The numbers of the entries that have a signature, ascending. */
+export async function signedNumbers(store: ObjectStore): Promise<number[]> {
+  const numbers: number[] = [];
+  for await (const { key } of store.list(PUBLICATIONS)) {
+    const number = parseSignatureKey(key);
+    if (number !== null) numbers.push(number);
+  }
+  return numbers;
+}
 
 /**
  * The key that signed the entry. Throws DamageError if none of the keys did, or if a signature of the

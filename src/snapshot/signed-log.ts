@@ -14,19 +14,14 @@
 import { ConflictError, DamageError } from "../lib/errors.ts";
 import { SIGNATURE_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import {
-  announcementKey,
-  parseSignatureKey,
-  publicationKey,
-  PUBLICATIONS,
-  signatureKey,
-} from "../store/paths.ts";
+import { announcementKey, publicationKey, signatureKey } from "../store/paths.ts";
 import { proveChain, vouchesForPast } from "./chain.ts";
 import {
   announcementOf,
   readSignature,
   requireSignedEntry,
   SIGNATURE_BYTES_MAX,
+  signedNumbers,
   signatureOfEntry,
   signerOfAnnouncement,
   signerOfEntry,
@@ -216,14 +211,8 @@ async function repairEnd(
 }
 
 /** The number of the newest entry, up to `last`, that has a signature; 0: none. */
-export async function newestSigned(store: ObjectStore, last: number): Promise<number> {
-  let newest = 0;
-  for await (const { key } of store.list(PUBLICATIONS)) {
-    const number = parseSignatureKey(key) ?? 0;
-    if (number <= last) newest = Math.max(newest, number);
-  }
-  return newest;
-}
+export const newestSigned = async (store: ObjectStore, last: number): Promise<number> =>
+  (await signedNumbers(store)).findLast((number) => number <= last) ?? 0;
 
 /** Throws DamageError unless the newest entry vouches for the head. */
 async function requireLinks(store: ObjectStore, { newest, head, entries }: LogEnd): Promise<void> {
