@@ -29,9 +29,12 @@ const ANSWERS: Readonly<Record<string, string>> = {
   IllegalLocationConstraintException: "the bucket is in another region; check --s3-region",
 };
 
-const BROKEN = ["ECONNRESET", "EPIPE", "ETIMEDOUT", "ERR_STREAM_PREMATURE_CLOSE"];
+const BROKEN = ["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Whether the connection broke, so that a repeat may help. */
+/**
+ * Whether the connection broke, so that a repeat may help. A server that does not answer in time was asked
+ * several times already, by the SDK.
+ */
 export function isBrokenConnection(error: unknown): boolean {
   const { code, message } = parts(error);
   return BROKEN.includes(code) || message === "aborted";
