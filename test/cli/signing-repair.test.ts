@@ -8,6 +8,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { signatureOfEntry } from "../../src/snapshot/entry-signature.ts";
 import { mustRead, readHead, readLog } from "../../src/snapshot/publication-log.ts";
 import type { LogKeys } from "../../src/snapshot/signed-log.ts";
@@ -74,9 +75,14 @@ describe("the order of writing", () => {
   class WatchedStore extends MemoryStore {
     readonly created: string[] = [];
     failsAt: RegExp | null = null;
+    /** What it did not create. */
+    refused = Buffer.alloc(0);
 
     override async create(key: string, bytes: Uint8Array, type: string) {
-      if (this.failsAt?.test(key) === true) throw new UnreachableError("The connection is lost");
+      if (this.failsAt?.test(key) === true) {
+        this.refused = Buffer.from(bytes);
+        throw new UnreachableError("The connection is lost");
+      }
       this.created.push(key);
       return super.create(key, bytes, type);
     }
@@ -195,5 +201,32 @@ describe("the order of writing", () => {
     await store.create(SIGNATURE(2), signatureOfEntry(sha256, KEY), "");
     await prune(store, 9_999, false, CLOCK, strict);
     expect(await announced()).toEqual([]);
+  });
+
+  test("lets an attacker who cuts off the log have an announced entry signed, and no other", async () => {
+    const store = new WatchedStore();
+    await publish(request(), store, CLOCK, () => {});
+    store.failsAt = /^publications/;
+    const next = { ...request(), session: at("2026-11-21T12Z") };
+    await expect(publish(next, store, CLOCK, () => {})).rejects.toThrow("connection is lost");
+    store.failsAt = null;
+    const announced = store.refused;
+    const quotes = [sourceOf("quotes.csv", quotesOf({ a: 2 }))];
+    await publish({ ...next, quotes }, store, CLOCK, () => {});
+    await store.delete(SIGNATURE(2));
+    const later = { ...next, session: at("2026-11-22T00Z") };
+    for (const text of [
+      String(announced).replace('"corrections":0', '"corrections":1'),
+      String(announced).replace("}\n", "} \n"),
+    ]) {
+      await replace(store, ENTRY(2), Buffer.from(text));
+      await expect(publish(later, store, CLOCK, () => {})).rejects.toMatchObject({
+        exitCode: 6,
+        message: expect.stringContaining("entry 2 is unsigned"),
+      });
+    }
+    await replace(store, ENTRY(2), announced);
+    expect((await publish(later, store, CLOCK, () => {})).publication).toBe(3);
+    expect(await store.get(SIGNATURE(2))).toEqual(signatureOfEntry(sha256Hex(announced), KEY));
   });
 });
