@@ -77,7 +77,7 @@ interface Model {
 
 const CATALOG = catalogOf(["a", "b"]);
 
-test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 25 })(
+test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 15 })(
   "the head is correct, the log has no gap, and all kept snapshots are complete",
   async (steps) => {
     const clock = { ms: Date.parse("2026-11-20T00:05:00Z"), now: () => clock.ms };
