@@ -36,7 +36,7 @@ export function parseRange(field: string, sizeBytes: number): ByteRange | "unsat
  */
 export function requestedPart(
   whole: Representation,
-  { range, "if-range": ifRange, "sec-fetch-mode": fetchMode }: IncomingHttpHeaders,
+  { range, "if-range": ifRange, "sec-fetch-site": fetchSite }: IncomingHttpHeaders,
 ): Representation | null {
   if (range === undefined) return null;
   const { etag, modifiedMs, sizeBytes } = whole;
@@ -47,12 +47,13 @@ export function requestedPart(
     const detail = `The file has ${sizeBytes} bytes; Range asks for none of them.`;
     return { ...whole, refusal: deny("range_not_satisfiable", detail, { sizeBytes }) };
   }
-  return wanted === null ? null : partOf(whole, wanted, fetchMode !== undefined);
+  return wanted === null ? null : partOf(whole, wanted, fetchSite !== undefined);
 }
 
 /**
  * Chromium compares Unencoded-Digest, which is of the whole file, with the bytes of the part, and fails
- * the fetch. So a part for a browser has none.
+ * the fetch. So a part for a browser has none. Browsers send Sec-Fetch-Site; other programs may send
+ * Sec-Fetch-Mode, as the fetch of Node does.
  */
 function partOf(whole: Representation, range: ByteRange, isForBrowser: boolean): Representation {
   const { body, sizeBytes } = whole;

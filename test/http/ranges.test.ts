@@ -404,3 +404,18 @@ describe("a streamed file that is damaged after the load", () => {
     expect(await usedBy(proxy, proxy.pro)).toBe(1);
   });
 });
+
+test("a part has the digest of the whole file for Node's fetch, too", async () => {
+  const proxy = await startTestProxy();
+  try {
+    const part = { "x-api-key": proxy.pro, range: "bytes=0-3", "accept-encoding": "identity" };
+    const { status, headers } = await fetch(proxy.url + CSV, { headers: part });
+    const whole = await proxy.get(CSV, { key: proxy.pro });
+    expect([status, headers.get("unencoded-digest")]).toEqual([
+      206,
+      whole.headers["unencoded-digest"],
+    ]);
+  } finally {
+    await proxy.close();
+  }
+});
