@@ -1,12 +1,18 @@
 /**
- * Compares the answers of a soak with the stored snapshots that the log names. An answer with data
+ * Compares the answers of a soak with the stored snapshots that the signed log names. An answer with data
  * must be the bytes of one file of one of them.
  */
 import { sessionStartMs, sessionUtc } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import { isPublication, readEntry, type Publication } from "../../src/snapshot/publication-log.ts";
+import { readSignature, signerOfEntry } from "../../src/snapshot/entry-signature.ts";
+import {
+  isPublication,
+  readStoredEntry,
+  type Publication,
+} from "../../src/snapshot/publication-log.ts";
+import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -25,6 +31,7 @@ interface Known {
 
 export class AnswerBook {
   readonly #store: ObjectStore;
+  readonly #keys: readonly VerifyKey[];
   /** Publications in the order of the log. */
   readonly #known: Known[] = [];
   /** The number of the last entry of the log that was read. */
@@ -33,8 +40,9 @@ export class AnswerBook {
   readonly #tags = new Map<string, string>();
   readonly #baskets = new Map<string, string>();
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, keys: readonly VerifyKey[]) {
     this.#store = store;
+    this.#keys = keys;
   }
 
   /**
@@ -97,8 +105,13 @@ export class AnswerBook {
   async #readOn(): Promise<void> {
     for (;;) {
       const number = this.#read + 1;
-      const publication = await readEntry(this.#store, number);
-      if (publication === null) return;
+      const stored = await readStoredEntry(this.#store, number);
+      if (stored === null) return;
+      // Nobody may serve what is not signed.
+      const signature = await readSignature(this.#store, number);
+      if (signature === null) return;
+      if (signerOfEntry(signature, stored.sha256, this.#keys) === null) return;
+      const { entry: publication } = stored;
       if (!isPublication(publication)) {
         this.#read = Math.max(this.#read, number);
         continue;

@@ -1,4 +1,5 @@
 /** Checks after every publication and every fault of a soak. Each throws if it fails. */
+import { proveLog } from "../../src/desk/verify-log.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { readPublications, type Publication } from "../../src/snapshot/publication-log.ts";
@@ -25,10 +26,16 @@ export async function checkLife(life: SoakLife): Promise<void> {
   checkAnswers(life);
 }
 
-/** The log has no gap, has the expected length, and old entries are unchanged. Returns the head. */
+/**
+ * The log has no gap, has the expected length, every entry is signed, and old entries are unchanged.
+ * Returns the head.
+ */
 export async function checkLog(life: SoakLife): Promise<Publication> {
   const log = await readPublications(life.store);
   same(log.length, life.publications, "Number of publications");
+  const { damages, signatures, entries } = await proveLog(life.store, life.verifyKeys, true);
+  same(damages.join("\n"), "", "The damage of the log");
+  same(signatures.length, entries.length, "Number of signatures");
   const kept = JSON.stringify(log.slice(0, life.log.length));
   same(kept, JSON.stringify(life.log), "The beginning of the log");
   life.log = log;

@@ -3,8 +3,9 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
-import type { Publication } from "../../src/snapshot/publication-log.ts";
-import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
+import { appendEntry } from "../../src/snapshot/append.ts";
+import { readLogEnd, type Publication } from "../../src/snapshot/publication-log.ts";
+import { FILES, publicationKey, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
 import { same } from "./soak-answers.ts";
 import { checkLog, checkMarket, checkProxies } from "./soak-checks.ts";
 import type { Ran } from "../program/program.ts";
@@ -44,6 +45,7 @@ export const FAULTS: readonly SoakFault[] = [
   { name: "rolled back, published again", run: (life) => goBack(life, () => checkedHead(life)) },
   { name: "revision", run: publishRevision },
   { name: "pruned under load", run: prune },
+  { name: "rollback appended without the key", run: forged },
 ];
 
 async function publishPlainly(life: SoakLife): Promise<void> {
@@ -72,7 +74,7 @@ async function publishAtOnce(life: SoakLife): Promise<void> {
   const isSame = life.draws.next() < 0.5;
   const feeds = Array.from({ length: PUBLISHERS }, (_, at) => {
     const levels = life.market.drawQuotes(sessionUtc(life.session));
-    return { levels, path: life.feedFile(`quotes-${at}.csv`, quotesCsv(levels)) };
+    return { levels, path: life.file(`quotes-${at}.csv`, quotesCsv(levels)) };
   });
   const runs = await Promise.all(
     feeds.map(({ path }) => life.publish(isSame ? (feeds[0]?.path as string) : path)),
@@ -99,7 +101,7 @@ async function publishWrong(life: SoakLife): Promise<void> {
     { code: 4, levels: [{ ...first, session_utc: earlier, spot_usd: "0.123456" }, first, ...rest] },
   ];
   for (const [at, { code, levels }] of wrongs.entries()) {
-    const ran = await life.publish(life.feedFile(`wrong-${at}.csv`, quotesCsv(levels)));
+    const ran = await life.publish(life.file(`wrong-${at}.csv`, quotesCsv(levels)));
     requireCode(ran, `A wrong feed (${at})`, code);
   }
   same(await keysOf(life), before, "What the store holds after the refusals");
@@ -279,7 +281,7 @@ async function goBack(life: SoakLife, meanwhile: () => Promise<unknown>): Promis
   life.publications += 1;
   life.market.restore(stateOf(life, target));
   await meanwhile();
-  const path = life.feedFile("again.csv", quotesCsv(life.quotes));
+  const path = life.file("again.csv", quotesCsv(life.quotes));
   requireCode(await life.publish(path), "publish of what was withdrawn", 4);
   const ran = await life.publish(path, ["--revise", "the feed was right"]);
   requireCode(ran, "publish with a reason", 0);
@@ -290,7 +292,7 @@ async function goBack(life: SoakLife, meanwhile: () => Promise<unknown>): Promis
 async function publishRevision(life: SoakLife): Promise<void> {
   let changes: Change[] = [];
   while (changes.length === 0) changes = life.market.drawChanges(sessionUtc(life.session));
-  const path = life.feedFile("fix.csv", changesCsv(changes));
+  const path = life.file("fix.csv", changesCsv(changes));
   requireCode(await life.publish(path), "publish of changes without a reason", 4);
   const reason = `correction ${life.publications}`;
   const ran = await life.publish(path, ["--revise", reason]);
@@ -302,6 +304,34 @@ async function prune(life: SoakLife): Promise<void> {
   requireCode(await life.desk("prune", "--keep-days", KEPT_DAYS), "prune", 0);
   const { damages } = await verifySnapshots(life.store, null);
   same(damages.join("\n"), "", "The damage that verify --all finds");
+}
+
+/** Somebody without the key makes an older snapshot the head. Nobody serves it or builds on it. */
+async function forged(life: SoakLife): Promise<void> {
+  const { store, proxies } = life;
+  const head = await checkLog(life);
+  const [older = head] = life.log;
+  const { newest } = await readLogEnd(store);
+  if (newest === null) throw new Error("The log is empty");
+  const { entry, sha256: previous } = newest;
+  const number = entry.number + 1;
+  const rollback = { ...older, action: "rollback" as const, reason: null, at: entry.at };
+  await appendEntry(store, { ...rollback, number, previous });
+  try {
+    await allSay(proxies, "store", "damaged");
+    await restart(life, "SIGKILL");
+    await allSay(proxies, "store", "damaged");
+    for (const proxy of proxies) {
+      same((await proxy.readiness()).snapshot, snapshotText(head), `${proxy.name}: what it serves`);
+    }
+    const again = life.file("again.csv", quotesCsv(life.quotes));
+    requireCode(await life.publish(again), "publish after an unsigned entry", 6);
+    const pruned = await life.desk("prune", "--keep-days", KEPT_DAYS);
+    requireCode(pruned, "prune after an unsigned entry", 6);
+  } finally {
+    await store.delete(publicationKey(number));
+  }
+  await allSay(proxies, "store", "ok");
 }
 
 async function checkedHead(life: SoakLife): Promise<void> {

@@ -8,6 +8,7 @@ import { createClock } from "../../src/lib/clock.ts";
 import { sessionKey, sessionStartMs, sessionUtc, type Session } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
 import type { Publication } from "../../src/snapshot/publication-log.ts";
+import { newKeyPair, parseVerifyKeys, type VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { RedisServer } from "../contract/redis-server.ts";
@@ -43,8 +44,13 @@ export class SoakLife {
   /** The feed of the session. */
   quotes: readonly RawLevel[] = [];
   publishMs = 1_000;
+  /** The public key that everything published is signed for. */
+  readonly verifyKeys: readonly VerifyKey[];
   readonly #folder: string;
   readonly #place: string;
+  /** Options: for all who trust the key, and for those who hold it. */
+  readonly #trusting: readonly string[];
+  readonly #signing: readonly string[];
 
   private constructor(
     folder: string,
@@ -56,6 +62,10 @@ export class SoakLife {
     this.#folder = folder;
     this.#place = join(folder, "snapshots");
     this.store = new FolderStore(this.#place);
+    const { privatePem, publicPem } = newKeyPair();
+    this.verifyKeys = parseVerifyKeys(publicPem, "the soak's key");
+    this.#trusting = ["--verify-key", this.file("signing.pem.pub", publicPem)];
+    this.#signing = ["--sign-key", this.file("signing.pem", privatePem), ...this.#trusting];
     this.redis = redis;
     this.session = first;
     this.draws = new Draws(seed);
@@ -68,7 +78,15 @@ export class SoakLife {
       caller("198.51.100.1", "free", null),
       ...Object.entries(ACCOUNTS).map(([name, tier]) => caller(name, tier, keys[name] as string)),
     ];
-    const serving = ["--poll", "200ms", "--trust-proxy", "1", "--log-requests", "none"];
+    const serving = [
+      ...this.#trusting,
+      "--poll",
+      "200ms",
+      "--trust-proxy",
+      "1",
+      "--log-requests",
+      "none",
+    ];
     const args = ["--store", this.#place, "--state", stateAt(redis), ...serving];
     this.proxies = Array.from(
       { length: PROXIES },
@@ -77,7 +95,7 @@ export class SoakLife {
     const { proxies, callers, time } = this;
     // The load has its own random choices: the number of requests depends on the machine.
     const draws = new Draws(seed ^ 0x5eed);
-    const book = new AnswerBook(this.store);
+    const book = new AnswerBook(this.store, this.verifyKeys);
     // A caller without a key has few calls per month, and the checks need them.
     const loading = callers.filter(({ key }) => key !== null);
     this.load = new Load({ proxies, callers: loading, time, draws, book });
@@ -126,21 +144,22 @@ export class SoakLife {
     return environment(this.time.iso());
   }
 
-  /** Runs `chipboard snapshots …` on the store. */
+  /** Runs `chipboard snapshots …` on the store, with the keys. */
   desk(...args: readonly string[]): Promise<Ran> {
-    return chipboard(["snapshots", ...args, "--store", this.#place], { env: this.env() });
+    const keys = args[0] === "verify" ? this.#trusting : this.#signing;
+    return chipboard(["snapshots", ...args, "--store", this.#place, ...keys], { env: this.env() });
   }
 
   /** Draws the session's feed and writes it to a file. */
   drawFeed(): string {
     this.quotes = this.market.drawQuotes(sessionUtc(this.session));
-    return this.feedFile("quotes.csv", quotesCsv(this.quotes));
+    return this.file("quotes.csv", quotesCsv(this.quotes));
   }
 
-  /** Writes a feed, and returns its path. */
-  feedFile(name: string, text: string): string {
+  /** Writes a file that only its owner reads, and returns its path. */
+  file(name: string, text: string): string {
     const path = join(this.#folder, name);
-    writeFileSync(path, text);
+    writeFileSync(path, text, { mode: 0o600 });
     return path;
   }
 
@@ -152,13 +171,13 @@ export class SoakLife {
   ): Promise<Ran> {
     const session = ["--session", sessionKey(this.session), "--json"];
     const args = ["publish", "--store", this.#place, "--quotes", quotes, ...session, ...more];
-    return chipboard(args, { ...options, env: this.env() });
+    return chipboard([...args, ...this.#signing], { ...options, env: this.env() });
   }
 
   /** Publishes the catalog, a year of closes, and the first session's feed. */
   async publishFirst(): Promise<void> {
-    const catalog = this.feedFile("catalog.csv", catalogCsv(this.market.contracts));
-    const closes = this.feedFile("closes.csv", this.market.closesCsv());
+    const catalog = this.file("catalog.csv", catalogCsv(this.market.contracts));
+    const closes = this.file("closes.csv", this.market.closesCsv());
     const ran = await this.publish(this.drawFeed(), ["--catalog", catalog, "--closes", closes]);
     requireCode(ran, "The first publish", 0);
     this.adopt(ran, () => this.market.accept(this.quotes));
