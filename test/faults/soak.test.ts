@@ -21,7 +21,7 @@ const redis = testService("redis", true);
 redis?.stop();
 
 describe.skipIf(redis === null)("a soak", () => {
-  test("nothing is lost over the end of a month", { timeout: 300_000 }, () =>
+  test("nothing is lost over the end of a month", { timeout: 900_000 }, () =>
     expectNothingLost(soakFaults),
   );
 });
