@@ -4,9 +4,11 @@
  */
 import { run } from "../../src/main.ts";
 import { sent } from "./sent.ts";
+import { residentMb } from "./server.ts";
 
 process.exitCode = await run([process.execPath, "chipboard", ...process.argv.slice(2)]);
-const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
-console.log(`peak_kb=${maxRSS}`);
+const { userCPUTime, systemCPUTime } = process.resourceUsage();
+// maxRSS of resourceUsage includes the memory of the process that started this one.
+console.log(`peak_mb=${Math.round(residentMb(process.pid).peak)}`);
 console.log(`cpu_us=${userCPUTime + systemCPUTime}`);
 console.log(`requests=${sent.requests}`);

@@ -26,7 +26,7 @@ export async function runMeasured(
   return {
     seconds,
     cpuSeconds: printed(stdout, "cpu_us") / 1e6,
-    rssMb: printed(stdout, "peak_kb") / 1_024,
+    rssMb: printed(stdout, "peak_mb"),
     requests: printed(stdout, "requests"),
   };
 }
