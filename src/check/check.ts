@@ -117,10 +117,10 @@ async function checkOnce(
   }
   if ("asOfMs" in vintage && log.head !== number) {
     if (!isLastTry) return false;
-    const when = vintage === LIVE ? "" : " of that instant";
-    const head = log.head === 0 ? "an earlier one, or none," : `entry ${log.head}`;
+    const when = vintage === LIVE ? "" : " at that instant";
+    const head = log.head === 0 ? "an earlier one, or none" : `entry ${log.head}`;
     throw new DamageError(
-      `${answer.what} answers with entry ${number}, and ${head} made the head${when}`,
+      `${answer.what} answers with entry ${number}, and the head${when} is ${head}`,
     );
   }
   steps.push(logStep(log));

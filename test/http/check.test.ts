@@ -386,15 +386,15 @@ describe("one byte changed on the way, and the digest with it", () => {
 describe("another question asked on the way", () => {
   const [FIRST, LAST] = ["as_of=2026-11-21T00:05:00Z", "as_of=2026-11-21T12:05:00Z"];
   test.each([
-    ["/prices", "/prices?publication=1", /answers with entry 1, and entry 3 made the head$/],
+    ["/prices", "/prices?publication=1", /answers with entry 1, and the head is entry 3$/],
     ["/prices?publication=2", "/prices?publication=1", /entry 1, which was not asked for/],
-    [`/prices?${LAST}`, `/prices?${FIRST}`, /entry 2, and entry 3 made the head of that instant/],
-    [`/prices?${FIRST}`, `/prices?${LAST}`, /entry 3, and entry 2 made the head of that instant/],
-    [`/index?${FIRST}`, "/index", /entry 3, and entry 2 made the head of that instant/],
+    [`/prices?${LAST}`, `/prices?${FIRST}`, /entry 2, and the head at that instant is entry 3/],
+    [`/prices?${FIRST}`, `/prices?${LAST}`, /entry 3, and the head at that instant is entry 2/],
+    [`/index?${FIRST}`, "/index", /entry 3, and the head at that instant is entry 2/],
     [
       "/prices?as_of=2026-11-21T01:04:59%2B01:00",
       `/prices?${FIRST}`,
-      /entry 2, and an earlier one, or none, made the head of that instant/,
+      /entry 2, and the head at that instant is an earlier one, or none$/,
     ],
     ["/prices/dram-0", "/prices/nand-0", /tier pro says [0-9a-f]{64} of contracts\/dram-0\.json/],
     ["/prices", "/export.csv", /tier pro says [0-9a-f]{64} of board\.json/],
