@@ -35,8 +35,11 @@ vi.setConfig({ testTimeout: 300_000 });
 
 /** What the tests do here, one after another, is one demonstration's life. */
 let folder: string;
-/** The keys of the first start. */
-let keys: string[];
+/** The keys of the newest start in the folder. */
+let keys: readonly string[];
+const keysIn = ({ printed }: Serving): string[] => [
+  ...new Set(printed.match(/cbk_[A-Za-z0-9]{49}/g)),
+];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-demo-"));
 });
@@ -107,8 +110,7 @@ test("a damaged log: 6, and without its folders the demonstration starts anew", 
       "active",
     ]);
     expect(first.printed).toContain(DEMO_NOTICE);
-    keys = [...new Set(first.printed.match(/cbk_[A-Za-z0-9]{49}/g))];
-    expect(keys).toHaveLength(2);
+    expect(keysIn(first)).toHaveLength(2);
     await expectCommands(first);
     // The reference shows the attribution of /readyz.
     expect(await (await fetch(`${url}/assets/reference.js`)).text()).toMatch(
@@ -178,6 +180,7 @@ test("a port in use: the way on that the error names works", async () => {
 test("if the default metrics port is in use, a free one is taken; a given port that is in use is an error", async () => {
   const holder = await hold(9464);
   const started = await serving("--port", "0");
+  keys = keysIn(started);
   const metrics = addressOf("Metrics", started);
   expect(new URL(metrics).port).not.toBe("9464");
   expect(await (await fetch(metrics)).text()).toContain("chipboard_");
@@ -231,7 +234,7 @@ test("a damaged state: 5 with the way on, which works", async () => {
   expect(await anew.end()).toBe(0);
 });
 
-test("it continues later, and the keys of the first start still work", async () => {
+test("it continues later, and the keys of the start before still work", async () => {
   const later = await Serving.start(["demo", "--json", ...QUIET], {
     cwd: folder,
     env: { CHIPBOARD_NOW: "2026-11-22T00:05:00Z" },
@@ -239,6 +242,7 @@ test("it continues later, and the keys of the first start still work", async () 
   try {
     expect(published()).toEqual([...FIRST, "2026-11-21T12Z", "2026-11-22T00Z"]);
     const { url, metrics_url, keys: fresh } = JSON.parse(later.printed);
+    expect(keys).toHaveLength(2);
     expect(metrics_url).toBeNull();
     for (const key of [fresh.starter, fresh.pro, ...keys]) {
       const answer = await fetch(`${url}/api/public/v1/index`, { headers: { "x-api-key": key } });
