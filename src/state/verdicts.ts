@@ -7,6 +7,7 @@
  * answer, keys that were used within the last hour keep their last verdict; all others are
  * `state_unavailable`.
  */
+import { hash } from "node:crypto";
 import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
@@ -26,6 +27,8 @@ import { keySha256, looksLikeKey } from "./keys.ts";
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */
 const REMEMBERED_MISSES = 10_000;
+/** 32 bytes. The text of a key may be a part of its whole header field, and would keep that in memory. */
+const missOf = (key: string): string => hash("sha256", key, "binary");
 const GRACE_MS = HOUR_MS;
 
 interface Remembered {
@@ -50,6 +53,7 @@ export class Verdicts {
   readonly #state: Reachability;
   /** By the key itself, in memory only: to hash it would take longer than all other steps here. */
   readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
+  /** By `missOf`. */
   readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
   readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
   #epoch = 1;
@@ -71,14 +75,14 @@ export class Verdicts {
     }
     if (!looksLikeKey(key)) return INVALID_KEY;
     if (!isAnswering) return this.#lastKnown(key, nowMs);
-    return this.#unknown.get(key) === this.#epoch ? INVALID_KEY : this.#lookUpOnce(key);
+    return this.#unknown.get(missOf(key)) === this.#epoch ? INVALID_KEY : this.#lookUpOnce(key);
   }
 
   /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
     const known = this.#known.get(key);
     if (known !== undefined) return judge(known.holding, this.#clock.now());
-    const isInvalid = !looksLikeKey(key) || this.#unknown.get(key) !== undefined;
+    const isInvalid = !looksLikeKey(key) || this.#unknown.get(missOf(key)) !== undefined;
     return isInvalid ? INVALID_KEY : null;
   }
 
@@ -105,7 +109,7 @@ export class Verdicts {
       const holding = await this.#holding(keySha256(key));
       const nowMs = this.#clock.now();
       if (holding === null) {
-        this.#unknown.set(key, epoch);
+        this.#unknown.set(missOf(key), epoch);
         this.#known.delete(key);
         return INVALID_KEY;
       }

@@ -1,5 +1,8 @@
 /** Header fields with keys, their order, and changes of keys and accounts. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createKey } from "../../src/state/keys.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const USAGE = "/api/public/v1/usage";
@@ -170,6 +173,11 @@ test("a key that is sent and not valid is never the free slice", async () => {
     { authorization: `Bearer ${pro}x` },
     { authorization: `Bearer ${pro.slice(0, -1)}` },
     { authorization: `Bearer ${pro}, Bearer ${pro}` },
+    { authorization: `Bearer ${pro} ${pro}` },
+    { authorization: `Bearer x ${pro}` },
+    { authorization: `Bearer ${pro}\tx` },
+    { authorization: `Bearer "${pro}"` },
+    { authorization: `Bearer token=${pro}` },
     { authorization: pro },
     { authorization: [`Bearer ${pro}`, `Bearer ${pro}`] },
     { authorization: ["Digest x", `Bearer ${pro}`] },
@@ -182,6 +190,91 @@ test("a key that is sent and not valid is never the free slice", async () => {
     expect(received.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
     expect(received.headers["x-ratelimit-remaining"]).toBe("0");
   }
+});
+
+describe("a key where no key is read", () => {
+  const FIELDS = ["apikey", "api-key", "x-api-token", "x-auth-token", "token"];
+  const RIGHT = /Authorization: Bearer KEY, or x-api-key: KEY/;
+
+  test("is refused, and never the free slice; the refusal names the field and the two right ones", async () => {
+    const { pro } = proxy;
+    const misplaced: [name: string, value: string][] = [
+      ...FIELDS.flatMap((name): [string, string][] => [
+        [name, pro],
+        [name, "cbk_unknown"],
+        [name.toUpperCase(), pro],
+        [name, `Bearer ${pro}`],
+      ]),
+      ["authorization", `Token ${pro}`],
+      ["authorization", `ApiKey ${pro}`],
+      ["authorization", "Token cbk_unknown"],
+      ["authorization", `Token token="${pro}"`],
+      ["authorization", `Digest username=${pro}, realm=x`],
+      ["authorization", `Bearer:${pro}`],
+      ["authorization", pro],
+      ["authorization", `Basic ${pro}`],
+    ];
+    for (const [name, value] of misplaced) {
+      for (const path of [USAGE, "/api/public/v1/prices", "/api/public/v1/index?x=1"]) {
+        const { status, headers, json } = await proxy.get(path, { headers: { [name]: value } });
+        expect([name, value, status, json.code]).toEqual([name, value, 401, "invalid_key"]);
+        expect(json.detail).toMatch(RIGHT);
+        expect(json.detail).toContain(`The field ${name.toLowerCase()} `);
+        expect(json.detail).not.toContain("cbk_");
+        expect(headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+        expect(headers["x-ratelimit-remaining"]).toBe("0");
+      }
+    }
+  });
+
+  test("does not matter beside a key that is read", async () => {
+    const { pro, starter } = proxy;
+    for (const name of FIELDS) {
+      expect(await accountOf({ [name]: starter, "x-api-key": pro })).toBe("large");
+      expect(await accountOf({ [name]: starter, authorization: `Bearer ${pro}` })).toBe("large");
+    }
+    expect(await accountOf({ authorization: `Token ${starter}`, "x-api-key": pro })).toBe("large");
+    const wrong = await ask({ authorization: `Token ${pro}`, "x-api-key": "unknown" });
+    expect([wrong.status, wrong.json.detail]).toEqual([401, "The key sent is not valid."]);
+  });
+
+  test("is one that begins with cbk_: everything else in these fields is somebody else's", async () => {
+    for (const value of ["x", "", "Bearer x", "abcbk_x", "CBK_x", "cbk-x"]) {
+      for (const name of FIELDS) expect(await accountOf({ [name]: value })).toBe(null);
+      expect(await accountOf({ authorization: `Token ${value}` })).toBe(null);
+    }
+    expect(await accountOf({ "x-other": proxy.pro })).toBe(null);
+  });
+});
+
+test("wrong keys that come in large fields leave nothing large behind", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const sizeBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const blanks = " ".repeat(15_000);
+  const user = "u".repeat(11_000);
+  const send = async (count: number): Promise<void> => {
+    for (let sent = 0; sent < count; sent += 50) {
+      const fields = Array.from({ length: 50 }, (_, at) =>
+        at % 2 === 0
+          ? `Bearer${blanks}${createKey()}`
+          : `Basic ${Buffer.from(`${user}:${createKey()}`).toString("base64")}`,
+      );
+      const found = await Promise.all(
+        fields.map((authorization) => proxy.get(USAGE, { headers: { authorization } })),
+      );
+      expect(new Set(found.map(({ status }) => status))).toEqual(new Set([401]));
+    }
+    proxy.logged.length = 0;
+  };
+  await send(100);
+  const beforeBytes = sizeBytes();
+  await send(600);
+  // Kept whole, these fields are 8 MB.
+  expect(sizeBytes() - beforeBytes).toBeLessThan(4_000_000);
 });
 
 test("suspending, resuming, revoking and rotating take effect in a running proxy", async () => {
