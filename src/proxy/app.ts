@@ -15,6 +15,7 @@ import {
   identify,
   identifyAtOnce,
   isAdmitted,
+  misplacedIn,
   type AdmittedCaller,
   type Caller,
 } from "./caller.ts";
@@ -148,7 +149,7 @@ export function createApp(options: AppOptions): H3 {
   function keyed(path: string, handler: KeyedHandler): void {
     const checked: Handler = (exchange) =>
       chain(callerOf(exchange), (caller) =>
-        isAdmitted(caller) ? handler(exchange, caller) : refused(caller),
+        isAdmitted(caller) ? handler(exchange, caller) : refused(caller, exchange),
       );
     route(path, checked, true);
   }
@@ -200,8 +201,11 @@ const REFUSALS = {
   state_unavailable: "Keys cannot be checked at the moment.",
 } as const;
 
-function refused({ refusal }: Caller): Denial {
+function refused({ refusal }: Caller, { request }: Exchange): Denial {
   if (refusal === null) throw new Error("A caller without a refusal is admitted");
   const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
-  return deny(refusal, REFUSALS[refusal], retry);
+  const field = refusal === "invalid_key" ? misplacedIn(request) : undefined;
+  if (field === undefined) return deny(refusal, REFUSALS[refusal], retry);
+  const detail = `The field ${field} holds a key in a form that is not read: send Authorization: Bearer KEY, or x-api-key: KEY.`;
+  return deny(refusal, detail);
 }

@@ -33,6 +33,9 @@ const BASIC = /^basic(?:[ \t]+(.*))?$/i;
 const BASE64 = /^[a-z0-9+/]*={0,2}$/i;
 const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
+/** Where a key may be that is not read: under another scheme, and where other services read keys. */
+const STRAY_FIELDS = ["authorization", "apikey", "api-key", "x-api-token", "x-auth-token", "token"];
+const STARTS_A_KEY = new RegExp(`\\b${KEY_PREFIX}`);
 
 /**
  * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
@@ -41,7 +44,7 @@ const NO_KEY_AT_ALL = "";
  * Authorization fields, and Basic without a key all count as an invalid key: the caller tried to send
  * a key and must not silently get the free slice.
  */
-function presentedKey(request: IncomingMessage): string | null {
+function readKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
   // Node joins repeated x-api-key fields with commas, and no key contains a comma.
   const apiKey = request.headers["x-api-key"] as string | undefined;
@@ -63,6 +66,19 @@ function presentedKey(request: IncomingMessage): string | null {
   }
   return apiKey ?? null;
 }
+
+/**
+ * The field that holds a key in a form that is not read, if no other key is sent; else undefined. Such
+ * a caller tried to send a key, too.
+ */
+export function misplacedIn(request: IncomingMessage): string | undefined {
+  if (readKey(request)) return undefined;
+  return STRAY_FIELDS.find((name) => STARTS_A_KEY.test(String(request.headers[name])));
+}
+
+/** What the gatekeeper must judge; null: the request has no key. */
+const presentedKey = (request: IncomingMessage): string | null =>
+  readKey(request) ?? (misplacedIn(request) === undefined ? null : NO_KEY_AT_ALL);
 
 /** The key in Basic's `user:password` (RFC 7617, 2): the password or, if it is empty, the user. */
 function keyIn(userPass: string): string {

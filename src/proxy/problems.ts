@@ -40,8 +40,9 @@ export const PROBLEMS = {
     status: 401,
     title: "Invalid key",
     meaning:
-      "The key sent is unknown, empty, revoked or rotated out, or Authorization was sent twice.",
-    remedy: "Send a valid key, or none at all for the free slice.",
+      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or a key is where none is read.",
+    remedy:
+      "Send a valid key as Authorization: Bearer KEY or x-api-key: KEY, or none at all for the free slice.",
   },
   key_suspended: {
     status: 403,

@@ -72,6 +72,18 @@ describe("the order of the checks", () => {
     await expectCode(proxy, "/?token=x", {}, "key_in_query");
   });
 
+  test("a key where no key is read: after key_in_query, before a route's own refusals", async () => {
+    const headers = { "x-auth-token": "cbk_x" };
+    await expectCode(proxy, `${API}/price`, { headers }, "not_found");
+    await expectCode(proxy, `${API}/prices`, { headers, method: "POST" }, "method_not_allowed");
+    await expectCode(proxy, `${API}/prices?token=x`, { headers }, "key_in_query");
+    for (const path of ["/index?x=1", "/prices?x=1", "/prices/no-such", "/sums?publication=9"]) {
+      await expectCode(empty, API + path, { headers }, "invalid_key");
+    }
+    const { headers: told } = await proxy.get("/healthz", { headers });
+    expect(told["x-ratelimit-remaining"]).toBe("0");
+  });
+
   test("401 invalid_key before a route's own refusals", async () => {
     const { headers } = await expectCode(
       empty,
