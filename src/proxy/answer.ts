@@ -60,10 +60,21 @@ export class PreparedAnswer extends FastResponse {
   }
 }
 
+/** Says that an answer is what its media type says: a browser must not guess (Fetch Standard). */
+export const NO_SNIFFING = ["x-content-type-options", "nosniff"] as const;
+
+/** The fields that each answer gets when it is sent. `remaining` is how many calls the caller has left. */
+export const sentFields = ({ fields }: Reply, remaining: number): string[] => [
+  ...fields,
+  ...NO_SNIFFING,
+  "x-ratelimit-remaining",
+  String(remaining),
+];
+
 /** The response to send. `remaining` is the number of calls that the caller has left. */
 export function responseOf(reply: Reply, remaining: number): Response {
   const { status, body, cacheControl } = reply;
-  const fields = [...reply.fields, "x-ratelimit-remaining", String(remaining)];
+  const fields = sentFields(reply, remaining);
   if (cacheControl !== undefined) fields.push("cache-control", cacheControl);
   if (!(body instanceof ReadableStream)) return new PreparedAnswer(status, fields, body);
   const headers: [string, string][] = [];

@@ -12,7 +12,7 @@ import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
-import { ALLOWED_METHODS, problemReply } from "./answer.ts";
+import { ALLOWED_METHODS, problemReply, sentFields } from "./answer.ts";
 import { deny, type Denial } from "./problems.ts";
 import { knownRemaining } from "./quota.ts";
 
@@ -62,8 +62,9 @@ export function answerRefusedRequests(
     const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
     const caller = callerAt(address, gatekeeper, nowMs);
     const left = knownRemaining(caller, gatekeeper, nowMs);
-    const { status, fields, body } = problemReply(denial);
-    const all = [...fields, "x-ratelimit-remaining", String(left), "connection", "close"];
+    const reply = problemReply(denial);
+    const { status, body } = reply;
+    const all = [...sentFields(reply, left), "connection", "close"];
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
     for (let at = 0; at < all.length; at += 2) head += `${all[at]}: ${all[at + 1]}\r\n`;
     socket.end(Buffer.concat([Buffer.from(`${head}\r\n`), body as Buffer]));

@@ -33,6 +33,57 @@ test("100-continue after another request: both answers are complete, without a 1
   expect(text).toMatch(/^connection: close\r$/im);
 });
 
+test("x-content-type-options: nosniff is on every answer, also to what is no request", async () => {
+  const host = "Host: x\r\n";
+  const { etag } = (await get(`${API}/prices`)).headers;
+  const api = `GET ${API}/prices HTTP/1.1\r\n${host}`;
+  const answers: [status: number, bytes: string][] = [
+    [200, `${api}\r\n`],
+    [304, `${api}If-None-Match: ${etag}\r\n\r\n`],
+    [
+      206,
+      `GET ${API}/export.csv HTTP/1.1\r\n${host}x-api-key: ${proxy.pro}\r\nRange: bytes=0-9\r\n\r\n`,
+    ],
+    [401, `${api}x-api-key: x\r\n\r\n`],
+    [404, `GET ${API}/none HTTP/1.1\r\n${host}\r\n`],
+    [405, `POST ${API}/prices HTTP/1.1\r\n${host}\r\n`],
+    [204, `OPTIONS ${API}/prices HTTP/1.1\r\n${host}\r\n`],
+    [400, "GET / HTTP/1.1\r\n\r\n"],
+    [405, `CONNECT x:1 HTTP/1.1\r\n${host}\r\n`],
+    [400, "no request at all\r\n\r\n"],
+    [400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    [431, `GET / HTTP/1.1\r\nx-long: ${"x".repeat(17_000)}\r\n\r\n`],
+    [200, `GET /healthz HTTP/1.1\r\n${host}Expect: nothing\r\n\r\n`],
+    ...[
+      "/",
+      "/docs",
+      "/openapi.json",
+      "/assets/style.css",
+      "/guide.md",
+      "/feed.atom",
+      "/log/1",
+    ].map((path): [number, string] => [200, `GET ${path} HTTP/1.1\r\n${host}\r\n`]),
+  ];
+  for (const [status, bytes] of answers) {
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+      let received = "";
+      socket.on("data", (piece) => (received += String(piece)));
+      socket.on("error", reject);
+      socket.on("close", () => resolve(received));
+      socket.end(bytes);
+    });
+    const [head = ""] = text.split("\r\n\r\n");
+    const found = head.match(/^x-content-type-options: .*$/gim);
+    expect([bytes.slice(0, 60), head.slice(9, 12), found]).toEqual([
+      bytes.slice(0, 60),
+      String(status),
+      ["x-content-type-options: nosniff"],
+    ]);
+  }
+  expect((await fetch(proxy.metricsUrl)).headers.get("x-content-type-options")).toBe("nosniff");
+});
+
 describe("keys and fields", () => {
   test("duplicate Authorization, NUL and other bytes in keys", async () => {
     const pro = `Bearer ${proxy.pro}`;

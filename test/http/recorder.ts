@@ -35,6 +35,7 @@ export function checkAgainstOpenApi(
 ): void {
   const what = `${method} ${url.slice(0, 200)} -> ${status}`;
   expect(headers["x-ratelimit-remaining"], what).toMatch(/^\d{1,10}$/);
+  expect(headers["x-content-type-options"], what).toBe("nosniff");
   expect(headers["access-control-allow-origin"], what).toBe("*");
   expect(headers["access-control-expose-headers"], what).toMatch(/X-RateLimit-Remaining/);
   if (method === "HEAD") {

@@ -23,7 +23,6 @@ const CONTENT_SECURITY_POLICY = [
 export const GUARDED = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
 };
 
 /** What a page puts into the frame. */
@@ -98,5 +97,4 @@ export const assets = (): PageSource[] =>
     path: `${ASSETS_PATH}${name}`,
     mediaType: ASSET_TYPES[name.slice(name.lastIndexOf(".") + 1)] as string,
     body: Buffer.from(siteFile(name)),
-    headers: { "x-content-type-options": "nosniff" },
   }));

@@ -33,7 +33,6 @@ const file = (path: string, mediaType: string, body: Buffer): PageSource => ({
   path,
   mediaType,
   body,
-  headers: { "x-content-type-options": "nosniff" },
 });
 
 const swagger = (name: string): Buffer =>

@@ -54,7 +54,6 @@ const plain = (
   path,
   mediaType,
   body: origin.then((is) => withOrigin(text, is)),
-  headers: { "x-content-type-options": "nosniff" },
 });
 
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
