@@ -36,7 +36,7 @@ export async function fileSteps(
   const { number, roots } = publication;
   const sums = await service.get(`${SUMS_ROUTE.path}?publication=${number}`, SUMS_BYTES_MAX);
   if (sums.status === 401 && refusalOf(sums)?.code === "key_required") return null;
-  if (sums.status !== 200) throw unexpected(sums, "the SHA256SUMS of the tier");
+  if (sums.status !== 200) throw unexpected(sums, "the SHA256SUMS of the tier, which cost a call");
   const root = sha256Hex(sums.body);
   const tier = TIER_NAMES.find((name) => roots?.[name] === root);
   if (tier === undefined) {

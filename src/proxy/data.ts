@@ -1,7 +1,6 @@
 /**
- * The answers of the data routes: boards, contracts, indices, exports, baskets; and the sums of a tier's
- * files, which cost nothing. All checks after the caller's, in their order, for the live snapshot and for
- * old ones.
+ * The answers of the data routes: boards, contracts, indices, exports, baskets, and the sums of a tier's
+ * files. All checks after the caller's, in their order, for the live snapshot and for old ones.
  */
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import type { Tier } from "../market/tier.ts";
@@ -12,7 +11,7 @@ import { movedReply, type Reply } from "./answer.ts";
 import { basketAnswer, readBasket, type BasketQuery } from "./basket.ts";
 import type { AdmittedCaller } from "./caller.ts";
 import { chain } from "./chain.ts";
-import { deliver, deliverFree, type Delivery, type Found } from "./deliver.ts";
+import { deliver, type Found } from "./deliver.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import { deny, notInSnapshot, pruned, type Denial } from "./problems.ts";
@@ -94,7 +93,7 @@ export function dataAnswers(
     if (vintage !== null) return old(vintage, wanted, exchange, caller, snapshot);
     const fresh = cacheControl(snapshot.stamp, nowMs);
     const delivery = { gatekeeper, exchange, caller, fresh };
-    return chain(find(wanted, exchange, tier, snapshot), (found) => send(route, delivery, found));
+    return chain(find(wanted, exchange, tier, snapshot), (found) => deliver(delivery, found));
   };
 
   /** Answers with the data as it was published then. */
@@ -116,7 +115,7 @@ export function dataAnswers(
         if ("code" in snapshot) return snapshot;
         const found = await find(wanted, exchange, caller.tier, snapshot);
         // A stream is opened here, and its file may be gone by now.
-        return send(wanted.route, { gatekeeper, exchange, caller, fresh }, found);
+        return deliver({ gatekeeper, exchange, caller, fresh }, found);
       });
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
@@ -145,9 +144,6 @@ export function dataAnswers(
     }
   }
 }
-
-const send = (route: DataRoute, delivery: Delivery, found: Found): MaybePromise<Reply | Denial> =>
-  route === SUMS_ROUTE ? deliverFree(delivery, found) : deliver(delivery, found);
 
 /** The denial while nothing is served. */
 export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {

@@ -67,20 +67,6 @@ export function deliver(delivery: Delivery, found: Found): MaybePromise<Reply | 
   }
 }
 
-/** The same for an address that costs nothing, and answers when the quota is spent, too. */
-export function deliverFree(
-  { exchange: { request, isHead }, fresh }: Pick<Delivery, "exchange" | "fresh">,
-  found: Found,
-): MaybePromise<Reply | Denial> {
-  if (!("etag" in found)) return found;
-  const { etag, modifiedMs, refusal, body, status } = found;
-  if (isNotModified(request.headers, etag, modifiedMs)) return replyOf(found, 304, null, fresh);
-  if (refusal !== undefined) return refusal;
-  if (isHead) return replyOf(found, 200, null, fresh);
-  if (typeof body !== "function") return replyOf(found, status, body, fresh);
-  return body().then((stream) => replyOf(found, status, stream, fresh));
-}
-
 const replyOf = (
   { fields, notModifiedFields }: Representation,
   status: SentStatus,

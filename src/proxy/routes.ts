@@ -109,7 +109,7 @@ export const DATA_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
-/** The SHA-256 of each file of the caller's tier: like a data route, but it costs nothing. */
+/** The SHA-256 of each file of the caller's tier: a data route that the OpenAPI document has elsewhere. */
 export const SUMS_ROUTE: DataRoute = {
   path: `${API}/sums`,
   isOffered: everyone,

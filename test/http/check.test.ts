@@ -132,6 +132,35 @@ describe("what cannot be proven is said", () => {
   });
 });
 
+test("it costs two calls, and says where the quota is spent", async () => {
+  const spent = await startTestProxy({
+    store: await signedStore(),
+    clock: new TestClock(CLOCK_MS),
+  });
+  try {
+    const { url, starter } = spent;
+    const left = async (key?: string): Promise<unknown> =>
+      (await spent.get(`${API}/usage`, key === undefined ? {} : { key })).json.remaining;
+    expect(await checked({ url, key: starter })).toMatchObject(ALL);
+    expect(await left(starter)).toBe(24_998);
+    for (let calls = 0; calls < 999; calls += 27) {
+      await Promise.all(Array.from({ length: 27 }, () => spent.get(`${API}/prices`)));
+    }
+    expect(await left()).toBe(1);
+    const last = await inProcess(["check", url]);
+    expect([last.code, last.stdout]).toEqual([5, expect.stringMatching(/^proven {6}answer .*\n$/)]);
+    expect(last.stderr).toMatch(
+      /\/sums\?publication=3 answers 429 quota_exceeded: All 1000 calls .*; expected the SHA256SUMS of the tier, which cost a call/,
+    );
+    expect(await left()).toBe(0);
+    const none = await inProcess(["check", url]);
+    expect([none.code, none.stdout]).toEqual([5, ""]);
+    expect(none.stderr).toMatch(/\/prices answers 429 quota_exceeded: All 1000 calls/);
+  } finally {
+    await spent.close();
+  }
+});
+
 describe("the memory", () => {
   const file = (): string => join(folder, "seen");
   const entry = async (number: number): Promise<{ number: number; sha256: string }> => ({

@@ -25,6 +25,7 @@ const OFFERS = [
   ["All histories in a file /history.csv /history.parquet", "none", "CSV", "CSV and Parquet"],
   ["All of this as it was published then ?publication= ?as_of=", "none", "90 days", "5 years"],
   ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
+  ["SHA-256 of each file, for one call /sums", "newest publication", "90 days", "5 years"],
   ["API keys of an account", "none", "2", "10"],
   [
     "Use and redistribution",

@@ -1,4 +1,4 @@
-/** `/sums`: the SHA-256 of each file of the caller's tier, for nothing. */
+/** `/sums`: the SHA-256 of each file of the caller's tier, for one call. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -97,18 +97,38 @@ describe("each tier", () => {
 });
 
 describe("the sums", () => {
-  test("cost nothing, and are there when the quota is spent", async () => {
+  test("cost a call; what does not answer with them, and a 304, costs none", async () => {
     await three();
-    for (const condition of [{}, { "if-none-match": "*" }]) {
-      const { headers } = await proxy.get(SUMS, { key: proxy.starter, headers: condition });
-      expect(headers["x-ratelimit-remaining"]).toBe("25000");
+    const key = proxy.starter;
+    const left = async (path: string, options: object = {}): Promise<unknown> => {
+      const { status, headers } = await proxy.get(path, { key, ...options });
+      return [status, headers["x-ratelimit-remaining"]];
+    };
+    const { headers } = await proxy.get(SUMS, { key });
+    expect(headers["x-ratelimit-remaining"]).toBe("24999");
+    expect(await left(SUMS, { method: "HEAD" })).toEqual([200, "24998"]);
+    expect(await left(`${SUMS}?publication=1`)).toEqual([200, "24997"]);
+    expect(await left(`${SUMS}?as_of=2026-11-21T01:00:00Z`)).toEqual([400, "24997"]);
+    expect(await left(`${SUMS}?publication=9`)).toEqual([404, "24997"]);
+    const known = { headers: { "if-none-match": headers.etag as string } };
+    expect(await left(SUMS, known)).toEqual([304, "24997"]);
+    expect(await left(SUMS, { headers: { "if-none-match": "*" } })).toEqual([304, "24996"]);
+    expect((await proxy.get(`${API}/usage`, { key })).json.used).toBe(4);
+  });
+
+  test("without a key count for the address, and are refused when its calls are used", async () => {
+    await three();
+    const tag = (await proxy.get(SUMS)).headers.etag as string;
+    for (let calls = 1; calls < 1_000; calls += 27) {
+      const found = await Promise.all(Array.from({ length: 27 }, () => proxy.get(SUMS)));
+      expect(found.every(({ status }) => status === 200)).toBe(true);
     }
-    for (let calls = 0; calls < 1_000; calls += 50) {
-      await Promise.all(Array.from({ length: 50 }, () => proxy.get(`${API}/prices`)));
+    for (const headers of [{}, { "if-none-match": tag }]) {
+      const refused = await expectCode(proxy, SUMS, { headers }, "quota_exceeded");
+      expect(refused.headers["retry-after"]).toMatch(/^\d+$/);
     }
     await expectCode(proxy, `${API}/prices`, {}, "quota_exceeded");
-    const { status, headers } = await proxy.get(SUMS);
-    expect([status, headers["x-ratelimit-remaining"]]).toEqual([200, "0"]);
+    expect((await proxy.get(SUMS, keyOf("pro"))).status).toBe(200);
   });
 
   test("keep their bytes while sessions are missing, and answer HEAD and If-None-Match", async () => {

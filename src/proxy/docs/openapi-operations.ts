@@ -113,6 +113,11 @@ const LIST_QUERY: readonly Json[] = [
 
 const NOT_CHANGED: Json = { description: "Not changed. Not counted.", headers: ETAG };
 
+const KNOWN_ALREADY: Json = {
+  description: "Not changed. Counted only where it answers If-None-Match: *.",
+  headers: NOT_MODIFIED_HEADERS,
+};
+
 const SUMS_QUERY: readonly Json[] = [
   {
     name: "publication",
@@ -211,17 +216,17 @@ export function paths(): Json {
         operationId: "getSums",
         summary: "The SHA-256 of each file of the tier",
         description:
-          "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in the log's entry. All tiers. Not counted.",
+          "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in the log's entry. All tiers. Costs a call, also without a key.",
         tags: ["Publications"],
         parameters: SUMS_QUERY,
         responses: {
           200: {
-            description: "The sums.",
+            description: "The sums. Counted as one call.",
             headers: DATA_HEADERS,
             content: contentOf({ text: TEXT_TYPE }, examplesAt(SUMS_ROUTE.path)),
           },
-          304: { description: "Not changed. Not counted.", headers: NOT_MODIFIED_HEADERS },
-          ...problems(DATA_PROBLEMS.filter((code) => code !== "quota_exceeded")),
+          304: KNOWN_ALREADY,
+          ...problems(DATA_PROBLEMS),
         },
       },
     },
@@ -346,10 +351,7 @@ function data(
             content: contentOf(content, {}),
           },
         }),
-        304: {
-          description: "Not changed. Counted only where it answers If-None-Match: *.",
-          headers: NOT_MODIFIED_HEADERS,
-        },
+        304: KNOWN_ALREADY,
         ...(route === DATA_ROUTES.contract && { 308: RENAMED }),
         ...problems([...DATA_PROBLEMS, ...more, ...(isDownload ? PART_PROBLEMS : [])]),
       },

@@ -23,7 +23,10 @@ export function openApiDocument(): Json {
     security: [{}, { bearer: [] }, { apiKey: [] }, { basic: [] }],
     tags: [
       { name: "Data", description: "Levels, history, index and exports of the live session." },
-      { name: "Publications", description: "What was published, and when; never counted." },
+      {
+        name: "Publications",
+        description: "What was published, and when. Only the sums are counted.",
+      },
       { name: "Account", description: "What is left of the month's calls." },
       { name: "Service", description: "For operators and tools; never counted." },
     ],

@@ -83,6 +83,11 @@ export const TIER_ROWS: readonly TierRow[] = [
   },
   { label: "Corrections of all contracts", addresses: ["/corrections"], text: historyText },
   {
+    label: "SHA-256 of each file, for one call",
+    addresses: ["/sums"],
+    text: (tier) => (tier.history === null ? "newest publication" : historyText(tier)),
+  },
+  {
     label: "API keys of an account",
     text: ({ keysPerAccount }) => (keysPerAccount === 0 ? "none" : String(keysPerAccount)),
   },
