@@ -41,8 +41,8 @@ const STARTS_A_KEY = new RegExp(`\\b${KEY_PREFIX}`);
  * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
  * case: RFC 9110, 11.4) takes precedence over x-api-key, and so does Basic, except if it holds nothing
  * like a key: programs add it by themselves. Other schemes are ignored. A key without a scheme, two
- * Authorization fields, and Basic without a key all count as an invalid key: the caller tried to send
- * a key and must not silently get the free slice.
+ * Authorization fields, a Bearer value of more than one word, and Basic without a key all count as an
+ * invalid key: the caller tried to send a key and must not silently get the free slice.
  */
 function readKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;

@@ -109,7 +109,7 @@ export const DATA_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
-/** The SHA-256 of each file of the caller's tier: a data route that the OpenAPI document has elsewhere. */
+/** The SHA-256 of each file of the caller's tier: a data route that takes `publication` alone. */
 export const SUMS_ROUTE: DataRoute = {
   path: `${API}/sums`,
   isOffered: everyone,
