@@ -34,7 +34,7 @@ export interface Actor {
 
 export interface PublisherOrder {
   readonly session: Session;
-  /** Another number gives other levels. */
+  /** One digit; another one gives other levels. */
   readonly variant: number;
   readonly revise: string | null;
 }
@@ -121,9 +121,13 @@ export const isAboutTheLog = (said: string): boolean =>
 const IDS = ["a", "b"];
 const CATALOG = textSource("catalog.csv", catalogOf(IDS));
 const quotes = (session: Session, variant: number): Source => {
-  const usd = (n: number): number => 10 + n + (session % 100) / 100 + variant / 1_000;
-  return textSource("quotes.csv", quotesOf(Object.fromEntries(IDS.map((id, n) => [id, usd(n)]))));
+  const levels = IDS.map((id, n) => [id, levelText(10 + n, session, variant)]);
+  return textSource("quotes.csv", quotesOf(Object.fromEntries(levels)));
 };
+
+/** A level in US dollars, with three decimals in every session; `variant` is one digit. */
+export const levelText = (dollars: number, session: Session, variant: number): string =>
+  `${dollars}.${String(session % 100).padStart(2, "0")}${variant}`;
 
 function textSource(name: string, text: string): Source {
   return {

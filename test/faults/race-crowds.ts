@@ -1,8 +1,10 @@
 /** Races in folders and on S3, where operations of several actors run at the same time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
-import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
+import { createClock, DAY_MS } from "../../src/lib/clock.ts";
+import { sessionStartMs } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { at as sessionOf } from "../cli/market.ts";
 import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import type { Place } from "./crash-places.ts";
 import { InterceptedStore } from "./crash-store.ts";
@@ -17,35 +19,35 @@ import {
 } from "./race-actors.ts";
 
 const DELAY_MAX_MS = 4;
-const DAY_MS = 86_400_000;
 /** Age of the first published session. */
 const OLDEST_SESSIONS = 8;
 
-/** The machine's clock, because S3 and folders date their objects by it. */
-const clock = { now: () => Date.now() };
+/** The session that is raced for: its month is not that of the sessions before. */
+const NEWEST = sessionOf("2026-12-02T00Z");
+/** The same session on every day: what a race does depends on its seed. */
+const clock = createClock("2026-12-02T00:05:00Z");
 
 /** Publishes four sessions as if days ago, and rolls the last one back. */
 export async function fillPast(store: ObjectStore): Promise<void> {
   const past = { ms: 0, now: () => past.ms };
-  const newest = sessionAt(Date.now());
   const must = async (actor: Actor): Promise<void> => {
     const { code, said } = await actor.run(store, past);
     if (code !== 0) throw new Error(said);
   };
   for (let ago = OLDEST_SESSIONS; ago > OLDEST_SESSIONS - 4; ago -= 1) {
-    past.ms = (newest - ago) * SESSION_MS + 60_000;
-    await must(publisher("before", { session: newest - ago, variant: 0, revise: null }));
+    const session = NEWEST - ago;
+    past.ms = sessionStartMs(session) + 60_000;
+    await must(publisher("before", { session, variant: 0, revise: null }));
   }
   await must(roller("before", "head~1"));
 }
 
 /** Runs publishers, a rollback and prunes at once, each with a store object of its own. */
 export async function mixedCrowd(place: Place, store: ObjectStore, seed: number): Promise<void> {
-  const newest = sessionAt(Date.now());
   const rate = (at: number): number => uniformAt(seed, at);
   const actors: Actor[] = [0, 1, 2].map((n) =>
     publisher(`publisher ${n + 1}`, {
-      session: newest - (rate(n) < 0.5 ? 0 : OLDEST_SESSIONS - 3),
+      session: NEWEST - (rate(n) < 0.5 ? 0 : OLDEST_SESSIONS - 3),
       variant: rate(10 + n) < 0.7 ? 0 : 1,
       revise: rate(20 + n) < 0.5 ? "check" : null,
     }),
@@ -68,9 +70,8 @@ export async function crowdOfPublishers(
   publishers: number,
   seed: number,
 ): Promise<void> {
-  const session = sessionAt(Date.now());
   const actors = Array.from({ length: publishers }, (_, n) =>
-    publisher(`publisher ${n + 1}`, { session, variant: n % 2, revise: null }),
+    publisher(`publisher ${n + 1}`, { session: NEWEST, variant: n % 2, revise: null }),
   );
   const reports = await atOnce(place, store, actors, seed);
   const log = await requireReported(store, reports);
@@ -122,7 +123,7 @@ async function atOnce(
 async function requireReported(store: ObjectStore, reports: readonly Report[]): Promise<number> {
   const { log } = await wholeHead(store);
   const made = reports.flatMap((report) => report.made ?? []);
-  const recent = log.filter(({ at }) => Date.parse(at) > Date.now() - DAY_MS);
+  const recent = log.filter(({ at }) => Date.parse(at) > clock.now() - DAY_MS);
   const numbers = made.map(({ number }) => number).sort((a, b) => a - b);
   if (String(numbers) !== String(recent.map(({ number }) => number))) {
     throw new Error(`The log gained ${recent.length} publications; reported: ${String(numbers)}`);

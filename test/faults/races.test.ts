@@ -1,7 +1,7 @@
 /** Races in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
 import { InterceptedStore } from "./crash-store.ts";
-import { publisher } from "./race-actors.ts";
+import { levelText, publisher } from "./race-actors.ts";
 import { HISTORIES, sessionNumber, type History } from "./race-histories.ts";
 import { RaceModel } from "./race-model.ts";
 import { raceFaults } from "./races.ts";
@@ -19,6 +19,13 @@ import { expectNothingLost, SEED } from "./short.ts";
 test("nothing is lost when publishers, rollbacks and prunes run at once", async () => {
   await expectNothingLost(raceFaults);
 }, 600_000);
+
+test("the levels of a race are decimal text in every session", () => {
+  const sessions = Array.from({ length: 100 }, (_, n) => sessionNumber(n));
+  const levels = sessions.flatMap((session) => [0, 1].map((n) => levelText(10, session, n)));
+  expect(levels.filter((text) => !/^10\.\d{3}$/.test(text))).toEqual([]);
+  expect(new Set(levels).size).toBe(200);
+});
 
 async function begun(): Promise<{
   store: MemoryStore;

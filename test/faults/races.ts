@@ -4,10 +4,8 @@
  * refused changes nothing. No number is signed with two contents, and no proxy accepts an entry that is
  * not signed.
  */
-import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { seedOf } from "../../src/demo/random.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
 import { folderPlace, withS3, type Place } from "./crash-places.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 import { crowdOfPublishers, fillPast, mixedCrowd } from "./race-crowds.ts";
@@ -53,7 +51,6 @@ async function raceMixed(
   const tally = new Tally(`publish, rollback and prune at once, ${place.name}`, say);
   const template = await place.empty();
   await fillPast(template);
-  await makeOld(place, template);
   say(`${tally.row.fault}: ${races}`);
   for (let race = 0; race < races; race += 1) {
     const own = seedOf(`${seed} ${place.name} ${race}`);
@@ -79,11 +76,4 @@ async function racePublishers(
     await place.remove(store);
   }
   return tally.row;
-}
-
-/** Makes the objects of a folder as old as their publications. S3 does not allow that. */
-async function makeOld(place: Place, store: ObjectStore): Promise<void> {
-  if (place.name !== "folder") return;
-  const old = new Date(Date.now() - 3 * 86_400_000);
-  for await (const { key } of store.list("")) await utimes(join(store.location, key), old, old);
 }
