@@ -1,4 +1,5 @@
 /** What the fault tests serve: a small market, and accounts with keys. */
+import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withRegistry } from "../../src/state/open.ts";
@@ -64,12 +65,9 @@ export interface Account {
   readonly key: string;
 }
 
-let accounts = 0;
-
 /** Adds a new account with a key. */
 export async function addAccount(state: string, tier: KeyTierName): Promise<Account> {
-  accounts += 1;
-  const name = `faults-${process.pid}-${Date.now().toString(36)}-${accounts}`;
+  const name = `faults-${randomUUID()}`;
   const clock = createClock(NOW);
   const key = await withRegistry(state, clock, "create", async (registry) => {
     await registry.addAccount(name, tier, null);

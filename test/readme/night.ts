@@ -8,6 +8,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createClock } from "../../src/lib/clock.ts";
 import { openRegistry } from "../../src/state/open.ts";
 import { inProcess } from "../cli/run.ts";
 import { call, type Received } from "../http/client.ts";
@@ -192,7 +193,7 @@ export function prepareNights(): void {
     }
     const made = await inBash(START, original);
     expect(made.code, made.printed).toBe(0);
-    const registry = await openRegistry(join(original, "state"), { now: Date.now }, "create");
+    const registry = await openRegistry(join(original, "state"), createClock(NOW), "create");
     const keyOf = async (tier: "starter" | "pro"): Promise<string> => {
       await registry.addAccount(tier, tier, null);
       return (await registry.createKey(tier, null)).key;
