@@ -69,10 +69,11 @@ async function runBenches(chosen: Options): Promise<void> {
     console.log(`${markdown(section)}\n`);
     figures = { ...figures, ...section.figures };
     targets.push(...section.targets);
+    // After each part, so that an error in a later one does not lose them.
+    if (chosen.json !== null) writeFileSync(chosen.json, `${JSON.stringify(figures, null, 2)}\n`);
   }
   console.log("## Targets\n\n| target | measured | met |\n| --- | --- | --- |");
   for (const { text, met, figure } of targets) {
     console.log(`| ${text} | ${figure} | ${met ? "yes" : "NO"} |`);
   }
-  if (chosen.json !== null) writeFileSync(chosen.json, `${JSON.stringify(figures, null, 2)}\n`);
 }
