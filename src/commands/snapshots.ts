@@ -215,8 +215,9 @@ function pruneCommand(): Command {
     .action(async (options: SnapshotOptions & LogKeyOptions & PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
       const { pruningView } = await import("../desk/views.ts");
-      const { printPruning } = await import("../desk/words.ts");
+      const { printPruning, warnOfDepths } = await import("../desk/words.ts");
       const keys = await logKeysFrom(options);
+      warnOfDepths(options.keepDays, clockFromEnvironment().now());
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
         const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment(), keys);

@@ -1,8 +1,9 @@
 /** Prints the desk's findings on a terminal; views.ts makes JSON of them. */
 import { counted, cut } from "../lib/text.ts";
-import { parseSession, sessionKey } from "../market/session.ts";
+import { parseSession, sessionAt, sessionKey } from "../market/session.ts";
+import { TIERS, vintageDays } from "../market/tier.ts";
 import { snapshotText, type SnapshotName } from "../store/paths.ts";
-import { plainText, printLine, printTable, type Cell } from "../lib/terminal.ts";
+import { plainText, printLine, printNotice, printTable, type Cell } from "../lib/terminal.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
@@ -277,6 +278,16 @@ export function printPruning(pruning: Pruning, dryRun: boolean): void {
     ["snapshot", ""],
     snapshots.map(({ name, orphan }) => [name, orphan ? "no publication names it" : ""]),
   );
+}
+
+/** Says which tiers may ask for more than a prune that keeps `keepDays` leaves. */
+export function warnOfDepths(keepDays: number, nowMs: number): void {
+  for (const tier of Object.values(TIERS)) {
+    const days = vintageDays(tier, sessionAt(nowMs));
+    const may = `${tier.name} may ask for answers of the last ${days} days (as_of, publication)`;
+    const get = `those of more than ${keepDays} days ago will be 410`;
+    if (days > keepDays) printNotice(`warning: ${may}: ${get}`);
+  }
 }
 
 /** `snapshots copy`. */

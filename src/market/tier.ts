@@ -138,3 +138,9 @@ export function oldestVintage({ history }: Tier, session: Session): Session | nu
   const days = "days" in history ? history.days : day - yearsBefore(day, history.years);
   return session - days * SESSIONS_PER_DAY;
 }
+
+/** The age in days, at the end of `head`, of the oldest payload that the tier may ask for; 0: none. */
+export function vintageDays(tier: Tier, head: Session): number {
+  const oldest = oldestVintage(tier, tierSession(tier, head));
+  return oldest === null ? 0 : Math.ceil((head + 1 - oldest) / SESSIONS_PER_DAY);
+}

@@ -269,6 +269,22 @@ test.each([
   expect((await deskJson("ls", folder)).publications[2].number).toBe(3);
 });
 
+test.each([
+  ["--keep-days 90 --dry-run", { starter: 91, pro: 1827 }],
+  ["--keep-days 91", { pro: 1827 }],
+  ["--keep-days 1826 --json", { pro: 1827 }],
+  ["--keep-days 1827", {}],
+])("prune %s warns of what a tier may ask for and cannot have any more", async (line, tiers) => {
+  const [, keepDays] = line.split(" ");
+  const { code, err } = await desk(`prune ${line}`, published(), "2026-11-21T23:59:00Z");
+  const warnings = Object.entries(tiers).map(
+    ([tier, days]) =>
+      `warning: ${tier} may ask for answers of the last ${days} days (as_of, publication): ` +
+      `those of more than ${keepDays} days ago will be 410\n`,
+  );
+  expect([code, err]).toEqual([0, warnings.join("")]);
+});
+
 test("diff: a contract that was renamed in between is one contract, in either direction", async () => {
   const folder = published();
   const store = new FolderStore(folder);
