@@ -53,7 +53,7 @@ function commandLines(): string[] {
   const code = [...readme.matchAll(/`(chipboard [a-z][^`]*)`/g)].map(([, line = ""]) => line);
   const scripts = names.filter((name) => !name.endsWith(".md")).map(textOf);
   const all = [...scripts, ...blocks.map(({ text }) => text), ...code].join("\n");
-  const begins = String.raw`(?:^ *|--no-install |exec proxy )chipboard |chipboard\.js `;
+  const begins = String.raw`(?:^ *|--no-install |exec proxy )chipboard |deploy/run"? `;
   const lines = all.replaceAll("\\\n", " ").matchAll(new RegExp(`(?:${begins})([a-z-].*)$`, "gm"));
   return [...lines].map(([, line = ""]) => line);
 }
@@ -93,6 +93,19 @@ describe("units", () => {
     const printed = execFileSync("systemd-analyze", args, { encoding: "utf8" });
     const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(printed)?.[1]);
     expect(exposure).toBeLessThan(3);
+  });
+
+  test("take every option from the environment: no argument beats chipboard.env", () => {
+    const started = [...services.map(textOf), textOf("Dockerfile")].flatMap(
+      (text) => text.match(/^(?:ExecStart=|CMD \["|ENTRYPOINT ).*$/gm) ?? [],
+    );
+    expect(started.length).toBe(services.length + 2);
+    const given = started.flatMap((line) => line.match(/--[a-z][a-z0-9-]*/g) ?? []);
+    expect(given).toEqual(["--disable-sigusr1"]);
+    for (const service of services.filter((name) => !name.includes("@"))) {
+      // What a unit sets itself is a default only before the file.
+      expect(textOf(service)).not.toMatch(/^EnvironmentFile=[^]*^Environment=CHIPBOARD/m);
+    }
   });
 
   test("each timer has its service, and each service but the notice reports its failure", () => {

@@ -1,7 +1,7 @@
 /**
  * Follows "One machine" of deploy/README.md to the letter, under a real systemd on a machine of its own
  * (`machine.ts`). There is no network there, so two things are not as on the operator's: the repository is cloned
- * from a folder, and `npm ci` takes the packages that are installed here.
+ * from a folder, and `npm ci` and `npm install` take the packages that are installed here.
  */
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -52,7 +52,15 @@ async function prepare(): Promise<void> {
   await machine.write(
     "/usr/local/sbin/npm",
     `#!/bin/sh
-[ "$1" != ci ] || { mkdir node_modules && exec mount --bind /srv/checkout/node_modules node_modules; }
+case $1 in
+  ci) mkdir node_modules && exec mount --bind /srv/checkout/node_modules node_modules ;;
+  install)
+    modules=$4/node_modules
+    mkdir --parents $modules/chipboard
+    tar xzf "$5" --strip-components=1 --directory $modules/chipboard
+    exec ln -s /srv/checkout/node_modules/* /srv/checkout/node_modules/.bin $modules
+    ;;
+esac
 exec ${npm} "$@"
 `,
     "0755",
@@ -111,10 +119,10 @@ const withKey = (path: string): Promise<string> =>
   machine.expect(`${CURL} -H "x-api-key: ${key}" http://127.0.0.1:8080/api/public/v1/${path}`);
 
 test("install: folders, users, a compiled release, units that systemd accepts", async () => {
-  const [people = "", release = "", ...more] = blocks("Install");
+  const [people = "", checkout = "", , use = "", ...more] = blocks("Install");
   expect(more).toEqual([]);
   await machine.expect(people);
-  await machine.expect(release);
+  await machine.expect(checkout + use);
   const [options = "", notices = ""] = blocks("Install", "ini");
   await machine.expect(`cat > /etc/chipboard/chipboard.env <<'END'\n${options}END`);
   await machine.write("/etc/chipboard/notice.env", notices);
@@ -188,6 +196,18 @@ describe("publish", () => {
     // The next run of the unit succeeds.
     await machine.expect("systemctl start chipboard-publish.service");
   });
+
+  test("the unit waits for a late feed as chipboard.env says, by default 25 minutes", async () => {
+    const environment = "systemctl show chipboard-publish.service --property Environment";
+    expect(await machine.expect(environment)).toBe("Environment=CHIPBOARD_WAIT=25m\n");
+    await machine.expect("echo CHIPBOARD_WAIT=long >> /etc/chipboard/chipboard.env");
+    expect((await machine.run("systemctl start chipboard-publish.service")).code).toBe(1);
+    expect(await machine.expect("journalctl --unit chipboard-publish --no-pager")).toContain(
+      'CHIPBOARD_WAIT "long"',
+    );
+    await machine.expect(`sed -i /^CHIPBOARD_WAIT/d /etc/chipboard/chipboard.env
+      systemctl reset-failed chipboard-publish.service`);
+  });
 });
 
 const fingerprint = (): Promise<string> =>
@@ -228,8 +248,20 @@ test("a proxy with a wrong option fails at once, and a notice says which", async
   expect((await readyz())["state"]).toBe("ok");
 });
 
-test("prune: the unit runs", async () => {
-  await machine.expect("systemctl start chipboard-prune.service");
+test("prune: the unit does nothing until the operator says how many days stay", async () => {
+  const start = "systemctl start chipboard-prune.service";
+  const printed = "journalctl --unit chipboard-prune --identifier run --output cat --no-pager";
+  await machine.expect(start);
+  const result = "systemctl show chipboard-prune.service --property Result,ActiveState";
+  expect(await machine.expect(result)).toBe(lines("Result=exec-condition", "ActiveState=inactive"));
+  expect((await machine.run(printed)).stdout).toBe("");
+  const [option = ""] = blocks("Old snapshots", "ini");
+  const days = (text: string): Promise<string> =>
+    machine.expect(`sed -i /^CHIPBOARD_KEEP_DAYS/d /etc/chipboard/chipboard.env
+      echo '${text.trimEnd()}' >> /etc/chipboard/chipboard.env; ${start}; ${printed}`);
+  expect(await days(option)).toMatch(/^Removed 0 snapshots, .*; 3 snapshots stay\n$/);
+  expect(await days("CHIPBOARD_KEEP_DAYS=90")).toContain("\nwarning: pro may ask for answers of");
+  await days("CHIPBOARD_KEEP_DAYS=");
 });
 
 test("backup and restore: after the data is lost, every key and snapshot is back", async () => {
@@ -268,11 +300,28 @@ test("upgrade and go back: the service runs the release that is named", async ()
   expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "acme" });
 });
 
+test("a package that npm pack made is a release as well", async () => {
+  const [, , take = "", use = ""] = blocks("Install");
+  await machine.expect(`git clone -q /srv/source packed && cd packed && npm ci && npm pack`);
+  await machine.expect(`cp packed/chipboard-9.9.9.tgz .
+    ${`${take}${use}`.replaceAll("0.1.0", "9.9.9")}
+    systemctl restart chipboard.service`);
+  expect(await machine.expect("chipboard --version")).toBe("9.9.9\n");
+  expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
+  expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
+  await machine.expect("systemctl start chipboard-publish.service chipboard-backup.service");
+
+  await machine.expect(blocks("Go back").join("").replaceAll("0.1.0", "9.9.9"));
+  expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
+  await machine.expect(blocks("Go back").join(""));
+  expect(await running()).toBe("/opt/chipboard/0.1.0");
+});
+
 /** The folder of the release whose program the proxy runs. */
 const running = async (): Promise<string> => {
   const pid = await machine.expect("systemctl show chipboard.service --property MainPID --value");
-  const program = await machine.expect(`readlink /proc/${pid.trim()}/exe`);
-  return /^\/opt\/chipboard\/[^/]+/.exec(program)?.[0] ?? program;
+  const words = await machine.expect(`tr '\\0' '\\n' < /proc/${pid.trim()}/cmdline`);
+  return /^(.*)\/dist\/bin\/chipboard\.js$/m.exec(words)?.[1] ?? words;
 };
 
 describe("the command chipboard", () => {
@@ -332,8 +381,8 @@ describe("the command chipboard", () => {
       "systemd-run --quiet --wait --pipe --property EnvironmentFile=$HOME/other.env $HOME/print",
     );
     // The wrapper itself, with another file and the script in the program's place.
-    const byWrapper = await machine.expect(`mkdir -p fake/node_modules/.bin
-      cp print fake/node_modules/.bin/node; chmod 755 $HOME
+    const byWrapper = await machine.expect(`mkdir -p fake/deploy
+      cp print fake/deploy/run; chmod 755 $HOME
       sed -e "s#^variables=.*#variables=$HOME/other.env#" -e "s#^release=.*#release=$HOME/fake#" \\
         /usr/local/bin/chipboard > wrapper; sh wrapper`);
     expect(byWrapper).toBe(bySystemd);

@@ -1,10 +1,11 @@
 /** The packed package is compiled and complete, and has no file that it does not need. */
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 import { outputOf, serve } from "../program/program.ts";
@@ -15,24 +16,30 @@ const run = promisify(execFile);
 let folder: string;
 let files: string[];
 let bin: string;
+let launcher: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-package-"));
   // A copy is packed, because packing compiles beside the sources, which other tests use.
   await run("git", ["clone", "-q", ROOT, join(folder, "copy")]);
-  await run("cp", ["-r", "src", "bin", "package.json", join(folder, "copy")], { cwd: ROOT });
+  await run("cp", ["-r", "src", "bin", "deploy", "package.json", join(folder, "copy")], {
+    cwd: ROOT,
+  });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "copy/node_modules"));
   const packed = await run("npm", ["pack", "--json", "--pack-destination", folder], {
     cwd: join(folder, "copy"),
   });
   const listed = JSON.parse(packed.stdout.slice(packed.stdout.indexOf("[\n")));
   files = listed[0].files.map(({ path }: { path: string }) => path);
-  // Installed below node_modules, where Node does not run TypeScript.
+  // Installed as npm does it: below node_modules, where Node does not run TypeScript, beside what it needs.
   const place = join(folder, "node_modules");
   mkdirSync(join(place, "chipboard"), { recursive: true });
   const archive = join(folder, listed[0].filename);
   await run("tar", ["xzf", archive, "--strip-components=1", "-C", join(place, "chipboard")]);
-  symlinkSync(join(ROOT, "node_modules"), join(place, "chipboard/node_modules"));
+  for (const name of readdirSync(join(ROOT, "node_modules"))) {
+    symlinkSync(join(ROOT, "node_modules", name), join(place, name));
+  }
   bin = join(place, "chipboard/bin/chipboard.js");
+  launcher = join(place, "chipboard/deploy/run");
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -75,6 +82,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/monitoring/prometheus.yml",
     "deploy/notice",
     "deploy/publish.yml",
+    "deploy/run",
     "dist/package.json",
     "docs/board.png",
     "docs/contract.png",
@@ -101,4 +109,74 @@ test("prints its version, publishes and serves", async () => {
   } finally {
     expect(await serving.end()).toBe(0);
   }
+});
+
+/** The command line of a Node before 24: one of this machine or, if it has none, this one that says it is old. */
+function oldNode(): readonly string[] {
+  const nodes = (process.env["PATH"] ?? "").split(delimiter).map((place) => join(place, "node"));
+  const old = nodes.find((node) =>
+    /^v(?:1?\d|2[0-3])\./.test(spawnSync(node, ["--version"], { encoding: "utf8" }).stdout),
+  );
+  const version = `Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
+  return old === undefined
+    ? [process.execPath, "--import", `data:text/javascript,${version}`]
+    : [old];
+}
+
+describe("on a Node that is too old", () => {
+  test.each([
+    "",
+    "--help",
+    "demo",
+    "publish --quotes q.csv",
+    "serve",
+    "snapshots ls",
+    "no-command",
+  ])("chipboard %s says what it needs, in a package and in a checkout", (line) => {
+    const [node = "", ...args] = oldNode();
+    for (const script of [bin, join(ROOT, "bin/chipboard.js")]) {
+      const words = [...args, script, ...line.split(" ").filter((word) => word !== "")];
+      const { status, stdout, stderr } = spawnSync(node, words, { cwd: folder, encoding: "utf8" });
+      expect([status, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^error: chipboard needs Node 24 or newer; this is Node [\d.]+\n$/);
+    }
+  });
+
+  test("npm scripts begin where it is said", async () => {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+    expect(Object.values(scripts).join("\n")).not.toContain("bin/chipboard.ts");
+  });
+});
+
+describe("what units and command call", () => {
+  const call = (script: string, ...words: string[]) =>
+    spawnSync(script, words, {
+      encoding: "utf8",
+      env: { PATH: [join(folder, "old"), "/usr/bin", "/bin"].join(delimiter) },
+    });
+  beforeAll(() => {
+    mkdirSync(join(folder, "old"));
+    writeFileSync(join(folder, "old/node"), "#!/bin/sh\necho v20.20.2\n", { mode: 0o755 });
+  });
+
+  test("takes the Node that came with the package, whichever the machine has", () => {
+    expect(call(launcher, "--version")).toMatchObject({
+      status: 0,
+      stdout: `${PROGRAM.version}\n`,
+    });
+    symlinkSync(join(folder, "node_modules/chipboard"), join(folder, "current"));
+    expect(call(join(folder, "current/deploy/run"), "--version").stdout).toBe(
+      `${PROGRAM.version}\n`,
+    );
+  });
+
+  test("takes no Node that is too old", async () => {
+    mkdirSync(join(folder, "alone/deploy"), { recursive: true });
+    await run("cp", [launcher, join(folder, "alone/deploy/run")]);
+    expect(call(join(folder, "alone/deploy/run"), "serve")).toMatchObject({
+      status: 2,
+      stdout: "",
+      stderr: "error: chipboard needs Node 24 or newer\n",
+    });
+  });
 });

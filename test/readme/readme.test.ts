@@ -71,7 +71,7 @@ test.each(["README", "SECURITY", "CONTRIBUTING", "ARCHITECTURE", "deploy/README"
   "every path that %s.md names exists",
   async (page) => {
     const text = await readFile(join(ROOT, `${page}.md`), "utf8");
-    const paths = [...text.matchAll(/`((?:src|bin|test|deploy|runtime)\/[\w./-]*)`/g)];
+    const paths = [...text.matchAll(/`((?:src|bin|test|deploy)\/[\w./-]*)`/g)];
     const missing = paths.filter(([, path = ""]) => !existsSync(join(ROOT, path)));
     expect(missing.map(([, path]) => path)).toEqual([]);
   },
