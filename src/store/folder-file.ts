@@ -1,13 +1,16 @@
 /**
  * Reads the files of a folder to which others may write. Nothing here waits for another process, as a
- * plain open(2) of a named pipe does, or reads without end, as from a device.
+ * plain open(2) of a named pipe does, reads without end, as from a device, or follows a link below the
+ * folder: who may write there must not choose which other files of the machine are sent and copied.
  */
 import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import { open, realpath, type FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { errorCode } from "../lib/errors.ts";
 
 const PIECE_BYTES = 65_536;
-/** Windows has no such flag, and no named pipes among its files. */
-const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+/** Windows has neither flag, and no named pipes among its files. */
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 /** An open file, to be closed by its reader. */
 export interface OpenFile {
@@ -19,9 +22,22 @@ export interface OpenFile {
   close(): Promise<void>;
 }
 
-/** Opens a file; says what else there is at the path. Throws the errors of the operating system. */
-export async function openFile(path: string): Promise<OpenFile | "folder" | "neither"> {
-  const file = await open(path, WITHOUT_WAITING);
+/**
+ * Opens the file at the relative path `path` below the folder `root`; says what else there is. "link": it
+ * is a link, or a folder between it and `root` is one. Throws the errors of the operating system.
+ */
+export async function openFile(
+  root: string,
+  path: string,
+): Promise<OpenFile | "folder" | "link" | "neither"> {
+  const folder = dirname(path);
+  const [realRoot, realFolder] = await Promise.all([realpath(root), realpath(join(root, folder))]);
+  if (realFolder !== join(realRoot, folder)) return "link";
+  const file = await open(join(root, path), FLAGS).catch((error: unknown) => {
+    if (errorCode(error) === "ELOOP") return null;
+    throw error;
+  });
+  if (file === null) return "link";
   const status = await file.stat();
   if (status.isFile()) return opened(file, status.size);
   await file.close();

@@ -7,6 +7,7 @@
  * `create` writes an object under a hidden name, makes it durable, and names it with link(2), which
  * fails if the name exists. So a name appears with all its bytes, exactly one of several racers
  * creates it, and a crash leaves at most a hidden file. `prove` removes such files after an hour.
+ * The folder itself may be a link. No read follows one below it.
  */
 import { randomUUID } from "node:crypto";
 import type { Dirent } from "node:fs";
@@ -151,9 +152,11 @@ export class FolderStore implements ObjectStore {
 
   async #open(key: string): Promise<OpenFile | null> {
     if (!isKey(key)) return null;
-    const file = await openFile(this.#path(key)).catch((error) => this.#absent("read", key, error));
-    if (file !== "neither") return file === "folder" ? null : file;
-    throw new DamageError(`${this.location}/${key} is a pipe or a device, expected a file`);
+    const file = await openFile(this.#root, key).catch((error) => this.#absent("read", key, error));
+    if (file === null || file === "folder") return null;
+    if (typeof file === "object") return file;
+    const what = file === "link" ? "a link, or behind one" : "a pipe or a device";
+    throw new DamageError(`${this.location}/${key} is ${what}, expected a file`);
   }
 
   #path(key: string): string {
@@ -257,7 +260,7 @@ export class FolderStore implements ObjectStore {
   /** The object, or null for a folder, a key without the prefix, and an object that is gone. */
   async #stored(key: string, prefix: string): Promise<StoredObject | null> {
     if (key.endsWith("/") || !key.startsWith(prefix)) return null;
-    const status = await stat(this.#path(key)).catch((error) => this.#absent("read", key, error));
+    const status = await lstat(this.#path(key)).catch((error) => this.#absent("read", key, error));
     return status && { key, sizeBytes: status.size, modifiedAtMs: status.mtimeMs };
   }
 

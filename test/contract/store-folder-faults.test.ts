@@ -99,13 +99,10 @@ describe("other content of the folder", () => {
     expect(await store.get(".git/objects/x")).toBeNull();
   });
 
-  test.for([
-    ["a pipe that nobody writes to", (path: string) => execFileSync("mkfifo", [path])],
-    ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
-  ] as const)("%s is not read, and its key is taken", async ([, make]) => {
+  test("a pipe that nobody writes to is not read, and its key is taken", async () => {
     const store = new FolderStore(folder);
     await store.create("b", Buffer.from("b"), "text/plain");
-    make(join(folder, "a"));
+    execFileSync("mkfifo", [join(folder, "a")]);
     for (const read of [() => store.get("a"), () => store.get("a", 10), () => store.open("a")]) {
       await expect(read()).rejects.toEqual(
         new DamageError(`${folder}/a is a pipe or a device, expected a file`),
@@ -141,6 +138,67 @@ describe("other content of the folder", () => {
     expect(seen).toEqual(
       expect.arrayContaining(keys.slice(0, 100).filter((key) => !key.startsWith("f1/"))),
     );
+  });
+});
+
+describe("links", () => {
+  const PATH = "sessions/a/b.json";
+  /** Another place than the store, with a file under the same path. */
+  let elsewhere: string;
+  let store: ObjectStore;
+  beforeEach(async () => {
+    elsewhere = join(parent, "elsewhere");
+    store = new FolderStore(folder);
+    for (const place of [store, new FolderStore(elsewhere)]) {
+      await place.create(PATH, Buffer.from("secret"), "application/json");
+    }
+  });
+
+  /** Puts a link in the place of a file or folder of the store. */
+  function linkTo(target: string, path: string): void {
+    rmSync(join(folder, path), { recursive: true });
+    symlinkSync(target, join(folder, path));
+  }
+
+  const expectRefused = async (): Promise<void> => {
+    for (const read of [() => store.get(PATH), () => store.get(PATH, 10), () => store.open(PATH)]) {
+      await expect(read()).rejects.toEqual(
+        new DamageError(`${folder}/${PATH} is a link, or behind one, expected a file`),
+      );
+    }
+    for (const prefix of ["", "sessions/", PATH]) expect(await keysOf(store, prefix)).toEqual([]);
+  };
+
+  test.for([PATH, "sessions/a", "sessions"])(
+    "one in the place of %s is not followed",
+    async (path) => {
+      linkTo(join(elsewhere, path), path);
+      await expectRefused();
+    },
+  );
+
+  test.for([
+    ["nothing", "nowhere"],
+    ["a device without end", "/dev/zero"],
+    ["itself", "b.json"],
+    ["a copy beside it", ".copy"],
+  ] as const)("one to %s is not followed", async ([, target]) => {
+    writeFileSync(join(folder, "sessions/a/.copy"), "secret");
+    linkTo(target, PATH);
+    await expectRefused();
+  });
+
+  test("the folder of the store may be one, or lie behind one", async () => {
+    symlinkSync(folder, join(parent, "link"));
+    symlinkSync(parent, join(parent, "above"));
+    for (const path of ["link", "above/store"]) {
+      const linked = new FolderStore(join(parent, path));
+      expect(String(await linked.get(PATH))).toBe("secret");
+      expect(await keysOf(linked, "")).toEqual([PATH]);
+      expect(await linked.create(`new/${path}`, Buffer.from("x"), "text/plain")).toBe("created");
+      await (await linked.open(PATH))?.stream.cancel();
+      await linked.delete(`new/${path}`);
+    }
   });
 });
 
