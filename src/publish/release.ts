@@ -1,11 +1,12 @@
 /** Makes a content the head: renders it, and writes and commits it unless the run is a dry one. */
 import type { Clock } from "../lib/clock.ts";
+import { InputError } from "../lib/errors.ts";
 import { PROGRAM } from "../lib/version.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { TIERS } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
-import { FORMAT, type Manifest } from "../snapshot/manifest.ts";
+import { FORMAT, unfitIn, type Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signEnd, signingOf, type Signing } from "../snapshot/signed-log.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
@@ -46,8 +47,8 @@ export interface Release {
 }
 
 /**
- * Publishes the content on `base`. Returns null if another run published first. Throws DamageError
- * and UnreachableError as `commit` does.
+ * Publishes the content on `base`. Returns null if another run published first. Throws InputError if a
+ * file is too large for its readers, DamageError and UnreachableError as `commit` does.
  */
 export async function release(
   { name, content, reason, inputs, fresh, unmovedSince, plan: rendered }: Release,
@@ -71,6 +72,8 @@ export async function release(
       new_usd: item.newUsd,
     })),
   });
+  const unfit = unfitIn(manifest);
+  if (unfit !== null) throw new InputError(`No reader would accept the snapshot: ${unfit}`);
   const result = { snapshot: name, manifest, board: recordsOf(planned.views.pro), unmovedSince };
   if (dryRun) {
     await store.mayWrite();

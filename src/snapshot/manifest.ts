@@ -7,7 +7,8 @@ import { DamageError } from "../lib/errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
-import { ledgerPartContent } from "../store/paths.ts";
+import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
+import { ledgerPartContent, parseLedgerPartKey } from "../store/paths.ts";
 import { sha256Field } from "./stored-fields.ts";
 
 /** The format that this version writes. It reads this format and all earlier ones. */
@@ -15,6 +16,15 @@ export const FORMAT = 2;
 
 /** The largest size of a manifest that is read: 100,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
+
+/** The largest size of each kind of object that a manifest names: readers have one in memory as a whole. */
+const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
+  [/^catalog\.json$/, 32_000_000],
+  [/corrections\.json$/, 32_000_000],
+  [/\/basket\.json$/, 32_000_000],
+  [/^\w+\/history\.(csv|parquet)$/, WHOLE_BYTES_MAX],
+  [/^/, 64_000_000],
+];
 
 const formatSchema = z.object({ format: z.number().default(1) });
 
@@ -112,8 +122,32 @@ export function identityOf(
 export const renderManifest = (manifest: Manifest): Buffer =>
   Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
 
-/** Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest. */
+/**
+ * Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest, or if it names
+ * what `unfitIn` finds: its keys and sizes say what is read, copied and kept, so none is trusted.
+ */
 export function parseManifest(bytes: Uint8Array, where: string): Manifest {
+  const manifest = parseFields(bytes, where);
+  const unfit = unfitIn(manifest);
+  if (unfit === null) return manifest;
+  throw new DamageError(`${where} names ${unfit}`);
+}
+
+/** The first object that no reader accepts, and what was expected; null: a reader accepts all of them. */
+export function unfitIn({ files, ledger }: Pick<Manifest, "files" | "ledger">): string | null {
+  const part = ledger.find(({ key, sha256 }) => parseLedgerPartKey(key)?.sha256 !== sha256);
+  if (part !== undefined) {
+    return `${JSON.stringify(part.key)} as a part of the ledger, expected ledger/MONTH-${part.sha256}-NUMBER.ndjson`;
+  }
+  const named = [...files, ...ledger.map(({ key, bytes }) => ({ path: key, bytes }))];
+  for (const { path, bytes } of named) {
+    const [, bytesMax = 0] = BYTES_MAX.find(([kind]) => kind.test(path)) ?? [];
+    if (bytes > bytesMax) return `${path} with ${bytes} bytes, expected ${bytesMax} or less`;
+  }
+  return null;
+}
+
+function parseFields(bytes: Uint8Array, where: string): Manifest {
   let format: number;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));

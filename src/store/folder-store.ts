@@ -22,7 +22,8 @@ import { folderError } from "./folder-error.ts";
 import { openFile, type OpenFile } from "./folder-file.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
-import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
+import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
 const STALE_MS = HOUR_MS;
@@ -50,7 +51,7 @@ export class FolderStore implements ObjectStore {
     this.#root = resolve(location);
   }
 
-  async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
+  async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
     return this.#limiter.run(async () => {
       const file = await this.#open(key);
       if (file === null) return null;

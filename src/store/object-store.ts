@@ -21,6 +21,9 @@ export interface OpenObject {
   readonly stream: ReadableStream<Uint8Array>;
 }
 
+/** No object is read whole if it is larger: Node ends the process at 2 GiB, and text at 512 MiB. */
+export const WHOLE_BYTES_MAX = 500_000_000;
+
 /** The error for an object with more bytes than its reader expects. */
 export const tooLarge = (where: string, sizeBytes: number, bytesMax: number): DamageError =>
   new DamageError(`${where} has ${sizeBytes} bytes, expected ${bytesMax} or less`);
@@ -35,7 +38,7 @@ export interface ObjectStore {
 
   /**
    * The bytes; null if there is no such key. Never a part of an object. Throws DamageError for an
-   * object with more than `bytesMax` bytes, and reads nothing of it.
+   * object with more than `bytesMax` bytes (by default WHOLE_BYTES_MAX), and reads nothing of it.
    */
   get(key: string, bytesMax?: number): Promise<Buffer | null>;
 

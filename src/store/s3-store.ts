@@ -19,7 +19,8 @@ import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
 import { Limiter } from "../lib/limiter.ts";
-import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
+import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { boundedClient, bytesOf } from "./s3-answer.ts";
 import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
@@ -90,7 +91,7 @@ class S3Store implements ObjectStore {
     this.#option = option;
   }
 
-  async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
+  async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
     return isKey(key) ? this.#read(key, bytesMax) : null;
   }
 
