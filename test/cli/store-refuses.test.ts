@@ -7,7 +7,7 @@ import { readHead } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Ran } from "../program/program.ts";
-import { catalogOf, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import { catalogOf, contentOf, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import { inProcess } from "./run.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `c${n}`);
@@ -46,6 +46,31 @@ describe("a store that cannot be written", () => {
       expect.stringContaining('error: --store "/proc/nope": cannot write to it: '),
     ]);
   });
+});
+
+test("a file that is larger than its readers accept: 2, it is named, and nothing is written", async () => {
+  const store = new MemoryStore();
+  const day = (at: number): string =>
+    new Date(Date.UTC(2026, 10, 19 - at)).toISOString().slice(0, 10);
+  const closes = (usd: number): string =>
+    lines(
+      "id,date,close_usd",
+      ...Array.from({ length: 33 }, (_, at) => `c0,${day(at)},${usd + at}`),
+    );
+  await mustPublish(store, { catalog: CATALOG, quotes: levels(10), closes: closes(10) });
+  const before = await contentOf(store);
+  // Each of the 33 corrections has its reason.
+  const run = { quotes: levels(10), closes: closes(11), revise: "x".repeat(1_000_000) };
+  const { code, said } = await tryPublish(store, run);
+  expect([code, said]).toEqual([
+    2,
+    [
+      expect.stringMatching(
+        /^No reader would accept the snapshot: corrections\.json with 33\d{6} bytes, expected 32000000 or less$/,
+      ),
+    ],
+  ]);
+  expect(await contentOf(store)).toEqual(before);
 });
 
 test.each(["report.html", "pro/board.json", "ledger/2026-11"])(

@@ -1,5 +1,5 @@
 /** `snapshots copy`: the copy, refusals, and interruptions. */
-import { rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { copyStore, type Copying } from "../../src/desk/copy.ts";
@@ -7,6 +7,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -339,6 +340,54 @@ describe("a damaged source: 6, the damage is named, and the target's log stays",
     await overwrite(from, key, (await whole.get(key)) as Buffer);
     await copied(from, to);
     await expectCopy(from, to);
+  });
+
+  test.each([
+    "publications/x.json",
+    "claims/2026-11-22T00Z/r1.json",
+    `${HEAD}/pro/more.json`,
+    `ledger/2026-11-${"0".repeat(64)}-9.ndjson`,
+    "ledger/x.ndjson",
+    "../x",
+  ])("a manifest that names %s as a part of the ledger: no such key is written", async (key) => {
+    const from = await shortHistory();
+    const bytes = Buffer.from("{}\n");
+    if (!key.startsWith("..")) await from.create(key, bytes, "");
+    const part = { key, bytes: bytes.length, sha256: sha256Hex(bytes) };
+    await changeHead(from, ({ ledger }) => ({ ledger: [...ledger, part] }));
+    const to = new MemoryStore();
+    const { exitCode, details } = await failed(from, to);
+    expect([exitCode, details]).toEqual([
+      6,
+      [
+        `memory:/${HEAD}/manifest.json names "${key}" as a part of the ledger, ` +
+          `expected ledger/MONTH-${part.sha256}-NUMBER.ndjson`,
+      ],
+    ]);
+    expect([await to.get(key), await keysOf(to, "publications/")]).toEqual([null, []]);
+    const { damages } = await verifySnapshots(from, null);
+    expect(damages).toEqual(details);
+  });
+
+  test("a link in the place of a file, a signature or a folder: nothing behind it is copied", async () => {
+    const whole = `${HEAD}/pro/board.json`;
+    for (const path of [whole, `${HEAD}/manifest.json`, `${HEAD}/manifest.sig`, "ledger"]) {
+      const [from, aside, to] = [published(), temporaryFolder(), temporaryFolder()];
+      const place = join(from, path);
+      if (path.endsWith(".sig")) writeFileSync(join(aside, "x"), "a private key");
+      else renameSync(place, join(aside, "x"));
+      symlinkSync(join(aside, "x"), place);
+      // A link is not listed, so it is no signature of an entry.
+      symlinkSync(join(from, "publications/0000000001.json"), join(from, SIGNATURE(1)));
+      const { code, err } = await desk(`copy ${from} ${to}`, "");
+      expect([code, err]).toEqual([
+        6,
+        expect.stringMatching(
+          RegExp(`^  ${from}/${path}\\S* is a link, or behind one, expected a file$`, "m"),
+        ),
+      ]);
+      for (const key of [path, "publications"]) expect(existsSync(join(to, key))).toBe(false);
+    }
   });
 
   test("all damages are reported at once", async () => {

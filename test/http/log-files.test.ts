@@ -1,9 +1,13 @@
 /** `/log/…`: the entries of the log and their signatures, as stored, for everybody. */
+import { mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { ENTRY_BYTES_MAX } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { publicationKey, signatureKey } from "../../src/store/paths.ts";
 import { replace } from "../cli/signed.ts";
@@ -83,6 +87,35 @@ describe("every entry and every signature", () => {
       expect((await get(path, { headers: dated })).status).toBe(200);
     }
   });
+});
+
+test("a link in the place of an entry or a signature is never followed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-log-files-"));
+  try {
+    const store = new FolderStore(join(folder, "store"));
+    await publishSession(store, new TestClock(), SESSION, { first: true });
+    await writeFile(join(folder, "signing.pem"), "a private key");
+    const at = (key: string): string => join(folder, "store", key);
+    const served = await start({ store });
+    const { get, logged } = served;
+    for (const [path, key] of [
+      ["/log/1.sig", signatureKey(1)],
+      ["/log/2", publicationKey(2)],
+    ] as const) {
+      await symlink(join(folder, "signing.pem"), at(key));
+      await expectCode(served, path, {}, "internal");
+      await eventually(() => logged.join("").includes(`${key} is a link, or behind one`));
+      await rm(at(key));
+      await expectCode(served, path, {}, "not_published");
+    }
+    await rename(at("publications"), join(folder, "aside"));
+    await symlink(join(folder, "aside"), at("publications"));
+    await expectCode(served, "/log/1", {}, "internal");
+    expect((await get("/api/public/v1/prices")).status).toBe(200);
+    await eventually(async () => (await get("/readyz")).json.store === "damaged");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe("what is not there", () => {
