@@ -370,8 +370,10 @@ describe("a damaged source: 6, the damage is named, and the target's log stays",
   });
 
   test("a link in the place of a file, a signature or a folder: nothing behind it is copied", async () => {
-    const whole = `${HEAD}/pro/board.json`;
-    for (const path of [whole, `${HEAD}/manifest.json`, `${HEAD}/manifest.sig`, "ledger"]) {
+    const paths = ["pro/board.json", "manifest.json", "manifest.sig"].map(
+      (path) => `${HEAD}/${path}`,
+    );
+    for (const path of [...paths, "ledger"]) {
       const [from, aside, to] = [published(), temporaryFolder(), temporaryFolder()];
       const place = join(from, path);
       if (path.endsWith(".sig")) writeFileSync(join(aside, "x"), "a private key");
