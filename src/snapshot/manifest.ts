@@ -123,17 +123,9 @@ export const renderManifest = (manifest: Manifest): Buffer =>
   Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
 
 /**
- * Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest, or if it names
- * what `unfitIn` finds: its keys and sizes say what is read, copied and kept, so none is trusted.
+ * The first object that no reader of the manifest accepts, and what was expected; null: they accept all.
+ * Its keys and sizes say what is read whole, copied and kept, so none is trusted.
  */
-export function parseManifest(bytes: Uint8Array, where: string): Manifest {
-  const manifest = parseFields(bytes, where);
-  const unfit = unfitIn(manifest);
-  if (unfit === null) return manifest;
-  throw new DamageError(`${where} names ${unfit}`);
-}
-
-/** The first object that no reader accepts, and what was expected; null: a reader accepts all of them. */
 export function unfitIn({ files, ledger }: Pick<Manifest, "files" | "ledger">): string | null {
   const part = ledger.find(({ key, sha256 }) => parseLedgerPartKey(key)?.sha256 !== sha256);
   if (part !== undefined) {
@@ -147,7 +139,8 @@ export function unfitIn({ files, ledger }: Pick<Manifest, "files" | "ledger">): 
   return null;
 }
 
-function parseFields(bytes: Uint8Array, where: string): Manifest {
+/** Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest. */
+export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   let format: number;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));

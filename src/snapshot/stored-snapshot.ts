@@ -4,7 +4,7 @@ import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
-import { MANIFEST_BYTES_MAX, parseManifest, type Manifest } from "./manifest.ts";
+import { MANIFEST_BYTES_MAX, parseManifest, unfitIn, type Manifest } from "./manifest.ts";
 
 const READS_AT_ONCE = 16;
 
@@ -25,7 +25,7 @@ export async function readManifest(
 /**
  * The manifest of a snapshot with its digest, or null if there is none. Throws DamageError if the
  * digest is not `manifestSha256` (null: not checked), or if the manifest names another session or
- * revision than its folder.
+ * revision than its folder, or what no reader accepts.
  */
 export async function readStoredManifest(
   store: ObjectStore,
@@ -44,6 +44,8 @@ export async function readStoredManifest(
         `expected that of ${snapshotText(name)}`,
     );
   }
+  const unfit = unfitIn(manifest);
+  if (unfit !== null) throw new DamageError(`${where} names ${unfit}`);
   return { manifest, manifestSha256: sha256Hex(bytes) };
 }
 

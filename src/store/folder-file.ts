@@ -23,25 +23,23 @@ export interface OpenFile {
 }
 
 /**
- * Opens the file at the relative path `path` below the folder `root`; says what else there is. "link": it
- * is a link, or a folder between it and `root` is one. Throws the errors of the operating system.
+ * Opens the file at the path `path` below the folder `root`; null: a folder is there. Says what else it is,
+ * or that a folder between it and `root` is a link. Throws the errors of the operating system.
  */
-export async function openFile(
-  root: string,
-  path: string,
-): Promise<OpenFile | "folder" | "link" | "neither"> {
+export async function openFile(root: string, path: string): Promise<OpenFile | string | null> {
   const folder = dirname(path);
   const [realRoot, realFolder] = await Promise.all([realpath(root), realpath(join(root, folder))]);
-  if (realFolder !== join(realRoot, folder)) return "link";
-  const file = await open(join(root, path), FLAGS).catch((error: unknown) => {
-    if (errorCode(error) === "ELOOP") return null;
-    throw error;
-  });
-  if (file === null) return "link";
+  const file =
+    realFolder === join(realRoot, folder) &&
+    (await open(join(root, path), FLAGS).catch((error: unknown) => {
+      if (errorCode(error) === "ELOOP") return false;
+      throw error;
+    }));
+  if (typeof file === "boolean") return "a link, or behind one";
   const status = await file.stat();
   if (status.isFile()) return opened(file, status.size);
   await file.close();
-  return status.isDirectory() ? "folder" : "neither";
+  return status.isDirectory() ? null : "a pipe or a device";
 }
 
 const opened = (file: FileHandle, sizeBytes: number): OpenFile => ({

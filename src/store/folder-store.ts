@@ -154,10 +154,8 @@ export class FolderStore implements ObjectStore {
   async #open(key: string): Promise<OpenFile | null> {
     if (!isKey(key)) return null;
     const file = await openFile(this.#root, key).catch((error) => this.#absent("read", key, error));
-    if (file === null || file === "folder") return null;
-    if (typeof file === "object") return file;
-    const what = file === "link" ? "a link, or behind one" : "a pipe or a device";
-    throw new DamageError(`${this.location}/${key} is ${what}, expected a file`);
+    if (typeof file !== "string") return file;
+    throw new DamageError(`${this.location}/${key} is ${file}, expected a file`);
   }
 
   #path(key: string): string {

@@ -1,8 +1,7 @@
 import { createClock, type Clock } from "../lib/clock.ts";
 import { byteStream } from "./byte-stream.ts";
 import { requireKey } from "./keys.ts";
-import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
-import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
+import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
 
 /**
  * A store in the memory of this process, for tests. It keeps every promise of ObjectStore, but its
@@ -17,7 +16,7 @@ export class MemoryStore implements ObjectStore {
     this.#clock = clock;
   }
 
-  async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
+  async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
     const object = this.#objects.get(key);
     const sizeBytes = object?.bytes.length ?? 0;
     if (sizeBytes > bytesMax) throw tooLarge(`${this.location}/${key}`, sizeBytes, bytesMax);

@@ -98,19 +98,22 @@ test("a link in the place of an entry or a signature is never followed", async (
     const at = (key: string): string => join(folder, "store", key);
     const served = await start({ store });
     const { get, logged } = served;
+    await symlink(join(folder, "signing.pem"), at(signatureKey(1)));
+    await rename(at(publicationKey(1)), join(folder, "entry"));
+    await symlink(join(folder, "entry"), at(publicationKey(1)));
     for (const [path, key] of [
       ["/log/1.sig", signatureKey(1)],
-      ["/log/2", publicationKey(2)],
+      ["/log/1", publicationKey(1)],
     ] as const) {
-      await symlink(join(folder, "signing.pem"), at(key));
       await expectCode(served, path, {}, "internal");
       await eventually(() => logged.join("").includes(`${key} is a link, or behind one`));
-      await rm(at(key));
-      await expectCode(served, path, {}, "not_published");
     }
+    await rename(join(folder, "entry"), at(publicationKey(1)));
+    expect((await get("/log/1")).status).toBe(200);
+    await rm(at(signatureKey(1)));
+    await expectCode(served, "/log/1.sig", {}, "not_published");
     await rename(at("publications"), join(folder, "aside"));
     await symlink(join(folder, "aside"), at("publications"));
-    await expectCode(served, "/log/1", {}, "internal");
     expect((await get("/api/public/v1/prices")).status).toBe(200);
     await eventually(async () => (await get("/readyz")).json.store === "damaged");
   } finally {

@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, truncateSync } fro
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
