@@ -1,7 +1,6 @@
 /**
  * Reads the files of a folder to which others may write. Nothing here waits for another process, as a
- * plain open(2) of a named pipe does, reads without end, as from a device, or follows a link below the
- * folder: who may write there must not choose which other files of the machine are sent and copied.
+ * plain open(2) of a named pipe does, reads without end, as from a device, or follows a link out of it.
  */
 import { constants } from "node:fs";
 import { open, realpath, type FileHandle } from "node:fs/promises";

@@ -7,7 +7,6 @@
  * `create` writes an object under a hidden name, makes it durable, and names it with link(2), which
  * fails if the name exists. So a name appears with all its bytes, exactly one of several racers
  * creates it, and a crash leaves at most a hidden file. `prove` removes such files after an hour.
- * The folder itself may be a link. No read follows one below it.
  */
 import { randomUUID } from "node:crypto";
 import type { Dirent } from "node:fs";
