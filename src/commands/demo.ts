@@ -3,8 +3,11 @@ import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, DamageError, UnreachableError } from "../lib/errors.ts";
+import { printLine, progressTo } from "../lib/terminal.ts";
+import { sessionKey } from "../market/session.ts";
+import type { RunningProxy } from "../proxy/serve.ts";
 import { examples } from "./every-command.ts";
-import { serve } from "./serve.ts";
+import { nextSignal, serve } from "./serve.ts";
 import { withServeOptions, type ServeOptions } from "./serve-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
@@ -22,33 +25,44 @@ export function demoCommand(): Command {
     });
 }
 
+/**
+ * Serves as soon as there is a session, and publishes the others meanwhile. A stop before that leaves the
+ * sessions that are published.
+ */
 async function demo(options: ServeOptions): Promise<void> {
   const { demoKeys } = await import("../demo/demo-keys.ts");
+  const { publishDemo } = await import("../demo/publish-demo.ts");
   const { welcome } = await import("../demo/welcome.ts");
+  const { reportPath } = await import("../desk/show.ts");
   const clock = clockFromEnvironment();
   await requireState(options.state);
-  const report = await publishedReport(options);
-  // Create keys only when the proxy serves: a start that fails must not replace the keys of a running one.
-  await serve(options, async ({ url, metricsUrl }) => {
-    const keys = await demoKeys(options.state, clock);
-    return options.json
-      ? JSON.stringify({ url, metrics_url: metricsUrl, guide_url: `${url}/guide`, report, keys })
-      : welcome({ url, metricsUrl, report, store: options.store }, keys);
-  });
-}
-
-/** Publishes, and returns the address of the head's report. */
-async function publishedReport(options: ServeOptions): Promise<string> {
-  const { publishDemo } = await import("../demo/publish-demo.ts");
-  const { reportPath } = await import("../desk/show.ts");
-  const { progressTo } = await import("../lib/terminal.ts");
+  const stop = new AbortController();
+  const ended = nextSignal().then(() => stop.abort());
   const store = await storeFromOptions(options);
   const progress = progressTo(process.stderr);
+  const sessions = publishDemo(store, clock, progress.tell, stop.signal);
   try {
-    await publishDemo(store, clockFromEnvironment(), progress.tell);
+    const first = await sessions.next();
+    progress.end();
+    const session = sessionKey(first.value);
     const path = await reportPath(store, "head");
-    return path.startsWith("s3://") ? path : pathToFileURL(resolve(path)).href;
+    const report = path.startsWith("s3://") ? path : pathToFileURL(resolve(path)).href;
+    // Create keys only when the proxy serves: a start that fails must not replace the keys of a running one.
+    const whileServing = async ({ url, metricsUrl }: RunningProxy): Promise<void> => {
+      const keys = await demoKeys(options.state, clock);
+      const places = { url, metrics_url: metricsUrl, guide_url: `${url}/guide`, session, report };
+      printLine(
+        options.json
+          ? JSON.stringify({ ...places, keys })
+          : welcome({ url, metricsUrl, session, report, store: options.store }, keys),
+      );
+      for await (const published of sessions) {
+        if (!options.json) printLine(`published ${sessionKey(published)}`);
+      }
+    };
+    await serve(options, whileServing, ended);
   } catch (error) {
+    if (stop.signal.aborted && error === stop.signal.reason) return;
     if (!(error instanceof DamageError)) throw error;
     const place = `the folders in ${options.store} (their snapshots are lost)`;
     throw withWayOn(error, "--store", place);

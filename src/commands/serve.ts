@@ -4,6 +4,7 @@ import { isatty } from "node:tty";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
+import { printLine } from "../lib/terminal.ts";
 import type { Logger } from "../proxy/ops/log.ts";
 import type { PlanTerms } from "../proxy/plan-terms.ts";
 import type { Certificate, RunningProxy } from "../proxy/serve.ts";
@@ -37,25 +38,27 @@ export function serveCommand(): Command {
     )
     .action((options: ServeOptions) =>
       serve(options, ({ url, metricsUrl }) =>
-        options.json ? JSON.stringify({ url, metrics_url: metricsUrl }) : `listening on ${url}`,
+        printLine(
+          options.json ? JSON.stringify({ url, metrics_url: metricsUrl }) : `listening on ${url}`,
+        ),
       ),
     );
 }
 
 /**
- * Serves until SIGTERM or SIGINT. `announce` gives the text to print once the proxy listens.
+ * Serves until `ended`: by default SIGTERM or SIGINT. `whileServing` begins once the proxy listens; if it
+ * throws, that ends the proxy, too.
  */
 export async function serve(
   options: ServeOptions,
-  announce: (proxy: { url: string; metricsUrl: string | null }) => string | Promise<string>,
+  whileServing: (proxy: RunningProxy) => void | Promise<void>,
+  ended = nextSignal(),
 ): Promise<void> {
   const { openGatekeeper } = await import("../state/open.ts");
   const { startProxy } = await import("../proxy/serve.ts");
   const { createLogger } = await import("../proxy/ops/log.ts");
   const { JSON_LINES, TEXT_LINES } = await import("../proxy/ops/log-lines.ts");
-  const { printLine } = await import("../lib/terminal.ts");
   const clock = clockFromEnvironment();
-  const ended = nextSignal();
   const started = Promise.withResolvers<RunningProxy>();
   const tls = await readTls(options);
   const verifyKeys = await verifyKeysFrom(options);
@@ -94,7 +97,7 @@ export async function serve(
       });
       started.resolve(proxy);
       try {
-        printLine(await announce(proxy));
+        await whileServing(proxy);
         await ended;
       } finally {
         await proxy.close();
@@ -110,7 +113,7 @@ export async function serve(
 }
 
 /** Resolves with the first SIGTERM or SIGINT; a second one ends the process as it does by default. */
-const nextSignal = (): Promise<void> =>
+export const nextSignal = (): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
       process.off("SIGTERM", end).off("SIGINT", end);

@@ -1,4 +1,5 @@
 /** Publishes the demonstration market: five years of history, and the sessions up to now. */
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/finding.ts";
@@ -25,15 +26,17 @@ const GATES = {
 } as const;
 
 /**
- * Publishes the sessions after the store's head up to the current one. Throws ConflictError if the
- * store holds other data than the demonstration, DamageError if its head is not whole, and the errors of
- * `publish`.
+ * Publishes the sessions after the store's head up to the current one, each when it is asked for. Gives the
+ * head's session, if there is a head, then each that is published. `signal` ends it with its reason; a session
+ * that has been read is published first. Throws ConflictError if the store holds other data than the demonstration, DamageError
+ * if its head is not whole, and the errors of `publish`.
  */
-export async function publishDemo(
+export async function* publishDemo(
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
-): Promise<void> {
+  signal?: AbortSignal,
+): AsyncGenerator<Session> {
   const head = await readHead(store);
   if (head !== null) {
     const manifest = await readManifest(store, head, head.manifest_sha256);
@@ -44,6 +47,7 @@ export async function publishDemo(
     }
     const { damages } = await compareObjects(store, objectsOf(head, manifest));
     if (damages.length > 0) throw new DamageError(`${store.location} is damaged`, damages);
+    yield head.session;
   }
   const current = sessionAt(clock.now());
   let from = head === null ? DEMO_FIRST_SESSION : head.session + 1;
@@ -52,7 +56,7 @@ export async function publishDemo(
     await publish(
       {
         catalog: sourceOf(demoCatalogPath),
-        quotes: [quotesOf(from, session)],
+        quotes: [quotesOf(from, session, signal)],
         closes: [],
         session,
         attribution: DEMO_NOTICE,
@@ -64,14 +68,20 @@ export async function publishDemo(
       clock,
       (stage, done, total) => progress(`${sessionKey(session)} ${stage}`, done, total),
     );
+    yield session;
     from = session + 1;
   }
 }
 
-const quotesOf = (from: Session, to: Session): Source => ({
+const quotesOf = (from: Session, to: Session, signal?: AbortSignal): Source => ({
   name: "the demonstration",
   format: "csv",
   async *open() {
-    for (const text of demoCsv(demoHistory(from, to))) yield Buffer.from(text);
+    for (const text of demoCsv(demoHistory(from, to))) {
+      // Five years take seconds. Signals and requests come between.
+      await setImmediate();
+      signal?.throwIfAborted();
+      yield Buffer.from(text);
+    }
   },
 });

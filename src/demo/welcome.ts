@@ -6,14 +6,16 @@ interface Places {
   readonly url: string;
   /** Null: no metrics. */
   readonly metricsUrl: string | null;
-  /** The address of the head's report. */
+  /** The session that is served. */
+  readonly session: string;
+  /** The address of its report. */
   readonly report: string;
   readonly store: string;
 }
 
 /** What `demo` prints when it serves: addresses, and commands to paste. */
 export const welcome = (
-  { url, metricsUrl, report, store }: Places,
+  { url, metricsUrl, session, report, store }: Places,
   keys: Record<KeyTierName, string>,
 ): string => `
 ${DEMO_NOTICE}
@@ -21,11 +23,12 @@ ${DEMO_NOTICE}
 Market          ${url}/   (paste a key below to see all contracts)
 Guide           ${url}/guide
 Reference       ${url}/docs
+Session         ${session}   (a line below names each later one when it is published)
 Report          ${report}
 Metrics         ${metricsUrl ?? "off"}
 Snapshots       ${store}
 
-Without a key: ten contracts, one session behind
+Without a key: ten contracts, one session behind Pro
   curl -s ${url}/api/public/v1/prices
 
 ${KEY_TIER_NAMES.map((tier) => LINES[tier](url, keys[tier])).join("\n\n")}
@@ -38,11 +41,11 @@ const LINES: { readonly [T in KeyTierName]: (url: string, key: string) => string
   starter: (
     url,
     key,
-  ) => `Starter: all contracts, one session behind, 90 days of history, the index, CSV
+  ) => `Starter: all contracts, one session behind Pro, 90 days of history, the index, CSV
   curl -s -H "x-api-key: ${key}" ${url}/api/public/v1/prices/ddr5-16gb-spot
   curl -s -H "x-api-key: ${key}" ${url}/api/public/v1/index
   curl -s -H "x-api-key: ${key}" ${url}/api/public/v1/export.csv`,
-  pro: (url, key) => `Pro: the live session, five years of history, baskets, CSV and Excel
+  pro: (url, key) => `Pro: the newest session, five years of history, baskets, CSV and Excel
   curl -s -H "Authorization: Bearer ${key}" ${url}/api/public/v1/prices
   curl -s -H "Authorization: Bearer ${key}" "${url}/api/public/v1/index?ids=ddr5-16gb-spot,hbm3e-12h-36gb&weights=60,40"
   curl -s -H "Authorization: Bearer ${key}" -OJ ${url}/api/public/v1/export.xlsx

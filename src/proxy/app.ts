@@ -38,10 +38,7 @@ import {
   DATA_ROUTES,
   FEED_PATH,
   isExact,
-  MARKET_PATH,
   ENTRY_PATH,
-  METHODOLOGY_MD_PATH,
-  METHODOLOGY_PATH,
   PUBLICATIONS_PATH,
   STATUS_PAGE_PATH,
   STATUS_PATH,
@@ -102,11 +99,8 @@ export function createApp(options: AppOptions): H3 {
   route(FEED_PATH, (exchange) => publicLog.feed(exchange));
   route(STATUS_PATH, (exchange) => publicLog.status(exchange));
   route(STATUS_PAGE_PATH, (exchange) => publicLog.statusPage(exchange));
-  route(MARKET_PATH, (exchange) => livePages.market(exchange));
-  for (const path of [METHODOLOGY_PATH, METHODOLOGY_MD_PATH] as const) {
-    route(path, (exchange) => livePages.methodology(exchange, path));
-  }
   route(CONTRACT_PATH, (exchange) => livePages.contract(exchange));
+  for (const [path, answer] of livePages.routes) route(path, answer);
   for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
   route(ENTRY_PATH, (exchange) => publicLog.entry(exchange));
 

@@ -140,16 +140,17 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   };
   try {
     const listening = Promise.withResolvers<string>();
+    const [openApi, ...reference] = referencePages();
     const sources = [
       ...assets(),
       plansPage(options.plans ?? USUAL_TERMS),
-      ...referencePages(),
+      ...reference,
       indicesPage(),
-      basketPage(listening.promise),
-      ...textPages(listening.promise),
     ];
+    const origin = listening.promise;
+    const documents = [openApi, basketPage(origin), ...textPages(origin)];
     const pages = new Pages(sources, coder, clock.now());
-    const livePages = new LivePages({ ...options, live, coder, origin: listening.promise });
+    const livePages = new LivePages({ ...options, live, coder, origin, documents });
     await live.start();
     const { trustedHops } = options;
     const publicLog = new PublicLog({ ...options, live, followed, log: index, coder, logger: log });

@@ -21,6 +21,10 @@ import type { SigningKey, VerifyKey } from "./signing-key.ts";
 /** A signature has 64 bytes. Some more are read to say that they do not fit. */
 export const SIGNATURE_BYTES_MAX = 1_000;
 
+/** What a signature is of, in words (Markdown): what `messageOf` makes. */
+export const SIGNED_MESSAGE =
+  "the line `chipboard log v1`, with its line feed, and the 32 bytes of the entry's SHA-256";
+
 const messageOf = (purpose: "log" | "announcement", entrySha256: string): Buffer =>
   Buffer.concat([Buffer.from(`chipboard ${purpose} v1\n`), Buffer.from(entrySha256, "hex")]);
 

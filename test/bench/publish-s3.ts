@@ -42,11 +42,12 @@ try {
     at = now;
     before = { ...sent };
   };
-  await publishDemo(store, clock, (stage) => {
+  const sessions = publishDemo(store, clock, (stage) => {
     const current = stage.split(" ")[0] as string;
     if (session !== "" && current !== session) row();
     session = current;
   });
+  while ((await sessions.next()).done !== true);
   row();
 } finally {
   await store.close();

@@ -13,6 +13,7 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/index`, "pro"],
   [`${API}/index?ids=ddr5-16gb,tlc-1tb&weights=60,40`, "pro"],
   [`${API}/index?ids=ddr5-16gb,tlc-1tb,n3-wafer&quantities=64,2,0.02`, "pro"],
+  [`${API}/index?ids=ddr5-16gb,tlc-1tb&quantities=64,2`, "pro"],
   [`${API}/indices`, "starter"],
   [`${API}/indices/dram`, "starter"],
   [`${API}/export.csv`, "pro"],

@@ -84,7 +84,8 @@ describe("its commands and programs", () => {
 
   /** Runs it, and returns what it prints. It must end well and complain of nothing. */
   async function printed(program: string, ...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(program, args, folder, proxy.pro);
+    const strict = program.endsWith("python3") ? ["-W", "error"] : [];
+    const { code, stdout, stderr } = await run(program, [...strict, ...args], folder, proxy.pro);
     expect([code, stderr]).toEqual([0, ""]);
     return stdout;
   }

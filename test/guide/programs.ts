@@ -38,17 +38,17 @@ export const run = (
   });
 
 /**
- * Runs copy.py again and again, and kills it before its first line, its second, and so on, until it ends
+ * Runs keep_histories.py again and again, and kills it before its first line, its second, and so on, until it ends
  * by itself. After each kill it copies the folder into killed/. Forks, because imports take long.
  */
 const KILLER = `import csv, io, json, os, shutil, signal, sqlite3, sys, time, urllib.request
 
-program = compile(open("copy.py").read(), "copy.py", "exec")
+program = compile(open("keep_histories.py").read(), "keep_histories.py", "exec")
 
 def run_lines(left):
     def trace(frame, event, arg):
         nonlocal left
-        if frame.f_code.co_filename != "copy.py":
+        if frame.f_code.co_filename != "keep_histories.py":
             return None
         if event == "line":
             left -= 1
@@ -89,13 +89,13 @@ export class Copy {
   /** A new copy in a new folder under `parent`, which asks `front` with the key. */
   static async create(parent: string, front: Front, key: string): Promise<Copy> {
     const home = await mkdtemp(join(parent, "copy-"));
-    await writeFile(join(home, "copy.py"), programUnder("A copy in SQLite", front.url));
+    await writeFile(join(home, "keep_histories.py"), programUnder("A copy in SQLite", front.url));
     await writeFile(join(home, "killer.py"), KILLER);
     return new Copy(home, front, key);
   }
 
   run(): Promise<Ended> {
-    return run("python3", ["copy.py"], this.#home, this.#key);
+    return run("python3", ["-W", "error", "keep_histories.py"], this.#home, this.#key);
   }
 
   /** Kills it at each of its lines, and lets it end at last. Returns the copies after each kill. */

@@ -1,7 +1,7 @@
 /** The programs in the guide that read old publications: a back-test, and the copy of the histories. */
 import { parse } from "csv-parse/sync";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
@@ -17,8 +17,8 @@ import { Copy, programUnder, run, startFront, type Front, type Row } from "./pro
 
 const API = "/api/public/v1";
 const AFTER_ALL = "2026-11-29T12:00:00Z";
-/** Debian installs pandas for this one. */
-const PANDAS_PYTHON = "/usr/bin/python3";
+/** test/services/install makes it, with pandas and pyarrow. */
+const PANDAS_PYTHON = join(homedir(), ".cache/chipboard-tests/python/bin/python3");
 
 let clock: TestClock;
 let store: MemoryStore;
@@ -42,7 +42,7 @@ test("the copy's program has at most 40 lines", () => {
   expect(programUnder("A copy in SQLite").trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
 
-testWith(PANDAS_PYTHON, "pandas")("a back-test does not see later corrections", async () => {
+testWith(PANDAS_PYTHON, "pyarrow")("a back-test does not see later corrections", async () => {
   await publishFirst();
   await mustPublish(store, {
     session: "2026-11-22T00Z",
@@ -61,8 +61,24 @@ testWith(PANDAS_PYTHON, "pandas")("a back-test does not see later corrections", 
   await served();
   const file = join(folder, "backtest.py");
   await writeFile(file, programUnder("A back-test in Python", front.url));
-  const { stdout } = await run(PANDAS_PYTHON, [file], folder, proxy.pro);
-  expect(stdout).toBe("2026-11-21 alpha\n2026-11-22 alpha\n2026-11-23 bravo\n");
+  await prune(store, 1, false, clock);
+  await eventually(
+    async () => (await proxy.get(`${API}/publications`)).json.publications.length > 3,
+  );
+  const strict = ["-W", "error", file];
+  const { stdout, stderr } = await run(PANDAS_PYTHON, strict, folder, proxy.pro);
+  expect([stdout.split("\n"), stderr]).toEqual([
+    [
+      "2026-11-21T00:05:00.000Z refused: The snapshot of entry 1 was removed.",
+      "2026-11-22T00:05:00.000Z alpha",
+      "2026-11-23T00:05:00.000Z bravo",
+      "",
+    ],
+    "",
+  ]);
+  const refused = await run(PANDAS_PYTHON, strict, folder, proxy.starter);
+  expect(refused.stdout).toMatch(/^(?:2026-\S+ refused: \S.*\n){3}$/);
+  expect(refused.stderr).toBe("");
 });
 
 describe("the copy", () => {

@@ -124,8 +124,8 @@ describe("in Chromium", () => {
     await page.getByText("Tier pro").waitFor();
     const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
     await block.locator(".opblock-summary-control").click();
-    // The example of an answer is the recorded one, not one made of the schema.
-    await block.locator(".responses-table", { hasText: '"ddr5-16gb"' }).first().waitFor();
+    // The example of an answer is the recorded one, with a name of this market, not one made of the schema.
+    await block.locator(".responses-table", { hasText: '"dram-0"' }).first().waitFor();
     await block.locator("input[placeholder='id']").fill("dram-0");
     await block.locator(".btn.execute").click();
     await block.locator(".live-responses-table .response-col_status").first().waitFor();

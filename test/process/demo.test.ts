@@ -68,6 +68,14 @@ async function hold(port: number): Promise<Server | null> {
 
 const published = (): string[] => readdirSync(join(folder, "snapshots/sessions")).toSorted();
 
+/** Waits until the demonstration serves the session. */
+const serves = (session: string, { url }: Serving): Promise<void> =>
+  vi.waitUntil(
+    async () => (await (await fetch(`${url}/readyz`)).json()).session_utc.startsWith(session),
+    { timeout: 300_000, interval: 200 },
+  ) as Promise<unknown> as Promise<void>;
+const [FIRST_SESSION, HEAD_SESSION] = ["2026-11-19T12:00", "2026-11-21T00:00"] as const;
+
 test("a port in use: 2 before any work", async () => {
   const holder = (await hold(0)) as Server;
   const { port } = holder.address() as AddressInfo;
@@ -97,9 +105,18 @@ test("a damaged log: 6, and without its folders the demonstration starts anew", 
   expectDamaged(await refused(...QUIET), "./snapshots", "publications/0000000001.json");
   rmSync(publications, { recursive: true });
 
+  // It serves its first session, and a stop while it publishes the others ends in order.
+  const begun = await serving(...QUIET);
+  expect(/^Session +(\S+)/m.exec(begun.printed)?.[1]).toBe(FIRST[0]);
+  await serves(FIRST_SESSION, begun);
+  expect(await begun.end("SIGTERM")).toBe(0);
+  expect(published()).not.toEqual(FIRST);
+
   const first = await serving(...QUIET);
   try {
+    await serves(HEAD_SESSION, first);
     expect(published()).toEqual(FIRST);
+    expect(first.printed).toMatch(/\npublished 2026-11-21T00Z\n$/);
     // A second demo that cannot serve does not change the keys of the first.
     const { port, url } = first;
     const again = serving("--port", String(port), "--metrics-port", "off");
@@ -240,8 +257,10 @@ test("it continues later, and the keys of the start before still work", async ()
     env: { CHIPBOARD_NOW: "2026-11-22T00:05:00Z" },
   });
   try {
+    await serves("2026-11-22T00:00", later);
     expect(published()).toEqual([...FIRST, "2026-11-21T12Z", "2026-11-22T00Z"]);
-    const { url, metrics_url, keys: fresh } = JSON.parse(later.printed);
+    const { url, metrics_url, session, keys: fresh } = JSON.parse(later.printed);
+    expect(session).toBe("2026-11-21T00Z");
     expect(keys).toHaveLength(2);
     expect(metrics_url).toBeNull();
     for (const key of [fresh.starter, fresh.pro, ...keys]) {

@@ -1,5 +1,6 @@
 /** The operations of the OpenAPI document, from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
+import { SIGNED_MESSAGE } from "../../snapshot/entry-signature.ts";
 import {
   CSV_TYPE,
   PARQUET_TYPE,
@@ -247,8 +248,7 @@ export function paths(): Json {
           "getEntrySignature",
           "The signature of an entry",
           {
-            description:
-              "Ed25519 (RFC 8032), 64 bytes: over `chipboard log v1`, a line feed and the SHA-256 of the entry.",
+            description: `Ed25519 (RFC 8032), 64 bytes, over ${SIGNED_MESSAGE}.`,
             headers: LOG_HEADERS,
             content: contentOf({ binary: SIGNATURE_TYPE }, {}),
           },

@@ -13,7 +13,7 @@ import { withOrigin } from "./texts.ts";
 
 const INDEX = "GET /api/public/v1/index?";
 /** Its answer is recorded for the guide. */
-const EXAMPLE = "ids=ddr5-16gb,tlc-1tb,n3-wafer&quantities=64,2,0.02";
+const EXAMPLE = "ids=ddr5-16gb,tlc-1tb&quantities=64,2";
 
 /** The page. `origin` is the address of the service, which the programs name. */
 export function basketPage(origin: Promise<string>): PageSource {

@@ -1,6 +1,6 @@
 /**
- * The pages with figures of the free tier, and the methodology with the limits in force. Each is made
- * once for a snapshot and a number of overdue sessions, not per request.
+ * The pages with figures of the free tier, the methodology with the limits in force, and the documents
+ * with examples. Each is made once for a snapshot and a number of overdue sessions, not per request.
  */
 import { limitsOf } from "../../feed/finding.ts";
 import { FILES } from "../../store/paths.ts";
@@ -18,8 +18,15 @@ import { Latest } from "../latest.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
-import { CONTRACT_PATH, idIn, METHODOLOGY_MD_PATH, METHODOLOGY_PATH } from "../routes.ts";
+import {
+  CONTRACT_PATH,
+  idIn,
+  MARKET_PATH,
+  METHODOLOGY_MD_PATH,
+  METHODOLOGY_PATH,
+} from "../routes.ts";
 import { contractPage, lockedPage } from "./contract.ts";
+import { withNames } from "./example-names.ts";
 import { marketPage } from "./market.ts";
 import type { Settings } from "./slots.ts";
 import { methodology } from "./texts.ts";
@@ -31,6 +38,8 @@ export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
   readonly coder: Coder;
   /** The address of the service, which commands name. */
   readonly origin: Promise<string>;
+  /** Pages and files with recorded answers in them. */
+  readonly documents: readonly PageSource[];
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
 }
@@ -38,11 +47,6 @@ export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
 /** The answers of the pages with figures. */
 export class LivePages {
   readonly #options: LivePagesOptions;
-  readonly #market = new Latest<PreparedPage>();
-  readonly #methodology = {
-    [METHODOLOGY_PATH]: new Latest<PreparedPage>(),
-    [METHODOLOGY_MD_PATH]: new Latest<PreparedPage>(),
-  };
   /** By id, of the publication served. The free slice has few contracts. */
   #contracts = { publication: 0, pages: new Map<string, Latest<PreparedPage>>() };
 
@@ -50,19 +54,28 @@ export class LivePages {
     this.#options = options;
   }
 
-  /** The market page. Answers also while nothing is served. */
-  market(exchange: Exchange): MaybePromise<Reply> {
-    return this.#reply(exchange, this.#market, async (snapshot, overdue) =>
+  /** Address and answer of each page but those of contracts. They answer also while nothing is served. */
+  get routes(): [path: string, (exchange: Exchange) => MaybePromise<Reply>][] {
+    const { origin, documents, graceMs } = this.#options;
+    const makers = new Map<string, Maker>();
+    makers.set(MARKET_PATH, async (snapshot, overdue) =>
       marketPage(snapshot && (await payload<Board>(snapshot, FILES.board("free"), overdue))),
     );
-  }
-
-  /** How the numbers are made, with the limits of the snapshot. Answers also while nothing is served. */
-  methodology(exchange: Exchange, path: MethodologyPath): MaybePromise<Reply> {
-    const { graceMs, origin } = this.#options;
-    return this.#reply(exchange, this.#methodology[path], async (snapshot) =>
-      methodology(path, origin, { graceMs, limits: limitsOf(snapshot?.options ?? {}) }),
-    );
+    for (const path of [METHODOLOGY_PATH, METHODOLOGY_MD_PATH] as const) {
+      makers.set(path, async (snapshot) =>
+        methodology(path, origin, { graceMs, limits: limitsOf(snapshot?.options ?? {}) }),
+      );
+    }
+    for (const { body, ...document } of documents) {
+      makers.set(document.path, async (snapshot) => ({
+        ...document,
+        body: withNames(await body, snapshot?.free ?? []),
+      }));
+    }
+    return [...makers].map(([path, make]) => {
+      const latest = new Latest<PreparedPage>();
+      return [path, (exchange) => this.#reply(exchange, latest, make)];
+    });
   }
 
   /**
@@ -104,7 +117,7 @@ export class LivePages {
   #reply(
     { request, nowMs }: Exchange,
     latest: Latest<PreparedPage>,
-    make: (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>,
+    make: Maker,
   ): MaybePromise<Reply> {
     const { live, coder } = this.#options;
     const snapshot = live.current;
@@ -118,7 +131,7 @@ export class LivePages {
   }
 }
 
-type MethodologyPath = typeof METHODOLOGY_PATH | typeof METHODOLOGY_MD_PATH;
+type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
 
 /** What is shown before the first publication must not outlast it. */
 const NOTHING_YET = "no-cache";

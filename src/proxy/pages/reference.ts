@@ -9,8 +9,8 @@ import { DOCS_PATH, OPENAPI_PATH, SWAGGER_SCRIPT, SWAGGER_STYLE } from "../route
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
 
-/** The page, the OpenAPI document, and the files of Swagger UI. */
-export function referencePages(): PageSource[] {
+/** The OpenAPI document, the page, and the files of Swagger UI. */
+export function referencePages(): [openApi: PageSource, ...others: PageSource[]] {
   const articles = Object.entries(PROBLEMS).map(([code, problem]) => article(code, problem));
   const page = framed({
     path: DOCS_PATH,
@@ -22,8 +22,8 @@ export function referencePages(): PageSource[] {
   });
   const document = `${JSON.stringify(openApiDocument(), null, 1)}\n`;
   return [
-    page,
     file(OPENAPI_PATH, "application/json", Buffer.from(document)),
+    page,
     file(SWAGGER_SCRIPT, "text/javascript; charset=utf-8", swagger("swagger-ui-bundle.js")),
     file(SWAGGER_STYLE, "text/css; charset=utf-8", swagger("swagger-ui.css")),
   ];

@@ -3,6 +3,7 @@ import type { GateLimits } from "../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../market/decimal.ts";
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { contractRecord } from "../../render/schemas.ts";
+import { SIGNED_MESSAGE } from "../../snapshot/entry-signature.ts";
 import { delayText, historyText, tierTable, TIER_TITLES } from "../docs/tier-words.ts";
 import { PROBLEMS } from "../problems.ts";
 import { exampleOf, shown } from "./answers.ts";
@@ -51,6 +52,7 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
   fields: fieldTable,
   "starter-history": () => historyText(TIERS.starter),
   "pro-history": () => historyText(TIERS.pro),
+  "signed-message": () => SIGNED_MESSAGE,
   problems: problemTable,
   /** The recorded answer to a request. */
   answer: (request) => shown(exampleOf(request), READABLE),

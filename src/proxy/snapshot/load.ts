@@ -59,6 +59,8 @@ export interface ServedSnapshot {
 /** A verified snapshot, ready to answer from at once. */
 export interface LoadedSnapshot extends ServedSnapshot {
   readonly publication: Publication;
+  /** The free slice, in catalog order. */
+  readonly free: readonly Contract[];
   readonly files: ReadonlyMap<string, PreparedFile>;
   /** What the publish let through, held back or changed. */
   readonly judgements: Manifest["judgements"];
@@ -125,6 +127,7 @@ export async function loadSnapshot(
     basketBytes === undefined || manifest.tiers.pro === undefined ? null : readBaskets(basketBytes);
   return {
     publication,
+    free: catalog?.filter(({ free: isFree }) => isFree) ?? [],
     stamp,
     newIds: new Map(
       catalog?.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),

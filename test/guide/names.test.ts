@@ -1,0 +1,117 @@
+/** The requests that the documents show name contracts of the market that is served, and run. */
+import { createHash, createPublicKey, verify } from "node:crypto";
+import { expect, test } from "vitest";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { signatureOfEntry } from "../../src/snapshot/entry-signature.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
+import { catalogOf, lines, mustPublish, type CatalogRow } from "../cli/market.ts";
+import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
+import { OPERATOR } from "../http/signed-log.ts";
+import { textOf, under } from "./texts.ts";
+
+const RECORDED = /\b(?:ddr5-16gb|tlc-1tb|n3-wafer)\b/;
+
+/** The data requests that guide, llms.txt, basket page and OpenAPI document show with a 200. */
+async function shown(proxy: TestProxy): Promise<string[]> {
+  const [guide, summary, basket, document] = await Promise.all(
+    ["/guide.md", "/llms.txt", "/basket", "/openapi.json"].map((path) => proxy.get(path)),
+  );
+  const inTexts = [guide, summary].flatMap((answer) => [
+    ...(answer?.text ?? "").matchAll(/^`GET (\/api\S+)` .*: 200/gm),
+  ]);
+  const inDocument = (document?.text ?? "").matchAll(/"summary": "GET (\/api\S+), /g);
+  const priced = /data-query="([^"]+)"/.exec(basket?.text ?? "")?.[1]?.replaceAll("&amp;", "&");
+  const requests = [...inTexts, ...inDocument].map(([, request = ""]) => request);
+  return [...new Set([...requests, `/api/public/v1/index?${priced}`])];
+}
+
+/** Those of the shown requests that name a contract or an index, with the status of each. */
+async function asked(proxy: TestProxy): Promise<[request: string, status: number][]> {
+  const requests = (await shown(proxy)).filter((request) =>
+    /\/(?:prices|indices)\/|ids=/.test(request),
+  );
+  return Promise.all(
+    requests.map(async (request) => {
+      const { status } = await proxy.get(request, { key: proxy.pro });
+      return [request, status] as [string, number];
+    }),
+  );
+}
+
+async function marketOf(entries: readonly (string | CatalogRow)[]): Promise<TestProxy> {
+  const store = new MemoryStore();
+  const ids = entries.flatMap((entry) =>
+    typeof entry === "string" ? entry : entry.delisted_on === undefined ? entry.id : [],
+  );
+  await mustPublish(store, {
+    session: "2026-11-21T00Z",
+    catalog: catalogOf(entries),
+    closes: lines("id,date,close_usd", ...ids.map((id) => `${id},2025-11-20,10`)),
+    quotes: lines("id,spot_usd", ...ids.map((id) => `${id},11`)),
+    acceptMoves: true,
+  });
+  return startTestProxy({ store, clock: new TestClock() });
+}
+
+test("all requests run in a market of many contracts, and name none of another", async () => {
+  const proxy = await marketOf([
+    { id: "off", delisted_on: "2026-01-01" },
+    "m-1",
+    "m-2",
+    { id: "s-1", board: "semiconductor", segment: "GPU", name: '"GPU ""A"", 80GB"' },
+    { id: "s-2", board: "semiconductor", segment: "GPU" },
+  ]);
+  const answers = await asked(proxy);
+  const refused = new Set([400, 404]);
+  const named = answers.filter(([request]) => !request.includes("ddr6"));
+  expect(named.map(([request]) => request)).toEqual(
+    expect.arrayContaining([
+      "/api/public/v1/prices/m-1",
+      "/api/public/v1/index?ids=m-1,m-2&weights=60,40",
+      "/api/public/v1/index?ids=m-1,m-2&quantities=64,2",
+      "/api/public/v1/index?ids=m-1,m-2,s-1&quantities=64,2,0.02",
+    ]),
+  );
+  expect(named.filter(([, status]) => refused.has(status))).toEqual([]);
+  for (const path of ["/guide", "/guide.md", "/llms.txt", "/basket", "/openapi.json"]) {
+    expect((await proxy.get(path)).text.match(RECORDED), path).toBeNull();
+  }
+  await proxy.close();
+});
+
+test("with one contract its own requests run, and the others stay those of the examples", async () => {
+  const proxy = await marketOf(["only"]);
+  const answers = await asked(proxy);
+  expect(answers).toContainEqual(["/api/public/v1/prices/only", 200]);
+  expect(answers.find(([request]) => request.includes("weights=60,40"))?.[0]).toBe(
+    "/api/public/v1/index?ids=only,tlc-1tb&weights=60,40",
+  );
+  await proxy.close();
+});
+
+test("before anything is published the documents name the market of the examples; then the new one", async () => {
+  const store = new MemoryStore();
+  const proxy = await startTestProxy({ store, clock: new TestClock() });
+  const first = await shown(proxy);
+  expect(first).toContain("/api/public/v1/prices/ddr5-16gb");
+  await mustPublish(store, {
+    session: "2026-11-21T00Z",
+    catalog: catalogOf(["m-1", "m-2"]),
+    quotes: lines("id,spot_usd", "m-1,11", "m-2,12"),
+  });
+  await expect.poll(() => shown(proxy), { timeout: 60_000 }).toContain("/api/public/v1/prices/m-1");
+  await proxy.close();
+});
+
+test("the guide gives the form of the message that a signature is of", () => {
+  const proof = under(textOf("guide.md"), "Proof").replaceAll("\n", " ");
+  const line =
+    /over the line `([^`]+)`, with its line feed, and the 32 bytes of the entry's SHA-256/;
+  const entry = Buffer.from('{"number":1}\n');
+  const message = Buffer.concat([
+    Buffer.from(`${line.exec(proof)?.[1]}\n`),
+    createHash("sha256").update(entry).digest(),
+  ]);
+  const signature = signatureOfEntry(sha256Hex(entry), OPERATOR);
+  expect(verify(null, message, createPublicKey(OPERATOR.key), signature)).toBe(true);
+});
