@@ -31,11 +31,16 @@ const REFERENCE_HELP =
 
 /**
  * Finds the snapshot for `reference`: `head`, `head~N` (N publications back), a session (its last
- * published revision) or a session with its revision (any stored snapshot). Throws InputError if it
- * does not exist or was pruned, and DamageError if its manifest is not the published one.
+ * published revision) or a session with its revision (any stored snapshot). With `last` the log ends
+ * for it with the entry of this number. Throws InputError if it does not exist or was pruned, and
+ * DamageError if its manifest is not the published one.
  */
-export async function findSnapshot(store: ObjectStore, reference: string): Promise<FoundSnapshot> {
-  const { name, publication, isHead, isTaken } = await lookUp(store, reference);
+export async function findSnapshot(
+  store: ObjectStore,
+  reference: string,
+  last?: number,
+): Promise<FoundSnapshot> {
+  const { name, publication, isHead, isTaken } = await lookUp(store, reference, last);
   if (isTaken) throw notThere(store, name, true);
   const stored = await readStoredManifest(store, name, publication?.manifest_sha256 ?? null);
   if (stored !== null) return { name, ...stored, publication };
@@ -103,7 +108,7 @@ interface Reference {
 }
 
 /** Reads the log backwards and stops at the entry that it looks for. */
-async function lookUp(store: ObjectStore, reference: string): Promise<Reference> {
+async function lookUp(store: ObjectStore, reference: string, last?: number): Promise<Reference> {
   const back = /^head(?:~(\d{1,9}))?$/i.exec(reference);
   const parsed = parseSnapshotText(reference);
   if (back === null && parsed === null) {
@@ -118,7 +123,7 @@ async function lookUp(store: ObjectStore, reference: string): Promise<Reference>
       ? entry.action === "publish"
       : entry.revision === parsed.revision;
   };
-  for await (const entry of readLogBackwards(store)) {
+  for await (const entry of readLogBackwards(store, last)) {
     if (!isPublication(entry)) {
       entry.snapshots.forEach((text) => taken.add(text));
       continue;

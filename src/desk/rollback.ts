@@ -51,7 +51,8 @@ export async function rollBack(
 ): Promise<Rollback> {
   const end = await readLogEnd(store);
   const { newest, head: before } = end;
-  const snapshot = await findSnapshot(store, reference);
+  // In the log as read above: what comes later makes the append fail, which is a conflict, no damage.
+  const snapshot = await findSnapshot(store, reference, newest?.entry.number ?? 0);
   if (before === null || newest === null) {
     throw new DamageError(`${store.location} holds snapshots but no log`);
   }

@@ -144,16 +144,20 @@ export const readPublications = async (store: ObjectStore): Promise<Publication[
   (await readLog(store)).filter(isPublication);
 
 /**
- * The log, newest entry first, read only as far as the caller iterates. Throws DamageError if any
- * number is missing, or if an entry that the caller reaches is damaged.
+ * The log, newest entry first, read only as far as the caller iterates; with `from` it begins with the
+ * entry of this number. Throws DamageError if any number is missing, or if an entry that the caller
+ * reaches is damaged.
  */
-export async function* readLogBackwards(store: ObjectStore): AsyncGenerator<Entry> {
-  for await (const { entry } of readStoredBackwards(store)) yield entry;
+export async function* readLogBackwards(store: ObjectStore, from?: number): AsyncGenerator<Entry> {
+  for await (const { entry } of readStoredBackwards(store, from)) yield entry;
 }
 
-async function* readStoredBackwards(store: ObjectStore): AsyncGenerator<StoredEntry> {
+async function* readStoredBackwards(
+  store: ObjectStore,
+  from?: number,
+): AsyncGenerator<StoredEntry> {
   let atOnce = 1;
-  for (let next = await logLength(store); next > 0;) {
+  for (let next = from ?? (await logLength(store)); next > 0;) {
     const numbers = Array.from({ length: Math.min(atOnce, next) }, (_, at) => next - at);
     yield* await Promise.all(numbers.map((number) => mustRead(store, number)));
     next -= numbers.length;

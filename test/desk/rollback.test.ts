@@ -5,6 +5,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readHead } from "../../src/snapshot/publication-log.ts";
+import { NO_KEYS } from "../../src/snapshot/signed-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
@@ -16,6 +17,8 @@ import {
   quotesOf,
   tryPublish,
 } from "../cli/market.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import { STRICT } from "../golden/golden-key.ts";
 import { eventually, startTestProxy, TestClock } from "../http/fixture.ts";
 import { keysOf, RUNS } from "./desk.ts";
 
@@ -214,4 +217,26 @@ test("the catalog of that snapshot is valid again", async () => {
   });
   expect([code, said.join(" ")]).toEqual([2, expect.stringContaining('id "e"')]);
   expect(await keysOf(store, "publications/")).toHaveLength(5);
+});
+
+test.each([
+  ["without keys", NO_KEYS],
+  ["with keys", STRICT],
+])("%s: another head after the log was read is a conflict", async (_, keys) => {
+  const store = new MemoryStore();
+  for (const run of RUNS) await mustPublish(store, { ...run, keys });
+  let reads = 0;
+  const overtaken = new InterceptedStore(store, async ({ kind, key }, run) => {
+    const result = await run();
+    // The newest entry; the next read is of an older one.
+    if (kind === "get" && key === "publications/0000000003.json" && (reads += 1) === 1) {
+      await rollBack(store, "2026-11-20T00Z", "first", CLOCK, keys);
+    }
+    return result;
+  });
+  await expect(rollBack(overtaken, "2026-11-20T00Z", "second", CLOCK, keys)).rejects.toMatchObject({
+    exitCode: 4,
+    message: expect.stringContaining("Another publish, rollback or prune came first"),
+  });
+  expect(await head(store)).toBe("4 2026-11-20T00Z/r1 rollback");
 });

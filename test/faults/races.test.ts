@@ -27,6 +27,13 @@ test("the levels of a race are decimal text in every session", () => {
   expect(new Set(levels).size).toBe(200);
 });
 
+test.each([805077502, 2209060117])(
+  "order %i, in which another run comes before a rollback, ends that rollback with a conflict",
+  async (order) => {
+    await new RaceOrders().run(order);
+  },
+);
+
 async function begun(): Promise<{
   store: MemoryStore;
   model: RaceModel;
