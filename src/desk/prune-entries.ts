@@ -1,5 +1,4 @@
 /** The entries of a prune: they name everything that goes, each at most ENTRY_BYTES_MAX long. */
-import { DAY_MS } from "../lib/clock.ts";
 import { appendEntry, linkTo, numberAfter, timeAfter } from "../snapshot/append.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {
@@ -33,14 +32,12 @@ export async function appendPrunes(
 }
 
 function entriesOf(
-  { newest, head }: LogEnd,
+  { newest }: LogEnd,
   { snapshots, parts }: Pick<PruneEntry, "snapshots" | "parts">,
   nowMs: number,
 ): PruneEntry[] {
   const last = newest?.entry ?? null;
-  // At most a day after the head: later entries are never dated before this one, so a clock that is
-  // far ahead would spoil their times.
-  const at = timeAfter(last, Math.min(nowMs, Date.parse(head?.at ?? "") + DAY_MS));
+  const at = timeAfter(last, nowMs);
   const entries: PruneEntry[] = [];
   let sizeBytes = Number.POSITIVE_INFINITY;
   for (const [kind, names] of [

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { prune, type Pruning } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
+import { readLog } from "../../src/snapshot/publication-log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -76,6 +77,17 @@ test("a clock far ahead removes no recent history: days count back from the newe
   expect(await contentOf(store)).toEqual(before);
   const pruned = await prune(store, 3, false, clockAt("2099-01-01T00:00:00Z"));
   expect(names(pruned)).toEqual(["2026-11-20T00Z/r1", "2026-11-21T00Z/r1"]);
+});
+
+test("a prune is dated by the clock, however long ago the head is, and never before the newest entry", async () => {
+  const { store } = storeAt("2026-11-20T00:00:00Z");
+  await published(store);
+  const newest = async () => (await readLog(store)).at(-1);
+  await prune(store, 0, false, clockAt("2026-12-05T07:30:00Z"));
+  expect(await newest()).toMatchObject({ action: "prune", at: "2026-12-05T07:30:00.000Z" });
+  await mustPublish(store, daily("2026-11-22T00Z", 12));
+  await prune(store, 0, false, clockAt("2026-12-01T00:00:00Z"));
+  expect(await newest()).toMatchObject({ number: 6, at: "2026-12-05T07:30:00.000Z" });
 });
 
 test("the snapshot of a rollback is kept at any age, and so is the one before it", async () => {
