@@ -40,6 +40,7 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly maxMove: Micros;
   readonly minCoverage: Micros;
   readonly maxUnchanged: number;
+  readonly maxGap: number;
   readonly maxCarryDays: number;
   readonly acceptMoves?: true;
   readonly allowSparse?: true;
@@ -66,7 +67,7 @@ export function withPublishOptions(command: Command): Command {
     .addOption(
       setting(
         "--wait <duration>",
-        "while an input cannot be fetched, or only coverage is refused, read again every 30 seconds, for this long (such as 25m)",
+        "while an input cannot be fetched, only coverage is refused, or no level has moved and rows have no session_utc, read again every 30 seconds, for this long (such as 25m)",
         durationMs("m", 1_000, DAY_MS),
       ),
     )
@@ -147,6 +148,13 @@ export function withPublishOptions(command: Command): Command {
     )
     .addOption(
       setting(
+        "--max-gap <sessions>",
+        "gap: refuse a session that is more sessions after the head",
+        wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
+      ).default(USUAL_LIMITS.maxGapSessions),
+    )
+    .addOption(
+      setting(
         "--max-carry-days <days>",
         "how long a contract keeps its level without a new one",
         wholeNumber(
@@ -168,6 +176,7 @@ export const gatesFrom = (options: PublishOptions): GateOptions => ({
   maxMoveMicros: options.maxMove,
   minCoverageMicros: options.minCoverage,
   maxUnchangedSessions: options.maxUnchanged,
+  maxGapSessions: options.maxGap,
   maxCarryDays: options.maxCarryDays,
   acceptMoves: options.acceptMoves ?? false,
   allowSparse: options.allowSparse ?? false,

@@ -21,6 +21,8 @@ const CONSECUTIVE_SESSIONS = 4;
 
 const GATES = {
   ...USUAL_LIMITS,
+  // A demonstration may rest for long.
+  maxGapSessions: 99_999,
   acceptMoves: false,
   allowSparse: false,
 } as const;

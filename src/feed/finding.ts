@@ -13,15 +13,18 @@ export interface GateLimits {
   readonly minCoverageMicros: Micros;
   /** How many sessions may pass since a level moved. */
   readonly maxUnchangedSessions: number;
+  /** How many sessions the run's may be after the head's. */
+  readonly maxGapSessions: number;
   /** The carry limit of contracts that have none of their own, in days. */
   readonly maxCarryDays: number;
 }
 
-/** The default limits: 50 percent, 80 percent, 8 sessions (a long weekend), 45 days. */
+/** The default limits: 50 percent, 80 percent, 8 sessions (a long weekend), 14 sessions, 45 days. */
 export const USUAL_LIMITS: GateLimits = {
   maxMoveMicros: 50_000_000,
   minCoverageMicros: 80_000_000,
   maxUnchangedSessions: 8,
+  maxGapSessions: 14,
   maxCarryDays: 45,
 };
 
@@ -37,6 +40,7 @@ export function limitsOf(options: Readonly<Record<string, unknown>>): GateLimits
     maxMoveMicros: micros("max_move_pct") ?? USUAL_LIMITS.maxMoveMicros,
     minCoverageMicros: micros("min_coverage_pct") ?? USUAL_LIMITS.minCoverageMicros,
     maxUnchangedSessions: whole("max_unchanged_sessions") ?? USUAL_LIMITS.maxUnchangedSessions,
+    maxGapSessions: whole("max_gap_sessions") ?? USUAL_LIMITS.maxGapSessions,
     maxCarryDays: whole("max_carry_days") ?? USUAL_LIMITS.maxCarryDays,
   };
 }

@@ -1,4 +1,4 @@
-/** The gates on levels: moves, coverage, and a feed in which nothing moves. */
+/** The gates on levels: moves, coverage, a feed in which nothing moves, and a session far ahead. */
 import { changePct, isComparableMove } from "../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../market/contract.ts";
 import { coverageOf, lastMove } from "../market/coverage.ts";
@@ -95,6 +95,19 @@ export function unmovedTooLong(input: GateInput, { maxUnchangedSessions }: GateL
   return [{ contract: null, measured, limit, text }];
 }
 
+/** The session is further after the head than the limit: a wrong clock skips those between. */
+export function tooFarAhead(
+  { session, head }: GateInput,
+  { maxGapSessions }: GateLimits,
+): Finding[] {
+  const measured = session - (head?.session ?? session);
+  if (head === null || measured <= maxGapSessions) return [];
+  const text =
+    `${sessionKey(session)} is ${measured} sessions after the head, ${sessionKey(head.session)}, ` +
+    `expected at most ${maxGapSessions}: the clock or --session may be wrong`;
+  return [{ contract: null, measured, limit: maxGapSessions, text }];
+}
+
 /**
  * The session since which no level has moved, if the run gives levels for its session; null if one of
  * them moves.
@@ -105,6 +118,14 @@ export function unmovedSince(
   if (givenForSession(input).length === 0) return null;
   const since = lastMove(input.catalog, (id) => input.after.get(id), input.session);
   return since === input.session ? null : since;
+}
+
+/** Why the levels may be those of the head: none has moved, and a row does not say for which session it is. */
+export function repeatOfHead(input: GateInput): string | null {
+  const { session, head, given } = input;
+  const since = unmovedSince(input);
+  if (since === null || head === null || head.session === session || !given.hasUndated) return null;
+  return `no level has moved since ${sessionKey(since)}, and no session_utc says that the feed is for ${sessionKey(session)}`;
 }
 
 const givenForSession = ({

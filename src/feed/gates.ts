@@ -6,7 +6,7 @@ import { InputError } from "../lib/errors.ts";
 import { quoted } from "./complaints.ts";
 import type { Finding, GateInput, GateLimits } from "./finding.ts";
 import { changedFreeSlice, termsWithoutBreak, missingContracts } from "./gate-catalog.ts";
-import { movesAbove, tooFew, unmovedTooLong } from "./gate-levels.ts";
+import { movesAbove, repeatOfHead, tooFarAhead, tooFew, unmovedTooLong } from "./gate-levels.ts";
 
 interface Gate {
   /** The refusals of a run; empty: it passes. */
@@ -42,6 +42,7 @@ const GATES = {
       "If the catalog is cut short, give the whole one. If a contract has another id, name the former one in formerly. To delist one, keep its row and fill in delisted_on.",
   },
   free: { find: changedFreeSlice, ifRight: "If callers without a key are to see this" },
+  gap: { find: tooFarAhead, isWhole: true, ifRight: "If the clock is right" },
 } as const satisfies Record<string, Gate>;
 
 /** One of the gates. */
@@ -95,6 +96,8 @@ export interface Verdict {
   readonly refusing: readonly GateName[];
   /** What `--accept` names although no gate refuses it, one line each. */
   readonly unneeded: readonly string[];
+  /** Why the feed may be that of the head, although no gate refuses that; null: it is not. */
+  readonly repeat: string | null;
   /** What was refused and is let through. */
   readonly accepted: readonly Accepted[];
 }
@@ -123,6 +126,7 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
     waysOn: [...refusedBy].flatMap(([gate, refused]) => waysOnOf(gate, refused, verb)),
     refusing: [...refusedBy.keys()],
     unneeded,
+    repeat: repeatOfHead(input),
     accepted,
   };
 }

@@ -50,6 +50,8 @@ export class GivenLevels {
   readonly unknown = new Map<string | null, number>();
   /** How many levels were rounded. */
   rounded = 0;
+  /** Whether a row without session_utc was taken for the session published. */
+  hasUndated = false;
   /** Rows by contract id, in reading order; the ids are in the order of their first rows. */
   readonly byContract = new Map<string, Record<GivenKind, GivenLevel[]>>();
   readonly #files: GivenFile[] = [];

@@ -69,7 +69,8 @@ export async function readQuotes(
       const range = usd === null ? {} : rangeOf(row, field, usd);
       const inputs = withdrawn ? null : row.optional("inputs", inputsField);
       const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
-      const session = row.optional("session_utc", sessionField) ?? published;
+      const named = row.optional("session_utc", sessionField);
+      const session = named ?? published;
       const basis = row.optional("basis", basisField);
       const asOf = row.optional("as_of", dateField);
       const sourceName = row.optional("source", textField);
@@ -81,6 +82,7 @@ export async function readQuotes(
       } else if (asOf !== null && asOf > dayOf(session)) {
         row.refuse("as_of", `a date not after the session's, ${dateText(dayOf(session))}`);
       } else {
+        if (named === null) given.hasUndated = true;
         if (isRounded(row, "spot_usd")) given.rounded += 1;
         given.add("quotes", row.text("id"), {
           session,

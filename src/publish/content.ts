@@ -72,6 +72,7 @@ export const optionsOf = (gates: GateOptions): Manifest["options"] => ({
   max_move_pct: formatMicros(gates.maxMoveMicros),
   min_coverage_pct: formatMicros(gates.minCoverageMicros),
   max_unchanged_sessions: gates.maxUnchangedSessions,
+  max_gap_sessions: gates.maxGapSessions,
   max_carry_days: gates.maxCarryDays,
   accept_moves: gates.acceptMoves,
   allow_sparse: gates.allowSparse,

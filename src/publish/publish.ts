@@ -40,9 +40,9 @@ export async function publish(
   if (request.catalog === null && request.quotes.length + request.closes.length === 0) {
     throw new InputError("Nothing to publish: give --catalog, --quotes or --closes");
   }
-  const readAndPublish = async (): Promise<PublishResult> => {
+  const readAndPublish = async (mayWait: boolean): Promise<PublishResult> => {
     const inputs = await readInputs(request, store, progress);
-    return untilFirst(() => attempt(request, inputs, store, clock, progress));
+    return untilFirst(() => attempt(request, inputs, mayWait, store, clock, progress));
   };
   return retryWhileEarly(readAndPublish, request.waitMs ?? 0, clock, progress);
 }
@@ -59,6 +59,7 @@ export async function untilFirst(run: () => Promise<PublishResult | null>): Prom
 async function attempt(
   request: PublishRequest,
   inputs: Inputs,
+  mayWait: boolean,
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
@@ -68,7 +69,7 @@ async function attempt(
   const stored = await loadBase(store);
   const manifest = stored.head?.manifest ?? null;
   const repaired = await requireSignedEnd(store, stored.end, keys, request.dryRun);
-  requireNotOlder(session, stored);
+  requireNotOlder(session, stored, clock);
   const { base, catalog, amendment } = layOver(stored, inputs, store.location);
   await requireRevised(request, amendment, base, store);
 
@@ -106,7 +107,7 @@ async function attempt(
     },
     gates,
   );
-  passGates(verdict);
+  passGates(verdict, mayWait);
 
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
   const fresh = correctionsOf(amendment, request.revise ?? "", name);

@@ -29,7 +29,7 @@ export interface PublishRequest extends ReleaseOptions {
   readonly ignoreUnknown?: boolean;
   /** Whether levels with more than 6 decimals are rounded. */
   readonly round?: boolean;
-  /** How long to read again while an input is not there or its levels are sparse. */
+  /** How long to read again while an input is not there, or its levels are sparse or those of the head. */
   readonly waitMs?: number;
 }
 

@@ -1,5 +1,5 @@
 /** The rules that decide whether a run may publish on the current head, and their error messages. */
-import type { Clock } from "../lib/clock.ts";
+import { instantText, type Clock } from "../lib/clock.ts";
 import { counted } from "../lib/text.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
 import type { Verdict } from "../feed/gates.ts";
@@ -23,13 +23,16 @@ export function requireBegun(session: Session, clock: Clock): void {
 }
 
 /** Throws ConflictError if the session is older than the head's. */
-export function requireNotOlder(session: Session, base: Base): void {
+export function requireNotOlder(session: Session, base: Base, clock: Clock): void {
   const head = base.head?.publication;
   if (head === undefined || session >= head.session) return;
-  throw new ConflictError(
-    `Session ${sessionKey(session)} is older than the head, ${snapshotText(head)}; ` +
-      `to change past levels, publish ${sessionKey(head.session)} or later with --revise "reason"`,
-  );
+  const nowMs = clock.now();
+  const wayOn =
+    head.session > sessionAt(nowMs)
+      ? `it has not begun: the clock says ${instantText(nowMs)}. If that is right, go back with snapshots rollback`
+      : `to change past levels, publish ${sessionKey(head.session)} or later with --revise "reason"`;
+  const what = `Session ${sessionKey(session)} is older than the head, ${snapshotText(head)}`;
+  throw new ConflictError(`${what}; ${wayOn}`);
 }
 
 /** Throws ConflictError, with each level, if published levels change without a revision. */
@@ -92,16 +95,24 @@ async function requireNotWithdrawn(
 
 /**
  * Throws InputError if `--accept` names what no gate refuses, else RefusedError, with all findings and
- * their remedies, if any gate refuses. If sparse levels are all that is refused, the rest may come.
+ * their remedies, if any gate refuses. If only sparse levels are refused, the rest may come; with
+ * `mayWait` the run also waits for other levels than those of the head.
  */
-export function passGates({ refusals, waysOn, refusing, unneeded }: Verdict): void {
-  const isEarly = refusing.length === 1 && refusing[0] === "sparse";
-  const options = isEarly ? { waitFor: refusals[0] as string } : {};
+export function passGates(
+  { refusals, waysOn, refusing, unneeded, repeat }: Verdict,
+  mayWait: boolean,
+): void {
+  const awaited = mayWait ? repeat : null;
+  const isEarly = refusing.every(
+    (gate) => gate === "sparse" || (gate === "unchanged" && awaited !== null),
+  );
+  const waitFor = isEarly ? (awaited ?? refusals[0]) : undefined;
+  const options = waitFor === undefined ? {} : { waitFor };
   if (unneeded.length > 0) {
     const message = "--accept names what no gate refuses; nothing was written";
     throw new InputError(message, [...unneeded, ...refusals, ...waysOn], options);
   }
-  if (refusals.length === 0) return;
+  if (refusals.length === 0 && awaited === null) return;
   const found = counted(refusals.length, "finding");
   throw new RefusedError(
     `Refused: ${found}; nothing was written`,

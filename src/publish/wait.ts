@@ -7,10 +7,11 @@ const INTERVAL_MS = 30_000;
 
 /**
  * The result of `attempt`. If it fails because an input is not there yet (`ChipboardError.waitFor`),
- * tries again every 30 seconds, the last time when `waitMs` have passed; then throws its error.
+ * tries again every 30 seconds, the last time when `waitMs` have passed; then throws its error. The
+ * attempt is told whether there will be another one.
  */
 export async function retryWhileEarly<T>(
-  attempt: () => Promise<T>,
+  attempt: (mayWait: boolean) => Promise<T>,
   waitMs: number,
   clock: Clock,
   progress: Progress,
@@ -18,14 +19,14 @@ export async function retryWhileEarly<T>(
 ): Promise<T> {
   const untilMs = clock.now() + waitMs;
   for (;;) {
+    const mayWait = clock.now() < untilMs;
     try {
-      return await attempt();
+      return await attempt(mayWait);
     } catch (error) {
-      const leftMs = untilMs - clock.now();
       const why = error instanceof ChipboardError ? error.waitFor : null;
-      if (why === null || leftMs <= 0) throw error;
+      if (why === null || !mayWait) throw error;
       progress(`Waiting until ${instantText(untilMs)}: ${why}`, null, null);
-      await pause(Math.min(leftMs, INTERVAL_MS));
+      await pause(Math.max(0, Math.min(untilMs - clock.now(), INTERVAL_MS)));
     }
   }
 }

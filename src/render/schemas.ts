@@ -305,6 +305,9 @@ export const readiness = z.object({
     .describe("The newest publication, where it cannot be loaded: `snapshot` is served instead."),
   attribution: z.string(),
   overdue: count.describe("Sessions that should have been published and are not."),
+  clock: z
+    .enum(["ok", "behind"])
+    .describe("Whether the clock has reached the session served; if not, one of the two is wrong."),
   state: z.enum(["ok", "unavailable"]).describe("Accounts, keys and counts."),
   store: z
     .enum(["ok", "damaged", "unreachable"])

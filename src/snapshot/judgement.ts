@@ -27,6 +27,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   sparse: (measured, limit) => `${measured} percent covered, limit ${limit}`,
   units: (measured, limit) => `${measured}, before ${limit}`,
   unchanged: (measured, limit) => `${quantityOf(measured, "session")}, limit ${limit}`,
+  gap: (measured, limit) => `${quantityOf(measured, "session")} after the head, limit ${limit}`,
   held: (measured) => `${quantityOf(measured, "row")} left out`,
   unknown: (measured) => `${quantityOf(measured, "row")} left out`,
   rounded: (measured, limit) => `${quantityOf(measured, "level")} to ${limit} decimals`,

@@ -1,5 +1,6 @@
 /** `--accept`: each gate is let through by itself, by contract, and only if it refuses. */
 import { describe, expect, test } from "vitest";
+import { rollBack } from "../../src/desk/rollback.ts";
 import { acceptanceOf } from "../../src/feed/gates.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
@@ -50,6 +51,7 @@ describe("what is not refused", () => {
     [calm, "sparse", "--accept sparse: the gate sparse refuses nothing"],
     [calm, "unchanged", "--accept unchanged: the gate unchanged refuses nothing"],
     [calm, "free:a", "--accept free: the gate free refuses nothing"],
+    [calm, "gap", "--accept gap: the gate gap refuses nothing"],
     [wild, "moves:a,b", "--accept moves:b: the gate moves refuses a, not b"],
     [wild, "moves:zebra", "--accept moves:zebra: the gate moves refuses a, not zebra"],
   ])("%j --accept %s: 2, named, and nothing is written", async (run, text, told) => {
@@ -328,6 +330,46 @@ describe("levels that do not move", () => {
   });
 });
 
+describe("a session long after the head", () => {
+  const quotes = quotesOf({ a: 12.5, b: 5 });
+  const late = { session: "2026-11-28T12Z", quotes };
+
+  test("14 sessions pass, the fifteenth is refused: a clock may be wrong", async () => {
+    const store = await published();
+    const fourteen = { ...late, session: "2026-11-28T00Z", dryRun: true };
+    expect((await tryPublish(store, fourteen)).code).toBe(0);
+    expect(await failure(store, late)).toMatchObject({
+      code: 3,
+      said: [
+        "Refused: 1 finding; nothing was written",
+        "2026-11-28T12Z is 15 sessions after the head, 2026-11-21T00Z, expected at most 14: the clock or --session may be wrong",
+        "If the clock is right, publish with --accept gap",
+      ],
+    });
+    expect((await tryPublish(store, { ...late, maxGapSessions: 15, dryRun: true })).code).toBe(0);
+    await mustPublish(store, { ...late, ...accepting("gap") });
+    expect(await judgements(store)).toEqual([
+      { gate: "gap", contract: null, measured: 15, limit: 14 },
+    ]);
+    expect((await headJson(store, "manifest.json")).options.max_gap_sessions).toBe(14);
+  });
+
+  test("after a head that has not begun, the conflict of each later run names the clock", async () => {
+    const store = await published();
+    const ahead = { session: "2027-11-21T00Z", quotes, acceptMoves: true, ...accepting("gap") };
+    await mustPublish(store, ahead);
+    const right = { session: NOON, quotes, nowMs: Date.parse("2026-11-21T12:05:00Z") };
+    expect(await failure(store, right)).toMatchObject({
+      code: 4,
+      said: [
+        "Session 2026-11-21T12Z is older than the head, 2027-11-21T00Z/r1; it has not begun: the clock says 2026-11-21T12:05:00.000Z. If that is right, go back with snapshots rollback",
+      ],
+    });
+    await rollBack(store, "head~1", "A clock was wrong", { now: () => right.nowMs });
+    await mustPublish(store, right);
+  });
+});
+
 describe("the text of --accept", () => {
   test.each([
     ["", "moves, sparse"],
@@ -335,6 +377,7 @@ describe("the text of --accept", () => {
     ["Moves", "moves, sparse"],
     ["sparse:a", "sparse without ids"],
     ["unchanged:a", "unchanged without ids"],
+    ["gap:a", "gap without ids"],
     ["moves:", "moves:ID or moves:ID,ID"],
     ["moves:a,,b", "moves:ID or moves:ID,ID"],
   ])("%j is refused", (text, expected) => {

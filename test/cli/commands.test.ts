@@ -35,7 +35,9 @@ describe("--help", () => {
         ..."--catalog --quotes --closes --session --attribution --dry-run --revise --max-move --accept-moves".split(
           " ",
         ),
-        ..."--min-coverage --allow-sparse --max-unchanged --max-carry-days --accept".split(" "),
+        ..."--min-coverage --allow-sparse --max-unchanged --max-gap --max-carry-days --accept".split(
+          " ",
+        ),
         ..."--feed-header --wait --hold --ignore-unknown --round --rerender --summary".split(" "),
         ..."--sign-key --verify-key".split(" "),
       ],

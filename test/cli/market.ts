@@ -101,6 +101,7 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
           maxMoveMicros: run.maxMoveMicros ?? 50_000_000,
           minCoverageMicros: run.minCoverageMicros ?? 80_000_000,
           maxUnchangedSessions: run.maxUnchangedSessions ?? 8,
+          maxGapSessions: run.maxGapSessions ?? 14,
           maxCarryDays: run.maxCarryDays ?? 45,
           acceptMoves: run.acceptMoves ?? false,
           allowSparse: run.allowSparse ?? false,

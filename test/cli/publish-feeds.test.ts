@@ -93,6 +93,56 @@ describe("--wait", () => {
     expect([code, stderr.includes("Waiting")]).toEqual([expected, false]);
   });
 
+  describe("the feed still has the levels of the session before", () => {
+    const DATED = QUOTES.replace(/^.*/, "$&,session_utc").replace(
+      /(?<=\d)$/gm,
+      ",2026-11-21T00:00:00.000Z",
+    );
+    beforeEach(async () => {
+      await publish("--catalog c.csv --quotes q.csv --session 2026-11-20T00Z");
+    });
+    const levels = (): unknown =>
+      jsonIn(folder, "x/sessions/2026-11-21T00Z/r1/pro/board.json").memory.map(
+        ({ spot_usd }: { spot_usd: number }) => spot_usd,
+      );
+
+    test("those of this session are awaited, and published", async () => {
+      answer = (_, response) =>
+        void response.end(seen.length === 1 ? QUOTES : quotesOf({ a: 11.5, b: 5 }));
+      const { code, stderr } = await publish(`--quotes ${address}/q --wait 3s`);
+      expect([code, seen.length]).toEqual([0, 2]);
+      expect(stderr).toMatch(
+        /\nWaiting until \S+: no level has moved since 2026-11-20T00Z, and no session_utc says that the feed is for 2026-11-21T00Z\n/,
+      );
+      expect(levels()).toEqual([11.5, 5]);
+    });
+
+    test("at the end it is published as without --wait, or refused", async () => {
+      const stale = "--quotes q.csv --wait 1s";
+      const refused = await publish(`${stale} --max-unchanged 1`);
+      expect([refused.code, refused.stderr]).toEqual([
+        3,
+        expect.stringMatching(/\nWaiting until [^]*\nerror: Refused: 1 finding; [^]* unchanged/),
+      ]);
+      const { code, stdout } = await publish(stale);
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringContaining("\nUnchanged  no level has moved since 2026-11-20T00Z\n"),
+      ]);
+      const again = await publish("--quotes q.csv --wait 1h");
+      expect([again.code, again.stdout.slice(0, 13)]).toEqual([0, "Nothing to do"]);
+    });
+
+    test("rows that name the session need no wait, nor does what else is refused", async () => {
+      write("dated.csv", DATED);
+      const cut = "--catalog cut.csv --quotes q.csv --wait 1h --ignore-unknown";
+      write("cut.csv", catalogOf(["a"]));
+      expect((await publish(cut)).code).toBe(3);
+      const { code, stderr } = await publish("--quotes dated.csv --wait 1h");
+      expect([code, stderr.includes("Waiting")]).toEqual([0, false]);
+    });
+  });
+
   test("a faulty input is told at once, although another one is missing", async () => {
     write("bad.csv", "id,spot_usd\na,-1\n");
     const line = "--catalog c.csv --quotes bad.csv none.csv --wait 1h";
@@ -308,6 +358,6 @@ test("CHIPBOARD_ACCEPT and CHIPBOARD_HOLD hold several", async () => {
   });
   expect([unknown.code, unknown.stderr]).toEqual([
     2,
-    'error: --accept "everything": expected moves, sparse, units, unchanged, delisting, free, or one with ids (moves:ID,ID)\n',
+    'error: --accept "everything": expected moves, sparse, units, unchanged, delisting, free, gap, or one with ids (moves:ID,ID)\n',
   ]);
 });

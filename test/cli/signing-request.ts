@@ -19,6 +19,7 @@ export const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishR
     maxMoveMicros: 50_000_000,
     minCoverageMicros: 0,
     maxUnchangedSessions: 8,
+    maxGapSessions: 14,
     maxCarryDays: run.maxCarryDays ?? 45,
     acceptMoves: true,
     allowSparse: true,

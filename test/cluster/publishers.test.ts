@@ -166,6 +166,7 @@ const run = (
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 80_000_000,
         maxUnchangedSessions: 8,
+        maxGapSessions: 14,
         maxCarryDays: 45,
         acceptMoves: false,
         allowSparse: false,

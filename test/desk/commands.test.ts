@@ -162,7 +162,7 @@ test("diff: constituents that leave, that a break makes another, and none at all
   const store = new FolderStore(folder);
   const catalog = catalogOf(["a", "b", "c"]);
   const closes = (...rows: string[]) => lines("id,date,close_usd", ...rows);
-  const options = { allowSparse: true, acceptMoves: true };
+  const options = { allowSparse: true, acceptMoves: true, maxGapSessions: 1_000 };
   const session = "2024-11-20T00Z";
   await mustPublish(store, { ...options, session, catalog, quotes: quotesOf({ a: 10 }) });
   await mustPublish(store, {

@@ -57,7 +57,7 @@ async function longHistory(): Promise<MemoryStore> {
   await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":5}\n'), "");
   await mustPublish(store, daily("2026-11-22T00Z", 12.5));
   await mustPublish(store, daily("2026-11-22T12Z", 12.6));
-  await prune(store, 0, false, LATER);
+  await prune(store, 0, false, clockAt("2026-11-22T13:00:00Z"));
   await mustPublish(store, daily("2026-11-23T00Z", 12.7));
   await store.create(`sessions/2026-11-23T00Z/r1/manifest.sig`, Buffer.alloc(64, 7), "");
   // A publish is running: its claim, its files and its ledger part are not copied.

@@ -167,6 +167,7 @@ const publishLevel = (
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 80_000_000,
         maxUnchangedSessions: 1_000,
+        maxGapSessions: 1_000_000,
         maxCarryDays: 45,
         acceptMoves: false,
         allowSparse: false,

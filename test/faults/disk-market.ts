@@ -56,6 +56,7 @@ export async function publishSession(
           maxMoveMicros: 50_000_000,
           minCoverageMicros: 80_000_000,
           maxUnchangedSessions: 8,
+          maxGapSessions: 14,
           maxCarryDays: 45,
           acceptMoves: true,
           allowSparse: false,

@@ -112,6 +112,7 @@ export class FeedTrials {
           maxMoveMicros: 50_000_000,
           minCoverageMicros: 80_000_000,
           maxUnchangedSessions: 1_000_000,
+          maxGapSessions: 1_000_000,
           maxCarryDays: 45,
           acceptMoves: !this.#random.oneIn(4),
           allowSparse: !this.#random.oneIn(4),

@@ -54,7 +54,7 @@ export const publisher = (name: string, { session, variant, revise }: PublisherO
           revise,
           dryRun: false,
           keys: STRICT,
-          gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
+          gates: { ...USUAL_LIMITS, maxGapSessions: 1_000, acceptMoves: false, allowSparse: false },
         },
         store,
         clock,

@@ -57,7 +57,7 @@ async function publishStep(store: ObjectStore, step: Step): Promise<void> {
       gates: {
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 60_000_000,
-        maxUnchangedSessions: 8,
+        maxUnchangedSessions: 8, maxGapSessions: 14,
         maxCarryDays: 45,
         acceptMoves: false,
         allowSparse: false,

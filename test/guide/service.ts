@@ -101,6 +101,7 @@ async function publishInputs(store: ObjectStore, inputs: Inputs): Promise<void> 
       maxMoveMicros: parseMicros("50", 1_000_000) as number,
       minCoverageMicros: 0,
       maxUnchangedSessions: 8,
+      maxGapSessions: 14,
       maxCarryDays: 45,
       acceptMoves: true,
       allowSparse: true,

@@ -67,6 +67,7 @@ const GATES = {
   maxMoveMicros: parseMicros("50", 1_000_000) as number,
   minCoverageMicros: 0,
   maxUnchangedSessions: 8,
+  maxGapSessions: 1_000,
   maxCarryDays: 45,
   acceptMoves: true,
   allowSparse: true,

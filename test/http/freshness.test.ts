@@ -54,6 +54,18 @@ for (const missing of [1, 2, 10]) {
   });
 }
 
+test("a clock before the head: it serves, and says so", async () => {
+  const said = async (ms: number): Promise<unknown[]> => {
+    proxy.clock.ms = ms;
+    const { status, json } = await proxy.get("/readyz");
+    const metrics = await (await fetch(proxy.metricsUrl)).text();
+    return [status, json.clock, /^chipboard_clock_behind_seconds (.*)$/m.exec(metrics)?.[1]];
+  };
+  expect(await said(sessionStartMs(SESSION) - 90_000)).toEqual([200, "behind", "90"]);
+  expect((await ask("/prices", proxy.pro)).json.delayed_sessions).toBe(0);
+  expect(await said(sessionStartMs(SESSION))).toEqual([200, "ok", "0"]);
+});
+
 test("the end of the grace, to the second", async () => {
   const delayed = async (ms: number): Promise<number> => {
     proxy.clock.ms = ms;

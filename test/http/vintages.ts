@@ -149,6 +149,7 @@ export const publishInto = (
     session: sessionKey(session),
     nowMs,
     minCoverageMicros: 0,
+    maxGapSessions: 1_000,
     acceptMoves: true,
     allowSparse: true,
     ...run,

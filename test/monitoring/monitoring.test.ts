@@ -1,6 +1,6 @@
 /**
- * The files of deploy/monitoring against real proxies: one is well, two have all the troubles that the
- * alerts are about, and one is not there. A real Prometheus scrapes them.
+ * The files of deploy/monitoring against real proxies: one is well, three have all the troubles that
+ * the alerts are about, and one is not there. A real Prometheus scrapes them.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -45,7 +45,7 @@ describe("a Prometheus that scrapes real proxies", () => {
   const servings: Serving[] = [];
   const sockets: Socket[] = [];
   /** The proxies by name, with the address of their metrics. */
-  const instances = { well: "", late: "", poor: "" };
+  const instances = { well: "", early: "", late: "", poor: "" };
   let late: Serving;
   let poor: Serving;
   let key: string;
@@ -65,18 +65,20 @@ describe("a Prometheus that scrapes real proxies", () => {
     await mkdir(place("poor"));
 
     const well = await proxy("well", "");
+    const early = await proxy("early", "2026-01-05T00:05:00Z", "--store", place("well"));
     const state = ["--state", place("late-state")];
     await chipboard(["accounts", "add", "acme", "--tier", "pro", ...state]);
     key = JSON.parse((await chipboard(["keys", "create", "acme", ...state, "--json"])).stdout).key;
     late = await proxy("late", "2026-01-07T00:05:00Z", "--cache-mb", "0");
     poor = await proxy("poor", "", "--max-connections", "2");
     instances.well = new URL(well.metricsUrl as string).host;
+    instances.early = new URL(early.metricsUrl as string).host;
     instances.late = new URL(late.metricsUrl as string).host;
     instances.poor = new URL(poor.metricsUrl as string).host;
     await mkdir(place("prometheus"));
     const targets = [...Object.values(instances), ABSENT];
     prometheus = await Prometheus.start(place("prometheus"), targets);
-    await until(async () => (await prometheus.query("up == 1")).length === 3);
+    await until(async () => (await prometheus.query("up == 1")).length === 4);
     await makeTrouble();
   });
   afterAll(async () => {
@@ -168,6 +170,7 @@ describe("a Prometheus that scrapes real proxies", () => {
   test("each alert is raised for the proxies in trouble, and for no other", async () => {
     const expected = {
       [ABSENT]: ["ChipboardDown"],
+      [instances.early]: ["ChipboardClockBehind"],
       [instances.late]: [
         "ChipboardErrors",
         "ChipboardJudgement",

@@ -43,6 +43,7 @@ export function publishRaw(
         maxMoveMicros: 50_000_000,
         minCoverageMicros: 80_000_000,
         maxUnchangedSessions: 1_000_000,
+        maxGapSessions: 1_000_000,
         maxCarryDays: input.maxCarryDays,
         acceptMoves: true,
         allowSparse: true,

@@ -3,7 +3,7 @@ import { Gauge, Registry } from "prom-client";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
-import { overdueSessions } from "../snapshot/freshness.ts";
+import { behindMs, overdueSessions } from "../snapshot/freshness.ts";
 import type { Archive } from "../snapshot/archive.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { Logger } from "./log.ts";
@@ -52,6 +52,9 @@ export class ProxyMetrics {
     );
     gauge("chipboard_overdue_sessions", "Sessions that should have been published.", () =>
       live.current === null ? 0 : overdueSessions(live.current.stamp, clock.now()),
+    );
+    gauge("chipboard_clock_behind_seconds", "How long before that session the clock is.", () =>
+      live.current === null ? 0 : behindMs(live.current.stamp, clock.now()) / 1000,
     );
     const judgements: Gauge = new Gauge({
       name: "chipboard_judgements",

@@ -4,7 +4,7 @@ import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { jsonReply, type Reply } from "../answer.ts";
 import { deny, type Denial } from "../problems.ts";
-import { overdueSessions } from "../snapshot/freshness.ts";
+import { behindMs, overdueSessions } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 
 /** Says only that the process answers. */
@@ -36,6 +36,7 @@ export function readiness(
     damaged: damagedOf(live),
     attribution: snapshot.attribution,
     overdue: overdueSessions(snapshot.stamp, nowMs),
+    clock: behindMs(snapshot.stamp, nowMs) === 0 ? "ok" : "behind",
     state: gatekeeper.trouble === null ? "ok" : "unavailable",
     store: trouble?.kind ?? "ok",
   });

@@ -39,6 +39,7 @@ const figuresOf = ({ graceMs, limits }: Settings): Readonly<Record<string, strin
   "max-move": percent(limits.maxMoveMicros),
   "min-coverage": percent(limits.minCoverageMicros),
   "max-unchanged": String(limits.maxUnchangedSessions),
+  "max-gap": String(limits.maxGapSessions),
   "max-carry-days": String(limits.maxCarryDays),
   "grace-minutes": String(graceMs / MINUTE_MS),
 });

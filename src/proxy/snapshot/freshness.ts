@@ -16,6 +16,10 @@ export interface Expectation {
 export const overdueSessions = ({ head, graceMs }: Expectation, nowMs: number): number =>
   Math.max(0, Math.floor((nowMs - sessionStartMs(head) - graceMs) / SESSION_MS));
 
+/** How long before `head` the clock is: one of the two is wrong. 0: it is not. */
+export const behindMs = ({ head }: Pick<Expectation, "head">, nowMs: number): number =>
+  Math.max(0, sessionStartMs(head) - nowMs);
+
 /** When the number of overdue sessions reached `overdue` (epoch milliseconds). */
 export const overdueSinceMs = ({ head, graceMs }: Expectation, overdue: number): number =>
   sessionStartMs(head) + graceMs + overdue * SESSION_MS;
