@@ -28,6 +28,7 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   /** In milliseconds. */
   readonly wait?: number;
   readonly hold?: readonly string[];
+  readonly holdInvalid?: true;
   readonly ignoreUnknown?: true;
   readonly round?: true;
   readonly session?: Session;
@@ -77,6 +78,7 @@ export function withPublishOptions(command: Command): Command {
         "leave out all rows of these contracts (ID,ID): they keep their level",
       ),
     )
+    .addOption(setting("--hold-invalid", "leave out rows that cannot be read, as --hold does"))
     .addOption(setting("--ignore-unknown", "leave out rows of ids outside the catalog"))
     .addOption(setting("--round", "round levels with more than 6 decimals, half away from zero"))
     .optionsGroup("Snapshot:")

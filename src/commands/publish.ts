@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
-import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../feed/text.ts";
+import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text.ts";
 import { sessionAt } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
 import type { Progress } from "../publish/request.ts";
@@ -20,8 +20,8 @@ import { storeFromOptions } from "./store-options.ts";
 
 const INPUT_HELP = `
 Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. An input has at most
-${MAX_INPUT_MEGABYTES} MB, unpacked, and a row (a record of CSV, a line of NDJSON, an item of JSON) at most
-${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
+${MAX_INPUT_MEGABYTES} MB, unpacked, and ${MAX_INPUT_ROWS} rows, and a row (a record of CSV, a line of NDJSON, an item
+of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
 body ends (content-length or chunked coding), and can redirect only within its own origin.
 
 A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
@@ -35,7 +35,7 @@ export const publishCommand = (): Command =>
       examples(
         "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
         "publish --quotes https://feed.example/quotes.json --wait 25m --store s3://prices/chipboard",
-        "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --ignore-unknown",
+        "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
         "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
         'publish --quotes fix.csv --revise "source corrected DDR5"',
         'publish --rerender "new columns"',
@@ -107,6 +107,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     revise: options.revise ?? null,
     gates: gatesFrom(options),
     hold: heldFrom(options),
+    holdInvalid: options.holdInvalid ?? false,
     ignoreUnknown: options.ignoreUnknown ?? false,
     round: options.round ?? false,
     waitMs: options.wait ?? 0,
@@ -123,6 +124,7 @@ const OF_INPUT = [
   "attribution",
   "revise",
   "hold",
+  "holdInvalid",
   "ignoreUnknown",
   "round",
   "wait",

@@ -79,6 +79,7 @@ export async function readCatalog(
       return;
     }
     firstRowOf.set(id, row.where);
+    if (!row.isFaultless) return;
     const contract = contractOf(row);
     requireIndexId(row);
     if (!row.isFaultless) return;

@@ -3,68 +3,113 @@ import { counted, cut } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 
 const SHOWN_CHARACTERS = 80;
+const SUBJECT_CHARACTERS = 200;
 const LINE_CHARACTERS = 1_000;
-/** The most complaints kept. Further ones are only counted, so that no feed can fill the memory. */
+/** The most kinds kept, and lines shown. Others are only counted, so that no feed can fill the memory. */
 const LINES_KEPT = 10_000;
+/** The complaints of one kind in one column of a file that are told one by one; more are one finding. */
+const ALIKE_MAX = 20;
+
+/** One complaint, and how many came before it. */
+interface Finding {
+  readonly number: number;
+  readonly where: string;
+  /** The place, with the column and the value of a cell. */
+  readonly subject: string;
+  readonly line: string;
+}
 
 /** All faults of the input, collected so that one error reports them together. */
 export class Complaints {
-  readonly #findings: { readonly where: string; readonly line: string }[] = [];
+  /** The first of each kind in a column of a file, and how many rows all of the kind are about. */
+  readonly #kinds = new Map<string, { first: Finding[]; rows: number }>();
+  /** How many complaints are of no kind that is kept. */
+  #others = 0;
   #count = 0;
   /** The inputs that are not there yet. */
   readonly #awaited: string[] = [];
 
-  /** How many complaints there are. If a row did not change the count, it has no fault. */
+  /** How many complaints there are. */
   get count(): number {
     return this.#count;
   }
 
-  /** `quotes.csv:17 spot_usd "-3": expected a number above 0`. */
-  cell(where: string, column: string, value: string | null, expected: string): void {
-    const shown = value === null ? "null" : quoted(value);
-    this.#add(where, `${where} ${column} ${shown}: expected ${expected}`);
+  /**
+   * `quotes.csv:17 spot_usd "-3": expected a number above 0`. Complaints of one `kind` in a column become
+   * one finding if they are many. `rows`: how many rows this one is about.
+   */
+  cell(
+    where: string,
+    column: string,
+    value: string | null,
+    expected: string,
+    kind = expected,
+    rows = 1,
+  ): void {
+    const subject = `${where} ${column} ${value === null ? "null" : quoted(value)}`;
+    this.#add(where, subject, `expected ${expected}`, `${column} ${kind}`, rows);
   }
 
   /** A finding about a whole row or file: `quotes.csv:9: 3 fields, expected 4`. */
-  at(where: string, finding: string): void {
-    this.#add(where, `${where}: ${finding}`);
+  at(where: string, finding: string, kind = finding): void {
+    this.#add(where, where, finding, kind, 1);
   }
 
   /** A source that cannot be read; `failure` names it and the cause. */
-  unreadable(failure: InputError): void {
-    this.#add(failure.message, failure.message);
-    if (failure.waitFor !== null) this.#awaited.push(failure.waitFor);
+  unreadable({ message, waitFor }: InputError): void {
+    this.#add(message, "", message, message, 1);
+    if (waitFor !== null) this.#awaited.push(waitFor);
   }
 
   /** Throws InputError with all complaints, sorted by line within each file, if there are any. */
   raise(): void {
     if (this.#count === 0) return;
-    const errors = counted(this.#count, "error");
-    const more = this.#count - this.#findings.length;
+    const found = [...this.#kinds.values()].flatMap(told).sort((a, b) => a.number - b.number);
+    const errors = found.length + this.#others;
+    const more = errors - Math.min(found.length, LINES_KEPT);
     // To wait does not help against faults of the inputs that are there.
     const isEarly = this.#awaited.length === this.#count;
     throw new InputError(
-      `${errors} in the input; nothing was written`,
-      [...inOrder(this.#findings), ...(more === 0 ? [] : [`and ${more} more`])],
+      `${counted(errors, "error")} in the input; nothing was written`,
+      [...inOrder(found).slice(0, LINES_KEPT), ...(more === 0 ? [] : [`and ${more} more`])],
       isEarly ? { waitFor: escaped(this.#awaited.join("; ")) } : {},
     );
   }
 
   /** Shortens the line and escapes line breaks and terminal control characters. */
-  #add(where: string, line: string): void {
+  #add(where: string, subject: string, text: string, words: string, rows: number): void {
+    const number = this.#count;
     this.#count += 1;
-    if (this.#findings.length === LINES_KEPT) return;
-    this.#findings.push({ where, line: cut(escaped(line), LINE_CHARACTERS) });
+    const name = `${where.replace(PLACE, "")}\n${words}`;
+    const kind = this.#kinds.get(name) ?? { first: [], rows: 0 };
+    kind.rows += rows;
+    if (kind.first.length <= ALIKE_MAX) {
+      const line = cut(escaped(subject === "" ? text : `${subject}: ${text}`), LINE_CHARACTERS);
+      kind.first.push({ number, where, subject: cut(escaped(subject), SUBJECT_CHARACTERS), line });
+    }
+    if (this.#kinds.size < LINES_KEPT) this.#kinds.set(name, kind);
+    else if (!this.#kinds.has(name)) this.#others += 1;
   }
 }
 
+/** The findings of one kind: each, or one for all, with the places of the first three. */
+function told({ first, rows }: { first: Finding[]; rows: number }): Finding[] {
+  const [finding, second, third] = first;
+  if (first.length <= ALIKE_MAX || finding === undefined) return first;
+  const such = `; ${rows} rows have such an error, the next are ${second?.subject} and ${third?.subject}`;
+  return [{ ...finding, line: cut(finding.line, LINE_CHARACTERS - such.length) + such }];
+}
+
+/** The end of a row's place: its number. */
+const PLACE = /[:[](\d+)\]?$/;
+
 /** The lines grouped by file, in the order of each file's first complaint, and sorted by row. */
-function inOrder(findings: readonly { readonly where: string; readonly line: string }[]): string[] {
+function inOrder(findings: readonly Finding[]): string[] {
   const files = new Map<string, number>();
   const placed = findings.map(({ where, line }) => {
-    const [, file = where, row = 0] = /^(.*)[:[](\d+)\]?$/s.exec(where) ?? [];
+    const file = where.replace(PLACE, "");
     if (!files.has(file)) files.set(file, files.size);
-    return { file: files.get(file) as number, row: Number(row), line };
+    return { file: files.get(file) as number, row: Number(PLACE.exec(where)?.[1] ?? 0), line };
   });
   return placed.sort((a, b) => a.file - b.file || a.row - b.row).map(({ line }) => line);
 }

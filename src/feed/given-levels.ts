@@ -1,9 +1,9 @@
 /** The levels in a run's quotes and closes, as plain rows. */
 import { isDelisted, type Contract } from "../market/contract.ts";
-import type { Micros } from "../market/decimal.ts";
-import type { Level } from "../market/series.ts";
-import { dateText, sessionKey } from "../market/session.ts";
-import { quoted, type Complaints } from "./complaints.ts";
+import { formatMicros, type Micros } from "../market/decimal.ts";
+import { FIGURES, NOTES, type Level } from "../market/series.ts";
+import { dateText, sessionKey, type Day, type Session } from "../market/session.ts";
+import { Complaints, quoted } from "./complaints.ts";
 import type { Where } from "./table.ts";
 import { detached } from "./text.ts";
 
@@ -20,6 +20,18 @@ export interface GivenLevel extends Omit<Level, "usd" | "termsBefore"> {
   readonly place: number;
 }
 
+/** The optional fields, with their columns in the input. */
+const COLUMNS = { basis: "basis", asOf: "as_of", ...FIGURES, ...NOTES } as const;
+const OPTIONAL = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
+
+/** What is kept of a contract's rows: one level for each session, however many rows there are. */
+interface GivenContract {
+  /** The place of its first row, and how many name it, rows that cannot be read included. */
+  readonly place: number;
+  rows: number;
+  readonly levels: { [Kind in GivenKind]?: Map<Session, GivenLevel> };
+}
+
 /** A row's place is its position in the file plus `start`. */
 interface GivenFile {
   readonly where: Where;
@@ -30,13 +42,15 @@ interface GivenFile {
 export interface RowRules {
   /** The ids of contracts that keep their last level. */
   readonly held: ReadonlySet<string>;
+  /** Whether rows that cannot be read are left out, so that their contracts keep their last level. */
+  readonly holdInvalid: boolean;
   /** The ids of the catalog, if rows of others are left out. */
   readonly known: Pick<ReadonlySet<string>, "has"> | null;
   /** Whether levels with more than 6 decimals are rounded. */
   readonly round: boolean;
 }
 
-const NO_RULES: RowRules = { held: new Set(), known: null, round: false };
+const NO_RULES: RowRules = { held: new Set(), holdInvalid: false, known: null, round: false };
 
 /** The most unknown ids that are counted one by one. */
 const UNKNOWN_IDS_MAX = 100;
@@ -44,16 +58,18 @@ const UNKNOWN_IDS_MAX = 100;
 /** All rows of a run. */
 export class GivenLevels {
   readonly rules: RowRules;
-  /** How many rows of each held contract were left out. */
+  /** How many rows of each contract are held. */
   readonly held = new Map<string, number>();
+  /** How many rows of each kind were read. */
+  readonly rows: Record<GivenKind, number> = { quotes: 0, closes: 0 };
   /** How many rows of each id outside the catalog were left out; null: all ids after the first 100. */
   readonly unknown = new Map<string | null, number>();
   /** How many levels were rounded. */
   rounded = 0;
   /** Whether a row without session_utc was taken for the session published. */
   hasUndated = false;
-  /** Rows by contract id, in reading order; the ids are in the order of their first rows. */
-  readonly byContract = new Map<string, Record<GivenKind, GivenLevel[]>>();
+  /** By contract id, in the order of their first rows. */
+  readonly byContract = new Map<string, GivenContract>();
   readonly #files: GivenFile[] = [];
   #nextStart = 0;
 
@@ -80,22 +96,81 @@ export class GivenLevels {
     return this.#nextStart;
   }
 
-  /** Takes the next row of the file. Its id is not checked. */
-  add(kind: GivenKind, id: string, level: GivenLevel): void {
-    this.#nextStart = level.place + 1;
-    const rows = this.byContract.get(id);
-    if (rows === undefined) {
-      this.byContract.set(detached(id), { quotes: [], closes: [], [kind]: [level] });
-    } else rows[kind].push(level);
+  /**
+   * Takes the row at `place` of the file. Its id is not checked. Level null: the row cannot be read.
+   * Complains if an earlier row of this kind gives other values for the session.
+   */
+  add(
+    kind: GivenKind,
+    id: string,
+    place: number,
+    level: Omit<GivenLevel, "place"> | null,
+    complaints: Complaints,
+  ): void {
+    this.#nextStart = place + 1;
+    const contract = this.byContract.get(id) ?? { place, rows: 0, levels: {} };
+    contract.rows += 1;
+    if (contract.rows === 1) this.byContract.set(detached(id), contract);
+    if (level !== null) {
+      const levels = (contract.levels[kind] ??= new Map());
+      this.#addRow(levels, id, { ...level, place }, complaints);
+      this.rows[kind] += 1;
+    } else if (this.rules.holdInvalid) countUp(this.held, detached(id));
   }
 
-  /** A contract's rows of all kinds, in the order of GIVEN_KINDS. */
-  rowsOf(id: string): readonly GivenLevel[] {
-    return Object.values(this.byContract.get(id) ?? {}).flat();
+  /**
+   * Rows for the same session contribute their fields to one level with the place of the first. If two
+   * give different values for a field, this adds a complaint.
+   */
+  #addRow(
+    levels: Map<Session, GivenLevel>,
+    id: string,
+    row: GivenLevel,
+    complaints: Complaints,
+  ): void {
+    const first = levels.get(row.session) ?? row;
+    const conflict = (column: string, value: string, earlier: string): void => {
+      const such = `${id} has one level for ${sessionKey(first.session)}`;
+      const expected = `${earlier} as in ${this.whereOf(first)}: ${such}`;
+      complaints.cell(this.whereOf(row), column, value, expected, "as in an earlier row");
+    };
+    if (first.usd !== row.usd) conflict("level", usdText(row.usd), usdText(first.usd));
+    let isMore = first === row;
+    for (const field of OPTIONAL) {
+      const [a, b] = [first[field], row[field]];
+      if (a === b || b === undefined) continue;
+      if (a !== undefined) conflict(COLUMNS[field], textOf(field, b), textOf(field, a));
+      isMore = true;
+    }
+    if (isMore) levels.set(row.session, { ...row, ...first });
+  }
+
+  /** A contract's levels of both kinds, by session. Complains of closes that contradict the quotes. */
+  rowsOf(id: string, complaints = new Complaints()): GivenLevel[] {
+    const { quotes, closes } = this.byContract.get(id)?.levels ?? {};
+    const levels = new Map(quotes);
+    closes?.forEach((row) => this.#addRow(levels, id, row, complaints));
+    return [...levels.values()].sort((a, b) => a.session - b.session);
+  }
+
+  /**
+   * Holds the rows that give a contract of this catalog a level for a session from its delisting on. A row
+   * may withdraw such a level.
+   */
+  holdDelisted(catalog: readonly Contract[]): void {
+    for (const contract of catalog) {
+      for (const levels of Object.values(this.byContract.get(contract.id)?.levels ?? {})) {
+        for (const [session, { usd }] of levels) {
+          if (usd === null || !isDelisted(contract, session)) continue;
+          levels.delete(session);
+          countUp(this.held, contract.id);
+        }
+      }
+    }
   }
 
   /** The row, for messages: `quotes.csv:17`. */
-  whereOf({ place }: GivenLevel): string {
+  whereOf({ place }: Pick<GivenLevel, "place">): string {
     const file = this.#files.findLast(({ start }) => start <= place) as GivenFile;
     return file.where(place - file.start);
   }
@@ -116,35 +191,21 @@ export class GivenLevels {
     for (const id of this.rules.held) {
       if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id)}`);
     }
-    for (const id of this.byContract.keys()) {
+    for (const [id, { place, rows }] of this.byContract) {
       if (isKnown(id)) continue;
-      const rows = this.rowsOf(id);
-      const more = rows.length === 1 ? "" : `; ${rows.length} rows name it`;
-      const where = this.whereOf(rows[0] as GivenLevel);
-      complaints.cell(where, "id", id, `${expected(id)}${more}`);
-    }
-  }
-
-  /**
-   * Complains once of each contract with levels for sessions from its delisting on, at the first of
-   * these rows. A row may withdraw such a level.
-   */
-  requireListed(catalog: readonly Contract[], complaints: Complaints): void {
-    for (const contract of catalog) {
-      if (contract.delistedOn === null) continue;
-      const rows = this.rowsOf(contract.id).filter(
-        ({ session, usd }) => usd !== null && isDelisted(contract, session),
-      );
-      const [first] = rows;
-      if (first === undefined) continue;
-      const more = rows.length === 1 ? "" : `; ${rows.length} rows do`;
-      const finding =
-        `${contract.id} is delisted from ${dateText(contract.delistedOn)} on (delisted_on in ` +
-        `the catalog), but the row gives it a level for ${sessionKey(first.session)}${more}`;
-      complaints.at(this.whereOf(first), finding);
+      const words = `${expected(id)}${rows === 1 ? "" : `; ${rows} rows name it`}`;
+      const kind = newIdOf(id) === undefined ? "unknown" : "renamed";
+      complaints.cell(this.whereOf({ place }), "id", id, words, kind, rows);
     }
   }
 }
 
 const countUp = <Key>(counts: Map<Key, number>, key: Key): void =>
   void counts.set(key, (counts.get(key) ?? 0) + 1);
+
+function textOf(field: keyof typeof COLUMNS, value: string | number): string {
+  if (field === "asOf") return dateText(value as Day);
+  return field === "lowUsd" || field === "highUsd" ? formatMicros(value as Micros) : String(value);
+}
+
+const usdText = (usd: Micros | null): string => (usd === null ? "withdrawn" : formatMicros(usd));

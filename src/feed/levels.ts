@@ -15,7 +15,7 @@ import {
   wholeNumberField,
   type Field,
 } from "./fields.ts";
-import type { GivenLevel, GivenLevels } from "./given-levels.ts";
+import type { GivenKind, GivenLevel, GivenLevels } from "./given-levels.ts";
 import type { Source } from "./source.ts";
 import { readTable, type Row, type TableShape, type Where } from "./table.ts";
 
@@ -47,93 +47,95 @@ const EMPTY_IF_WITHDRAWN = ["spot_usd", "low_usd", "high_usd", "inputs", "break"
 /** How many prices may be behind a level. */
 const inputsField = wholeNumberField(1, 1_000_000);
 
+const PRICES = ["spot_usd", "close_usd", "low_usd", "high_usd"];
+
 const NOT_LATER = "not later than the one published,";
 
 /** Reads one file of quotes into `given`. Rows without a session get the session `published`. */
-export async function readQuotes(
+export const readQuotes = (
   source: Source,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
-): Promise<void> {
-  const begin = (where: Where): ((row: Row) => void) => {
-    const start = given.begin(where);
-    const field = given.rules.round ? roundedLevelField : levelField;
-    return (row) => {
-      const withdrawn = row.text("basis") === "withdrawn";
-      const requireNone = (name: string): void => {
-        if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
-      };
-      if (withdrawn) EMPTY_IF_WITHDRAWN.forEach(requireNone);
-      const usd = withdrawn ? null : row.read("spot_usd", field);
-      const range = usd === null ? {} : rangeOf(row, field, usd);
-      const inputs = withdrawn ? null : row.optional("inputs", inputsField);
-      const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
-      const named = row.optional("session_utc", sessionField);
-      const session = named ?? published;
-      const basis = row.optional("basis", basisField);
-      const asOf = row.optional("as_of", dateField);
-      const sourceName = row.optional("source", textField);
-      const sourceUrl = row.optional("source_url", urlField);
-      const breakReason = row.optional("break", textField);
-      if (!row.isFaultless) return;
-      if (session > published) {
-        row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
-      } else if (asOf !== null && asOf > dayOf(session)) {
-        row.refuse("as_of", `a date not after the session's, ${dateText(dayOf(session))}`);
-      } else {
-        if (named === null) given.hasUndated = true;
-        if (isRounded(row, "spot_usd")) given.rounded += 1;
-        given.add("quotes", row.text("id"), {
-          session,
-          usd,
-          ...(basis === null || basis === "withdrawn" ? {} : { basis }),
-          ...(asOf === null ? {} : { asOf }),
-          ...range,
-          ...(inputs === null ? {} : { inputs }),
-          ...(rationale === null ? {} : { rationale }),
-          ...(sourceName === null ? {} : { source: sourceName }),
-          ...(sourceUrl === null ? {} : { sourceUrl }),
-          ...(breakReason === null ? {} : { breakReason }),
-          place: start + row.position,
-        });
-      }
+): Promise<void> =>
+  readLevels("quotes", source, QUOTES, given, complaints, (row, field) => {
+    const withdrawn = row.text("basis") === "withdrawn";
+    const requireNone = (name: string): void => {
+      if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
     };
-  };
-  await readTable(source, QUOTES, complaints, begin, (id) => given.leavesOut(id));
-}
+    if (withdrawn) EMPTY_IF_WITHDRAWN.forEach(requireNone);
+    const usd = withdrawn ? null : row.read("spot_usd", field);
+    const range = usd === null ? {} : rangeOf(row, field, usd);
+    const inputs = withdrawn ? null : row.optional("inputs", inputsField);
+    const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
+    const session = row.optional("session_utc", sessionField) ?? published;
+    const basis = row.optional("basis", basisField);
+    const asOf = row.optional("as_of", dateField);
+    const sourceName = row.optional("source", textField);
+    const sourceUrl = row.optional("source_url", urlField);
+    const breakReason = row.optional("break", textField);
+    if (row.isFaultless && session > published) {
+      row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
+    } else if (row.isFaultless && asOf !== null && asOf > dayOf(session)) {
+      const expected = "a date not after the session's";
+      row.refuse("as_of", `${expected}, ${dateText(dayOf(session))}`, expected);
+    }
+    if (row.isFaultless && row.text("session_utc") === "") given.hasUndated = true;
+    return {
+      session,
+      usd,
+      ...(basis === null || basis === "withdrawn" ? {} : { basis }),
+      ...(asOf === null ? {} : { asOf }),
+      ...range,
+      ...(inputs === null ? {} : { inputs }),
+      ...(rationale === null ? {} : { rationale }),
+      ...(sourceName === null ? {} : { source: sourceName }),
+      ...(sourceUrl === null ? {} : { sourceUrl }),
+      ...(breakReason === null ? {} : { breakReason }),
+    };
+  });
 
 /** Reads one file of daily closes into `given`. The close of a day is its 12:00 session's level. */
-export async function readCloses(
+export const readCloses = (
   source: Source,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
+): Promise<void> =>
+  readLevels("closes", source, CLOSES, given, complaints, (row, field) => {
+    const date = row.read("date", dateField);
+    const usd = row.read("close_usd", field);
+    const range = rangeOf(row, field, usd);
+    const breakReason = row.optional("break", textField);
+    const session = closeSessionOf(date);
+    if (row.isFaultless && session > published) {
+      row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
+    }
+    return { session, usd, ...range, ...(breakReason === null ? {} : { breakReason }) };
+  });
+
+/** Reads one file into `given`. The result of `levelOf` counts only if it does not complain of the row. */
+async function readLevels(
+  kind: GivenKind,
+  source: Source,
+  shape: TableShape,
+  given: GivenLevels,
+  complaints: Complaints,
+  levelOf: (row: Row, field: Field<Micros>) => Omit<GivenLevel, "place">,
 ): Promise<void> {
+  const field = given.rules.round ? roundedLevelField : levelField;
   const begin = (where: Where): ((row: Row) => void) => {
     const start = given.begin(where);
-    const field = given.rules.round ? roundedLevelField : levelField;
     return (row) => {
-      const date = row.read("date", dateField);
-      const usd = row.read("close_usd", field);
-      const range = rangeOf(row, field, usd);
-      const breakReason = row.optional("break", textField);
-      if (!row.isFaultless) return;
-      const session = closeSessionOf(date);
-      if (session > published) {
-        row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
-      } else {
-        if (isRounded(row, "close_usd")) given.rounded += 1;
-        const level = { session, usd, ...range, place: start + row.position };
-        given.add(
-          "closes",
-          row.text("id"),
-          breakReason === null ? level : { ...level, breakReason },
-        );
-      }
+      const [id, place] = [row.text("id"), start + row.position];
+      const read = row.isFaultless ? levelOf(row, field) : null;
+      const level = row.isFaultless ? read : null;
+      if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))
+        given.rounded += 1;
+      given.add(kind, id, place, level, complaints);
     };
   };
-  await readTable(source, CLOSES, complaints, begin, (id) => given.leavesOut(id));
+  await readTable(source, shape, complaints, begin, given);
 }
 
 /** `low_usd` and `high_usd`: both or neither, around the level. Complains of the row otherwise. */
@@ -148,12 +150,9 @@ function rangeOf(
   if (lowUsd === null) row.refuse("low_usd", "a level, because high_usd has one");
   else if (highUsd === null) row.refuse("high_usd", "a level, because low_usd has one");
   else {
-    if (lowUsd > usd) row.refuse("low_usd", `at most the level, ${formatMicros(usd)}`);
-    if (highUsd < usd) row.refuse("high_usd", `at least the level, ${formatMicros(usd)}`);
+    const level = formatMicros(usd);
+    if (lowUsd > usd) row.refuse("low_usd", `at most the level, ${level}`, "at most");
+    if (highUsd < usd) row.refuse("high_usd", `at least the level, ${level}`, "at least");
   }
   return { lowUsd: lowUsd as Micros, highUsd: highUsd as Micros };
 }
-
-/** Whether a price of the row has more decimals than levels have. */
-const isRounded = (row: Row, column: string): boolean =>
-  [column, "low_usd", "high_usd"].some((name) => hasMoreDecimals(row.text(name)));

@@ -6,12 +6,20 @@ import { readCsv } from "./csv.ts";
 import type { Field } from "./fields.ts";
 import { cellText, readJson, readNdjson, type Fields } from "./json.ts";
 import type { Format, Source } from "./source.ts";
-import { readText, sniffed } from "./text.ts";
+import { MAX_INPUT_ROWS, readText, sniffed } from "./text.ts";
 
 /** The columns that a table may have, and those that it must have. */
 export interface TableShape {
   readonly columns: readonly string[];
   readonly required: readonly string[];
+}
+
+/** Which rows are not wanted. */
+export interface RowFilter {
+  /** Whether rows of this id are left out, whatever their other cells hold. */
+  leavesOut(id: string): boolean;
+  /** `holdInvalid`: nobody complains of cells that cannot be read, as who takes the row leaves it out. */
+  readonly rules: { readonly holdInvalid: boolean };
 }
 
 /** How messages name a row: `quotes.csv:17`, `quotes.json[2]`. */
@@ -24,23 +32,19 @@ export class Row {
   readonly #rows: Rows;
   /** In the order of the table's columns. */
   readonly #cells: readonly (string | null)[];
-  readonly #complaintsBefore: number;
+  /** Whether nobody has found a fault in this row so far. */
+  isFaultless: boolean;
 
-  constructor(rows: Rows, cells: readonly (string | null)[], position: number) {
+  constructor(rows: Rows, cells: readonly (string | null)[], position: number, isFaultless = true) {
     this.position = position;
     this.#rows = rows;
     this.#cells = cells;
-    this.#complaintsBefore = rows.complaints.count;
+    this.isFaultless = isFaultless;
   }
 
   /** For messages: `quotes.csv:17`. */
   get where(): string {
     return this.#rows.where(this.position);
-  }
-
-  /** Whether nobody has complained about this row so far. */
-  get isFaultless(): boolean {
-    return this.#rows.complaints.count === this.#complaintsBefore;
   }
 
   /** The text of the cell. */
@@ -65,9 +69,11 @@ export class Row {
     return this.text(column) === "" ? null : this.read(column, field);
   }
 
-  /** Complains of a cell. */
-  refuse(column: string, expected: string): void {
-    this.#rows.complaints.cell(this.where, column, this.#cell(column), expected);
+  /** Complains of a cell. `kind` is what many such complaints have in common. */
+  refuse(column: string, expected: string, kind = expected): void {
+    this.isFaultless = false;
+    if (this.#rows.filter?.rules.holdInvalid) return;
+    this.#rows.complaints.cell(this.where, column, this.#cell(column), expected, kind);
   }
 
   #cell(column: string): string | null {
@@ -85,15 +91,15 @@ function slipIn(text: string): string {
 
 /**
  * Reads all rows of a source. Calls `begin` once, before the first row. Adds a complaint for each row
- * that does not have the table's shape, and for a source that cannot be read. It skips rows whose id
- * `leavesOut`, whatever their other cells hold.
+ * that does not have the table's shape, and for a source that cannot be read. Of such a row it passes on
+ * what it can, if the row has an id: it is not faultless, and nothing but its id counts.
  */
 export async function readTable(
   source: Source,
   shape: TableShape,
   complaints: Complaints,
   begin: (where: Where) => (row: Row) => void,
-  leavesOut: (id: string) => boolean = () => false,
+  filter: RowFilter | null = null,
 ): Promise<void> {
   const before = complaints.count;
   try {
@@ -106,9 +112,18 @@ export async function readTable(
       format === "json"
         ? (position) => `${source.name}[${position}]`
         : (position) => `${source.name}:${position}`;
-    const fault = (finding: string, position: number | null): void =>
+    // The header of CSV is no row; a line of NDJSON that is none costs as much as one.
+    let count = format === "csv" ? -1 : 0;
+    const countRow = (): void => {
+      if ((count += 1) <= MAX_INPUT_ROWS) return;
+      const finding = `more than ${MAX_INPUT_ROWS} rows, expected at most that; split it`;
+      throw new InputError(`${source.name}: ${finding}`);
+    };
+    const fault = (finding: string, position: number | null): void => {
       complaints.at(position === null ? source.name : where(position), finding);
-    const rows: Rows = { shape, complaints, where, leavesOut, take: begin(where) };
+      countRow();
+    };
+    const rows: Rows = { shape, complaints, where, filter, countRow, take: begin(where) };
     if (format === "csv") {
       await readCsv(chunks, recordTaker(rows), fault);
     } else {
@@ -126,7 +141,8 @@ async function formatOf(
   text: AsyncGenerator<string>,
 ): Promise<{ format: Format | null; chunks: AsyncIterable<string> }> {
   const { first, chunks } = await sniffed(text);
-  if (first === null) return { format: null, chunks };
+  // An empty file is not CSV, which has a header, nor JSON: only its name can say that it has no rows.
+  if (first === null && source.format !== "ndjson") return { format: null, chunks };
   if (source.format !== null) return { format: source.format, chunks };
   return { format: first === "[" ? "json" : first === "{" ? "ndjson" : "csv", chunks };
 }
@@ -136,16 +152,19 @@ interface Rows {
   readonly shape: TableShape;
   readonly complaints: Complaints;
   readonly where: Where;
-  readonly leavesOut: (id: string) => boolean;
+  readonly filter: RowFilter | null;
+  /** Throws InputError if there are too many. */
+  readonly countRow: () => void;
   readonly take: (row: Row) => void;
 }
 
 /** Takes the header first, then the rows. Returns false if the header does not fit the table. */
 function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
-  const { complaints, where, leavesOut, take } = rows;
+  const { complaints, where, filter, countRow, take } = rows;
   let positions: readonly number[] | null = null;
   let width = 0;
   return (record, line) => {
+    countRow();
     if (positions === null) {
       positions = headerPositions(record, rows, line);
       width = record.length;
@@ -153,7 +172,7 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
     }
     if (record.length === width) {
       const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
-      if (!leavesOut(cells[rows.shape.columns.indexOf("id")] as string))
+      if (!filter?.leavesOut(cells[rows.shape.columns.indexOf("id")] as string))
         take(new Row(rows, cells, line));
     } else {
       complaints.at(
@@ -192,9 +211,15 @@ function headerPositions(
 }
 
 function takeFields(rows: Rows, fields: Fields, position: number): void {
-  const { shape, complaints, where, leavesOut, take } = rows;
-  if (Object.hasOwn(fields, "id") && leavesOut(cellText(fields["id"]) ?? "")) return;
-  const before = complaints.count;
+  const { shape, complaints, where, filter, countRow, take } = rows;
+  countRow();
+  if (Object.hasOwn(fields, "id") && filter?.leavesOut(cellText(fields["id"]) ?? "")) return;
+  let isFaultless = true;
+  const fault = (name: string, tell: () => void): void => {
+    isFaultless = false;
+    // A row without an id is nobody's, so it cannot be held.
+    if (!filter?.rules.holdInvalid || name === "id" || !shape.columns.includes(name)) tell();
+  };
   const found = (finding: string): void => complaints.at(where(position), finding);
   const expected = `expected ${shape.columns.join(", ")}`;
   const names = Object.keys(fields);
@@ -204,18 +229,22 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
     return;
   }
   for (const name of names) {
-    if (!shape.columns.includes(name)) found(`unknown field ${quoted(name)}, ${expected}`);
+    if (!shape.columns.includes(name))
+      fault(name, () => found(`unknown field ${quoted(name)}, ${expected}`));
   }
   for (const name of shape.required) {
-    if (!Object.hasOwn(fields, name)) found(`the field ${quoted(name)} is missing`);
+    if (!Object.hasOwn(fields, name))
+      fault(name, () => found(`the field ${quoted(name)} is missing`));
   }
   const cells = shape.columns.map((name) => {
     const value = Object.hasOwn(fields, name) ? fields[name] : null;
     if (value === null) return null;
     const cell = cellText(value);
     if (cell !== null) return cell;
-    complaints.cell(where(position), name, JSON.stringify(value), "text or a number");
+    const shown = JSON.stringify(value);
+    fault(name, () => complaints.cell(where(position), name, shown, "text or a number"));
     return null;
   });
-  if (complaints.count === before) take(new Row(rows, cells, position));
+  if (isFaultless || cells[shape.columns.indexOf("id")] !== null)
+    take(new Row(rows, cells, position, isFaultless));
 }

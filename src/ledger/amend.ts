@@ -4,11 +4,10 @@
  */
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
-import { dateOf, Series, type Level } from "../market/series.ts";
+import { dateOf, FIGURES, NOTES, Series, type Level } from "../market/series.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionKey, type Session } from "../market/session.ts";
-import { onePerSession } from "./given-rows.ts";
-import { FIGURES, NOTES, type Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 
 /** The head's ledger, and what was published before. */
 interface AmendmentBase {
@@ -87,7 +86,7 @@ function merge(
       keep(before[next] as Level, null);
     }
   };
-  for (const row of onePerSession(id, given.rowsOf(id), given, complaints)) {
+  for (const row of given.rowsOf(id, complaints)) {
     const { session } = row;
     keepUntil(session);
     const old = before[next]?.session === session ? (before[next] as Level) : null;
@@ -99,7 +98,7 @@ function merge(
     }
     if (now === null && old === null && !base.wasWithdrawn(id, session)) {
       const finding = `${id} has no level for ${sessionKey(session)} that could be withdrawn`;
-      complaints.at(given.whereOf(row), finding);
+      complaints.at(given.whereOf(row), finding, "no level that could be withdrawn");
     }
     if (isSame(old, now)) continue;
     isChanged = true;
@@ -128,10 +127,11 @@ function complainOfOrder(
 ): void {
   if (row !== null) {
     const expected = `a date not before that of the previous level, ${dateText(dateOf(previous))}`;
-    complaints.cell(given.whereOf(row), "as_of", dateText(dateOf(level)), expected);
+    complaints.cell(given.whereOf(row), "as_of", dateText(dateOf(level)), expected, "early");
   } else if (previousRow !== null) {
     const expected = `a date not after that of the next level, ${dateText(dateOf(level))}`;
-    complaints.cell(given.whereOf(previousRow), "as_of", dateText(dateOf(previous)), expected);
+    const [where, date] = [given.whereOf(previousRow), dateText(dateOf(previous))];
+    complaints.cell(where, "as_of", date, expected, "late");
   }
 }
 
@@ -153,7 +153,7 @@ function requireInRange(
   const finding =
     `${id} would have the level ${formatMicros(usd)} for ${sessionKey(session)}, outside its published ` +
     `range of ${formatMicros(lowUsd)} to ${formatMicros(highUsd)}; give low_usd and high_usd, too`;
-  complaints.at(where, finding);
+  complaints.at(where, finding, "outside its published range");
 }
 
 function isSame(a: Level | null, b: Level | null): boolean {

@@ -18,7 +18,7 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { PRICE_TYPES, TERMS, type EarlierTerms } from "../market/contract.ts";
 import { microsOf, MICROS_PER_UNIT } from "../market/decimal.ts";
-import { BASES, dateOf, Series, type Basis, type Level } from "../market/series.ts";
+import { BASES, dateOf, NOTES, Series, type Basis, type Level } from "../market/series.ts";
 import {
   dateText,
   dayOf,
@@ -31,7 +31,7 @@ import type { LedgerEntry } from "../snapshot/manifest.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parseLedgerPartKey } from "../store/paths.ts";
-import { NOTES, type Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 
 const PARTS_AT_ONCE = 16;
 /** The most days of a month. */

@@ -36,6 +36,17 @@ export interface Level {
   readonly termsBefore?: EarlierTerms;
 }
 
+/** The fields that few levels have, with their names in inputs and stored parts. */
+export const NOTES = {
+  source: "source",
+  sourceUrl: "source_url",
+  breakReason: "break",
+  rationale: "rationale",
+} as const;
+
+/** The numbers that a level may have beside its price, with their names in inputs. */
+export const FIGURES = { lowUsd: "low_usd", highUsd: "high_usd", inputs: "inputs" } as const;
+
 /** The day of a level. It is not after its session's day, and never decreases along a series. */
 export const dateOf = ({ session, asOf }: Level): Day => asOf ?? dayOf(session);
 

@@ -5,7 +5,6 @@ import { Complaints } from "../feed/complaints.ts";
 import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels, type GivenKind } from "../feed/given-levels.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
-import { onePerSession } from "../ledger/given-rows.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -48,6 +47,7 @@ export async function readInputs(
   const knownIds = async () => catalog?.ids ?? (await publishedIds(store));
   const given = new GivenLevels({
     held: new Set(request.hold),
+    holdInvalid: request.holdInvalid ?? false,
     known: request.ignoreUnknown ? await knownIds() : null,
     round: request.round ?? false,
   });
@@ -62,7 +62,7 @@ export async function readInputs(
   return { catalog, given, complaints };
 }
 
-/** What reading left out or rounded. */
+/** What was left out or rounded. */
 export function judgementsOf({ held, unknown, rounded }: GivenLevels): Judgement[] {
   return [
     ...[...held].map(([contract, measured]): Judgement => {
@@ -94,8 +94,8 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
     described.push({ kind: "catalog", rows: contracts.length, sha256 });
   }
   for (const kind of GIVEN_KINDS) {
-    const entry = describeLevels(inputs.given, kind);
-    if (entry.rows > 0) described.push(entry);
+    const rows = inputs.given.rows[kind];
+    if (rows > 0) described.push({ kind, rows, sha256: digestOf(inputs.given, kind) });
   }
   return described;
 }
@@ -104,16 +104,12 @@ export function describeInputs(inputs: Inputs): Manifest["inputs"] {
  * The digest covers, for each contract, a line of JSON with its id, the number of its levels and their
  * optional fields, then their sessions and their prices as little-endian numbers.
  */
-function describeLevels(
-  given: GivenLevels,
-  kind: GivenKind,
-): Manifest["inputs"][number] & { rows: number } {
+function digestOf(given: GivenLevels, kind: GivenKind): string {
   const hash = createHash("sha256");
-  let count = 0;
-  for (const [id, { [kind]: rows }] of [...given.byContract].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (rows.length === 0) continue;
-    count += rows.length;
-    const levels = onePerSession(id, rows, given, new Complaints());
+  const contracts = [...given.byContract].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [id, { levels: rows }] of contracts) {
+    const levels = [...(rows[kind]?.values() ?? [])].sort((a, b) => a.session - b.session);
+    if (levels.length === 0) continue;
     const named = levels.flatMap((level, at) => {
       const { basis, asOf, source, sourceUrl, breakReason } = level;
       const { lowUsd, highUsd, inputs: count, rationale } = level;
@@ -127,5 +123,5 @@ function describeLevels(
       .update(Int32Array.from(levels, ({ session }) => session))
       .update(Float64Array.from(levels, ({ usd }) => usd ?? 0));
   }
-  return { kind, rows: count, sha256: hash.digest("hex") };
+  return hash.digest("hex");
 }

@@ -30,7 +30,7 @@ export function layOver(
     catalog.find(({ formerly }) => formerly === old)?.id;
   // If no row of the catalog is readable, complaints about unknown ids only hide its own errors.
   if (known.size > 0) given.requireKnown((id) => known.has(id), newIdOf, complaints);
-  given.requireListed(catalog, complaints);
+  given.holdDelisted(catalog);
   const base = withNewIds(stored, catalog, (id) => known.get(id) as string, complaints);
   const withdrawn = new Map<string, boolean>();
   for (const { contract, session, newUsd } of base.corrections) {

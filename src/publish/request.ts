@@ -25,6 +25,8 @@ export interface PublishRequest extends ReleaseOptions {
   readonly gates: GateOptions;
   /** The contracts whose rows are left out, so that they keep their last level. */
   readonly hold?: readonly string[];
+  /** Whether rows that cannot be read are left out as well. */
+  readonly holdInvalid?: boolean;
   /** Whether rows of ids outside the catalog are left out. */
   readonly ignoreUnknown?: boolean;
   /** Whether levels with more than 6 decimals are rounded. */

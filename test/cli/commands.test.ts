@@ -38,7 +38,10 @@ describe("--help", () => {
         ..."--min-coverage --allow-sparse --max-unchanged --max-gap --max-carry-days --accept".split(
           " ",
         ),
-        ..."--feed-header --wait --hold --ignore-unknown --round --rerender --summary".split(" "),
+        ..."--feed-header --wait --hold --hold-invalid --ignore-unknown --round --rerender".split(
+          " ",
+        ),
+        "--summary",
         ..."--sign-key --verify-key".split(" "),
       ],
     ],

@@ -88,6 +88,122 @@ describe("columns and ids", () => {
   });
 });
 
+describe("one kind of error in many rows of a column", () => {
+  const rows = (count: number, row: (n: number) => string): string[] =>
+    Array.from({ length: count }, (_, n) => row(n + 2));
+  const EXPECTED = "expected a number above 0, at most 1000000000, with at most 6 decimals";
+
+  test("in 20 rows is an error for each; in more it is one finding", async () => {
+    const quotes = (count: number) => lines("id,spot_usd", ...rows(count, (n) => `a,-${n}`));
+    const few = await complaints({ ...SPARSE, quotes: quotes(20) });
+    expect([few.length, few[0], few[20]]).toEqual([
+      21,
+      "20 errors in the input; nothing was written",
+      `quotes.csv:21 spot_usd "-21": ${EXPECTED}`,
+    ]);
+    expect(await complaints({ ...SPARSE, quotes: quotes(21) })).toEqual([
+      "1 error in the input; nothing was written",
+      `quotes.csv:2 spot_usd "-2": ${EXPECTED}; 21 rows have such an error, ` +
+        'the next are quotes.csv:3 spot_usd "-3" and quotes.csv:4 spot_usd "-4"',
+    ]);
+  });
+
+  test("another kind, another column and another file are findings of their own", async () => {
+    const wrong = rows(30, () => `a,-1,guess`);
+    const said = await complaints({
+      ...SPARSE,
+      quotes: [
+        lines("id,spot_usd,basis", ...wrong, "a,1e3,", "a,1"),
+        lines("id,spot_usd,basis", ...wrong),
+      ],
+      closes: lines("id,date,close_usd", ...rows(30, (n) => `a,${dayBefore(n)},`)),
+    });
+    expect(said.map((line) => line.replace(/: expected.*; (\d+) rows.*/, ": $1 rows"))).toEqual([
+      "7 errors in the input; nothing was written",
+      'quotes.csv:2 spot_usd "-1": 30 rows',
+      'quotes.csv:2 basis "guess": 30 rows',
+      `quotes.csv:32 spot_usd "1e3": ${EXPECTED}; plain digits, no exponent`,
+      "quotes.csv:33: 2 fields, expected 3 as in the header",
+      'quotes-2.csv:2 spot_usd "-1": 30 rows',
+      'quotes-2.csv:2 basis "guess": 30 rows',
+      'closes.csv:2 close_usd "": 30 rows',
+    ]);
+  });
+
+  test("whatever values its words name, in rows of every format", async () => {
+    const ranges = rows(25, (n) => `a,${n},${n + 1},${n + 2}`);
+    const [, ...range] = await complaints({
+      ...SPARSE,
+      quotes: lines("id,spot_usd,low_usd,high_usd", ...ranges),
+    });
+    expect(range).toEqual([
+      expect.stringMatching(
+        /^quotes\.csv:2 low_usd "3": expected at most the level, 2; 25 rows have/,
+      ),
+    ]);
+    const [, ...fields] = await complaints({
+      ...SPARSE,
+      quotes: lines(...rows(25, () => '{"id":"a","spot_usd":1,"x":2}')),
+    });
+    expect(fields).toEqual([
+      expect.stringMatching(/^quotes\.ndjson:1: unknown field "x", .*; 25 rows have such an error/),
+    ]);
+    const [, ...items] = await complaints({
+      ...SPARSE,
+      quotes: `[${rows(25, (n) => `{"id":"x${n}","spot_usd":1}`).join(",")}]`,
+    });
+    expect(items).toEqual([
+      'quotes.json[0] id "x2": expected a contract of the catalog; 25 rows have such an error, ' +
+        'the next are quotes.json[1] id "x3" and quotes.json[2] id "x4"',
+    ]);
+  });
+});
+
+test("an unknown id is told also where another cell of its row is wrong", async () => {
+  const said = await complaints({
+    ...SPARSE,
+    quotes: [
+      lines("id,spot_usd,basis", "x,-1,", "b,5,", "x,2,guess", "y,2,"),
+      lines('{"id":"z","spot_usd":[1]}', '{"id":"v"}', '{"id":"w","spot_usd":1,"more":1}'),
+    ],
+    closes: lines("id,date,close_usd", "u,never,1"),
+  });
+  expect(said.map((line) => line.replace(/: expected a (?!contract).*|, expected.*/, ""))).toEqual([
+    "12 errors in the input; nothing was written",
+    'quotes.csv:2 spot_usd "-1"',
+    'quotes.csv:2 id "x": expected a contract of the catalog; 2 rows name it',
+    'quotes.csv:4 basis "guess": expected reported, assessed, estimated or withdrawn',
+    'quotes.csv:5 id "y": expected a contract of the catalog',
+    'quotes-2.ndjson:1 spot_usd "[1]": expected text or a number',
+    'quotes-2.ndjson:1 id "z": expected a contract of the catalog',
+    'quotes-2.ndjson:2: the field "spot_usd" is missing',
+    'quotes-2.ndjson:2 id "v": expected a contract of the catalog',
+    'quotes-2.ndjson:3: unknown field "more"',
+    'quotes-2.ndjson:3 id "w": expected a contract of the catalog',
+    'closes.csv:2 date "never"',
+    'closes.csv:2 id "u": expected a contract of the catalog',
+  ]);
+});
+
+test("a row of the catalog with an unknown field does not make its quotes unknown", async () => {
+  const [a, b] = [{ id: "a" }, { id: "b" }].map(({ id }) => ({
+    id,
+    ticker: id,
+    name: id,
+    board: "memory",
+    segment: "DRAM",
+    unit: "USD",
+    ai_exposure_pct: 1,
+    source: "S",
+    source_url: "https://s.example/",
+  }));
+  const catalog = JSON.stringify([a, { ...b, color: "red" }]);
+  const said = await complaints({ catalog, quotes: quotesOf({ a: 1, b: 2 }) });
+  expect(said.slice(1)).toEqual([
+    expect.stringMatching(/^catalog\.json\[1\]: unknown field "color"/),
+  ]);
+});
+
 describe("the catalog", () => {
   const IDS = Array.from({ length: 12 }, (_, n) => `c${n}`);
   const marked = (count: number): string =>

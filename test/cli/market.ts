@@ -57,7 +57,9 @@ export const quotesOf = (levels: Readonly<Record<string, number | string>>): str
 export const lines = (...texts: readonly string[]): string => `${texts.join("\n")}\n`;
 
 export interface Run
-  extends Partial<GateOptions>, Pick<PublishRequest, "hold" | "ignoreUnknown" | "round" | "keys"> {
+  extends
+    Partial<GateOptions>,
+    Pick<PublishRequest, "hold" | "holdInvalid" | "ignoreUnknown" | "round" | "keys"> {
   readonly session?: string;
   readonly catalog?: string;
   /** One text for each file: quotes.csv, quotes-2.csv, … */
@@ -95,6 +97,7 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         dryRun: run.dryRun ?? false,
         ...(run.keys === undefined ? {} : { keys: run.keys }),
         hold: run.hold ?? [],
+        holdInvalid: run.holdInvalid ?? false,
         ignoreUnknown: run.ignoreUnknown ?? false,
         round: run.round ?? false,
         gates: {

@@ -248,7 +248,7 @@ describe("--rerender takes no input", () => {
     ["--quotes q.csv", "--quotes"],
     ["--catalog c.csv --closes h.csv", "--catalog, --closes"],
     ["--session 2026-11-21T00Z --revise x", "--session, --revise"],
-    ["--accept moves --hold a --round", "--hold, --round, --accept"],
+    ["--accept moves --hold a --hold-invalid --round", "--hold, --hold-invalid, --round, --accept"],
   ])("%s: 2", async (line, named) => {
     const { code, stderr } = await publish(`${line} --rerender New`);
     expect([code, stderr]).toEqual([
@@ -304,8 +304,9 @@ describe("--summary", () => {
     expect((await publish("--catalog c.csv --closes h.csv --summary s.md")).code).toBe(5);
     expect(file("s.md")).toContain("Exit code 5");
     rmSync(join(folder, "x"));
-    write("many.csv", `id,spot_usd\n${"a,-1\n".repeat(500)}`);
-    await publish("--catalog c.csv --quotes many.csv --summary s.md");
+    const rows = Array.from({ length: 500 }, (_, n) => `{"id":"a","spot_usd":1,"x${n}":1}\n`);
+    write("many.ndjson", rows.join(""));
+    await publish("--catalog c.csv --quotes many.ndjson --summary s.md");
     expect(file("s.md")).toContain("\n\nand 400 more\n\nExit code 2\n");
   });
 });
@@ -343,6 +344,19 @@ test("the result names judgements and since when nothing moved: lines, Markdown,
   expect(file("x/sessions/2026-11-21T00Z/r1/report.html")).toContain(
     '<th scope="row">unknown</th><td><bdi>x</bdi></td><td><bdi>1</bdi></td>',
   );
+});
+
+test("CHIPBOARD_HOLD_INVALID holds a row that cannot be read, and the summary names it", async () => {
+  await publish("--catalog c.csv --quotes q.csv --session 2026-11-20T12Z");
+  write("nan.csv", quotesOf({ a: "NaN", b: 6 }));
+  expect((await publish("--quotes nan.csv --accept sparse")).code).toBe(2);
+  const env = { CHIPBOARD_HOLD_INVALID: "true" };
+  expect((await publish("--quotes nan.csv", { env })).code).toBe(3);
+  const { code, stdout } = await publish("--quotes nan.csv --accept sparse", { env });
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining("\nJudgement  held a: 1 row left out\n"),
+  ]);
 });
 
 test("CHIPBOARD_ACCEPT and CHIPBOARD_HOLD hold several", async () => {

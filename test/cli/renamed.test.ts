@@ -142,23 +142,35 @@ describe("a contract that is delisted on 2026-11-21", () => {
     });
   });
 
-  test("a level for a session from then on is an error; one for an earlier session is not", async () => {
+  test("a level for a session from then on is held; one for an earlier session is not", async () => {
     const store = await published();
     const quotes = lines(QUOTES, "a,12,2026-11-20T12Z", "b,5,", "a,12,2026-11-21T00Z", "a,13,");
     const closes = lines("id,date,close_usd", "a,2026-11-21,13");
-    const { code, said } = await failure(store, { ...run, session: NOON, quotes, closes });
-    expect([code, said.slice(1)]).toEqual([
-      2,
-      [
-        "quotes.csv:4: a is delisted from 2026-11-21 on (delisted_on in the catalog), " +
-          "but the row gives it a level for 2026-11-21T00Z; 3 rows do",
-      ],
+    await mustPublish(store, { ...run, session: NOON, quotes, closes, revise: "Late report" });
+    const judgement = { gate: "held", contract: "a", limit: null };
+    expect((await headJson(store, "manifest.json")).judgements).toEqual([
+      { ...judgement, measured: 3 },
     ]);
-    const earlier = lines(QUOTES, "a,11.5,2026-11-20T12Z", "b,5,");
-    await mustPublish(store, { ...run, session: NOON, quotes: earlier, revise: "Late report" });
+    expect(await headJson(store, "pro/contracts/a.json")).toMatchObject({
+      spot_usd: 12,
+      as_of: "2026-11-21",
+      basis: "discontinued",
+    });
     // The published catalog says so, too.
-    const later = { session: NEXT, quotes: quotesOf({ a: 12, b: 5 }) };
-    expect((await failure(store, later)).said[1]).toMatch(/^quotes\.csv:2: a is delisted from /);
+    await mustPublish(store, { session: NEXT, quotes: quotesOf({ a: 12, b: 5 }) });
+    expect((await headJson(store, "manifest.json")).judgements).toEqual([
+      { ...judgement, measured: 1 },
+    ]);
+  });
+
+  test("a feed of nothing else has no level for the session", async () => {
+    const store = await published();
+    const { code, said } = await failure(store, {
+      ...run,
+      session: NOON,
+      quotes: lines(`${QUOTES},break`, "a,12,,Another die"),
+    });
+    expect([code, said[1]]).toEqual([3, expect.stringMatching(/^0 of 1 contracts have a level/)]);
   });
 
   test("a level from then on can be withdrawn", async () => {

@@ -1,4 +1,4 @@
-/** `--hold`, `--ignore-unknown` and `--round`: rows that are left out, and levels that are rounded. */
+/** `--hold`, `--hold-invalid`, `--ignore-unknown` and `--round`: rows that are left out, and levels that are rounded. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
@@ -64,6 +64,86 @@ describe("--hold", () => {
     const catalog = catalogOf(["b"]);
     const run = { session: NOON, catalog, quotes: quotesOf({ b: 6 }), hold: ["a"] };
     expect((await failure(store, run)).said[1]).toContain('--hold "a"');
+  });
+});
+
+describe("--hold-invalid", () => {
+  const held = (contract: string, measured: number) => ({
+    gate: "held",
+    contract,
+    measured,
+    limit: null,
+  });
+  const run = { session: NOON, minCoverageMicros: 50_000_000, holdInvalid: true };
+
+  test.each([
+    ["CSV", lines("id,spot_usd,basis", "a,NaN,", "b,6,", "a,13,guessed")],
+    ["CSV, another cell", lines("id,spot_usd,inputs,session_utc", "a,13,1.5,", "b,6,,", "a,1,,x")],
+    ["JSON", '[{"id":"a","spot_usd":[1]},{"id":"b","spot_usd":6},{"id":"a"}]'],
+    ["NDJSON", '{"id":"a","spot_usd":null}\n{"id":"b","spot_usd":6}\n{"id":"a","spot_usd":"NaN"}'],
+  ])("leaves out the rows that cannot be read: %s", async (_, quotes) => {
+    const store = await published();
+    expect((await failure(store, { ...run, quotes, holdInvalid: false })).code).toBe(2);
+    await mustPublish(store, { ...run, quotes });
+    expect(await levels(store)).toEqual([
+      ["a", 12, "carried"],
+      ["b", 6, "reported"],
+    ]);
+    expect(await judgements(store)).toEqual([held("a", 2)]);
+    expect((await tryPublish(store, { ...run, quotes })).result?.outcome).toBe("unchanged");
+  });
+
+  test("and keeps the other rows of the contract; of closes, too", async () => {
+    const store = await published();
+    const closes = lines("id,date,close_usd", "a,2026-11-18,-", "a,2026-11-17,9", "b,never,1");
+    await mustPublish(store, { ...run, closes, quotes: quotesOf({ a: 13, b: 6 }) });
+    expect((await headJson(store, "pro/contracts/a.json")).history[0].date).toBe("2026-11-17");
+    expect(await judgements(store)).toEqual([held("a", 1), held("b", 1)]);
+  });
+
+  test("the gate sparse bounds it", async () => {
+    const store = await published();
+    const quotes = lines("id,spot_usd", "a,NaN", "b,NaN");
+    const { code, said } = await failure(store, { ...run, quotes });
+    expect([code, said[1]]).toEqual([3, expect.stringMatching(/^0 of 2 contracts have a level/)]);
+    const usual = { ...run, minCoverageMicros: 80_000_000 };
+    const half = lines("id,spot_usd", "a,NaN", "b,6");
+    expect((await failure(store, { ...usual, quotes: half })).code).toBe(3);
+  });
+
+  test.each([
+    ["of an unknown id", lines("id,spot_usd", "x,NaN", "b,6"), 'quotes.csv:2 id "x": expected a'],
+    ["of no id", lines("id,spot_usd", ",NaN", "b,6"), 'quotes.csv:2 id "": expected a contract'],
+    [
+      "without an id",
+      '[{"spot_usd":"x"},{"id":"b","spot_usd":6}]',
+      'quotes.json[0]: the field "id"',
+    ],
+    ["with an unknown column", lines("id,spot_usd,x", "b,6,1"), "quotes.csv:1: unknown column"],
+    ["with an unknown field", '[{"id":"b","spot_usd":6,"x":1}]', "quotes.json[0]: unknown field"],
+    ["with a cell too many", lines("id,spot_usd", "b,6", "a,1,2"), "quotes.csv:3: 3 fields, exp"],
+    [
+      "that is not JSON",
+      '{"id":"a","spot_usd":NaN}\n{"id":"b","spot_usd":6}',
+      "quotes.ndjson:1: not",
+    ],
+    ["that contradicts another", lines("id,spot_usd", "b,6", "b,7"), 'quotes.csv:3 level "7"'],
+  ])("a row %s is an error", async (_, quotes, found) => {
+    const { code, said } = await failure(await published(), { ...run, quotes });
+    expect([code, said.length, said[1]]).toEqual([2, 2, expect.stringContaining(found)]);
+  });
+
+  test("a row of an unknown id is left out with --ignore-unknown; the catalog is never held", async () => {
+    const store = await published();
+    const quotes = lines("id,spot_usd", "x,NaN", "a,-", "b,6");
+    await mustPublish(store, { ...run, quotes, ignoreUnknown: true });
+    expect(await judgements(store)).toEqual([
+      held("a", 1),
+      { gate: "unknown", contract: "x", measured: 1, limit: null },
+    ]);
+    const catalog = catalogOf(["a", { id: "b", board: "x" }]);
+    const { code } = await failure(store, { ...run, session: "2026-11-22T00Z", catalog, quotes });
+    expect(code).toBe(2);
   });
 });
 

@@ -47,6 +47,33 @@ describe("sources", () => {
   });
 
   test.each([
+    ["empty", ""],
+    ["of white space", "\ufeff \n\r\n"],
+  ])(
+    "NDJSON that is %s has no rows, as CSV of a header and an array without items",
+    async (_, text) => {
+      write("none.ndjson", text);
+      write("none.jsonl", text);
+      write("none.csv", "id,spot_usd\n");
+      write("none.json", "[]");
+      for (const name of ["none.ndjson", "none.jsonl", "none.csv", "none.json"]) {
+        const line = `--catalog c.csv --quotes ${name} --closes h.csv --store ${name}.d`;
+        const refused = await publish(line);
+        expect([refused.code, refused.stderr]).toEqual([
+          3,
+          expect.stringContaining("0 of 2 contracts have a level for 2026-11-21T00Z"),
+        ]);
+        expect((await publish(`${line} --accept sparse`)).code).toBe(0);
+      }
+      expect((await publish("--catalog none.jsonl --store x")).stderr).toContain(
+        "none.jsonl: no rows, expected at least one contract",
+      );
+      const unnamed = await publish("--catalog c.csv --quotes - --store x", { stdin: text });
+      expect(unnamed.stderr).toContain("standard input: the file is empty");
+    },
+  );
+
+  test.each([
     ["CSV", QUOTES],
     ["JSON", '[{"id":"a","spot_usd":11},{"id":"b","spot_usd":"5"}]'],
     ["NDJSON", '{"id":"a","spot_usd":11}\n{"id":"b","spot_usd":5}'],
@@ -304,8 +331,9 @@ describe("files that are not an input", () => {
   });
 
   test("after 10,000 errors the rest is counted", async () => {
-    write("many.csv", `id,spot_usd\n${"a\n".repeat(10_002)}`);
-    const told = await refused("many.csv");
+    const rows = Array.from({ length: 10_002 }, (_, n) => `{"id":"a","spot_usd":1,"x${n}":1}\n`);
+    write("many.ndjson", rows.join(""));
+    const told = await refused("many.ndjson");
     expect([told.length, told.at(-1)]).toEqual([10_001, "and 2 more"]);
   });
 

@@ -167,8 +167,6 @@ caseOf("A contract is renamed", async (night) => {
 
 caseOf("A contract is delisted", async (night) => {
   await night.publish();
-  expect(await night.levels("pro")).toEqual(AT_NOON);
-  await night.publish();
   await night.switched();
   const { "nand-1tb": nand, ...others } = TONIGHT;
   expect(nand).toEqual([9.3, "reported"]);
@@ -186,8 +184,7 @@ caseOf("A contract is delisted", async (night) => {
   ]);
   expect(await night.levels("starter")).toEqual(AT_NOON);
   // The next session.
-  const next = ["--quotes", "tonight.csv", "--hold", "nand-1tb"];
-  await night.publishBetween("2026-11-21T12:05:00Z", ...next);
+  await night.publishBetween("2026-11-21T12:05:00Z", "--quotes", "tonight.csv");
   await night.switched("2026-11-21T12Z/r1");
   expect(await night.levels("starter")).toEqual(others);
   expect((await night.get("free", "/prices/nand-1tb")).json).toMatchObject({

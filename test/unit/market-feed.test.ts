@@ -31,6 +31,7 @@ async function read(text: string, format: Format | null, pieceBytes = 65_536): P
   const rows: (readonly string[])[] = [];
   const places: string[] = [];
   await readTable(source, SHAPE, complaints, () => (row) => {
+    if (!row.isFaultless) return;
     rows.push(SHAPE.columns.map((name) => row.text(name)));
     places.push(row.where);
   });
