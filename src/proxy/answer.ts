@@ -3,7 +3,7 @@
  * response that Node sends (`PreparedAnswer`). Everything in it except the remaining quota is made
  * before the request arrives.
  */
-import { STATUS_CODES, validateHeaderValue } from "node:http";
+import { validateHeaderValue } from "node:http";
 import { FastResponse } from "srvx";
 import { PROBLEM_MEDIA_TYPE, problemBody, type Denial, type ProblemCode } from "./problems.ts";
 
@@ -20,8 +20,8 @@ export type Body = Buffer | string;
 export interface Reply {
   readonly status: number;
   readonly fields: FlatFields;
-  /** Null: no body. Node leaves the body out for HEAD. */
-  readonly body: Body | ReadableStream<Uint8Array> | null;
+  /** Null: no body. A list is one body. Node leaves the body out for HEAD. */
+  readonly body: Body | readonly Buffer[] | ReadableStream<Uint8Array> | null;
   /** Set if it depends on the time of the request; otherwise `fields` holds it. */
   readonly cacheControl?: string;
   /** The remaining calls, if the handler looked them up or counted a call. */
@@ -50,9 +50,9 @@ export function flatFields(fields: HeaderFields): FlatFields {
 export class PreparedAnswer extends FastResponse {
   override readonly status: number;
   readonly fields: FlatFields;
-  readonly content: Body | null;
+  readonly content: Reply["body"];
 
-  constructor(status: number, fields: FlatFields, content: Body | null) {
+  constructor(status: number, fields: FlatFields, content: Reply["body"]) {
     super(null);
     this.status = status;
     this.fields = fields;
@@ -76,12 +76,7 @@ export function responseOf(reply: Reply, remaining: number): Response {
   const { status, body, cacheControl } = reply;
   const fields = sentFields(reply, remaining);
   if (cacheControl !== undefined) fields.push("cache-control", cacheControl);
-  if (!(body instanceof ReadableStream)) return new PreparedAnswer(status, fields, body);
-  const headers: [string, string][] = [];
-  for (let at = 0; at < fields.length; at += 2) {
-    headers.push([fields[at] as string, fields[at + 1] as string]);
-  }
-  return new FastResponse(body, { status, statusText: STATUS_CODES[status] ?? "", headers });
+  return new PreparedAnswer(status, fields, body);
 }
 
 /** The methods that every address accepts. */

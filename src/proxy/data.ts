@@ -111,7 +111,7 @@ export function dataAnswers(
       if (denial !== null) return denial;
       const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, exchange.nowMs);
       return await unlessPruned(vintage.publication, async () => {
-        const snapshot = await archive.open(vintage.publication);
+        const snapshot = await archive.open(vintage.publication, caller.subject);
         if ("code" in snapshot) return snapshot;
         const found = await find(wanted, exchange, caller.tier, snapshot);
         // A stream is opened here, and its file may be gone by now.
@@ -176,15 +176,7 @@ function find(
       return notInSnapshot(snapshot.stamp.text);
     }
     if ("code" in file) return file;
-    const overdue = overdueSessions(snapshot.stamp, nowMs);
-    const { headers, method } = request;
-    if (headers.range !== undefined && method === "GET") {
-      return chain(
-        file.part(overdue, headers),
-        (part) => part ?? file.answer(overdue, headers["accept-encoding"]),
-      );
-    }
-    return file.answer(overdue, headers["accept-encoding"]);
+    return file.answer(overdueSessions(snapshot.stamp, nowMs), request);
   });
 }
 

@@ -4,25 +4,36 @@
  */
 import type { RequestListener, ServerResponse } from "node:http";
 import type { H3 } from "h3";
-import { NodeRequest, sendNodeResponse } from "srvx/node";
-import { PreparedAnswer } from "./answer.ts";
+import { NodeRequest } from "srvx/node";
+import type { MaybePromise } from "../state/gatekeeper.ts";
+import type { PreparedAnswer } from "./answer.ts";
+import type { Backlog } from "./backlog.ts";
+
+/** So much of an answer is written at once; the rest follows when the reader has taken it. */
+const PIECE_BYTES = 65_536;
+/** Pieces that a stream holds: the written one, the next, the one before its digest, one from the store. */
+const HELD_BY_STREAM = 4;
 
 interface ListenerOptions {
   /** A connection that reads nothing of its answer for this long is closed. */
   readonly stalledMs: number;
+  readonly backlog: Backlog;
   /** Receives an error from outside the app. The connection of the request is closed. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /** Makes the listener. It never throws. */
-export function nodeListener(app: H3, { stalledMs, onFailure }: ListenerOptions): RequestListener {
+export function nodeListener(app: H3, options: ListenerOptions): RequestListener {
+  const { stalledMs, backlog, onFailure } = options;
   return (request, response) => {
     try {
       // The proxy does not use Host, and h3 fails on an invalid one. Checks read rawHeaders, which
       // keep what the client sent.
       request.headers.host = "localhost";
       request.url = originForm(request.url ?? "");
-      const answer = app.fetch(new NodeRequest({ req: request, res: response }));
+      const asked = new NodeRequest({ req: request, res: response });
+      // The app makes no other answers.
+      const answer = app.fetch(asked) as MaybePromise<PreparedAnswer>;
       if (answer instanceof Promise) {
         answer.then(
           (made) => send(response, made),
@@ -34,20 +45,38 @@ export function nodeListener(app: H3, { stalledMs, onFailure }: ListenerOptions)
     }
   };
 
-  function send(response: ServerResponse, answer: Response): void {
+  function send(response: ServerResponse, { status, fields, content }: PreparedAnswer): void {
     try {
-      if (answer instanceof PreparedAnswer) {
-        response.writeHead(answer.status, answer.fields as string[]);
-        response.end(answer.content, "latin1");
-        // Nearly all answers fit the socket's buffer at once and need no timeout.
-        if (response.writableLength > 0) response.req.socket.setTimeout(stalledMs);
-      } else {
-        response.req.socket.setTimeout(stalledMs);
-        sendNodeResponse(response, answer).catch(onFailure);
-      }
+      response.writeHead(status, fields as string[]);
+      const isSmall = Buffer.isBuffer(content) && content.length <= PIECE_BYTES;
+      if (content === null || typeof content === "string" || isSmall) return end(response, content);
+      response.req.socket.setTimeout(stalledMs);
+      // A stream that fails has said so; its reader must see that the answer is not whole.
+      sendPieces(response, content).catch(() => response.destroy());
     } catch (error) {
       fail(response, error);
     }
+  }
+
+  async function sendPieces(response: ServerResponse, content: Large): Promise<void> {
+    const held = content instanceof ReadableStream ? HELD_BY_STREAM : 1;
+    for await (const part of Buffer.isBuffer(content) ? [content] : content) {
+      for (let at = 0; at < part.length; at += PIECE_BYTES) {
+        const piece = part.subarray(at, at + PIECE_BYTES);
+        if (!response.write(piece)) await backlog.taken(response, held * piece.length);
+        // Leaving the loop closes the stream.
+        if (response.req.socket.destroyed) return;
+      }
+    }
+    end(response, null);
+  }
+
+  function end(response: ServerResponse, content: Buffer | string | null): void {
+    response.end(content, "latin1");
+    // Nearly all answers fit the socket's buffer at once and need no timeout.
+    if (response.writableLength === 0) return;
+    response.req.socket.setTimeout(stalledMs);
+    void backlog.taken(response, response.writableLength);
   }
 
   function fail(response: ServerResponse, error: unknown): void {
@@ -55,6 +84,8 @@ export function nodeListener(app: H3, { stalledMs, onFailure }: ListenerOptions)
     response.destroy();
   }
 }
+
+type Large = Exclude<PreparedAnswer["content"], string | null>;
 
 /** Turns a target in absolute form (RFC 9112, 3.2.2) into origin form; leaves others unchanged. */
 function originForm(target: string): string {

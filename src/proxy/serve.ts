@@ -6,6 +6,7 @@ import type { Gatekeeper } from "../state/gatekeeper.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { createApp } from "./app.ts";
+import { Backlog } from "./backlog.ts";
 import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";
 import { listen } from "./listen.ts";
@@ -30,7 +31,7 @@ import { USUAL_TERMS, type PlanTerms } from "./plan-terms.ts";
 import { nodeListener } from "./node-listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
-/** The limits of a connection in milliseconds and bytes. */
+/** The limits of connections in milliseconds and bytes. */
 export interface ConnectionLimits {
   /** Request line and header fields together; a key and the largest basket fit. */
   readonly headerBytes: number;
@@ -44,9 +45,11 @@ export interface ConnectionLimits {
   readonly stalledMs: number;
   /** For answers in flight to finish when the proxy stops. */
   readonly shutdownMs: number;
+  /** What waits for readers in memory, over all connections. */
+  readonly waitingBytes: number;
 }
 
-/** The limits of a connection unless a test sets others. */
+/** The limits of connections unless a test sets others. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 16 * 1024,
   headersMs: 15_000,
@@ -54,6 +57,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   keepAliveMs: 65_000,
   stalledMs: 60_000,
   shutdownMs: 30_000,
+  waitingBytes: 64_000_000,
 };
 
 /** TLS 1.2 with forward secrecy and authenticated encryption (AEAD); TLS 1.3 has nothing else. */
@@ -130,7 +134,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
   });
   const index = new LogIndex(store, followed);
-  const metrics = new ProxyMetrics(live, archive, gatekeeper, clock, log);
+  const backlog = new Backlog(limits.waitingBytes);
+  const metrics = new ProxyMetrics(live, archive, backlog, gatekeeper, clock, log);
   const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -173,7 +178,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     };
     const server = createHttpServer(limits, tls);
     const { stalledMs } = limits;
-    const connections = new Connections(server, nodeListener(app, { stalledMs, onFailure }));
+    const listener = nodeListener(app, { stalledMs, backlog, onFailure });
+    const connections = new Connections(server, listener);
     server.maxConnections = options.maxConnections;
     server.on("drop", () => {
       metrics.connectionsRefused += 1;

@@ -103,6 +103,29 @@ test("a slow store: some reads wait for it, the others are busy", async () => {
   }
 });
 
+test("one account cannot hold all reads: another one is answered meanwhile", async () => {
+  await serve();
+  trouble = "slow";
+  const ids = [...FREE_IDS, "nand-0", "nand-1", "chip-0"];
+  const settled: Received[] = [];
+  const asked = ids.map(async (id) => {
+    const answer = await ask(`/prices/${id}`);
+    settled.push(answer);
+    return answer;
+  });
+  await eventually(() => waiting.length + settled.length === ids.length);
+  const before = waiting.length;
+  expect(before).toBeGreaterThan(1);
+  const ofStarter = proxy.get(`${API}/prices/dram-0?publication=${OLD}`, { key: proxy.starter });
+  await eventually(() => waiting.length > before);
+  waiting[before]?.();
+  const { status, json, headers } = await ofStarter;
+  expect([status, json.id, headers["x-publication"]]).toEqual([200, "dram-0", String(OLD)]);
+  trouble = "none";
+  for (const go of waiting) go();
+  await Promise.all(asked);
+});
+
 test("callers who ask for the same file share one read", async () => {
   await serve();
   trouble = "slow";

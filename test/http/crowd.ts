@@ -40,6 +40,16 @@ export class Visitor {
     return this;
   }
 
+  /** Reads nothing until `resume`. */
+  pause(): this {
+    this.#socket.pause();
+    return this;
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   leave(): void {
     this.#socket.destroy();
   }

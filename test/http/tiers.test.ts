@@ -129,25 +129,48 @@ test("exports are downloads under their names", async () => {
 test.each([
   ["/history.csv", "starter", "2026-11-20T12Z-starter-history.csv", CSV],
   ["/history.csv", "pro", "2026-11-21T00Z-pro-history.csv", CSV],
-  ["/history.parquet", "pro", "2026-11-21T00Z-pro-history.parquet", PARQUET],
-] as const)("%s for %s is a download that comes in parts", async (path, tier, name, type) => {
-  const { headers, raw } = await proxy.get(API + path, keyOf(tier));
-  expect(headers).toMatchObject({
+] as const)("%s for %s is a download that comes whole", async (path, tier, name, type) => {
+  const whole = await proxy.get(API + path, keyOf(tier));
+  expect(whole.headers).toMatchObject({
     "content-type": type,
     "content-disposition": `attachment; filename="chipboard-${name}"`,
-    "accept-ranges": "bytes",
-    "x-snapshot": "2026-11-21T00Z/r1",
+    "accept-ranges": "none",
   });
-  const key = keyOf(tier);
-  const range = { range: "bytes=4-99" };
-  const part = await proxy.get(API + path, { ...key, headers: range });
-  expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 4-99/${raw.length}`]);
-  expect(part.raw.equals(raw.subarray(4, 100))).toBe(true);
-  const beyond = { range: `bytes=${raw.length}-` };
-  expect((await proxy.get(API + path, { ...key, headers: beyond })).status).toBe(416);
-  const known = { "if-none-match": headers.etag as string };
-  expect((await proxy.get(API + path, { ...key, headers: known })).status).toBe(304);
+  const old = `${path}?publication=${String(whole.headers["x-publication"])}`;
+  for (const asked of [path, old]) {
+    for (const range of ["bytes=0-0", "bytes=4-99", `bytes=${whole.raw.length}-`]) {
+      for (const ifRange of [undefined, whole.headers.etag, '"x"']) {
+        const headers = { range, ...(ifRange !== undefined && { "if-range": ifRange }) };
+        const answer = await proxy.get(API + asked, { ...keyOf(tier), headers });
+        expect([answer.status, answer.headers["accept-ranges"]]).toEqual([200, "none"]);
+        expect(answer.headers["content-range"]).toBeUndefined();
+        expect(answer.raw.equals(whole.raw)).toBe(true);
+      }
+    }
+  }
 });
+
+test.each([["/history.parquet", "pro", "2026-11-21T00Z-pro-history.parquet", PARQUET]] as const)(
+  "%s for %s is a download that comes in parts",
+  async (path, tier, name, type) => {
+    const { headers, raw } = await proxy.get(API + path, keyOf(tier));
+    expect(headers).toMatchObject({
+      "content-type": type,
+      "content-disposition": `attachment; filename="chipboard-${name}"`,
+      "accept-ranges": "bytes",
+      "x-snapshot": "2026-11-21T00Z/r1",
+    });
+    const key = keyOf(tier);
+    const range = { range: "bytes=4-99" };
+    const part = await proxy.get(API + path, { ...key, headers: range });
+    expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 4-99/${raw.length}`]);
+    expect(part.raw.equals(raw.subarray(4, 100))).toBe(true);
+    const beyond = { range: `bytes=${raw.length}-` };
+    expect((await proxy.get(API + path, { ...key, headers: beyond })).status).toBe(416);
+    const known = { "if-none-match": headers.etag as string };
+    expect((await proxy.get(API + path, { ...key, headers: known })).status).toBe(304);
+  },
+);
 
 test("a basket is priced with the caller's weights, in the caller's order", async () => {
   const ask = (query: string) => proxy.get(`${API}/index?${query}`, keyOf("pro"));

@@ -1,6 +1,13 @@
 /** The list of publications: its parameters, its pages and its rows. */
 import { describe, expect, test } from "vitest";
-import { listBody, pageOf, readPageQuery, rowText } from "../../src/proxy/publications/list.ts";
+import {
+  listBody,
+  pageOf,
+  readPageQuery,
+  rowsOf,
+  type Page,
+  type Rows,
+} from "../../src/proxy/publications/list.ts";
 import { parseQuery } from "../../src/proxy/query.ts";
 import { publishOf } from "./publications.ts";
 
@@ -83,17 +90,14 @@ describe("pages of a log", () => {
   });
 });
 
+const textOf = (rows: Rows, page: Page): string => Buffer.concat(listBody(rows, page)).toString();
+
 test("a row says what an entry did; a prune only when", () => {
-  const [publish, prune] = [publishOf(4, "2026-11-21T00Z", 2, "a reason"), 5];
+  const publish = { ...publishOf(4, "2026-11-21T00Z", 2, "a reason"), corrections: 3 };
   const at = "2026-11-21T01:00:00.000Z";
-  const entries = [
-    { entry: publish, corrections: 3 },
-    {
-      entry: { number: prune, action: "prune" as const, at, snapshots: [], parts: [] },
-      corrections: null,
-    },
-  ];
-  expect(JSON.parse(listBody(entries.map(rowText), 5))).toEqual({
+  const prune = { number: 5, action: "prune" as const, at, snapshots: [], parts: [] };
+  const rows = rowsOf([publish, prune]);
+  expect(JSON.parse(textOf(rows, { first: 4, last: 5, next: 5 }))).toEqual({
     publications: [
       {
         number: 4,
@@ -121,5 +125,24 @@ test("a row says what an entry did; a prune only when", () => {
 });
 
 test("a page without entries", () => {
-  expect(JSON.parse(listBody([], null))).toEqual({ publications: [], next: null });
+  const empty = { publications: [], next: null };
+  expect(JSON.parse(textOf(rowsOf([]), { first: 1, last: 0, next: null }))).toEqual(empty);
+  const rows = rowsOf([publishOf(1, "2026-11-21T00Z")]);
+  expect(JSON.parse(textOf(rows, { first: 2, last: 1, next: null }))).toEqual(empty);
+});
+
+test("pages share the bytes of their rows, and each is the JSON of its entries", () => {
+  const entries = Array.from({ length: 40 }, (_, at) => publishOf(at + 1, "2026-11-21T00Z", at));
+  const rows = rowsOf(entries);
+  const all = JSON.parse(textOf(rows, { first: 1, last: 40, next: null })).publications;
+  for (let first = 1; first <= 40; first += 1) {
+    for (let last = first; last <= 40; last += 1) {
+      const page = { first, last, next: last };
+      expect(JSON.parse(textOf(rows, page))).toEqual({
+        publications: all.slice(first - 1, last),
+        next: last,
+      });
+      expect(listBody(rows, page)[1]?.buffer).toBe(rows.bytes.buffer);
+    }
+  }
 });

@@ -330,6 +330,7 @@ function data(
   parameters: readonly Json[] = [],
 ): Json {
   const isDownload = !("json" in content);
+  const hasParts = isDownload && route !== DATA_ROUTES.historyCsv;
   const offered = TIER_NAMES.filter((name) => route.isOffered(TIERS[name], []));
   return {
     get: {
@@ -344,7 +345,7 @@ function data(
           headers: isDownload ? DOWNLOAD_HEADERS : DATA_HEADERS,
           content: contentOf(content, examplesAt(route.path)),
         },
-        ...(isDownload && {
+        ...(hasParts && {
           206: {
             description: "The one part that Range asks for (RFC 9110, 14). Counted as one call.",
             headers: PART_HEADERS,
@@ -353,7 +354,7 @@ function data(
         }),
         304: KNOWN_ALREADY,
         ...(route === DATA_ROUTES.contract && { 308: RENAMED }),
-        ...problems([...DATA_PROBLEMS, ...more, ...(isDownload ? PART_PROBLEMS : [])]),
+        ...problems([...DATA_PROBLEMS, ...more, ...(hasParts ? PART_PROBLEMS : [])]),
       },
     },
   };

@@ -4,6 +4,7 @@ import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sessionStartMs } from "../../market/session.ts";
 import { behindMs, overdueSessions } from "../snapshot/freshness.ts";
+import type { Backlog } from "../backlog.ts";
 import type { Archive } from "../snapshot/archive.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { Logger } from "./log.ts";
@@ -21,6 +22,7 @@ export class ProxyMetrics {
   constructor(
     live: LiveSnapshot,
     archive: Archive,
+    backlog: Backlog,
     gatekeeper: Gatekeeper,
     clock: Clock,
     log: Logger,
@@ -33,6 +35,12 @@ export class ProxyMetrics {
       "Connections closed at once because too many were open.",
       () => this.connectionsRefused,
     );
+    counter(
+      "chipboard_slow_readers_closed_total",
+      "Connections closed because too much waited for readers.",
+      () => backlog.closed,
+    );
+    gauge("chipboard_waiting_bytes", "What waits for readers.", () => backlog.bytes);
     counter(
       "chipboard_log_lines_dropped_total",
       "Lines of the log that could not be written.",

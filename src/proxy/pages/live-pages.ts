@@ -144,7 +144,7 @@ export async function payload<T>(
 ): Promise<T | null> {
   const file = snapshot.files.get(path);
   if (file === undefined) return null;
-  const { body } = await file.answer(overdue, undefined);
+  const { body } = await file.answer(overdue, { headers: {} });
   if (typeof body === "string") return JSON.parse(Buffer.from(body, "latin1").toString()) as T;
   if (Buffer.isBuffer(body)) return JSON.parse(body.toString()) as T;
   return (await new Response(await body()).json()) as T;

@@ -20,6 +20,9 @@ export interface PageSource {
   readonly headers?: HeaderFields;
 }
 
+/** The same with a body in pieces. */
+type InPieces = Omit<PageSource, "body"> & { readonly body: readonly Buffer[] };
+
 /** What is sent of a page in one coding. */
 interface PageForm {
   readonly etag: string;
@@ -32,8 +35,6 @@ export interface PreparedPage {
   /** For If-Modified-Since (epoch milliseconds). */
   readonly modifiedMs: number;
   readonly forms: ReadonlyMap<Coding, PageForm>;
-  /** Of all forms. */
-  readonly sizeBytes: number;
 }
 
 /** The fixed files of one process. */
@@ -64,16 +65,19 @@ export class Pages {
 
 /** Makes the forms of a page that changed last at `modifiedMs` (epoch). Without a coder it is sent as it is. */
 export async function preparePage(
-  { path, body: source, mediaType, headers }: PageSource,
+  { path, body: source, mediaType, headers }: PageSource | InPieces,
   modifiedMs: number,
   coder: Coder | null,
 ): Promise<PreparedPage> {
   const body = await source;
-  const coded = coder === null ? [] : await coder.forms(body);
-  const sha256 = createHash("sha256").update(body).digest("hex");
+  const pieces = Buffer.isBuffer(body) ? [body] : body;
+  const coded = coder === null ? [] : await coder.forms(Buffer.concat(pieces));
+  const hash = createHash("sha256");
+  for (const piece of pieces) hash.update(piece);
+  const sha256 = hash.digest("hex");
   const forms = new Map<Coding, PageForm>();
-  let sizeBytes = 0;
   for (const [coding, bytes] of [["identity" as Coding, body] as const, ...coded]) {
+    const parts = Buffer.isBuffer(bytes) ? [bytes] : bytes;
     const etag = tagOf(path, sha256, coding);
     const shared = {
       ...CORS_HEADERS,
@@ -85,17 +89,16 @@ export async function preparePage(
       ...shared,
       ...headers,
       "content-type": mediaType,
-      "content-length": String(bytes.length),
+      "content-length": String(parts.reduce((sum, { length }) => sum + length, 0)),
       ...(coding !== "identity" && { "content-encoding": coding }),
     });
-    sizeBytes += bytes.length;
     forms.set(coding, {
       etag,
       whole: { status: 200, fields, body: bytes },
       notModified: { status: 304, fields: flatFields(shared), body: null },
     });
   }
-  return { modifiedMs, forms, sizeBytes };
+  return { modifiedMs, forms };
 }
 
 /** The page in the coding that the caller prefers, or a 304. */

@@ -5,7 +5,6 @@ import { sessionUtc } from "../../market/session.ts";
 import { whatOf, type Publication } from "../../snapshot/publication-log.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { PUBLICATIONS_PATH } from "../routes.ts";
-import type { CountedEntry } from "./corrections.ts";
 
 /** Atom (RFC 4287, 7). */
 export const FEED_TYPE = "application/atom+xml";
@@ -18,13 +17,13 @@ export interface FeedContent {
   /** The oldest publication of the log; the feed's own id comes from it. */
   readonly first: Publication;
   /** The newest publishes and rollbacks, oldest first; at least one. */
-  readonly newest: readonly CountedEntry<Publication>[];
+  readonly newest: readonly Publication[];
   readonly attribution: string;
 }
 
 /** The text of the feed, newest publication first. Addresses are relative, as the proxy does not know its own. */
 export function feedBody({ first, newest, attribution }: FeedContent): string {
-  const [{ entry: last }] = newest.slice(-1) as [CountedEntry<Publication>];
+  const [last] = newest.slice(-1) as [Publication];
   const title = `${PROGRAM.name}: publications`;
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">
@@ -41,12 +40,12 @@ ${newest.map(entryElement).reverse().join("\n")}
 
 const TITLES = { publish: "Published", revise: "Revised", rollback: "Rolled back to" } as const;
 
-function entryElement({ entry, corrections }: CountedEntry<Publication>): string {
-  const { number, at, session, revision, reason } = entry;
+function entryElement(entry: Publication): string {
+  const { number, at, session, revision, reason, corrections } = entry;
   const what = whatOf(entry);
   const text = [
     `Session ${sessionUtc(session)}, revision ${revision}.`,
-    ...(corrections === null ? [] : [`Corrections: ${corrections}.`]),
+    ...(corrections === undefined ? [] : [`Corrections: ${corrections}.`]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
   ].join(" ");
   // Feed readers ignore links of the type JSON, so this one has no type.

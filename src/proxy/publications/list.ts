@@ -1,10 +1,9 @@
 /** The list of publications: its parameters and its body. */
 import { sessionUtc } from "../../market/session.ts";
-import { isPublication } from "../../snapshot/publication-log.ts";
+import { isPublication, type Entry } from "../../snapshot/publication-log.ts";
 import { snapshotText } from "../../store/paths.ts";
 import type { Denial } from "../problems.ts";
 import { fault, faultsDenial, nameFaults, type Fault, type Query } from "../query.ts";
-import type { CountedEntry } from "./corrections.ts";
 
 const PARAMETERS: readonly string[] = ["after", "limit"];
 /** The largest number that an entry's key can hold. */
@@ -64,12 +63,35 @@ export function pageOf(newest: number, { after, limit }: PageQuery): Page {
   return { first, last, next: first <= last && last < newest ? last : null };
 }
 
-/** The body of `/publications` from the rows of its entries. */
-export const listBody = (rows: readonly string[], next: number | null): string =>
-  `{"publications":[${rows.join()}],"next":${next}}\n`;
+/** The JSON of entries, one after another with commas between, and where that of each number lies. */
+export interface Rows {
+  readonly bytes: Buffer;
+  readonly places: ReadonlyMap<number, { readonly start: number; readonly end: number }>;
+}
 
-/** The JSON of an entry in the list. */
-export function rowText({ entry, corrections }: CountedEntry): string {
+/** Makes the rows of the entries. */
+export function rowsOf(entries: readonly Entry[]): Rows {
+  const places = new Map<number, { start: number; end: number }>();
+  let start = 0;
+  const rows = entries.map((entry) => {
+    const row = Buffer.from(`${rowText(entry)},`);
+    places.set(entry.number, { start, end: start + row.length - 1 });
+    start += row.length;
+    return row;
+  });
+  return { bytes: Buffer.concat(rows), places };
+}
+
+const BODY_START = Buffer.from('{"publications":[');
+
+/** The body of `/publications`: the page's part of the rows is not copied. The rows have all of it. */
+export function listBody({ bytes, places }: Rows, { first, last, next }: Page): Buffer[] {
+  const start = places.get(first)?.start ?? bytes.length;
+  const end = places.get(last)?.end ?? 0;
+  return [BODY_START, bytes.subarray(start, end), Buffer.from(`],"next":${next}}\n`)];
+}
+
+function rowText(entry: Entry): string {
   const { number, at, action } = entry;
   const none = { snapshot: null, session_utc: null, revision: null, reason: null };
   const made = isPublication(entry)
@@ -80,5 +102,6 @@ export function rowText({ entry, corrections }: CountedEntry): string {
         reason: entry.reason,
       }
     : none;
+  const corrections = isPublication(entry) ? (entry.corrections ?? null) : null;
   return JSON.stringify({ number, at, action, ...made, corrections });
 }

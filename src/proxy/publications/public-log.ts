@@ -4,7 +4,6 @@
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
 import { UnreachableError } from "../../lib/errors.ts";
-import { GenerationCache } from "../../lib/generation-cache.ts";
 import { isPublication, type Publication } from "../../snapshot/publication-log.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
@@ -29,15 +28,19 @@ import { ENTRY_PATH, FEED_PATH, idIn, PUBLICATIONS_PATH, STATUS_PATH } from "../
 import type { FollowedLog } from "../snapshot/followed-log.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
-import { CorrectionCounts } from "./corrections.ts";
 import { EntryFiles, readEntryFileName } from "./entry-files.ts";
 import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
 import { Latest } from "../latest.ts";
-import { isNewestPage, listBody, pageOf, readPageQuery, rowText, type PageQuery } from "./list.ts";
+import {
+  isNewestPage,
+  listBody,
+  pageOf,
+  readPageQuery,
+  rowsOf,
+  type PageQuery,
+  type Rows,
+} from "./list.ts";
 import { makeStatus, statusTickMs, type Status } from "./status.ts";
-
-/** For pages of the list. A page of a thousand entries has about 250 kB. */
-const LIST_CACHE_BYTES = 4_000_000;
 
 /** What these answers are made from. */
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
@@ -66,20 +69,17 @@ interface View {
 /** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json` and `/status`. */
 export class PublicLog {
   readonly #options: PublicLogOptions;
-  readonly #counts: CorrectionCounts;
   readonly #entries: EntryFiles;
-  /** The rows of the list by number. Entries never change; ten years have 7,300, of 200 bytes each. */
-  readonly #rows = new Map<number, string>();
+  /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
+  readonly #rows = new Latest<Rows>();
   readonly #view = new Latest<View>();
   readonly #feed = new Latest<PreparedPage>();
   readonly #status = new Latest<PreparedPage>();
   readonly #statusPage = new Latest<PreparedPage>();
   readonly #newestList = new Latest<PreparedPage>();
-  readonly #lists = new GenerationCache<PreparedPage>(LIST_CACHE_BYTES);
 
   constructor(options: PublicLogOptions) {
     this.#options = options;
-    this.#counts = new CorrectionCounts(options.store);
     this.#entries = new EntryFiles(options.store);
   }
 
@@ -128,7 +128,7 @@ export class PublicLog {
     const { attribution } = served;
     const page = chain(this.#viewOf(served), ({ key, publications, changedMs }) =>
       this.#feed.get(key, async () => {
-        const newest = await this.#counts.count(publications.slice(-FEED_LENGTH));
+        const newest = publications.slice(-FEED_LENGTH);
         const [first] = publications as [Publication];
         const body = Buffer.from(feedBody({ first, newest, attribution }));
         return preparePage({ path: FEED_PATH, mediaType: FEED_TYPE, body }, changedMs, coder);
@@ -190,36 +190,24 @@ export class PublicLog {
   }
 
   #list(view: View, query: PageQuery): MaybePromise<PreparedPage> {
-    const key = `${view.key} ${query.after} ${query.limit}`;
-    if (isNewestPage(query)) {
-      return this.#newestList.get(key, () => this.#makeList(view, query, this.#options.coder));
-    }
-    const known = this.#lists.get(key);
-    if (known !== undefined) return known;
     // Few ask for the same one of the others, and compressing them would delay the live snapshot.
-    return this.#makeList(view, query, null).then((page) => {
-      this.#lists.set(key, page, page.sizeBytes);
-      return page;
-    });
+    if (!isNewestPage(query)) return this.#makeList(view, query, null);
+    return this.#newestList.get(view.key, () => this.#makeList(view, query, this.#options.coder));
   }
 
   async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<PreparedPage> {
-    const { first, last, next } = pageOf(view.newest, query);
-    const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
-    await this.#makeRows(numbers.filter((number) => !this.#rows.has(number)));
-    const rows = numbers.map((number) => this.#rows.get(number) as string);
-    const body = Buffer.from(listBody(rows, next));
-    const source = { path: PUBLICATIONS_PATH, mediaType: JSON_TYPE, body };
-    return preparePage(source, view.changedMs, coder);
-  }
-
-  /** A damaged entry fails: a caller who pages through the log must not miss one without knowing. */
-  async #makeRows(numbers: readonly number[]): Promise<void> {
     const { log } = this.#options;
-    const entries = await Promise.all(numbers.map(async (number) => log.get(number)));
-    for (const counted of await this.#counts.count(entries)) {
-      this.#rows.set(counted.entry.number, rowText(counted));
+    const page = pageOf(view.newest, query);
+    // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
+    for (let number = page.first; number <= page.last; number += 1) {
+      const entry = log.get(number);
+      if (entry instanceof Promise) await entry;
     }
+    const rows = await this.#rows.get(`${view.key} ${log.size}`, async () =>
+      rowsOf(log.known(view.newest)),
+    );
+    const source = { path: PUBLICATIONS_PATH, mediaType: JSON_TYPE, body: listBody(rows, page) };
+    return preparePage(source, view.changedMs, coder);
   }
 
   #reply(

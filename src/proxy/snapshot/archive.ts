@@ -14,7 +14,7 @@ import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
+import type { MaybePromise, Subject } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../../store/paths.ts";
 import { chain } from "../chain.ts";
@@ -43,6 +43,8 @@ const SHARE = 1 / 8;
 const HELD_SHARE = 1 / 16;
 const HELD_BYTES_MAX = 256 * 1024;
 const READS_AT_ONCE = 8;
+/** For one reader, so that the others can read, too. */
+const READS_EACH = 4;
 const BUSY_RETRY_MS = 1_000;
 
 /** What V8 holds for a file's description or header fields, beside its bytes (measured). */
@@ -54,6 +56,12 @@ const PARSED_COST = 4;
 interface Stored extends Pick<Manifest, "tiers">, Pick<ServedSnapshot, "withoutLevel"> {
   /** By path. */
   readonly entries: ReadonlyMap<string, FileEntry>;
+}
+
+/** Which snapshot is asked for, and who asks. */
+interface Asked {
+  readonly publication: Publication;
+  readonly reader: Subject;
 }
 
 /** What a cache holds, with the memory that it takes. */
@@ -69,7 +77,7 @@ export class Archive {
   readonly #heldBytesMax: number;
   readonly #cache: GenerationCache<unknown>;
   readonly #turns = new Turns();
-  readonly #reads = new Map<string, Promise<unknown>>();
+  readonly #reads = new Map<string, { reader: Subject; result: Promise<unknown> }>();
   /** How many requests were refused because too many reads ran. */
   refusals = 0;
 
@@ -90,11 +98,11 @@ export class Archive {
    * The snapshot as the publication made it the head, or `busy`; `pruned` if a prune of 0.1.0 took it,
    * which the log does not say. Throws DamageError if its manifest is missing or not the one that the
    * log names, UnreachableError if the store does not answer. The functions of the snapshot give
-   * `busy` and throw the same.
+   * `busy` and throw the same. Readers take turns, and one of them cannot hold all reads.
    */
-  async open(publication: Publication): Promise<ServedSnapshot | Denial> {
-    await this.#turns.next();
-    const stored = await this.#take(keyOf(publication), async () => {
+  async open(publication: Publication, reader: Subject): Promise<ServedSnapshot | Denial> {
+    await this.#turns.next(reader);
+    const stored = await this.#take(reader, keyOf(publication), async () => {
       const manifest = await this.#manifest(publication);
       if (manifest === null) return { value: null, bytes: ENTRY_BYTES };
       const { files, tiers } = manifest;
@@ -103,7 +111,7 @@ export class Archive {
       return { value, bytes: files.length * ENTRY_BYTES };
     });
     if (stored === null) return pruned(publication.number);
-    return "code" in stored ? stored : this.#served(publication, stored);
+    return "code" in stored ? stored : this.#served({ publication, reader }, stored);
   }
 
   /** Null: a prune of 0.1.0 took the snapshot. It left no entry in the log, and no file. */
@@ -118,8 +126,8 @@ export class Archive {
     }
   }
 
-  #served(publication: Publication, { tiers, entries, withoutLevel }: Stored): ServedSnapshot {
-    const stamp = stampOf(publication, Infinity);
+  #served(asked: Asked, { tiers, entries, withoutLevel }: Stored): ServedSnapshot {
+    const stamp = stampOf(asked.publication, Infinity);
     return {
       stamp,
       newIds: NO_IDS,
@@ -129,23 +137,27 @@ export class Archive {
         const entry = entries.get(path);
         const file = entry && descriptionOf({ tiers }, entry, stamp);
         if (!entry || !file) return undefined;
-        return chain(this.#source(publication, entry), (source) =>
+        return chain(this.#source(asked, entry), (source) =>
           "code" in source ? source : new PreparedFile(file, source, null),
         );
       },
       catalog: () =>
-        this.#parsed(publication, entries.get(FILES.catalog), (bytes) =>
+        this.#parsed(asked, entries.get(FILES.catalog), (bytes) =>
           freeIdsOf(catalogIn(bytes, stamp)),
         ),
       baskets: () => {
         const entry = entries.get(FILES.basket("pro"));
-        return this.#parsed(publication, tiers.pro && entry, readBaskets);
+        return this.#parsed(asked, tiers.pro && entry, readBaskets);
       },
     };
   }
 
   /** The file's bytes, or a function that streams them. */
-  #source(publication: Publication, entry: FileEntry): MaybePromise<Buffer | OpenBody | Denial> {
+  #source(
+    { publication, reader }: Asked,
+    entry: FileEntry,
+  ): MaybePromise<Buffer | OpenBody | Denial> {
+    const pace = (): Promise<void> => this.#turns.next(reader);
     const { path, bytes, sha256 } = entry;
     const name = `${keyOf(publication)} ${path}`;
     // What was right before is damaged now: the next request compares the file before it answers.
@@ -153,23 +165,27 @@ export class Archive {
       this.#cache.delete(name);
       this.#options.onStreamFailure(error);
     };
-    return this.#take(name, async () => {
+    const taken = this.#take(reader, name, async () => {
       const key = snapshotFileKey(publication, path);
       const isHeld = bytes <= this.#heldBytesMax;
       const value: Buffer | OpenBody = isHeld
         ? await readVerified(this.#store, key, sha256, bytes)
-        : await streamedSource(this.#store, key, entry, onFailure, () => this.#turns.next());
+        : await streamedSource(this.#store, key, entry, onFailure, pace);
       return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
     });
+    // Others' answers have opened the same file at their own pace.
+    return chain(taken, (source) =>
+      typeof source === "function" ? (range) => source(range, pace) : source,
+    );
   }
 
   #parsed<T>(
-    publication: Publication,
+    { publication, reader }: Asked,
     entry: FileEntry | undefined,
     parse: (bytes: Buffer) => T,
   ): MaybePromise<T | Denial | null> {
     if (entry === undefined) return null;
-    return this.#take(`${keyOf(publication)} ${entry.path}`, async () => {
+    return this.#take(reader, `${keyOf(publication)} ${entry.path}`, async () => {
       const key = snapshotFileKey(publication, entry.path);
       const value = parse(await readVerified(this.#store, key, entry.sha256, entry.bytes));
       return { value, bytes: entry.bytes * PARSED_COST };
@@ -177,12 +193,13 @@ export class Archive {
   }
 
   /** What is kept under `key`, or what `read` reads; several requests for the same share one read. */
-  #take<T>(key: string, read: () => Promise<Costed<T>>): MaybePromise<T | Denial> {
+  #take<T>(reader: Subject, key: string, read: () => Promise<Costed<T>>): MaybePromise<T | Denial> {
     const kept = this.#cache.get(key);
     if (kept !== undefined) return kept as T;
     const running = this.#reads.get(key);
-    if (running !== undefined) return running as Promise<T>;
-    if (this.#reads.size >= READS_AT_ONCE) {
+    if (running !== undefined) return running.result as Promise<T>;
+    const own = [...this.#reads.values()].filter((each) => each.reader === reader);
+    if (this.#reads.size >= READS_AT_ONCE || own.length >= READS_EACH) {
       this.refusals += 1;
       const detail = "Too many old snapshots are read at the moment.";
       return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
@@ -193,7 +210,7 @@ export class Archive {
         return value;
       })
       .finally(() => this.#reads.delete(key));
-    this.#reads.set(key, reading);
+    this.#reads.set(key, { reader, result: reading });
     return reading;
   }
 }

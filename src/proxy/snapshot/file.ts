@@ -4,7 +4,7 @@
  * request, and is sent uncompressed until its coded forms are made again.
  */
 import { createHash } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { sessionKey } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
@@ -31,6 +31,8 @@ import {
   type TierPosition,
 } from "./representation.ts";
 import { raised } from "./stream.ts";
+
+const HISTORY_CSV_END = "-history.csv";
 
 /** What a file is, and whose. */
 export interface FileDescription {
@@ -81,26 +83,24 @@ export class PreparedFile {
    * What to send while `overdue` sessions are missing. Returns a promise to a caller who wants a coded
    * form until these are made for the first time: when the delay changes later, no request waits for
    * them. Also if the file is streamed and its delay has changed: it is read once for its digest.
+   * A GET with Range gets a part of a download, except of a history as CSV: its bytes do not depend on
+   * the delay.
    */
-  answer(overdue: number, acceptEncoding: string | undefined): MaybePromise<Representation> {
+  answer(
+    overdue: number,
+    { method, headers }: Pick<IncomingMessage, "method" | "headers">,
+  ): MaybePromise<Representation> {
     return chain(this.#byCoding(overdue), (byCoding) => {
+      const isParted = method === "GET" && this.#ranges === "bytes";
+      const part = isParted && requestedPart(byCoding.get("identity") as Representation, headers);
+      if (part) return part;
+      const acceptEncoding = headers["accept-encoding"];
       const choose = (): Representation =>
         byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
       if (this.#coding === null || chooseCoding(acceptEncoding, CODINGS) === "identity")
         return choose();
       return this.#coding.then(choose);
     });
-  }
-
-  /**
-   * What to send to a GET with Range. Downloads answer it; their bytes do not depend on the delay.
-   * Null: what `answer` says.
-   */
-  part(overdue: number, headers: IncomingHttpHeaders): MaybePromise<Representation | null> {
-    if (this.#file.nameEnd === null) return null;
-    return chain(this.#byCoding(overdue), (byCoding) =>
-      requestedPart(byCoding.get("identity") as Representation, headers),
-    );
   }
 
   /** Resolves when the first coded forms are made. */
@@ -194,8 +194,13 @@ export class PreparedFile {
     return {
       "content-type": mediaType,
       "content-disposition": `attachment; filename="${name}"`,
-      "accept-ranges": "bytes",
+      "accept-ranges": this.#ranges,
     };
+  }
+
+  get #ranges(): "bytes" | "none" {
+    const { nameEnd } = this.#file;
+    return nameEnd === null || nameEnd === HISTORY_CSV_END ? "none" : "bytes";
   }
 
   /** Whether the delay is in the bytes, as it is in those of payloads. */

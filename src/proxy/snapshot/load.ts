@@ -6,7 +6,6 @@
  * Memory is bounded: the smallest files are held until the budget is used. The others are verified
  * now, and streamed from the store and verified again on each request.
  */
-import { createHash } from "node:crypto";
 import { GenerationCache } from "../../lib/generation-cache.ts";
 import { DamageError } from "../../lib/errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
@@ -21,7 +20,7 @@ import { Limiter } from "../../lib/limiter.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
-import { atOnce, damaged, verified, type Pace } from "./stream.ts";
+import { verified, type Pace } from "./stream.ts";
 import type { Coder } from "../coding.ts";
 import type { Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription } from "./file.ts";
@@ -205,46 +204,43 @@ export function descriptionOf(
 }
 
 /**
- * Verifies the file and returns a function that streams and verifies it again for each answer. Each
- * piece waits until `pace` resolves.
+ * Verifies the file, each piece when `pace` resolves, and returns a function that streams and verifies
+ * it again for each answer.
  */
 export async function streamedSource(
   store: ObjectStore,
   key: string,
   entry: FileEntry,
   onFailure: (error: unknown) => void,
-  pace: Pace = atOnce,
+  pace?: Pace,
 ): Promise<OpenBody> {
   await verifyStreamed(store, key, entry, pace);
-  const where = `${store.location}/${key}`;
-  return async (range) => {
-    const stream = await openStored(store, key);
-    return stream.pipeThrough(verified(entry, where, onFailure, range, pace));
-  };
+  return openerOf(store, key, entry, onFailure);
 }
 
 async function verifyStreamed(
   store: ObjectStore,
   key: string,
   entry: FileEntry,
-  pace: Pace = atOnce,
+  pace?: Pace,
 ): Promise<void> {
-  const hash = createHash("sha256");
-  let length = 0;
-  for await (const piece of await openStored(store, key)) {
-    await pace();
-    hash.update(piece);
-    length += piece.length;
-    if (length > entry.bytes) break;
-  }
-  if (hash.digest("hex") !== entry.sha256) throw damaged(`${store.location}/${key}`, entry.sha256);
+  const stream = await openerOf(store, key, entry, () => {})(undefined, pace);
+  await stream.pipeTo(new WritableStream());
 }
 
-async function openStored(store: ObjectStore, key: string): Promise<ReadableStream<Uint8Array>> {
-  const object = await store.open(key);
-  if (object !== null) return object.stream;
-  throw new DamageError(`${store.location}/${key} is missing`);
-}
+const openerOf =
+  (
+    store: ObjectStore,
+    key: string,
+    entry: FileEntry,
+    onDamage: (error: DamageError) => void,
+  ): OpenBody =>
+  async (range, pace) => {
+    const where = `${store.location}/${key}`;
+    const object = await store.open(key);
+    if (object === null) throw new DamageError(`${where} is missing`);
+    return object.stream.pipeThrough(verified(entry, where, onDamage, range, pace));
+  };
 
 /** The ids of each tier's contracts that never had a level. */
 export const withoutLevelOf = ({ tiers }: Manifest): ServedSnapshot["withoutLevel"] =>

@@ -34,6 +34,11 @@ export class LogIndex {
     return this.#newest;
   }
 
+  /** How many entries are known. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /**
    * Reads the entries up to `newest` that are not known yet. Damaged ones are skipped: `get` throws
    * for them. Throws UnreachableError if the store does not answer.

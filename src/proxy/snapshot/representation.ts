@@ -16,7 +16,7 @@ import {
 import type { Coding } from "../coding.ts";
 import type { Denial } from "../problems.ts";
 import { overdueSinceMs, type Expectation } from "./freshness.ts";
-import type { ByteRange } from "./stream.ts";
+import type { ByteRange, Pace } from "./stream.ts";
 
 /** The facts that all files of a snapshot share. */
 export interface SnapshotStamp extends Expectation {
@@ -36,8 +36,11 @@ export interface TierPosition {
   readonly delayedSessions: number;
 }
 
-/** Opens a new stream of the file, or of a part of it, for one answer. Rejects if it cannot. */
-export type OpenBody = (range?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
+/**
+ * Opens a new stream of the file, or of a part of it, for one answer; each piece waits until `pace`
+ * resolves. Rejects if it cannot.
+ */
+export type OpenBody = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
 
 /** A body in one coding, with its header fields. */
 export interface Representation {

@@ -18,11 +18,8 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** Resolves when the next piece may be worked on. */
+/** Resolves when the next piece may be worked on. Without one, nothing has to wait. */
 export type Pace = () => Promise<void>;
-
-/** The pace of streams that nothing has to wait for. */
-export const atOnce: Pace = async () => {};
 
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 
@@ -36,7 +33,7 @@ export function verified(
   where: string,
   onDamage: (error: DamageError) => void,
   { first, last }: ByteRange = WHOLE,
-  pace: Pace = atOnce,
+  pace?: Pace,
 ): TransformStream<Uint8Array, Uint8Array> {
   const hash = createHash("sha256");
   let readBytes = 0;
@@ -48,7 +45,7 @@ export function verified(
   };
   return new TransformStream({
     async transform(piece, controller) {
-      await pace();
+      await pace?.();
       hash.update(piece);
       const from = Math.max(0, first - readBytes);
       const wanted = piece.subarray(from, Math.max(0, last + 1 - readBytes));
