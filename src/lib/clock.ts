@@ -18,9 +18,6 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Epoch milliseconds as an ISO 8601 instant, as stored and shown: `2026-11-21T00:05:00.000Z`. */
 export const instantText = (ms: number): string => new Date(ms).toISOString();
 
-/** The machine's time (epoch milliseconds), independent of CHIPBOARD_NOW. */
-export const machineNowMs = (): number => Date.now();
-
 /**
  * The clock of this process. `startAt` is an ISO 8601 instant with a zone, or undefined for the
  * real time. Throws InputError for any other text.

@@ -259,7 +259,7 @@ export class FolderStore implements ObjectStore {
   async #stored(key: string, prefix: string): Promise<StoredObject | null> {
     if (key.endsWith("/") || !key.startsWith(prefix)) return null;
     const status = await lstat(this.#path(key)).catch((error) => this.#absent("read", key, error));
-    return status && { key, sizeBytes: status.size, modifiedAtMs: status.mtimeMs };
+    return status && { key, sizeBytes: status.size };
   }
 
   async #entries(folder: string): Promise<Dirent[]> {

@@ -1,26 +1,20 @@
-import { createClock, type Clock } from "../lib/clock.ts";
 import { byteStream } from "./byte-stream.ts";
 import { requireKey } from "./keys.ts";
 import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
 
 /**
  * A store in the memory of this process, for tests. It keeps every promise of ObjectStore, but its
- * objects end with the process. The clock gives `modifiedAtMs`.
+ * objects end with the process.
  */
 export class MemoryStore implements ObjectStore {
   readonly location = "memory:";
-  readonly #clock: Clock;
-  readonly #objects = new Map<string, { bytes: Buffer; modifiedAtMs: number }>();
-
-  constructor(clock: Clock = createClock(undefined)) {
-    this.#clock = clock;
-  }
+  readonly #objects = new Map<string, Buffer>();
 
   async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
-    const object = this.#objects.get(key);
-    const sizeBytes = object?.bytes.length ?? 0;
+    const bytes = this.#objects.get(key);
+    const sizeBytes = bytes?.length ?? 0;
     if (sizeBytes > bytesMax) throw tooLarge(`${this.location}/${key}`, sizeBytes, bytesMax);
-    return object === undefined ? null : Buffer.from(object.bytes);
+    return bytes === undefined ? null : Buffer.from(bytes);
   }
 
   async open(key: string): Promise<OpenObject | null> {
@@ -37,16 +31,15 @@ export class MemoryStore implements ObjectStore {
   async create(key: string, bytes: Uint8Array, _mediaType: string): Promise<"created" | "taken"> {
     requireKey(key);
     if (this.#objects.has(key)) return "taken";
-    this.#objects.set(key, { bytes: Buffer.from(bytes), modifiedAtMs: this.#clock.now() });
+    this.#objects.set(key, Buffer.from(bytes));
     return "created";
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
     const keys = [...this.#objects.keys()].filter((key) => key.startsWith(prefix)).sort();
     for (const key of keys) {
-      const object = this.#objects.get(key);
-      if (object === undefined) continue;
-      yield { key, sizeBytes: object.bytes.length, modifiedAtMs: object.modifiedAtMs };
+      const bytes = this.#objects.get(key);
+      if (bytes !== undefined) yield { key, sizeBytes: bytes.length };
     }
   }
 

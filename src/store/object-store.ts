@@ -10,8 +10,6 @@ import { DamageError } from "../lib/errors.ts";
 export interface StoredObject {
   readonly key: string;
   readonly sizeBytes: number;
-  /** When it was created, by the clock of the store (epoch milliseconds). */
-  readonly modifiedAtMs: number;
 }
 
 /** An object to read. Its stream holds a file or a connection: read it to the end, or cancel it. */

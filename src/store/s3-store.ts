@@ -121,14 +121,14 @@ class S3Store implements ObjectStore {
     let last = "";
     try {
       for await (const page of paginateListObjectsV2({ client: this.#client }, input)) {
-        for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
+        for (const { Key = "", Size = 0 } of page.Contents ?? []) {
           const key = Key.slice(this.#prefix.length);
           // An object with another key belongs to others, or is a running probe.
           if (!isKey(key)) continue;
           // A server that sends the same page again and again would never end.
           if (key <= last) throw new Error(`the server lists ${key} after ${last}`);
           last = key;
-          yield { key, sizeBytes: Size, modifiedAtMs: LastModified?.getTime() ?? 0 };
+          yield { key, sizeBytes: Size };
         }
       }
     } catch (error) {

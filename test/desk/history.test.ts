@@ -81,7 +81,7 @@ test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 15 })(
   "the head is correct, the log has no gap, and all kept snapshots are complete",
   async (steps) => {
     const clock = { ms: Date.parse("2026-11-20T00:05:00Z"), now: () => clock.ms };
-    const store = new MemoryStore(clock);
+    const store = new MemoryStore();
     const model: Model = { log: [], usd: new Map() };
     for (const item of [{ kind: "publish", usd: 12, crashAt: null } as Step, ...steps]) {
       clock.ms += 1_000;

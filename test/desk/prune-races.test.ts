@@ -20,7 +20,7 @@ const NEXT = {
 /** The three runs of RUNS, and one that crashed before its publication, all long ago. */
 async function storeWithLeftovers(): Promise<{ store: MemoryStore; clock: { now(): number } }> {
   const clock = { ms: Date.parse("2026-11-20T00:00:00Z"), now: () => clock.ms };
-  const store = new MemoryStore(clock);
+  const store = new MemoryStore();
   for (const run of RUNS) await mustPublish(store, run);
   await mustPublish(store, NEXT);
   await store.delete("publications/0000000004.json");

@@ -44,7 +44,7 @@ export async function publishByJumpingClock(
   const tally = new Tally("clock jumps by a day, publishing", say);
   const random = new FeedRandom(seed, "clock");
   const clock = { ms: sessionStartMs(HEAD) + 300_000, now: () => clock.ms };
-  const store = new MemoryStore(clock);
+  const store = new MemoryStore();
   await publishHead(store);
   let head = HEAD;
   for (let step = 0; step < { short: 30, full: 400 }[scale]; step += 1) {

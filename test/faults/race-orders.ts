@@ -38,7 +38,7 @@ export class RaceOrders {
   /** Runs one race. If a promise is broken, throws with the order of operations. */
   async run(seed: number): Promise<void> {
     const clock = { ms: 0, now: () => clock.ms };
-    const store = new MemoryStore(clock);
+    const store = new MemoryStore();
     const model = new RaceModel(store);
     const trace: string[] = [];
     const rate = (place: number): number => digestRate(seed, place);
@@ -93,7 +93,7 @@ export class RaceOrders {
     const known = this.#filled.get(history);
     if (known !== undefined) return known;
     const clock = { ms: 0, now: () => clock.ms };
-    const store = new MemoryStore(clock);
+    const store = new MemoryStore();
     await history.make(store, clock);
     const filled = { store, endMs: clock.ms };
     this.#filled.set(history, filled);

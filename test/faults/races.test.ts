@@ -40,7 +40,7 @@ async function begun(): Promise<{
   clock: { ms: number; now(): number };
 }> {
   const clock = { ms: 0, now: () => clock.ms };
-  const store = new MemoryStore(clock);
+  const store = new MemoryStore();
   await (HISTORIES[0] as History).make(store, clock);
   const model = new RaceModel(store);
   await model.begin();
