@@ -19,6 +19,7 @@ import {
 
 /** The closes of a contract unless a bench says otherwise: one for each day of five years. */
 export const CLOSES = 1826;
+const CONTRACTS_IN_A_FILE = 1_000;
 export const FIRST_SESSION = parseSession("2026-11-21T00Z") as Session;
 
 /** The time of publication, five minutes into the session (ISO 8601). */
@@ -27,7 +28,8 @@ export const instantIn = (session: Session): string =>
 
 export interface MarketFiles {
   readonly catalog: string;
-  readonly closes: string;
+  /** Each with rows of at most CONTRACTS_IN_A_FILE contracts: an input has at most 2,000,000 rows. */
+  readonly closes: readonly string[];
   /** In the order of the sessions, which begin with FIRST_SESSION. */
   readonly quotes: readonly { readonly session: Session; readonly file: string }[];
 }
@@ -43,11 +45,10 @@ export function writeMarket(
   closeDays = CLOSES,
 ): MarketFiles {
   const catalog = join(folder, "catalog.csv");
-  const closes = join(folder, "closes.csv");
-  writeRows(catalog, CATALOG_HEADER, contracts, catalogRow);
+  writeRows(catalog, CATALOG_HEADER, 0, contracts, catalogRow);
   const days = daysBefore(dayOf(FIRST_SESSION), closeDays);
   const lastUsd = new Float64Array(contracts);
-  writeRows(closes, "id,date,close_usd\n", contracts, (at) => {
+  const closesOf = (at: number): string => {
     const step = walk(`${contractId(at)} closes`);
     let usd = startUsd(at);
     let rows = "";
@@ -57,11 +58,18 @@ export function writeMarket(
     }
     lastUsd[at] = usd;
     return rows;
-  });
+  };
+  const closes: string[] = [];
+  for (let from = 0; from < contracts; from += CONTRACTS_IN_A_FILE) {
+    const file = join(folder, `closes-${closes.length + 1}.csv`);
+    const to = Math.min(contracts, from + CONTRACTS_IN_A_FILE);
+    writeRows(file, "id,date,close_usd\n", from, to, closesOf);
+    closes.push(file);
+  }
   const quotes = Array.from({ length: sessions }, (_, index) => {
     const session = FIRST_SESSION + index;
     const file = join(folder, `quotes-${sessionKey(session)}.csv`);
-    writeRows(file, "id,spot_usd\n", contracts, (at) => {
+    writeRows(file, "id,spot_usd\n", 0, contracts, (at) => {
       const usd = walk(`${contractId(at)} ${session}`)(lastUsd[at] as number);
       lastUsd[at] = usd;
       return `${contractId(at)},${centsText(usd)}\n`;
@@ -119,13 +127,14 @@ const daysBefore = (end: number, count: number): string[] =>
 function writeRows(
   path: string,
   header: string,
-  contracts: number,
+  from: number,
+  to: number,
   rows: (at: number) => string,
 ): void {
   const file = openSync(path, "wx");
   try {
     writeSync(file, header);
-    for (let at = 0; at < contracts; at += 1) writeSync(file, rows(at));
+    for (let at = from; at < to; at += 1) writeSync(file, rows(at));
   } finally {
     closeSync(file);
   }

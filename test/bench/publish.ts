@@ -151,7 +151,7 @@ async function publishSession(market: MarketFiles, index: number, store: string)
   if (quotes === undefined) throw new Error(`The market has no session ${index}`);
   const { session, file } = quotes;
   const inputs = ["--quotes", file];
-  if (index === 0) inputs.push("--catalog", market.catalog, "--closes", market.closes);
+  if (index === 0) inputs.push("--catalog", market.catalog, "--closes", ...market.closes);
   const args = ["publish", "--session", sessionKey(session), "--store", store, ...inputs];
   return runMeasured(args, environment(instantIn(session)));
 }

@@ -34,7 +34,7 @@ export async function prepareService(folder: string, sessions = 1): Promise<Serv
   for (const { session, file } of market.quotes) {
     const args = ["publish", "--store", store, "--session", sessionKey(session), "--quotes", file];
     const isFirst = session === FIRST_SESSION;
-    if (isFirst) args.push("--catalog", market.catalog, "--closes", market.closes);
+    if (isFirst) args.push("--catalog", market.catalog, "--closes", ...market.closes);
     await outputOf(args, { env: environment(instantIn(session)) });
   }
   return { store, state, key: await createProKey(state) };

@@ -69,7 +69,7 @@ export async function publishQuotes(
     {
       catalog: isFirst ? sourceOf(catalog) : null,
       quotes: [sourceOf(file)],
-      closes: isFirst ? [sourceOf(closes)] : [],
+      closes: isFirst ? closes.map((each) => sourceOf(each)) : [],
       session,
       attribution: null,
       revise: null,
