@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { check, type CheckRequest } from "../../src/check/check.ts";
 import type { Step } from "../../src/check/step.ts";
 import { ChipboardError, DamageError } from "../../src/lib/errors.ts";
@@ -27,6 +27,9 @@ beforeAll(async () => {
   const demo = await Serving.start(["demo", ...ports, "--log-level", "warn"], { cwd: folder });
   const [starter = "", pro = ""] = new Set(demo.printed.match(/cbk_[A-Za-z0-9]{49}/g));
   keys = { free: null, starter, pro };
+  // It serves its first session, and publishes the others meanwhile.
+  const isWhole = (): boolean => demo.printed.includes("published 2026-11-21T00Z\n");
+  await vi.waitUntil(isWhole, { timeout: 600_000, interval: 200 });
   await demo.end();
   // The demonstration's log is not signed. Two rollbacks leave its head, and sign it.
   for (const args of [
