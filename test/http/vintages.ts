@@ -149,7 +149,7 @@ export const publishInto = (
     session: sessionKey(session),
     nowMs,
     minCoverageMicros: 0,
-    maxGapSessions: 1_000,
+    maxGapSessions: 10_000,
     acceptMoves: true,
     allowSparse: true,
     ...run,

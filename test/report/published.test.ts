@@ -155,6 +155,7 @@ test("a replay session by session makes the same page", async () => {
       attribution: 'Levels by "A & B"',
       allowSparse: true,
       acceptMoves: true,
+      maxGapSessions: 1_000,
     });
   }
   expect(await headReport(store)).toBe(await headReport(await published()));
