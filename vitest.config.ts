@@ -16,7 +16,7 @@ const exclude = configDefaults.exclude;
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification): boolean =>
-      /\/test\/(?:deploy|faults|process|readme)\//.test(moduleId);
+      /\/test\/(?:deploy|faults|process|docs)\//.test(moduleId);
     return (await super.sort(files)).toSorted((a, b) => Number(isLong(b)) - Number(isLong(a)));
   }
 }

@@ -18,7 +18,7 @@ Examples:
   $ chipboard serve --store ./snapshots --state ./state`;
 
 /** Every command, in the order of the help. A command is loaded only if the command line names it. */
-const COMMANDS: readonly {
+export const COMMANDS: readonly {
   readonly name: string;
   readonly description: string;
   load(): Promise<Command>;

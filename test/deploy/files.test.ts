@@ -9,7 +9,7 @@ import { catalogOf, quotesOf } from "../cli/market.ts";
 import { inProcess } from "../cli/run.ts";
 import { testWith } from "../http/tools.ts";
 import { NOW } from "../program/program.ts";
-import { blocksOf } from "../readme/blocks.ts";
+import { blocksOf } from "../docs/blocks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DEPLOY = join(ROOT, "deploy");
@@ -19,6 +19,12 @@ const names = (await readdir(DEPLOY, { withFileTypes: true }))
 const texts = new Map<string, string>();
 for (const name of names) texts.set(name, await readFile(join(DEPLOY, name), "utf8"));
 const textOf = (name: string): string => texts.get(name) ?? "";
+/** The pages for operators. */
+const pages = new Map<string, string>();
+for (const name of await readdir(join(ROOT, "docs/operate"))) {
+  pages.set(name, await readFile(join(ROOT, "docs/operate", name), "utf8"));
+}
+const pageOf = (name: string): string => pages.get(name) ?? "";
 const services = names.filter((name) => name.endsWith(".service"));
 
 /** Every command with its options, by its words: "snapshots prune" → --keep-days, … */
@@ -46,11 +52,11 @@ test("they are read, and so is the program's help", () => {
   expect(commands.get("publish")).toContain("--wait");
 });
 
-/** Every command line of the program: in units, scripts, blocks and `code` of the README. */
+/** Every command line of the program: in units, scripts, blocks and `code` of the pages. */
 function commandLines(): string[] {
-  const readme = textOf("README.md");
-  const blocks = blocksOf(readme).filter(({ language }) => language === "sh");
-  const code = [...readme.matchAll(/`(chipboard [a-z][^`]*)`/g)].map(([, line = ""]) => line);
+  const prose = [...pages.values()].join("\n");
+  const blocks = blocksOf(prose).filter(({ language }) => language === "sh");
+  const code = [...prose.matchAll(/`(chipboard [a-z][^`]*)`/g)].map(([, line = ""]) => line);
   const scripts = names.filter((name) => !name.endsWith(".md")).map(textOf);
   const all = [...scripts, ...blocks.map(({ text }) => text), ...code].join("\n");
   const begins = String.raw`(?:^ *|--no-install |exec proxy )chipboard |deploy/run"? `;
@@ -73,14 +79,16 @@ test("every command and its options exist", () => {
 
 test("every variable and every option that the texts name exists", () => {
   const variables = new Set(
-    [...options].map((option) => `CHIPBOARD_${option.slice(2).toUpperCase().replaceAll("-", "_")}`),
+    [...options, "--now"].map(
+      (option) => `CHIPBOARD_${option.slice(2).toUpperCase().replaceAll("-", "_")}`,
+    ),
   );
-  const all = [...texts.values()].join("\n");
+  const all = [...texts.values(), ...pages.values()].join("\n");
   const named = new Set(all.match(/\bCHIPBOARD_[A-Z0-9_]+/g));
   expect(named.size).toBeGreaterThan(10);
   expect([...named].filter((name) => !variables.has(name))).toEqual([]);
-  const inText = [...textOf("README.md").matchAll(/`(--[a-z0-9-]+)[^`]*`/g)];
-  expect(inText.length).toBeGreaterThan(3);
+  const inText = [...all.matchAll(/`(--[a-z0-9-]+)[^`]*`/g)];
+  expect(inText.length).toBeGreaterThan(30);
   expect(inText.map(([, option = ""]) => option).filter((option) => !options.has(option))).toEqual(
     [],
   );
@@ -117,10 +125,10 @@ describe("units", () => {
     }
   });
 
-  test("the README's table of exit codes says what the publishing unit does", () => {
+  test("the table of exit codes says what the publishing unit does", () => {
     const [, prevented = ""] =
       /^RestartPreventExitStatus=(.*)$/m.exec(textOf("chipboard-publish.service")) ?? [];
-    const rows = [...textOf("README.md").matchAll(/^\| (\d) \|[^|]*\| ([^|]*) \|/gm)];
+    const rows = [...pageOf("troubleshooting.md").matchAll(/^\| (\d) \|[^|]*\| ([^|]*) \|/gm)];
     expect(rows.map(([, code]) => code)).toEqual(["0", "1", "2", "3", "4", "5", "6"]);
     const failing = rows.filter(([, , unit]) => unit === "fails").map(([, code]) => code);
     expect(failing).toEqual(prevented.split(" "));
@@ -154,12 +162,12 @@ describe("publish.yml", () => {
     expect(textOf("publish.yml")).not.toMatch(/ACCESS_KEY/);
   });
 
-  testWith("python3")("pins every action to a commit, and the README names its version", () => {
+  testWith("python3")("pins every action to a commit, and the page names its version", () => {
     const used = [...textOf("publish.yml").matchAll(/uses: (.*)$/gm)].map(([, action]) => action);
     expect(used.length).toBe(3);
     for (const action of used) {
       const [, name, version] = /^(\S+)@[0-9a-f]{40} # (v[\d.]+)$/.exec(action ?? "") ?? [];
-      expect(textOf("README.md").replaceAll("\n  ", " ")).toContain(`\`${name}\` ${version}`);
+      expect(pageOf("containers.md").replaceAll("\n", " ")).toContain(`\`${name}\` ${version}`);
     }
   });
 

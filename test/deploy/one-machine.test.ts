@@ -1,5 +1,5 @@
 /**
- * Follows "One machine" of deploy/README.md to the letter, under a real systemd on a machine of its own
+ * Follows every block of docs/operate that root runs, to the letter, under a real systemd on a machine of its own
  * (`machine.ts`). There is no network there, so two things are not as on the operator's: the repository is cloned
  * from a folder, and `npm ci` and `npm install` take the packages that are installed here.
  */
@@ -9,20 +9,29 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
 import { catalogOf, lines, quotesOf } from "../cli/market.ts";
 import { eventually } from "../http/fixture.ts";
-import { blocksOf, type Block } from "../readme/blocks.ts";
+import { blocksOf, type Block } from "../docs/blocks.ts";
 import { canBoot, Machine } from "./machine.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FEED = "http://127.0.0.1:8000";
 const CURL = "curl --silent --show-error --fail --retry 20 --retry-delay 1 --retry-all-errors";
 
-const readme = await readFile(join(ROOT, "deploy/README.md"), "utf8");
+const PAGES = ["install", "troubleshooting", "backup", "upgrade", "signing"];
+const sections = (
+  await Promise.all(PAGES.map((page) => readFile(join(ROOT, `docs/operate/${page}.md`), "utf8")))
+).flatMap((text) => text.split(/^##* /m));
+const isForRoot = ({ language, by }: Block): boolean => language === "sh" && by === "root";
+/** The sections with commands for root that no test has taken yet. */
+const untried = new Set(
+  sections.filter((text) => blocksOf(text).some(isForRoot)).map((text) => text.split("\n", 1)[0]),
+);
 
-/** The blocks of a section in one language, for this machine's repository and feed. */
+/** The blocks for root of a section, or its settings, for this machine's repository and feed. */
 function blocks(section: string, language: "sh" | "ini" = "sh"): string[] {
-  const text = readme.split(/^##+ /m).find((part) => part.startsWith(`${section}\n`)) ?? "";
+  const text = sections.find((part) => part.startsWith(`${section}\n`)) ?? "";
+  untried.delete(section);
   return blocksOf(text)
-    .filter((block: Block) => block.language === language)
+    .filter((block) => (language === "sh" ? isForRoot(block) : block.language === language))
     .map((block) =>
       block.text
         .replace("https://git.example/chipboard.git", "/srv/source")
@@ -184,7 +193,7 @@ describe("publish", () => {
     expect(notice).toMatch(/^chipboard-publish failed on /);
     const wayOn = /--accept \S+/.exec(notice)?.[0] ?? "";
     expect(wayOn).toBe("--accept moves:a");
-    const [inJournal = ""] = blocks("When a publish fails");
+    const [inJournal = ""] = blocks("A publish failed");
     expect(await machine.expect(inJournal)).toContain(wayOn);
     await eventually(async () =>
       (await machine.expect("journalctl --priority alert --no-pager")).includes(
@@ -288,7 +297,7 @@ test("upgrade and go back: the service runs the release that is named", async ()
   const installed = await machine.expect("chipboard --version");
   await machine.expect(`cd /srv/source && sed -i 's/"version": ".*"/"version": "9.9.9"/' package.json
     git commit -qam "The next release"`);
-  const upgraded = await machine.expect(blocks("Upgrade").join(""));
+  const upgraded = await machine.expect(blocks("Upgrade and go back").join(""));
   expect(upgraded).toMatch(/^9\.9\.9$/m);
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await running()).toBe("/opt/chipboard/0.2.0");
@@ -315,6 +324,28 @@ test("a package that npm pack made is a release as well", async () => {
   expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
   await machine.expect(blocks("Go back").join(""));
   expect(await running()).toBe("/opt/chipboard/0.1.0");
+});
+
+test("signing: the unit signs what it publishes, and the proxy serves what is signed", async () => {
+  const [make = "", use = "", ...more] = blocks("Begin, on one machine");
+  expect(more).toEqual([]);
+  const add = (options = ""): Promise<string> =>
+    machine.expect(`cat >> /etc/chipboard/chipboard.env <<'END'\n${options}END`);
+  const [sign, verify] = blocks("Begin, on one machine", "ini");
+  await setClock("2026-11-22T12:05:00Z");
+  await machine.expect("cp /etc/chipboard/chipboard.env before");
+  await machine.expect(make);
+  await add(sign);
+  await offer({ a: 101, b: 5 });
+  await machine.expect("systemctl start chipboard-publish.service");
+  await add(verify);
+  await machine.expect(use);
+  expect(await readyz()).toMatchObject({ snapshot: "2026-11-22T12Z/r1", store: "ok" });
+  await machine.expect("cp before /etc/chipboard/chipboard.env");
+});
+
+test("every section with commands for root was followed", () => {
+  expect([...untried]).toEqual([]);
 });
 
 /** The folder of the release whose program the proxy runs. */

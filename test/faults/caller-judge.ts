@@ -27,7 +27,9 @@ const SMALL_DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
   publications: ["publications", "next"],
   health: ["status"],
   readiness:
-    "status snapshot session_utc publication damaged attribution overdue clock state store".split(" "),
+    "status snapshot session_utc publication damaged attribution overdue clock state store".split(
+      " ",
+    ),
 };
 const REMEMBERED = 5_000;
 

@@ -10,7 +10,7 @@ import { DATA_ROUTES, PUBLICATIONS_PATH, USAGE_PATH } from "../../src/proxy/rout
 import { RECORD_COLUMNS } from "../../src/render/columns.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";
-import { blocksOf } from "../readme/blocks.ts";
+import { blocksOf } from "../docs/blocks.ts";
 import { askAll } from "./answers.ts";
 import { run } from "./programs.ts";
 import { programsUnder, rowsOf, textOf, under } from "./texts.ts";

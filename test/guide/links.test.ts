@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DATA_ROUTES, PUBLICATIONS_PATH, USAGE_PATH } from "../../src/proxy/routes.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { blocksOf } from "../readme/blocks.ts";
+import { blocksOf } from "../docs/blocks.ts";
 
 const PUBLIC_URL = "https://prices.example/feed";
 const PAGES = ["/guide", "/methodology"];

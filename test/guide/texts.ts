@@ -2,7 +2,7 @@
 import { siteFile } from "../../src/site/files.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { withSlots } from "../../src/proxy/pages/slots.ts";
-import { blocksOf, type Block } from "../readme/blocks.ts";
+import { blocksOf, type Block } from "../docs/blocks.ts";
 
 export const ORIGIN = "https://prices.example";
 

@@ -157,11 +157,11 @@ describe("a Prometheus that scrapes real proxies", () => {
     expect(await checked).toEqual({ stdout: "", stderr: "" });
   });
 
-  test("the README names each of chipboard's metrics, and no other", async () => {
+  test("the reference names each of chipboard's metrics, and no other", async () => {
     const text = await (await fetch(late.metricsUrl as string)).text();
     const names = [...text.matchAll(/^# TYPE (chipboard_\w+)/gm)].map(([, name]) => name);
-    const readme = await readFile(join(FILES, "README.md"), "utf8");
-    const rows = [...readme.matchAll(/^\| (`chipboard_.*?) \|/gm)].flatMap(([, row = ""]) => [
+    const page = await readFile(join(FILES, "../../docs/reference/metrics.md"), "utf8");
+    const rows = [...page.matchAll(/^\| (`chipboard_.*?) \|/gm)].flatMap(([, row = ""]) => [
       ...row.matchAll(/`(\w+)`/g),
     ]);
     expect(rows.map(([, name]) => name).toSorted()).toEqual(names.toSorted());

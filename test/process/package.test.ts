@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
+import { MADE, PAGES } from "../docs/pages.ts";
 import { outputOf, serve } from "../program/program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -46,15 +47,19 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const chipboard = (line: string): Promise<string> =>
   outputOf(line.split(" "), { cwd: folder, script: bin });
 
+/** The guide and the methodology lie beside the compiled program. */
+const isPacked = (page: string): boolean => !page.startsWith("src/");
+
 test("has the compiled files and the documentation, and no sources or tests", () => {
-  expect(files).toContain("README.md");
+  expect(files).toEqual(expect.arrayContaining([...PAGES, ...MADE].filter(isPacked)));
   expect(files).toContain("dist/src/demo/catalog.csv");
   const site = readdirSync(join(ROOT, "src/site")).filter((name) => !/\.(?:ts|json)$/.test(name));
   expect(files).toEqual(expect.arrayContaining(site.map((name) => `dist/src/site/${name}`)));
   const others = files.filter(
     (path) =>
       !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path) &&
-      !/^dist\/src\/site\/\w+\.(?:css|html|md|svg|txt)$/.test(path),
+      !/^dist\/src\/site\/\w+\.(?:css|html|md|svg|txt)$/.test(path) &&
+      !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
   expect(others.toSorted()).toEqual([
     "ARCHITECTURE.md",
@@ -76,7 +81,6 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/chipboard-publish.timer",
     "deploy/chipboard.service",
     "deploy/compose.yml",
-    "deploy/monitoring/README.md",
     "deploy/monitoring/alerts.yml",
     "deploy/monitoring/grafana.json",
     "deploy/monitoring/prometheus.yml",
@@ -84,13 +88,12 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/publish.yml",
     "deploy/run",
     "dist/package.json",
+    "docs/README.md",
     "docs/board.png",
     "docs/contract.png",
-    "docs/design.md",
     "docs/report.png",
     "package.json",
     "snapshots/README.md",
-    "test/bench/README.md",
   ]);
 });
 

@@ -1,16 +1,14 @@
-/** The commands of the README that check the log without chipboard, and what makes them fail. */
+/** The commands of docs/operate/signing.md that check the log without chipboard, and what makes them fail. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { ENTRY, FIRST, SECOND, SIGNATURE, workshop } from "../cli/signed.ts";
 import { testWith } from "../http/tools.ts";
-import { blocksOf, sectionOf } from "./blocks.ts";
+import { blocksOf } from "./blocks.ts";
 
-const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
-const [block] = blocksOf(sectionOf(README, "The signed log")).filter(({ text }) =>
-  text.includes("previous"),
-);
+const PAGE = readFileSync(join(import.meta.dirname, "../../docs/operate/signing.md"), "utf8");
+const block = blocksOf(PAGE).find(({ text }) => text.includes("previous"));
 const SESSION = "2026-11-21T12Z";
 const NEWEST = 3;
 

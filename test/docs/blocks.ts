@@ -3,6 +3,11 @@
 export interface Block {
   /** `sh`: commands; `text`: the output of the block before; `csv`: a file; `console`: both, by turns. */
   readonly language: string;
+  /**
+   * Who runs the commands: empty: somebody in a checkout (`story.test.ts`); `root`: root on a machine
+   * (`test/deploy/one-machine.test.ts`); `docker`: nobody here.
+   */
+  readonly by: string;
   readonly text: string;
   /** The prose between the block before and this one. */
   readonly before: string;
@@ -12,17 +17,11 @@ export function blocksOf(markdown: string): Block[] {
   const parts = markdown.split(/^```(.*)\n([^]*?)^```$/m);
   const blocks: Block[] = [];
   for (let at = 0; at + 3 < parts.length; at += 3) {
-    const [before = "", language = "", text = ""] = parts.slice(at);
-    blocks.push({ before, language, text });
+    const [before = "", info = "", text = ""] = parts.slice(at);
+    const [language = "", by = ""] = info.split(" ");
+    blocks.push({ before, language, by, text });
   }
   return blocks;
-}
-
-/** The text under a heading of the second level. */
-export function sectionOf(markdown: string, title: string): string {
-  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${title}\n`));
-  if (section === undefined) throw new Error(`no section ${title}`);
-  return section;
 }
 
 /** The name of the file in a block: the last one that the prose before it names. */

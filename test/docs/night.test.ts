@@ -1,4 +1,4 @@
-/** "A night at the publisher" of the README: what its commands print, and what callers then get. */
+/** docs/operate/night.md: what its commands print, and what callers then get. */
 import { expect, test } from "vitest";
 import { night, NOON, prepareNights, TITLES, type Night } from "./night.ts";
 
@@ -244,7 +244,7 @@ caseOf("A price was wrong", async (night) => {
   });
 });
 
-test("every case of the README is one of these", () => {
+test("every case of the page is one of these", () => {
   expect(TITLES).toEqual(titles);
   expect(titles).toHaveLength(12);
 });

@@ -1,6 +1,6 @@
 /**
- * Follows the cases of the README's section on a night: each in a folder of its own with the section's
- * files, its store and a proxy that serves it.
+ * Follows the cases of docs/operate/night.md: each in a folder of its own with the page's files, its store
+ * and a proxy that serves it.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,17 +14,14 @@ import { inProcess } from "../cli/run.ts";
 import { call, type Received } from "../http/client.ts";
 import { eventually } from "../http/fixture.ts";
 import { BIN, endWithUs, NOW, serve, type Serving } from "../program/program.ts";
-import { blocksOf, fileNameOf, sectionOf } from "./blocks.ts";
-
-/** The title of the section. */
-export const NIGHT = "A night at the publisher";
+import { blocksOf, fileNameOf } from "./blocks.ts";
 
 /** The session that callers have at first, and that of the night. */
 export const NOON = "2026-11-20T12Z/r1";
 export const MIDNIGHT = "2026-11-21T00Z/r1";
 
-const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
-const [INTRODUCTION = "", ...CASES] = sectionOf(README, NIGHT).split(/^### /m);
+const PAGE = readFileSync(join(import.meta.dirname, "../../docs/operate/night.md"), "utf8");
+const [INTRODUCTION = "", ...CASES] = PAGE.split(/^## /m);
 /** The titles of the cases, in order. */
 export const TITLES = CASES.map((text) => text.split("\n", 1)[0] ?? "");
 
@@ -33,10 +30,10 @@ const FILES = blocksOf(INTRODUCTION).filter(({ language }) => language === "csv"
 const START = blocksOf(INTRODUCTION).find(({ language }) => language === "sh")?.text ?? "";
 
 const API = "/api/public/v1";
-/** With --wait the README's 25 minutes are as long as this here. */
+/** With --wait the page's 25 minutes are as long as this here. */
 const WAIT = "3s";
 
-/** A command, the lines that the README shows of its output, and its exit code. */
+/** A command, the lines that the page shows of its output, and its exit code. */
 interface Step {
   readonly command: string;
   readonly shown: string[];
@@ -95,7 +92,7 @@ export class Night {
     }
   }
 
-  /** `publish ARGS`, which the README does not show; within this process. */
+  /** `publish ARGS`, which the page does not show; within this process. */
   async publishBetween(now: string, ...args: string[]): Promise<string> {
     const env = { CHIPBOARD_NOW: now };
     const run = await inProcess(["publish", "--store", "night", ...args], {
@@ -184,7 +181,7 @@ async function inBash(
 let original: string;
 let keys: Record<Tier, string>;
 
-/** Makes the section's files, its store, and a state with a key of each tier. */
+/** Makes the page's files, its store, and a state with a key of each tier. */
 export function prepareNights(): void {
   beforeAll(async () => {
     original = mkdtempSync(join(tmpdir(), "chipboard-night-"));

@@ -1,0 +1,118 @@
+/** The messages of the proxy's log: where the sources write them, and what they mean. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** By the text in the log, with `N` for what varies: what has happened, and what to do about it. */
+const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: string]>> = {
+  "and N more requests with a problem": [
+    "within one second, beyond the 50 that have lines of their own",
+    "",
+  ],
+  "log cannot be read": [
+    "a list or a feed could not be made; the caller got 503 `busy`",
+    "look at the store",
+  ],
+  "N lines were dropped": [
+    "lines of this log could not be written",
+    "look at the disk, or at the pipe's reader",
+  ],
+  "nothing is published there yet": ["the store has no log", "publish, or name another `--store`"],
+  "old snapshot cannot be read": [
+    "the caller got 503 `busy`",
+    "look at the store; `chipboard snapshots verify --all`",
+  ],
+  "only what is signed is served": ["the proxy was started with `--verify-key`", ""],
+  "publication log cannot be read": [
+    "the proxy serves what it has and tries again; `err` says why",
+    "`damaged`: `chipboard snapshots verify`; else look at the store",
+  ],
+  "publication N cannot be loaded": [
+    "it is damaged, or the store does not answer; `serving` is what callers get",
+    "`chipboard snapshots verify`, then restore or roll back",
+  ],
+  "request cannot be handled": ["before the proxy's own checks", "report it"],
+  "request failed": ["the caller got 500; `err` has the stack", "report it"],
+  "SIGHUP: new connections get this certificate": ["", ""],
+  "SIGHUP: the certificate cannot be used; the old one stays in use": [
+    "`trouble` says why",
+    "correct the files and send SIGHUP again",
+  ],
+  "SIGHUP: there is no certificate to read again": ["the proxy runs without `--tls-cert`", ""],
+  "snapshot not compressed": ["answers go out as they are", "report it"],
+  "snapshot switched": ["callers get this publication from now on", ""],
+  "store answers again": ["", ""],
+  "stored file cannot be sent": [
+    "a file that is streamed is damaged, or the store does not answer; the answer was cut off",
+    "`chipboard snapshots verify --all`",
+  ],
+  "the state answers again": ["counts made meanwhile are written", ""],
+  "the state does not answer; calls of known keys are counted here": [
+    "other keys get 503 until it does",
+    "look at Redis, or at the state's folder",
+  ],
+  "too many connections": [
+    "further ones are closed at once",
+    "find out who opens them; `--max-connections`",
+  ],
+};
+
+/** A message and its level. */
+interface Message {
+  readonly text: string;
+  readonly level: string;
+}
+
+const SOURCE = join(import.meta.dirname, "../../src");
+/** A call that writes a line, or that hands one on with its text as the last argument. */
+const CALL = /\b(?:log|logger)\.(info|warn|error)\(|\b(info)\(\{|\.event\("(\w+)",|#(report)\(/g;
+
+/** Every message that the sources of the proxy write. Throws if one has no meaning, or the reverse. */
+export function logMessages(): readonly (Message & { meaning: string; remedy: string })[] {
+  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /^(?:proxy|commands)\/.*\.ts$/.test(name),
+  );
+  const found = new Map<string, string>();
+  for (const file of files) {
+    const source = readFileSync(join(SOURCE, file), "utf8");
+    for (const call of source.matchAll(CALL)) {
+      const [, byLogger, byInfo, byEvent, byReport] = call;
+      const text = lastArgument(source, call.index);
+      const level = byLogger ?? byInfo ?? byEvent ?? (byReport === undefined ? "" : "error");
+      if (text !== null) found.set(text, level);
+    }
+  }
+  const unknown = [...found.keys()].filter((text) => MEANINGS[text] === undefined);
+  const unused = Object.keys(MEANINGS).filter((text) => !found.has(text));
+  if (unknown.length + unused.length > 0) {
+    throw new Error(
+      `test/docs/log-messages.ts lacks ${JSON.stringify(unknown)}, and has ${JSON.stringify(unused)}, which no source writes`,
+    );
+  }
+  return [...found]
+    .toSorted(([a], [b]) => a.localeCompare(b, "en"))
+    .map(([text, level]) => {
+      const [meaning = "", remedy = ""] = MEANINGS[text] ?? [];
+      return { text, level, meaning, remedy };
+    });
+}
+
+/** The text of the call's last argument; null if that is a parameter, which another call gives. */
+function lastArgument(source: string, from: number): string | null {
+  const begin = source.indexOf("(", from);
+  let depth = 0;
+  let end = begin;
+  do {
+    const [skipped = ""] = /^(?:"(?:[^"\\]|\\.)*"|`[^`]*`)/.exec(source.slice(end)) ?? [];
+    if (skipped !== "") {
+      end += skipped.length;
+      continue;
+    }
+    if ("([{".includes(source[end] as string)) depth += 1;
+    if (")]}".includes(source[end] as string)) depth -= 1;
+    end += 1;
+  } while (depth > 0);
+  const given = source.slice(begin + 1, end - 1).trim();
+  const [, quoted, name] = /(?:(".*"|`[^`]*`)|\b(\w+)),?$/.exec(given) ?? [];
+  const text = quoted ?? new RegExp(`const ${name} =\\s*(".*");`).exec(source)?.[1];
+  return text === undefined ? null : text.slice(1, -1).replaceAll(/\$\{[^}]*\}/g, "N");
+}
