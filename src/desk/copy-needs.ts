@@ -1,4 +1,5 @@
 /** What a copy of a store must hold besides the log: everything that the log names and no prune took. */
+import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { CLAIM_BYTES_MAX } from "../snapshot/claims.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -18,8 +19,6 @@ import {
   TAKEN,
 } from "../store/paths.ts";
 import { isSame, requirePruned } from "./reference.ts";
-
-const AT_ONCE = 16;
 
 /** Tells how far the copy is. */
 export type CopyProgress = (stage: string, done: number, total: number) => void;
@@ -133,24 +132,6 @@ export async function collected(damages: string[], work: () => Promise<void>): P
   }
 }
 
-/** The results of `work` in the order of the items. None is still running when it returns or throws. */
-export async function atOnce<T, R>(
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  const queue = items.entries();
-  const running = Array.from({ length: AT_ONCE }, async () => {
-    for (const [at, item] of queue) results[at] = await work(item);
-  });
-  await Promise.allSettled(running);
-  await Promise.all(running);
-  return results;
-}
-
 /** The keys that begin with `prefix`. */
-export async function keysBelow(store: ObjectStore, prefix: string): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const { key } of store.list(prefix)) keys.push(key);
-  return keys;
-}
+export const keysBelow = (store: ObjectStore, prefix: string): Promise<string[]> =>
+  Array.fromAsync(store.list(prefix), ({ key }) => key);

@@ -8,6 +8,7 @@
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
  * every object with its digest when it reads it, and again after it has arrived.
  */
+import { atOnce } from "../lib/at-once.ts";
 import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -35,7 +36,6 @@ import {
   TAKEN,
 } from "../store/paths.ts";
 import {
-  atOnce,
   collected,
   keysBelow,
   needsOf,

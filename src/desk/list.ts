@@ -1,4 +1,5 @@
 /** `snapshots ls`: the log, newest first, with each entry's meaning and the missed sessions. */
+import { atOnce } from "../lib/at-once.ts";
 import type { Clock } from "../lib/clock.ts";
 import {
   sessionAt,
@@ -19,9 +20,8 @@ import {
 } from "../snapshot/publication-log.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { isSame, requireEmpty } from "./reference.ts";
-
-const MANIFESTS_AT_ONCE = 16;
+import { snapshotText } from "../store/paths.ts";
+import { requireEmpty } from "./reference.ts";
 
 interface ListedPublication {
   readonly kind: "publication";
@@ -115,22 +115,18 @@ async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
   return entries;
 }
 
-async function manifestsOf(
+function manifestsOf(
   store: ObjectStore,
   entries: readonly Publication[],
 ): Promise<(Manifest | null)[]> {
-  const manifests: (Manifest | null)[] = [];
-  for (let from = 0; from < entries.length; from += MANIFESTS_AT_ONCE) {
-    const batch = entries.slice(from, from + MANIFESTS_AT_ONCE).map(async (entry, at) => {
-      // A rollback usually names a snapshot that is already in the list: its manifest is reused.
-      const same = entries.slice(0, from + at).findIndex((other) => isSame(other, entry));
-      if (same >= 0 && same < from) return manifests[same] ?? null;
-      const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
-      return stored?.manifest ?? null;
-    });
-    manifests.push(...(await Promise.all(batch)));
-  }
-  return manifests;
+  // A rollback usually names a snapshot that is already in the list: its manifest is read once.
+  const read = new Map<string, ReturnType<typeof readStoredManifest>>();
+  return atOnce(entries, async (entry) => {
+    const name = snapshotText(entry);
+    const stored = read.get(name) ?? readStoredManifest(store, entry, entry.manifest_sha256);
+    read.set(name, stored);
+    return (await stored)?.manifest ?? null;
+  });
 }
 
 /** The unpublished sessions between `after` and `before`, as ranges, newest first. */

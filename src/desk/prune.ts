@@ -13,6 +13,7 @@
  * Entries of the log name everything that goes before the first removal (publication-log.ts). If an
  * earlier prune named objects and did not remove them, the next prune removes them.
  */
+import { atOnce } from "../lib/at-once.ts";
 import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
@@ -51,7 +52,6 @@ import { appendPrunes } from "./prune-entries.ts";
 import { isSame, requireEmpty, requirePruned } from "./reference.ts";
 
 const YOUNG_MS = HOUR_MS;
-const DELETES_AT_ONCE = 16;
 const ATTEMPTS_MAX = 50;
 /** A run can no longer publish after this many later heads. */
 const LATER_HEADS = 2;
@@ -126,11 +126,11 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
     log.flatMap((entry) => (isPublication(entry) ? [] : [...entry.snapshots, ...entry.parts])),
   );
   // Read the claims after the files: a run claims its name before it writes the first file.
-  const files = await collect(store, SESSIONS);
-  const allClaims = await collect(store, CLAIMS);
+  const files = await Array.fromAsync(store.list(SESSIONS));
+  const allClaims = await Array.fromAsync(store.list(CLAIMS));
   const folders = foldersOf(files, allClaims);
   const claims = await readClaims(store);
-  const parts = await collect(store, LEDGER);
+  const parts = await Array.fromAsync(store.list(LEDGER));
   if (log.length === 0) await requireEmpty(store);
 
   const keptEntries = keptPublications(publications, keepDays, nowMs).filter(
@@ -201,11 +201,11 @@ async function remove(store: ObjectStore, found: Survey): Promise<void> {
     // The manifest goes last, so that a partly removed folder can still be recognized.
     const manifestKey = snapshotFileKey(name, FILES.manifest);
     const others = objects.filter(({ key }) => key !== manifestKey);
-    await removeAll(store, others);
+    await atOnce(others, ({ key }) => store.delete(key));
     if (others.length < objects.length) await store.delete(manifestKey);
     if (claim !== null) await store.delete(claim.key);
   }
-  await removeAll(store, [...found.doomedParts, ...found.doneClaims]);
+  await atOnce([...found.doomedParts, ...found.doneClaims], ({ key }) => store.delete(key));
 }
 
 function pruningOf({
@@ -305,20 +305,4 @@ function foldersOf(
     folders.set(text, { ...(folders.get(text) ?? { name, objects: [] }), claim });
   }
   return [...folders.values()];
-}
-
-/** Removes the objects. No removal is still running when it returns or throws. */
-async function removeAll(store: ObjectStore, objects: readonly StoredObject[]): Promise<void> {
-  const queue = objects.values();
-  const removals = Array.from({ length: DELETES_AT_ONCE }, async () => {
-    for (const { key } of queue) await store.delete(key);
-  });
-  await Promise.allSettled(removals);
-  await Promise.all(removals);
-}
-
-async function collect(store: ObjectStore, prefix: string): Promise<StoredObject[]> {
-  const objects: StoredObject[] = [];
-  for await (const object of store.list(prefix)) objects.push(object);
-  return objects;
 }

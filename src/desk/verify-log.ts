@@ -10,7 +10,7 @@ import { requireRemembered, type Remembered } from "../snapshot/remembered.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { publicationKey, signatureKey, snapshotText } from "../store/paths.ts";
-import { atOnce } from "./copy-needs.ts";
+import { atOnce } from "../lib/at-once.ts";
 
 /** A signature of an entry by one of the keys. */
 export interface EntrySigner {

@@ -235,10 +235,8 @@ class VerifyRun implements Verification {
     }
   }
 
-  async #keysUnder(prefix: string): Promise<string[]> {
-    const keys: string[] = [];
-    for await (const { key } of this.#store.list(prefix)) keys.push(key);
-    return keys;
+  #keysUnder(prefix: string): Promise<string[]> {
+    return Array.fromAsync(this.#store.list(prefix), ({ key }) => key);
   }
 
   #where(key: string): string {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { Limiter } from "../lib/limiter.ts";
+import pLimit from "p-limit";
 
 /** A content coding (RFC 9110, 8.4); identity: not coded. */
 export type Coding = "br" | "gzip" | "identity";
@@ -35,14 +35,14 @@ const SMALL_MAX_BYTES = 1_000_000;
  * one large body beside it, so that boards do not wait for a history file.
  */
 export class Coder {
-  readonly #turns = new Limiter(1);
-  readonly #turnsOfLarge = new Limiter(1);
+  readonly #turns = pLimit(1);
+  readonly #turnsOfLarge = pLimit(1);
 
   /** The coded forms of `plain`. Never rejects: if zlib fails, the result is empty. */
   async forms(plain: Buffer): Promise<CodedForms> {
     const turns = plain.length > SMALL_MAX_BYTES ? this.#turnsOfLarge : this.#turns;
     try {
-      return await turns.run(() => codedForms(plain));
+      return await turns(codedForms, plain);
     } catch (error) {
       process.emitWarning(`A body of ${plain.length} bytes is not coded: ${String(error)}`);
       return new Map();

@@ -3,6 +3,7 @@
  * the manifest names, and last it appends the publication and signs it. Until the append readers see
  * the old head. A crash before it leaves at worst objects and a claim that no publication names.
  */
+import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
@@ -23,8 +24,6 @@ import {
 } from "../store/paths.ts";
 import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
-
-const WRITES_AT_ONCE = 16;
 
 /** A plan and what is needed to write it. */
 interface Commit {
@@ -68,15 +67,10 @@ export async function commit(
       })),
   ];
   let written = 0;
-  const queue = writes.values();
-  await Promise.all(
-    Array.from({ length: WRITES_AT_ONCE }, async () => {
-      for (const { key, mediaType, planned } of queue) {
-        await createProven(store, key, await planned.bytes(), planned.entry.sha256, mediaType);
-        progress("Writing", (written += 1), writes.length);
-      }
-    }),
-  );
+  await atOnce(writes, async ({ key, mediaType, planned }) => {
+    await createProven(store, key, await planned.bytes(), planned.entry.sha256, mediaType);
+    progress("Writing", (written += 1), writes.length);
+  });
 
   const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
@@ -140,7 +134,6 @@ async function createProven(
 }
 
 async function removeOwn(store: ObjectStore, name: SnapshotName): Promise<void> {
-  const keys: string[] = [];
-  for await (const { key } of store.list(snapshotFolder(name))) keys.push(key);
-  await Promise.all(keys.map((key) => store.delete(key)));
+  const objects = await Array.fromAsync(store.list(snapshotFolder(name)));
+  await atOnce(objects, ({ key }) => store.delete(key));
 }

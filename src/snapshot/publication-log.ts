@@ -134,9 +134,7 @@ function parseEntry(bytes: Uint8Array, where: string): Entry {
 
 /** The whole log, oldest first. Throws DamageError if a number is missing or an entry is damaged. */
 export async function readLog(store: ObjectStore): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  for await (const entry of readLogBackwards(store)) entries.push(entry);
-  return entries.reverse();
+  return (await Array.fromAsync(readLogBackwards(store))).reverse();
 }
 
 /** The publishes and rollbacks of the log, oldest first. Throws as `readLog` does. */

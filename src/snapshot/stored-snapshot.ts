@@ -1,12 +1,11 @@
 /** Reads the objects of a stored snapshot and checks them before use. */
+import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
 import { sha256Hex } from "./digest.ts";
 import { MANIFEST_BYTES_MAX, parseManifest, unfitIn, type Manifest } from "./manifest.ts";
-
-const READS_AT_ONCE = 16;
 
 /**
  * The manifest of a snapshot. Throws DamageError if it is missing, if its digest is not
@@ -102,28 +101,24 @@ export async function compareObjects(
 ): Promise<{ readonly damages: readonly string[]; readonly bytes: number }> {
   const damages: string[] = [];
   let total = 0;
-  const queue = objects.values();
-  const compare = async (): Promise<void> => {
-    for (const { key, bytes, sha256 } of queue) {
-      const where = `${store.location}/${key}`;
-      const found = await store.get(key, bytes).catch((error: unknown) => {
-        if (error instanceof DamageError) return error;
-        throw error;
-      });
-      if (found instanceof DamageError) {
-        damages.push(found.message);
-        continue;
-      }
-      total += found?.length ?? 0;
-      if (found === null) damages.push(`${where} is missing`);
-      else if (found.length !== bytes) {
-        damages.push(`${where} has ${found.length} bytes, expected ${bytes}`);
-      } else if (sha256Hex(found) !== sha256) {
-        damages.push(`${where} is damaged: its SHA-256 is not the manifest's`);
-      }
+  await atOnce(objects, async ({ key, bytes, sha256 }) => {
+    const where = `${store.location}/${key}`;
+    const found = await store.get(key, bytes).catch((error: unknown) => {
+      if (error instanceof DamageError) return error;
+      throw error;
+    });
+    if (found instanceof DamageError) {
+      damages.push(found.message);
+      return;
     }
-  };
-  await Promise.all(Array.from({ length: READS_AT_ONCE }, compare));
+    total += found?.length ?? 0;
+    if (found === null) damages.push(`${where} is missing`);
+    else if (found.length !== bytes) {
+      damages.push(`${where} has ${found.length} bytes, expected ${bytes}`);
+    } else if (sha256Hex(found) !== sha256) {
+      damages.push(`${where} is damaged: its SHA-256 is not the manifest's`);
+    }
+  });
   return { damages, bytes: total };
 }
 

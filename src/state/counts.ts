@@ -8,8 +8,8 @@
  * counts that this process knows, and the state takes the larger number.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { cacheOf } from "../lib/caches.ts";
 import type { Clock } from "../lib/clock.ts";
-import { GenerationCache } from "../lib/generation-cache.ts";
 import type { CountName, CountReply, CountRequest, StateDriver } from "./driver.ts";
 import type { MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
@@ -55,7 +55,7 @@ export class Counts {
   readonly #driver: StateDriver;
   readonly #clock: Clock;
   readonly #state: Reachability;
-  readonly #counts = new GenerationCache<Count>(REMEMBERED_COUNTS);
+  readonly #counts = cacheOf<Count>(REMEMBERED_COUNTS);
   /** Counts to write although nobody waits: they have calls to add, or the state may hold less. */
   readonly #unwritten = new Map<string, Count>();
   readonly #waiting = new Map<string, Item>();

@@ -10,8 +10,8 @@
 import { hash } from "node:crypto";
 import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../lib/clock.ts";
+import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
-import { GenerationCache } from "../lib/generation-cache.ts";
 import {
   findAccount,
   findKey,
@@ -52,9 +52,9 @@ export class Verdicts {
   readonly #clock: Clock;
   readonly #state: Reachability;
   /** By the key itself, in memory only: to hash it would take longer than all other steps here. */
-  readonly #known = new GenerationCache<Remembered>(REMEMBERED_KEYS);
+  readonly #known = cacheOf<Remembered>(REMEMBERED_KEYS);
   /** By `missOf`. */
-  readonly #unknown = new GenerationCache<number>(REMEMBERED_MISSES);
+  readonly #unknown = cacheOf<number>(REMEMBERED_MISSES);
   readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
   #epoch = 1;
 

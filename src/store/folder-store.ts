@@ -13,6 +13,7 @@ import type { Dirent } from "node:fs";
 import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import pLimit from "p-limit";
 import { HOUR_MS } from "../lib/clock.ts";
 import { DamageError, errorCode, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
@@ -20,7 +21,6 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { openFile, type OpenFile } from "./folder-file.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
-import { Limiter } from "../lib/limiter.ts";
 import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
@@ -37,7 +37,7 @@ export class FolderStore implements ObjectStore {
   /** The store in messages. */
   readonly #place: string;
   readonly #root: string;
-  readonly #limiter = new Limiter(MAX_AT_ONCE);
+  readonly #limit = pLimit(MAX_AT_ONCE);
   readonly #sync = new DirectorySync();
 
   /**
@@ -51,7 +51,7 @@ export class FolderStore implements ObjectStore {
   }
 
   async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
-    return this.#limiter.run(async () => {
+    return this.#limit(async () => {
       const file = await this.#open(key);
       if (file === null) return null;
       try {
@@ -77,7 +77,7 @@ export class FolderStore implements ObjectStore {
 
   async create(key: string, bytes: Uint8Array, _mediaType: string): Promise<"created" | "taken"> {
     requireKey(key);
-    return this.#limiter.run(async () => {
+    return this.#limit(async () => {
       try {
         const temporary = await this.#writeTemporary(bytes);
         try {

@@ -15,10 +15,10 @@ import {
   type S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
+import pLimit from "p-limit";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
-import { Limiter } from "../lib/limiter.ts";
 import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
@@ -74,7 +74,7 @@ class S3Store implements ObjectStore {
   readonly #client: S3Client;
   readonly #endpoint: string | undefined;
   readonly #option: string;
-  readonly #limiter = new Limiter(MAX_AT_ONCE);
+  readonly #limit = pLimit(MAX_AT_ONCE);
 
   constructor(
     bucket: string,
@@ -181,7 +181,7 @@ class S3Store implements ObjectStore {
       pieces.destroy();
       throw tooLarge(where, sizeBytes, bytesMax);
     };
-    return this.#limiter.run(() => this.#repeated("read", key, read, isBrokenConnection));
+    return this.#limit(() => this.#repeated("read", key, read, isBrokenConnection));
   }
 
   /** The size is 0 if the server does not say it. */
@@ -217,14 +217,14 @@ class S3Store implements ObjectStore {
       }
     };
     const isConflict = (error: unknown) => httpStatus(error) === 409;
-    return this.#limiter.run(() => this.#repeated("write", key, put, isConflict));
+    return this.#limit(() => this.#repeated("write", key, put, isConflict));
   }
 
   async #remove(key: string): Promise<void> {
     const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: `${this.#prefix}${key}` });
-    await this.#limiter
-      .run(() => this.#client.send(command))
-      .catch((error: unknown) => this.#fail("remove", key, error));
+    await this.#limit(() => this.#client.send(command)).catch((error: unknown) =>
+      this.#fail("remove", key, error),
+    );
   }
 
   /** Repeats the task after a random and growing delay, while `mayHelp` says so of its error. */

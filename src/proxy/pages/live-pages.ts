@@ -2,6 +2,7 @@
  * The pages with figures of the free tier, the methodology with the limits in force, and the documents
  * with examples. Each is made once for a snapshot and a number of overdue sessions, not per request.
  */
+import { madeOnce } from "../../lib/caches.ts";
 import { limitsOf } from "../../feed/finding.ts";
 import { FILES } from "../../store/paths.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
@@ -14,7 +15,6 @@ import type { Coder } from "../coding.ts";
 import { noSession, withoutContract } from "../data.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Denial } from "../problems.ts";
-import { Latest } from "../latest.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
@@ -47,8 +47,7 @@ export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
 /** The answers of the pages with figures. */
 export class LivePages {
   readonly #options: LivePagesOptions;
-  /** By id, of the publication served. The free slice has few contracts. */
-  #contracts = { publication: 0, pages: new Map<string, Latest<PreparedPage>>() };
+  readonly #pages = madeOnce<PreparedPage>(PAGES_KEPT);
 
   constructor(options: LivePagesOptions) {
     this.#options = options;
@@ -72,10 +71,10 @@ export class LivePages {
         body: withNames(await body, snapshot?.free ?? []),
       }));
     }
-    return [...makers].map(([path, make]) => {
-      const latest = new Latest<PreparedPage>();
-      return [path, (exchange) => this.#reply(exchange, latest, make)];
-    });
+    return [...makers].map(([path, make]) => [
+      path,
+      (exchange) => this.#reply(exchange, path, make),
+    ]);
   }
 
   /**
@@ -89,7 +88,7 @@ export class LivePages {
     const id = idIn(exchange.path, CONTRACT_PATH);
     const path = FILES.contract(TIERS.free.name, id);
     if (snapshot.files.has(path)) {
-      return this.#reply(exchange, this.#contract(snapshot, id), async (_, overdue) =>
+      return this.#reply(exchange, path, async (_, overdue) =>
         contractPage((await payload<ContractBody>(snapshot, path, overdue)) as ContractBody),
       );
     }
@@ -98,38 +97,25 @@ export class LivePages {
     return chain(outcome, (found): MaybePromise<Reply | Denial> => {
       const { code } = found;
       if (code !== "key_required" && code !== "not_on_board") return found;
-      return this.#reply(exchange, this.#contract(snapshot, code), async () => lockedPage(code));
+      return this.#reply(exchange, code, async () => lockedPage(code));
     });
   }
 
-  /** Ids have no underscore, so the codes of pages without a record are none. */
-  #contract({ stamp }: LoadedSnapshot, id: string): Latest<PreparedPage> {
-    const { publication } = stamp;
-    if (this.#contracts.publication !== publication) {
-      this.#contracts = { publication, pages: new Map() };
-    }
-    const { pages } = this.#contracts;
-    const known = pages.get(id) ?? new Latest<PreparedPage>();
-    pages.set(id, known);
-    return known;
-  }
-
-  #reply(
-    { request, nowMs }: Exchange,
-    latest: Latest<PreparedPage>,
-    make: Maker,
-  ): MaybePromise<Reply> {
+  #reply({ request, nowMs }: Exchange, name: string, make: Maker): MaybePromise<Reply> {
     const { live, coder } = this.#options;
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
-    const key = snapshot === null ? "" : `${snapshot.stamp.publication} ${overdue}`;
-    const page = latest.get(key, async () =>
-      preparePage(await make(snapshot, overdue), nowMs, coder),
-    );
+    const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
+    const page = this.#pages.forceFetch(key, {
+      context: async () => preparePage(await make(snapshot, overdue), nowMs, coder),
+    });
     const fresh = snapshot === null ? NOTHING_YET : publicCacheControl(snapshot.stamp, nowMs);
     return chain(page, (prepared) => pageReply(prepared, request.headers, fresh));
   }
 }
+
+/** More than there are: the free slice has few contracts. */
+const PAGES_KEPT = 32;
 
 type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
 

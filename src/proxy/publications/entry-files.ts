@@ -2,8 +2,8 @@
  * The entries of the log and their signatures, byte for byte as they are stored, so that everybody can
  * prove the log. What they hold is not checked here: whoever asks for them does that.
  */
+import { LRUCache } from "lru-cache";
 import { DamageError } from "../../lib/errors.ts";
-import { GenerationCache } from "../../lib/generation-cache.ts";
 import { digestField, sha256Hex } from "../../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX } from "../../snapshot/publication-log.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
@@ -43,7 +43,7 @@ export function readEntryFileName(text: string): EntryFileName | null {
 /** The files of one store's log. */
 export class EntryFiles {
   readonly #store: ObjectStore;
-  readonly #kept = new GenerationCache<EntryFile>(CACHE_BYTES);
+  readonly #kept = new LRUCache<string, EntryFile>({ maxSize: CACHE_BYTES });
   readonly #reads = new Map<string, Promise<EntryFile | Denial>>();
 
   constructor(store: ObjectStore) {
@@ -88,7 +88,7 @@ export class EntryFiles {
       );
     }
     const file = prepared(bytes, isSignature ? SIGNATURE_TYPE : JSON_TYPE);
-    this.#kept.set(key, file, bytes.length + FIELDS_COST);
+    this.#kept.set(key, file, { size: bytes.length + FIELDS_COST });
     return file;
   }
 }

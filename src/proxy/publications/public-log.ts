@@ -3,6 +3,7 @@
  * once for each change of the log or of the missing sessions, not per request. All of them end with the
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
+import { madeOnce } from "../../lib/caches.ts";
 import { UnreachableError } from "../../lib/errors.ts";
 import { isPublication, type Publication } from "../../snapshot/publication-log.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
@@ -24,13 +25,19 @@ import { statusPage } from "../pages/status.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
-import { ENTRY_PATH, FEED_PATH, idIn, PUBLICATIONS_PATH, STATUS_PATH } from "../routes.ts";
+import {
+  ENTRY_PATH,
+  FEED_PATH,
+  idIn,
+  PUBLICATIONS_PATH,
+  STATUS_PAGE_PATH,
+  STATUS_PATH,
+} from "../routes.ts";
 import type { FollowedLog } from "../snapshot/followed-log.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
 import { EntryFiles, readEntryFileName } from "./entry-files.ts";
 import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
-import { Latest } from "../latest.ts";
 import {
   isNewestPage,
   listBody,
@@ -71,12 +78,10 @@ export class PublicLog {
   readonly #options: PublicLogOptions;
   readonly #entries: EntryFiles;
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
-  readonly #rows = new Latest<Rows>();
-  readonly #view = new Latest<View>();
-  readonly #feed = new Latest<PreparedPage>();
-  readonly #status = new Latest<PreparedPage>();
-  readonly #statusPage = new Latest<PreparedPage>();
-  readonly #newestList = new Latest<PreparedPage>();
+  readonly #rows = madeOnce<Rows>(1);
+  readonly #view = madeOnce<View>(1);
+  /** The feed, the status and its page, the newest page of the list; and those before a change. */
+  readonly #pages = madeOnce<PreparedPage>(8);
 
   constructor(options: PublicLogOptions) {
     this.#options = options;
@@ -127,7 +132,7 @@ export class PublicLog {
     if (served === null) return noSession(live, pollMs);
     const { attribution } = served;
     const page = chain(this.#viewOf(served), ({ key, publications, changedMs }) =>
-      this.#feed.get(key, async () => {
+      this.#made(FEED_PATH, key, () => {
         const newest = publications.slice(-FEED_LENGTH);
         const [first] = publications as [Publication];
         const body = Buffer.from(feedBody({ first, newest, attribution }));
@@ -139,7 +144,7 @@ export class PublicLog {
 
   /** The sessions of the last thirty days. Answers also while nothing is served. */
   status(exchange: Exchange): MaybePromise<Reply | Denial> {
-    return this.#statusAs(exchange, this.#status, (status) => {
+    return this.#statusAs(exchange, STATUS_PATH, (status) => {
       const body = Buffer.from(`${JSON.stringify(status)}\n`);
       return { path: STATUS_PATH, mediaType: JSON_TYPE, body };
     });
@@ -149,14 +154,14 @@ export class PublicLog {
   statusPage(exchange: Exchange): MaybePromise<Reply | Denial> {
     const { live, graceMs } = this.#options;
     const attribution = live.current?.attribution;
-    return this.#statusAs(exchange, this.#statusPage, (status) =>
+    return this.#statusAs(exchange, STATUS_PAGE_PATH, (status) =>
       statusPage(status, { graceMs, attribution }),
     );
   }
 
   #statusAs(
     exchange: Exchange,
-    latest: Latest<PreparedPage>,
+    path: string,
     form: (status: Status) => PageSource,
   ): MaybePromise<Reply | Denial> {
     const { live, coder, graceMs } = this.#options;
@@ -166,7 +171,7 @@ export class PublicLog {
     const tickMs = statusTickMs(nowMs, graceMs);
     const view = served === null ? NOTHING : this.#viewOf(served);
     const page = chain(view, ({ key, publications, changedMs }) =>
-      latest.get(`${key} ${tickMs}`, () => {
+      this.#made(path, `${key} ${tickMs}`, () => {
         const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
         return preparePage(source, Math.max(changedMs, tickMs), coder);
       }),
@@ -178,7 +183,7 @@ export class PublicLog {
     const { live, log } = this.#options;
     const known = live.newestNumber;
     const key = `${served.number} ${known}`;
-    return this.#view.get(key, async () => {
+    const make = async (): Promise<View> => {
       await log.fill(known);
       const all = log.known(known);
       const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
@@ -186,13 +191,15 @@ export class PublicLog {
       const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
       const { number, at } = entries.at(-1) ?? served;
       return { publications: [...older, served], newest: number, changedMs: Date.parse(at), key };
-    });
+    };
+    return this.#view.forceFetch(key, { context: make });
   }
 
   #list(view: View, query: PageQuery): MaybePromise<PreparedPage> {
     // Few ask for the same one of the others, and compressing them would delay the live snapshot.
     if (!isNewestPage(query)) return this.#makeList(view, query, null);
-    return this.#newestList.get(view.key, () => this.#makeList(view, query, this.#options.coder));
+    const { coder } = this.#options;
+    return this.#made(PUBLICATIONS_PATH, view.key, () => this.#makeList(view, query, coder));
   }
 
   async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<PreparedPage> {
@@ -203,11 +210,15 @@ export class PublicLog {
       const entry = log.get(number);
       if (entry instanceof Promise) await entry;
     }
-    const rows = await this.#rows.get(`${view.key} ${log.size}`, async () =>
-      rowsOf(log.known(view.newest)),
-    );
+    const rows = await this.#rows.forceFetch(`${view.key} ${log.size}`, {
+      context: async () => rowsOf(log.known(view.newest)),
+    });
     const source = { path: PUBLICATIONS_PATH, mediaType: JSON_TYPE, body: listBody(rows, page) };
     return preparePage(source, view.changedMs, coder);
+  }
+
+  #made(path: string, key: string, make: () => Promise<PreparedPage>): Promise<PreparedPage> {
+    return this.#pages.forceFetch(`${path} ${key}`, { context: make });
   }
 
   #reply(

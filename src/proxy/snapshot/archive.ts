@@ -8,7 +8,7 @@
  * Old files are sent uncompressed: few callers ask for the same one, so compressing costs more than
  * it saves. Their `delayed_sessions` is never raised.
  */
-import { GenerationCache } from "../../lib/generation-cache.ts";
+import { LRUCache } from "lru-cache";
 import { DamageError } from "../../lib/errors.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
@@ -70,14 +70,21 @@ interface Costed<T> {
   readonly bytes: number;
 }
 
+/** A read that a cache asks for. */
+interface Reading {
+  readonly reader: Subject;
+  readonly read: () => Promise<Costed<unknown>>;
+}
+
 /** The old snapshots of one store. */
 export class Archive {
   readonly #store: ObjectStore;
   readonly #options: LoadOptions;
   readonly #heldBytesMax: number;
-  readonly #cache: GenerationCache<unknown>;
+  readonly #cache: LRUCache<string, Costed<unknown>, Reading>;
   readonly #turns = new Turns();
-  readonly #reads = new Map<string, { reader: Subject; result: Promise<unknown> }>();
+  /** Who reads, by what is read. */
+  readonly #readers = new Map<string, Subject>();
   /** How many requests were refused because too many reads ran. */
   refusals = 0;
 
@@ -86,12 +93,20 @@ export class Archive {
     this.#store = store;
     this.#options = options;
     this.#heldBytesMax = Math.min(bytes * HELD_SHARE, HELD_BYTES_MAX);
-    this.#cache = new GenerationCache(bytes);
+    this.#cache = new LRUCache({
+      maxSize: Math.ceil(bytes),
+      sizeCalculation: ({ bytes: cost }) => cost,
+      ignoreFetchAbort: true,
+      fetchMethod: (key, _old, { context: { reader, read } }) => {
+        this.#readers.set(key, reader);
+        return read().finally(() => this.#readers.delete(key));
+      },
+    });
   }
 
   /** The memory that the snapshots take, in bytes; an estimate. */
   get heldBytes(): number {
-    return this.#cache.cost;
+    return this.#cache.calculatedSize;
   }
 
   /**
@@ -193,25 +208,20 @@ export class Archive {
   }
 
   /** What is kept under `key`, or what `read` reads; several requests for the same share one read. */
-  #take<T>(reader: Subject, key: string, read: () => Promise<Costed<T>>): MaybePromise<T | Denial> {
-    const kept = this.#cache.get(key);
-    if (kept !== undefined) return kept as T;
-    const running = this.#reads.get(key);
-    if (running !== undefined) return running.result as Promise<T>;
-    const own = [...this.#reads.values()].filter((each) => each.reader === reader);
-    if (this.#reads.size >= READS_AT_ONCE || own.length >= READS_EACH) {
+  async #take<T>(
+    reader: Subject,
+    key: string,
+    read: () => Promise<Costed<T>>,
+  ): Promise<T | Denial> {
+    const isKnown = this.#cache.has(key) || this.#readers.has(key);
+    const own = [...this.#readers.values()].filter((each) => each === reader);
+    if (!isKnown && (this.#readers.size >= READS_AT_ONCE || own.length >= READS_EACH)) {
       this.refusals += 1;
       const detail = "Too many old snapshots are read at the moment.";
       return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
     }
-    const reading = read()
-      .then(({ value, bytes }) => {
-        this.#cache.set(key, value, bytes);
-        return value;
-      })
-      .finally(() => this.#reads.delete(key));
-    this.#reads.set(key, { reader, result: reading });
-    return reading;
+    const { value } = await this.#cache.forceFetch(key, { context: { reader, read } });
+    return value as T;
   }
 }
 

@@ -21,7 +21,6 @@ import {
   type Coder,
   type Coding,
 } from "../coding.ts";
-import { Latest } from "../latest.ts";
 import { requestedPart } from "../range.ts";
 import {
   representation,
@@ -67,8 +66,8 @@ export class PreparedFile {
   #forms: Forms | null = null;
   /** The coded forms of a file without the delay in its bytes are made only once. */
   #fixedForms: CodedForms | null = null;
-  /** SHA-256 (hex) of a stream with the raised delay, by the number of overdue sessions. */
-  readonly #raisedSha256 = new Latest<string>();
+  /** SHA-256 (hex) of the stream with the delay raised by `overdue` sessions. */
+  #raised: { readonly overdue: number; readonly sha256: Promise<string> } | null = null;
   /** Resolves when the first coded forms are made; null afterwards. */
   #coding: Promise<void> | null = null;
 
@@ -152,11 +151,12 @@ export class PreparedFile {
   #sha256(overdue: number, plain: Buffer | OpenBody): MaybePromise<string> {
     if (!this.#isRaised(overdue)) return this.#file.sha256;
     if (Buffer.isBuffer(plain)) return sha256Hex(plain);
-    return this.#raisedSha256.get(String(overdue), async () => {
-      const hash = createHash("sha256");
-      for await (const piece of await plain()) hash.update(piece);
-      return hash.digest("hex");
-    });
+    if (this.#raised?.overdue !== overdue) {
+      this.#raised = { overdue, sha256: digestOf(plain) };
+      // The next request reads it again.
+      this.#raised.sha256.catch(() => (this.#raised = null));
+    }
+    return this.#raised.sha256;
   }
 
   #plain(overdue: number): Buffer | OpenBody {
@@ -218,4 +218,10 @@ export class PreparedFile {
     const { delayedSessions } = position;
     return sizeBytes + String(delayedSessions + overdue).length - String(delayedSessions).length;
   }
+}
+
+async function digestOf(open: OpenBody): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of await open()) hash.update(piece);
+  return hash.digest("hex");
 }

@@ -6,7 +6,9 @@
  * Memory is bounded: the smallest files are held until the budget is used. The others are verified
  * now, and streamed from the store and verified again on each request.
  */
-import { GenerationCache } from "../../lib/generation-cache.ts";
+import type { LRUCache } from "lru-cache";
+import { atOnce } from "../../lib/at-once.ts";
+import { cacheOf } from "../../lib/caches.ts";
 import { DamageError } from "../../lib/errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
 import type { Contract } from "../../market/contract.ts";
@@ -16,7 +18,6 @@ import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
-import { Limiter } from "../../lib/limiter.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
@@ -25,9 +26,6 @@ import type { Coder } from "../coding.ts";
 import type { Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription } from "./file.ts";
 import type { OpenBody, Representation, SnapshotStamp } from "./representation.ts";
-
-/** Concurrent reads from the store; enough to hide the latency of S3. */
-const READS_AT_ONCE = 16;
 
 /** Callers repeat the same few baskets. One takes 3 to 25 kB. */
 const REMEMBERED_BASKETS = 500;
@@ -46,7 +44,7 @@ export interface ServedSnapshot {
   /** The ids of each tier's contracts that never had a level. */
   readonly withoutLevel: PerTier<ReadonlySet<string>>;
   /** Recently priced baskets by name and number of overdue sessions; null: none is kept. */
-  readonly basketAnswers: GenerationCache<Representation> | null;
+  readonly basketAnswers: LRUCache<string, Representation> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
   file(path: string): MaybePromise<PreparedFile | Denial | undefined>;
   /** Null: the snapshot has no catalog. */
@@ -96,28 +94,23 @@ export async function loadSnapshot(
   const held = chooseHeld(manifest.files, options.cacheBytes * LIVE_SHARE);
   const files = new Map<string, PreparedFile>();
   const inner = new Map<string, Buffer>();
-  const limiter = new Limiter(READS_AT_ONCE);
 
-  await Promise.all(
-    manifest.files.map((entry) =>
-      limiter.run(async () => {
-        const key = snapshotFileKey(publication, entry.path);
-        if (INNER.has(entry.path)) {
-          inner.set(entry.path, await readVerified(store, key, entry.sha256, entry.bytes));
-          return;
-        }
-        const file = descriptionOf(manifest, entry, stamp);
-        if (file === null) {
-          await verifyStreamed(store, key, entry);
-          return;
-        }
-        const source = held.has(entry.path)
-          ? await readVerified(store, key, entry.sha256, entry.bytes)
-          : await streamedSource(store, key, entry, options.onStreamFailure);
-        files.set(entry.path, new PreparedFile(file, source, options.coder));
-      }),
-    ),
-  );
+  await atOnce(manifest.files, async (entry) => {
+    const key = snapshotFileKey(publication, entry.path);
+    if (INNER.has(entry.path)) {
+      inner.set(entry.path, await readVerified(store, key, entry.sha256, entry.bytes));
+      return;
+    }
+    const file = descriptionOf(manifest, entry, stamp);
+    if (file === null) {
+      await verifyStreamed(store, key, entry);
+      return;
+    }
+    const source = held.has(entry.path)
+      ? await readVerified(store, key, entry.sha256, entry.bytes)
+      : await streamedSource(store, key, entry, options.onStreamFailure);
+    files.set(entry.path, new PreparedFile(file, source, options.coder));
+  });
   const catalogBytes = inner.get(FILES.catalog);
   const basketBytes = inner.get(FILES.basket("pro"));
   const catalog = catalogBytes === undefined ? null : catalogIn(catalogBytes, stamp);
@@ -139,7 +132,7 @@ export async function loadSnapshot(
     judgements: manifest.judgements,
     options: manifest.options,
     attribution: manifest.attribution,
-    basketAnswers: new GenerationCache(REMEMBERED_BASKETS),
+    basketAnswers: cacheOf(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }

@@ -1,6 +1,6 @@
 /** The log in memory, for requests that ask for more of it than the head. */
 import { DamageError } from "../../lib/errors.ts";
-import { Limiter } from "../../lib/limiter.ts";
+import { atOnce } from "../../lib/at-once.ts";
 import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { isPublication, lacks, type Entry } from "../../snapshot/publication-log.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
@@ -83,20 +83,16 @@ export class LogIndex {
   }
 
   async #read(newest: number): Promise<void> {
-    const limiter = new Limiter(READS_AT_ONCE);
     const numbers = Array.from({ length: newest - this.#newest }, (_, at) => this.#newest + 1 + at);
-    await Promise.all(
-      numbers.map((number) =>
-        limiter.run(async () => {
-          if (this.#closed) return;
-          try {
-            await this.#readOne(number);
-          } catch (error) {
-            if (!(error instanceof DamageError)) throw error;
-          }
-        }),
-      ),
-    );
+    const read = async (number: number): Promise<void> => {
+      if (this.#closed) return;
+      try {
+        await this.#readOne(number);
+      } catch (error) {
+        if (!(error instanceof DamageError)) throw error;
+      }
+    };
+    await atOnce(numbers, read, READS_AT_ONCE);
     this.#newest = Math.max(this.#newest, newest);
   }
 

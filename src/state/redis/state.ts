@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis, Result } from "ioredis";
+import pLimit from "p-limit";
 import type { Storage } from "unstorage";
 import { ChipboardError } from "../../lib/errors.ts";
-import { Limiter } from "../../lib/limiter.ts";
 import type {
   Change,
   CountName,
@@ -62,7 +62,7 @@ class RedisState implements StateDriver {
   readonly #client: Redis;
   readonly #writer = REDIS_KEYS.writer(randomUUID());
   /** Runs this connection's changes one after the other, because WATCH belongs to the connection. */
-  readonly #changes = new Limiter(1);
+  readonly #changes = pLimit(1);
   #version: string | null | undefined;
 
   constructor(connection: RedisConnection) {
@@ -75,7 +75,7 @@ class RedisState implements StateDriver {
 
   /** Optimistic: every change increments the version. A change planned on an older version runs again. */
   change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    return this.#changes.run(async () => {
+    return this.#changes(async () => {
       try {
         for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
           await this.#client.watch(REDIS_KEYS.version);
@@ -241,7 +241,7 @@ class RedisState implements StateDriver {
   }
 
   close(): Promise<void> {
-    return this.#changes.run(async () => this.#client.disconnect());
+    return this.#changes(async () => this.#client.disconnect());
   }
 
   /** Writes through unstorage between MULTI and EXEC. False if the version has changed meanwhile. */

@@ -7,9 +7,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import pLimit from "p-limit";
 import type { Storage } from "unstorage";
 import { errorCode } from "../../lib/errors.ts";
-import { Limiter } from "../../lib/limiter.ts";
 import type {
   Change,
   CountName,
@@ -54,7 +54,7 @@ class SqliteState implements StateDriver {
   #database: DatabaseSync | null = null;
   readonly #prepare: (sql: string) => StatementSync;
   /** Runs this connection's changes one after the other. */
-  readonly #changes = new Limiter(1);
+  readonly #changes = pLimit(1);
   #fileId: string | null = null;
   #version: unknown;
 
@@ -74,7 +74,7 @@ class SqliteState implements StateDriver {
   }
 
   change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    return this.#changes.run(async () => {
+    return this.#changes(async () => {
       const database = this.#opened();
       await whenNotBusy(() => database.exec("BEGIN IMMEDIATE"));
       try {
@@ -192,7 +192,7 @@ class SqliteState implements StateDriver {
   }
 
   close(): Promise<void> {
-    return this.#changes.run(async () => this.#drop());
+    return this.#changes(async () => this.#drop());
   }
 
   /** The open database. Throws if none is open. */
@@ -253,7 +253,7 @@ class SqliteState implements StateDriver {
 
   /** Runs the work as one transaction, after the changes that wait. */
   #atOnce<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): Promise<T> {
-    return this.#changes.run(() => whenNotBusy(() => this.#inTransaction(begin, work)));
+    return this.#changes(() => whenNotBusy(() => this.#inTransaction(begin, work)));
   }
 
   #inTransaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
