@@ -22,7 +22,8 @@ test("requests are counted one by one, durations by route and class of status", 
   requests.observe("/prices", "free", 429, 2);
   requests.observe("/index", "pro", 200, 2);
 
-  expect(samplesOf(await registry.metrics())).toEqual(
+  const all = samplesOf(await registry.metrics());
+  expect(new Map([...all].filter(([sample]) => sample.startsWith("chipboard_requests")))).toEqual(
     new Map([
       ['chipboard_requests_total{route="/prices",status="200",tier="pro"}', 2],
       ['chipboard_requests_total{route="/prices",status="200",tier="free"}', 1],
@@ -32,13 +33,15 @@ test("requests are counted one by one, durations by route and class of status", 
     ]),
   );
 
-  const histogram = samplesOf(requests.histogramText());
+  const histogram = new Map([...all].filter(([sample]) => sample.includes("_duration_")));
   const name = "chipboard_request_duration_seconds";
   const of = (route: string, statusClass: string) => ({
     buckets: Object.fromEntries(
       [...histogram].flatMap(([key, value]) => {
-        const start = `${name}_bucket{route="${route}",status_class="${statusClass}",le="`;
-        return key.startsWith(start) ? [[key.slice(start.length, -2), value]] : [];
+        const end = `",route="${route}",status_class="${statusClass}"}`;
+        return key.startsWith(`${name}_bucket`) && key.endsWith(end)
+          ? [[key.slice(`${name}_bucket{le="`.length, -end.length), value]]
+          : [];
       }),
     ),
     sum: histogram.get(`${name}_sum{route="${route}",status_class="${statusClass}"}`),

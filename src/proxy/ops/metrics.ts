@@ -105,7 +105,7 @@ export class ProxyMetrics {
   }
 
   /** The metrics in text format 0.0.4. */
-  async text(): Promise<string> {
-    return `${await this.#registry.metrics()}\n${this.requests.histogramText()}`;
+  text(): Promise<string> {
+    return this.#registry.metrics();
   }
 }
