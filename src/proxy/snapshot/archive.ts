@@ -94,7 +94,7 @@ export class Archive {
     this.#options = options;
     this.#heldBytesMax = Math.min(bytes * HELD_SHARE, HELD_BYTES_MAX);
     this.#cache = new LRUCache({
-      maxSize: Math.ceil(bytes),
+      maxSize: Math.max(1, Math.ceil(bytes)),
       sizeCalculation: ({ bytes: cost }) => cost,
       ignoreFetchAbort: true,
       fetchMethod: (key, _old, { context: { reader, read } }) => {
