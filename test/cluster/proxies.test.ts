@@ -10,7 +10,7 @@ import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import { testService } from "../services/services.ts";
-import { Callers } from "../faults/caller-load.ts";
+import { Callers } from "../../tools/faults/caller-load.ts";
 import type { Serving } from "../program/program.ts";
 import {
   API,

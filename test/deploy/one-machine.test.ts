@@ -62,7 +62,7 @@ async function prepare(): Promise<void> {
     "/usr/local/sbin/npm",
     `#!/bin/sh
 case $1 in
-  ci) mkdir node_modules && exec mount --bind /srv/checkout/node_modules node_modules ;;
+  ci) cd "\${3:-.}" && mkdir node_modules && exec mount --bind "/srv/checkout/\${3:-.}/node_modules" node_modules ;;
   install)
     modules=$4/node_modules
     mkdir --parents $modules/chipboard
@@ -80,7 +80,7 @@ exec ${npm} "$@"
     git clone -q --no-hardlinks /srv/checkout /srv/source
     cd /srv/source
     rm -rf bin src deploy
-    (cd /srv/checkout && tar c bin src deploy package.json tsconfig.json tsconfig.package.json) | tar x
+    (cd /srv/checkout && tar c bin src deploy package.json tools/package.json tsconfig.json tsconfig.package.json) | tar x
     git add --all && git commit -qm "The working tree" --allow-empty
     mkdir /srv/feed /srv/notices`);
   await machine.write(
@@ -311,7 +311,9 @@ test("upgrade and go back: the service runs the release that is named", async ()
 
 test("a package that npm pack made is a release as well", async () => {
   const [, , take = "", use = ""] = blocks("Install");
-  await machine.expect(`git clone -q /srv/source packed && cd packed && npm ci && npm pack`);
+  await machine.expect(
+    `git clone -q /srv/source packed && cd packed && npm ci && npm ci --prefix tools && npm pack`,
+  );
   await machine.expect(`cp packed/chipboard-9.9.9.tgz .
     ${`${take}${use}`.replaceAll("0.1.0", "9.9.9")}
     systemctl restart chipboard.service`);

@@ -4,7 +4,12 @@ import { connect, createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { callerFaults, connectionFault, keysInLog, runCallers } from "./callers.ts";
+import {
+  callerFaults,
+  connectionFault,
+  keysInLog,
+  runCallers,
+} from "../../tools/faults/callers.ts";
 import { expectNothingLost, SEED } from "./short.ts";
 
 const TIMEOUT_MS = 240_000;

@@ -1,7 +1,7 @@
 /** Copies that are killed, in their short form. */
 import { afterAll, test, vi } from "vitest";
 import { testService } from "../services/services.ts";
-import { copyFaults } from "./copies.ts";
+import { copyFaults } from "../../tools/faults/copies.ts";
 import { expectNothingLost } from "./short.ts";
 
 const s3 = testService("s3");

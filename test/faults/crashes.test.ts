@@ -1,10 +1,10 @@
 /** Crashes in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
 import { parsePublicationKey } from "../../src/store/paths.ts";
-import { MEMORY } from "./crash-places.ts";
+import { MEMORY } from "../../tools/faults/crash-places.ts";
 import { InterceptedStore } from "./crash-store.ts";
-import { fails, type Strike } from "./crash-strikes.ts";
-import { crashesIn, crashFaults } from "./crashes.ts";
+import { fails, type Strike } from "../../tools/faults/crash-strikes.ts";
+import { crashesIn, crashFaults } from "../../tools/faults/crashes.ts";
 import { expectNothingLost } from "./short.ts";
 
 test("a run that fails, hangs or is killed at a write leaves the old head or the new one", async () => {

@@ -1,8 +1,8 @@
 /** Failing disks and jumping clocks in their short form; and a loss is counted. */
 import { expect, test } from "vitest";
-import { publishByJumpingClock } from "./disk-clock.ts";
-import { publishSession } from "./disk-market.ts";
-import { diskFaults } from "./disks.ts";
+import { publishByJumpingClock } from "../../tools/faults/disk-clock.ts";
+import { publishSession } from "../../tools/faults/disk-market.ts";
+import { diskFaults } from "../../tools/faults/disks.ts";
 import { expectNothingLost } from "./short.ts";
 
 test(

@@ -4,9 +4,9 @@ import type { Source } from "../../src/feed/source.ts";
 import { parseSession } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { expectNothingLost } from "./short.ts";
-import { FEED_SESSION } from "./feed-table.ts";
-import type { Publish } from "./feed-trial.ts";
-import { feedFaults, publishFeeds } from "./feeds.ts";
+import { FEED_SESSION } from "../../tools/faults/feed-table.ts";
+import type { Publish } from "../../tools/faults/feed-trial.ts";
+import { feedFaults, publishFeeds } from "../../tools/faults/feeds.ts";
 
 test(
   "nothing is lost to feeds of every kind, some of them published with the program",

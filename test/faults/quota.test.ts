@@ -1,7 +1,7 @@
 /** A proxy that is killed loses no call it granted; and a loss is found. */
 import { afterAll, expect, test } from "vitest";
 import { testService } from "../services/services.ts";
-import { expectCounted, folderQuotaFaults, redisQuotaFaults } from "./quota.ts";
+import { expectCounted, folderQuotaFaults, redisQuotaFaults } from "../../tools/faults/quota.ts";
 import { expectNothingLost } from "./short.ts";
 
 const TIMEOUT_MS = 240_000;

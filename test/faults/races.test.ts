@@ -1,10 +1,10 @@
 /** Races in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
 import { InterceptedStore } from "./crash-store.ts";
-import { levelText, publisher } from "./race-actors.ts";
-import { HISTORIES, sessionNumber, type History } from "./race-histories.ts";
-import { RaceModel } from "./race-model.ts";
-import { raceFaults } from "./races.ts";
+import { levelText, publisher } from "../../tools/faults/race-actors.ts";
+import { HISTORIES, sessionNumber, type History } from "../../tools/faults/race-histories.ts";
+import { RaceModel } from "../../tools/faults/race-model.ts";
+import { raceFaults } from "../../tools/faults/races.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { seedOf } from "../../src/demo/random.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
@@ -12,8 +12,8 @@ import { announcementOf, signatureOfEntry } from "../../src/snapshot/entry-signa
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey, signatureKey } from "../../src/store/paths.ts";
 import { GOLDEN_KEY } from "../golden/golden-key.ts";
-import { Tally } from "./fault.ts";
-import { RaceOrders } from "./race-orders.ts";
+import { Tally } from "../../tools/faults/fault.ts";
+import { RaceOrders } from "../../tools/faults/race-orders.ts";
 import { expectNothingLost, SEED } from "./short.ts";
 
 test("nothing is lost when publishers, rollbacks and prunes run at once", async () => {

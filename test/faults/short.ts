@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Faults } from "./fault.ts";
+import type { Faults } from "../../tools/faults/fault.ts";
 
 /** Always the same, so that only a change of the code changes the result; `npm run faults` draws others. */
 export const SEED = 20261121;

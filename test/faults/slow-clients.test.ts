@@ -1,9 +1,13 @@
 /** Many slow clients; and each broken promise is found. */
 import { describe, expect, test } from "vitest";
-import { AnswerReader } from "./caller-answers.ts";
+import { AnswerReader } from "../../tools/faults/caller-answers.ts";
 import { expectNothingLost } from "./short.ts";
-import { readerEnd, senderEnd, type SlowClientView } from "./slow-clients-crowd.ts";
-import { keepsThroughput, slowClientFaults } from "./slow-clients.ts";
+import {
+  readerEnd,
+  senderEnd,
+  type SlowClientView,
+} from "../../tools/faults/slow-clients-crowd.ts";
+import { keepsThroughput, slowClientFaults } from "../../tools/faults/slow-clients.ts";
 
 const TIMEOUT_MS = 240_000;
 const BODY = Buffer.from("right");

@@ -7,14 +7,14 @@ import { parseSession, sessionUtc, type Session } from "../../src/market/session
 import { SIGNATURE_TYPE } from "../../src/store/media-types.ts";
 import { signatureKey, snapshotText } from "../../src/store/paths.ts";
 import { testService } from "../services/services.ts";
-import { Tally } from "./fault.ts";
+import { Tally } from "../../tools/faults/fault.ts";
 import { expectNothingLost } from "./short.ts";
-import { checkCounts, checkLife, checkLog, checkMarket } from "./soak-checks.ts";
-import { SoakLife } from "./soak-life.ts";
-import type { Caller } from "./soak-load.ts";
-import type { SoakProxy } from "./soak-proxy.ts";
-import { ROUTES } from "./soak-routes.ts";
-import { begin, PUBLISHED_MS, soakFaults } from "./soak.ts";
+import { checkCounts, checkLife, checkLog, checkMarket } from "../../tools/faults/soak-checks.ts";
+import { SoakLife } from "../../tools/faults/soak-life.ts";
+import type { Caller } from "../../tools/faults/soak-load.ts";
+import type { SoakProxy } from "../../tools/faults/soak-proxy.ts";
+import { ROUTES } from "../../tools/faults/soak-routes.ts";
+import { begin, PUBLISHED_MS, soakFaults } from "../../tools/faults/soak.ts";
 
 // A soak starts and kills a Redis of its own; this only checks that Redis is installed.
 const redis = testService("redis", true);

@@ -1,5 +1,4 @@
 /** The answers in the guide are real, and its commands and programs run as they stand there. */
-import { DuckDBConnection } from "@duckdb/node-api";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +7,9 @@ import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { DATA_ROUTES, PUBLICATIONS_PATH, USAGE_PATH } from "../../src/proxy/routes.ts";
 import { RECORD_COLUMNS } from "../../src/render/columns.ts";
+import { withDuckDb } from "../../tools/client/sql.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith, testWithClients } from "../http/tools.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { askAll } from "./answers.ts";
 import { run } from "./programs.ts";
@@ -144,12 +144,10 @@ describe("its commands and programs", () => {
     expect(stdout).toMatch(/^\d{4,} \{\s+contract_id: 'dram-0',\s+date: 2024-11-21T00:00:00.000Z,/);
   });
 
-  testWith("curl")("DuckDB", async () => {
+  testWithClients()("DuckDB", async () => {
     await inShell(block("DuckDB"));
-    const duck = await DuckDBConnection.create();
     const query = block("DuckDB", 1).replace("'history", `'${folder}/history`);
-    const rows = (await duck.runAndReadAll(query)).getRowsJson();
-    duck.closeSync();
+    const rows = await withDuckDb((ask) => ask(query));
     expect(rows).toContainEqual(["new-unit", 20]);
   });
 

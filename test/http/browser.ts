@@ -2,8 +2,11 @@
  * Debian's Chromium without connections of its own, as the shell that draws pages but no window: a new tab
  * takes a quarter of the processor time that the whole browser needs.
  */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
-import { isInstalled, testWith } from "./tools.ts";
+import { CLIENTS, isInstalled, testWith } from "./tools.ts";
 
 export const BROWSER_NAME = "chromium-headless-shell";
 export const hasBrowser = isInstalled(BROWSER_NAME);
@@ -24,3 +27,7 @@ export const BROWSER = {
 };
 
 export const launchBrowser = (): Promise<Browser> => chromium.launch(BROWSER);
+
+/** A script that finds in a page what readers with a disability cannot use. */
+export const axeScript = (): string =>
+  readFileSync(createRequire(join(CLIENTS, "package.json")).resolve("axe-core/axe.min.js"), "utf8");

@@ -1,15 +1,11 @@
 /** The reference: in a real browser with the network off, and as plain files. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
-import { inChromium, launchBrowser } from "./browser.ts";
+import { axeScript, inChromium, launchBrowser } from "./browser.ts";
 import { validate } from "./recorder.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let proxy: TestProxy;
 beforeAll(async () => {
@@ -154,7 +150,7 @@ describe("in Chromium", () => {
       const block = page.locator(".opblock", { hasText: "/api/public/v1/index" }).first();
       await block.locator(".opblock-summary-control").click();
       await block.locator("select[aria-label]").first().waitFor();
-      await page.evaluate(AXE);
+      await page.evaluate(axeScript());
       // Swagger UI draws a second main element. As a group it is no second landmark.
       const rules = { "aria-allowed-role": { enabled: false } };
       const found = await page.evaluate<string[]>(

@@ -1,28 +1,19 @@
 /**
  * A client that a public generator makes of /openapi.json (openapi-typescript, openapi-fetch):
- * it type-checks, and reads every endpoint. Its packages are in test/client.
+ * it type-checks, and reads every endpoint. Its packages are in tools/client.
  */
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { startTestProxy } from "./fixture.ts";
+import { CLIENTS, testWithClients } from "./tools.ts";
 
-const CLIENT = fileURLToPath(new URL("../client", import.meta.url));
-const isInstalled = existsSync(join(CLIENT, "node_modules"));
-if (!isInstalled) {
-  console.warn(
-    "test/client is not installed (npm ci --prefix test/client): its test is skipped. CI runs it.",
-  );
-}
 const run = promisify(execFile);
 
-const testClient = isInstalled || process.env["CI"] !== undefined ? test : test.skip;
-testClient(
+testWithClients()(
   "a generated client type-checks and reads every endpoint",
   { timeout: 120_000 },
   async () => {
@@ -30,10 +21,10 @@ testClient(
     const folder = await mkdtemp(join(tmpdir(), "chipboard-client-"));
     try {
       const tool = (name: string, ...args: string[]) =>
-        run(join(CLIENT, "node_modules", ".bin", name), args, { cwd: folder });
-      await symlink(join(CLIENT, "node_modules"), join(folder, "node_modules"));
+        run(join(CLIENTS, "node_modules", ".bin", name), args, { cwd: folder });
+      await symlink(join(CLIENTS, "node_modules"), join(folder, "node_modules"));
       for (const file of ["package.json", "tsconfig.json", "read-all.ts"]) {
-        await copyFile(join(CLIENT, file), join(folder, file));
+        await copyFile(join(CLIENTS, file), join(folder, file));
       }
       const { text, json } = await proxy.get("/openapi.json");
       await writeFile(join(folder, "openapi.json"), text);

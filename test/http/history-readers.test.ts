@@ -1,5 +1,4 @@
 /** Programs that read the history files: what they get equals the JSON histories of every tier. */
-import { DuckDBConnection } from "@duckdb/node-api";
 import { parse } from "csv-parse/sync";
 import { asyncBufferFromUrl, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { execFile } from "node:child_process";
@@ -8,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Ask, withDuckDb } from "../../tools/client/sql.ts";
 import { parquetTexts } from "../property/published.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { testWith } from "./tools.ts";
+import { testWith, testWithClients } from "./tools.ts";
 
 const API = "/api/public/v1";
 /** Debian installs pandas for this one. */
@@ -80,11 +80,9 @@ test("hyparquet reads Parquet in parts, with the key in a header: the rows of th
   expect(statuses.slice(before)).toEqual([206]);
 });
 
-test("DuckDB reads Parquet: types, sums, and a join with the board", async () => {
-  const duck = await DuckDBConnection.create();
-  const ask = async (sql: string): Promise<unknown[][]> =>
-    (await duck.runAndReadAll(sql.replaceAll("FOLDER", folder))).getRowsJson();
-  try {
+testWithClients()("DuckDB reads Parquet: types, sums, and a join with the board", () =>
+  withDuckDb(async (duck) => {
+    const ask: Ask = (sql) => duck(sql.replaceAll("FOLDER", folder));
     await ask("set TimeZone = 'UTC'");
     expect(
       await ask("select column_name, column_type from (describe from 'FOLDER/history.parquet')"),
@@ -138,10 +136,8 @@ test("DuckDB reads Parquet: types, sums, and a join with the board", async () =>
     expect(breaks).toEqual([
       ["new-unit", "Sold by the tray from now on", "2026-10-22 12:00:00+00"],
     ]);
-  } finally {
-    duck.closeSync();
-  }
-});
+  }),
+);
 
 testWith(PYTHON, "pandas")("pandas reads both CSV files: types, dates and sums", async () => {
   const script = [

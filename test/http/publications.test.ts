@@ -8,7 +8,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
-import { appendRollbacks } from "../bench/vintage-store.ts";
+import { appendRollbacks } from "../../tools/bench/vintage-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import { Visitor } from "./crowd.ts";
 import {

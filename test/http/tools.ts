@@ -3,9 +3,12 @@
  * program is missing is skipped with a message.
  */
 import { spawnSync } from "node:child_process";
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { test } from "vitest";
+
+/** The programs of callers, which have an install of their own. */
+export const CLIENTS = join(import.meta.dirname, "../../tools/client");
 
 export function isInstalled(program: string): boolean {
   return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
@@ -27,5 +30,12 @@ export function testWith(program: string, module?: string): typeof test | typeof
       : spawnSync(program, ["-c", `import ${module}`]).status === 0;
   if (isThere) return test;
   console.warn(`${module ?? program} is not installed: its tests are skipped. CI runs them.`);
+  return test.skip;
+}
+
+/** `test` if the programs of callers are installed or must be (CI). */
+export function testWithClients(): typeof test | typeof test.skip {
+  if (process.env["CI"] !== undefined || existsSync(join(CLIENTS, "node_modules"))) return test;
+  console.warn("npm run install:tools has not run: tests of callers' programs are skipped.");
   return test.skip;
 }

@@ -9,7 +9,7 @@ import { readPublications, type Publication } from "../../src/snapshot/publicati
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotText } from "../../src/store/paths.ts";
-import { appendRollbacks } from "../bench/vintage-store.ts";
+import { appendRollbacks } from "../../tools/bench/vintage-store.ts";
 import type { Received } from "./client.ts";
 import {
   FREE_IDS,

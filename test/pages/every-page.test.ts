@@ -2,17 +2,14 @@
  * Every page for every tier, with and without script: nothing on the console, no other host, no
  * sideways scroll on phones and on wide screens, and nothing that axe finds, light and dark.
  */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES } from "../../src/market/tier.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { axeScript, hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { marketClock, publishMarket } from "./market.ts";
 import { keepKey, open, PAGES, watchedContext, type Watch } from "./visit.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1280, height: 900 };
 const WIDTHS = [2560, 1920, 1280, 390, 360];
 
@@ -103,7 +100,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
         await page.evaluate(
           `document.querySelectorAll("tbody tr:nth-child(n + 18)").forEach((row) => row.remove())`,
         );
-        await page.evaluate(AXE);
+        await page.evaluate(axeScript());
         // The last width is a telephone's: there, what is wide scrolls in its own box.
         await page.emulateMedia({ colorScheme: "light" });
         await expectAccessible(page, LOOKS);

@@ -22,10 +22,12 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-package-"));
   // A copy is packed, because packing compiles beside the sources, which other tests use.
   await run("git", ["clone", "-q", ROOT, join(folder, "copy")]);
-  await run("cp", ["-r", "src", "bin", "deploy", "package.json", join(folder, "copy")], {
+  const sources = ["src", "bin", "deploy", "package.json", "tools/package.json"];
+  await run("cp", ["-r", "--parents", ...sources, join(folder, "copy")], {
     cwd: ROOT,
   });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "copy/node_modules"));
+  symlinkSync(join(ROOT, "tools/node_modules"), join(folder, "copy/tools/node_modules"));
   const packed = await run("npm", ["pack", "--json", "--pack-destination", folder], {
     cwd: join(folder, "copy"),
   });
@@ -41,7 +43,7 @@ beforeAll(async () => {
   }
   bin = join(place, "chipboard/bin/chipboard.js");
   launcher = join(place, "chipboard/deploy/run");
-});
+}, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const chipboard = (line: string): Promise<string> =>

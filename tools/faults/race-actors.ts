@@ -1,0 +1,140 @@
+/**
+ * The actors of a race: publishers, rollbacks and prunes, which sign the log and require its
+ * signatures; somebody without the key; and the report of each.
+ */
+import type { Clock } from "../../src/lib/clock.ts";
+import { ChipboardError } from "../../src/lib/errors.ts";
+import { USUAL_LIMITS } from "../../src/feed/finding.ts";
+import type { Source } from "../../src/feed/source.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import type { Session } from "../../src/market/session.ts";
+import { publish } from "../../src/publish/publish.ts";
+import { appendEntry, numberAfter, timeAfter } from "../../src/snapshot/append.ts";
+import { readLogEnd } from "../../src/snapshot/publication-log.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import { catalogOf, quotesOf } from "../../test/cli/market.ts";
+import { STRICT } from "../../test/golden/golden-key.ts";
+
+/** What an actor reports when it has ended. */
+export interface Report {
+  /** The publication that it claims to have made, or null. */
+  readonly made: { readonly number: number; readonly snapshot: string } | null;
+  /** The exit code; 0: done, or nothing to do. */
+  readonly code: number;
+  readonly said: string;
+}
+
+export interface Actor {
+  readonly name: string;
+  readonly kind: "publish" | "rollback" | "prune" | "stranger";
+  run(store: ObjectStore, clock: Clock): Promise<Report>;
+}
+
+export interface PublisherOrder {
+  readonly session: Session;
+  /** One digit; another one gives other levels. */
+  readonly variant: number;
+  readonly revise: string | null;
+}
+
+export const publisher = (name: string, { session, variant, revise }: PublisherOrder): Actor => ({
+  name,
+  kind: "publish",
+  run: (store, clock) =>
+    reported(async () => {
+      const { outcome, publication, snapshot } = await publish(
+        {
+          catalog: CATALOG,
+          quotes: [quotes(session, variant)],
+          closes: [],
+          session,
+          attribution: null,
+          revise,
+          dryRun: false,
+          keys: STRICT,
+          gates: { ...USUAL_LIMITS, maxGapSessions: 1_000, acceptMoves: false, allowSparse: false },
+        },
+        store,
+        clock,
+        () => {},
+      );
+      const isMade = outcome === "published" && publication !== null;
+      return isMade ? { number: publication, snapshot: snapshotText(snapshot) } : null;
+    }),
+});
+
+export const roller = (name: string, reference: string): Actor => ({
+  name,
+  kind: "rollback",
+  run: (store, clock) =>
+    reported(async () => {
+      const { outcome, publication } = await rollBack(store, reference, "check", clock, STRICT);
+      if (outcome === "unchanged") return null;
+      return { number: publication.number, snapshot: snapshotText(publication) };
+    }),
+});
+
+export const pruner = (name: string, keepDays: number): Actor => ({
+  name,
+  kind: "prune",
+  run: (store, clock) =>
+    reported(async () => {
+      await prune(store, keepDays, false, clock, STRICT);
+      return null;
+    }),
+});
+
+/**
+ * Somebody who can write to the store and has no key: appends an entry that follows the log, fits
+ * whatever the others do, and is unsigned. After it every run is refused.
+ */
+export const stranger = (name: string): Actor => ({
+  name,
+  kind: "stranger",
+  run: (store, clock) =>
+    reported(async () => {
+      const { newest } = await readLogEnd(store);
+      const number = numberAfter(newest?.entry ?? null);
+      const at = timeAfter(newest?.entry ?? null, clock.now());
+      const previous = newest?.sha256 ?? null;
+      await appendEntry(store, { number, action: "prune", at, snapshots: [], parts: [], previous });
+      return null;
+    }),
+});
+
+/** Reports expected failures; rethrows others. */
+async function reported(task: () => Promise<Report["made"]>): Promise<Report> {
+  try {
+    return { made: await task(), code: 0, said: "" };
+  } catch (error) {
+    if (!(error instanceof ChipboardError)) throw error;
+    return { made: null, code: error.exitCode, said: error.message };
+  }
+}
+
+/** Whether an actor was refused because of the log, which nobody damages. */
+export const isAboutTheLog = (said: string): boolean =>
+  /publications\/|signed log|changed while/.test(said);
+
+const IDS = ["a", "b"];
+const CATALOG = textSource("catalog.csv", catalogOf(IDS));
+const quotes = (session: Session, variant: number): Source => {
+  const levels = IDS.map((id, n) => [id, levelText(10 + n, session, variant)]);
+  return textSource("quotes.csv", quotesOf(Object.fromEntries(levels)));
+};
+
+/** A level in US dollars, with three decimals in every session; `variant` is one digit. */
+export const levelText = (dollars: number, session: Session, variant: number): string =>
+  `${dollars}.${String(session % 100).padStart(2, "0")}${variant}`;
+
+function textSource(name: string, text: string): Source {
+  return {
+    name,
+    format: "csv",
+    open: async function* () {
+      yield Buffer.from(text);
+    },
+  };
+}

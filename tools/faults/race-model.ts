@@ -1,0 +1,104 @@
+/** Checks after every write what is promised while publishers, rollbacks and prunes race. */
+import {
+  isPublication,
+  readEntry,
+  readLog,
+  readPublications,
+  type Publication,
+} from "../../src/snapshot/publication-log.ts";
+import type { ObjectStore } from "../../src/store/object-store.ts";
+import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
+import { wholeSnapshot } from "./crash-head.ts";
+import type { Operation } from "../../test/faults/crash-store.ts";
+import type { Report } from "./race-actors.ts";
+
+/**
+ * Knows which actor made which publication, and which objects nobody may remove: those that the head
+ * and the publication before it need. Every method throws if a promise is broken.
+ */
+export class RaceModel {
+  readonly #store: ObjectStore;
+  readonly #makers = new Map<number, string>();
+  #needed: ReadonlySet<string> = new Set();
+  #first = 0;
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /** Records the content of the store before the race. */
+  async begin(): Promise<void> {
+    this.#first = (await readPublications(this.#store)).length;
+    await this.#look();
+  }
+
+  /** Called after each write. Only writes change objects, so this sees every change. */
+  async written(actor: string, { kind, key }: Operation, result: unknown): Promise<void> {
+    if (kind === "delete" && this.#needed.has(key)) {
+      throw new Error(`${actor} removed ${key}, which the head or the one before it needs`);
+    }
+    if (kind !== "create" || result !== "created") return;
+    const number = parsePublicationKey(key);
+    if (number === null) return;
+    const entry = await readEntry(this.#store, number);
+    if (entry === null || !isPublication(entry)) return;
+    this.#makers.set(number, actor);
+    await this.#look();
+  }
+
+  /**
+   * Compares the reports with the log: each publication was made by the actor that claims it, or by
+   * one that was killed before it could report (null). Then checks all snapshots of the log.
+   */
+  async end(reports: ReadonlyMap<string, Report | null>): Promise<void> {
+    const log = await readPublications(this.#store);
+    for (const [actor, report] of reports) {
+      const made = [...this.#makers].filter(([, maker]) => maker === actor);
+      if (report === null) {
+        if (made.length > 1) throw new Error(`${actor} made ${made.length} publications`);
+        continue;
+      }
+      const claimed = report.made === null ? [] : [report.made.number];
+      if (String(made.map(([number]) => number)) !== String(claimed)) {
+        const numbers = made.map(([number]) => number).join(", ");
+        throw new Error(`${actor} says it made [${String(claimed)}], and made [${numbers}]`);
+      }
+      if (report.made === null) continue;
+      const entry = log.find(({ number }) => number === report.made?.number);
+      if (entry !== undefined && snapshotText(entry) === report.made.snapshot) continue;
+      throw new Error(`${actor} says it made ${report.made.snapshot}; the log has another there`);
+    }
+    if (log.length !== this.#first + this.#makers.size) {
+      throw new Error(
+        `${log.length - this.#first} publications, of which ${this.#makers.size} made`,
+      );
+    }
+    await this.#look();
+    const taken = await this.#taken();
+    for (const entry of log) {
+      if (!taken.has(snapshotText(entry))) await this.#wholeOrGone(entry);
+    }
+  }
+
+  /** Snapshots that a prune has named: parts may remain until the next prune removes them. */
+  async #taken(): Promise<ReadonlySet<string>> {
+    const log = await readLog(this.#store);
+    return new Set(log.flatMap((entry) => (isPublication(entry) ? [] : entry.snapshots)));
+  }
+
+  /** A published snapshot is complete, or nothing is left of it. */
+  async #wholeOrGone(entry: Publication): Promise<void> {
+    let files = 0;
+    for await (const _ of this.#store.list(snapshotFolder(entry))) files += 1;
+    if (files > 0) await wholeSnapshot(this.#store, entry, entry.manifest_sha256);
+  }
+
+  /** Throws unless the log has no gap and the head and the one before it are complete. */
+  async #look(): Promise<void> {
+    const log = await readPublications(this.#store);
+    const kept = await Promise.all(
+      log.slice(-2).map((entry) => wholeSnapshot(this.#store, entry, entry.manifest_sha256)),
+    );
+    this.#needed = new Set(kept.flat());
+  }
+}
