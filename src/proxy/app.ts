@@ -33,18 +33,8 @@ import { deny, type Denial } from "./problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "./query.ts";
 import { knownRemaining, remaining, usageReply } from "./quota.ts";
 import type { PublicLog } from "./publications/public-log.ts";
-import {
-  CONTRACT_PATH,
-  DATA_ROUTES,
-  FEED_PATH,
-  isExact,
-  ENTRY_PATH,
-  PUBLICATIONS_PATH,
-  STATUS_PAGE_PATH,
-  STATUS_PATH,
-  SUMS_ROUTE,
-  USAGE_PATH,
-} from "./routes.ts";
+import { DATA_ROUTES, isExact, SUMS_ROUTE } from "./routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "./uncounted-routes.ts";
 
 /** What the app needs to answer. */
 export interface AppOptions extends DataSources {
@@ -94,24 +84,24 @@ export function createApp(options: AppOptions): H3 {
   });
 
   // These routes need no key and never wait for the state.
-  route("/healthz", () => healthReply());
-  route("/readyz", ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
-  route(FEED_PATH, (exchange) => publicLog.feed(exchange));
-  route(STATUS_PATH, (exchange) => publicLog.status(exchange));
-  route(STATUS_PAGE_PATH, (exchange) => publicLog.statusPage(exchange));
-  route(CONTRACT_PATH, (exchange) => livePages.contract(exchange));
+  route(UNCOUNTED_ROUTES.health.path, () => healthReply());
+  route(UNCOUNTED_ROUTES.readiness.path, ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
+  route(UNCOUNTED_ROUTES.feed.path, (exchange) => publicLog.feed(exchange));
+  route(UNCOUNTED_ROUTES.status.path, (exchange) => publicLog.status(exchange));
+  route(PAGES.status.path, (exchange) => publicLog.statusPage(exchange));
+  route(PAGES.contract.path, (exchange) => livePages.contract(exchange));
   for (const [path, answer] of livePages.routes) route(path, answer);
   for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
-  route(ENTRY_PATH, (exchange) => publicLog.entry(exchange));
+  route(UNCOUNTED_ROUTES.entry.path, (exchange) => publicLog.entry(exchange));
 
   // These routes take a key; callers without one get the free slice.
-  keyed(USAGE_PATH, (exchange, caller) => {
+  keyed(UNCOUNTED_ROUTES.usage.path, (exchange, caller) => {
     const { query, nowMs } = exchange;
     const fault = exchange.bodyFault() ?? faultsDenial(nameFaults(query, []));
     if (fault !== null) return fault;
     return chain(gatekeeper.used(caller.subject, nowMs), (used) => usageReply(caller, used, nowMs));
   });
-  keyed(PUBLICATIONS_PATH, (exchange) => publicLog.list(exchange));
+  keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
   const data = dataAnswers({ live, log, archive, gatekeeper, logger, pollMs });
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
     keyed(dataRoute.path, (exchange, caller) => data(dataRoute, exchange, caller));

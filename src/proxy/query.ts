@@ -18,17 +18,15 @@ const NONE: Query = [];
 export const parseQuery = (text: string): Query =>
   text === "" ? NONE : [...new URLSearchParams(text)];
 
-/** The parameters that name a basket. */
-export const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
+const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
 
 /** Whether the query names a basket, valid or not. */
 export const namesBasket = (query: Query): boolean =>
   query.some(([name]) => BASKET_PARAMETERS.includes(name));
 
-/** The parameters that name a vintage: data as it was published then. */
-export const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
+const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
 
-/** Whether the query names a vintage, valid or not. */
+/** Whether the query names a vintage (data as it was published then), valid or not. */
 export const namesVintage = (query: Query): boolean =>
   query.some(([name]) => VINTAGE_PARAMETERS.includes(name));
 

@@ -1,4 +1,8 @@
-/** The addresses of the service and the tiers that may use them. app.ts answers them. */
+/**
+ * The addresses with data: what each answers with, which tiers may ask, with which parameters, and its
+ * operation in the OpenAPI document. The other addresses are in uncounted-routes.ts.
+ */
+import type { z } from "zod";
 import {
   KEY_TIER_NAMES,
   TIER_NAMES,
@@ -7,179 +11,246 @@ import {
   type Tier,
   type TierName,
 } from "../market/tier.ts";
+import * as payload from "../render/schemas.ts";
+import { CSV_TYPE, PARQUET_TYPE, TEXT_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
-import { BASKET_PARAMETERS, namesBasket, VINTAGE_PARAMETERS, type Query } from "./query.ts";
+import type { ProblemCode } from "./problems.ts";
+import { namesBasket, type Query } from "./query.ts";
 
 /** The start of all data paths. */
 export const API = "/api/public/v1";
 
-/** A data route: it answers with a stored file of the caller's tier and costs a call. */
-export interface DataRoute {
-  /** `{id}` stands for a contract or an index. */
+/** A parameter of the query. */
+export interface Parameter {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly schema: { readonly type: "integer" | "string"; readonly [keyword: string]: unknown };
+}
+
+/** What a 200 carries: JSON by its schema, with the schema's name for readers, or another media type. */
+export type Body =
+  | { readonly json: string; readonly schema: z.ZodType }
+  | { readonly text: string }
+  | { readonly binary: string };
+
+/** An address of the interface. */
+export interface Route {
+  /** `{id}` stands for one segment of the path. */
   readonly path: string;
+  /** Whether a key may be sent; what is the same for everybody reads none. */
+  readonly isKeyed: boolean;
+  /** What the id in the path names. */
+  readonly id?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tag: "Data" | "Publications" | "Account" | "Service";
+  /** What a 200 is, in a sentence. */
+  readonly answer: string;
+  readonly body: Body;
+  /** The validators and digests among its header fields. */
+  readonly fields?: readonly ("etag" | "unencoded-digest")[];
+  /** Its refusals beside those that all routes like it have. */
+  readonly refusals?: readonly ProblemCode[];
+}
+
+/** A data route: it answers with a stored file of the caller's tier and costs a call. */
+export interface DataRoute extends Route {
   /** Whether the tier includes this request. */
   readonly isOffered: (tier: Tier, query: Query) => boolean;
   /** The file's path in the snapshot. */
   readonly file: (tier: Tier, id: string) => string;
   /** Whether the query may name a basket; the answer is then its price, not a file. */
-  readonly takesBasket: boolean;
+  readonly takesBasket?: boolean;
+  /** Of files to save: whether Range gets a part. Histories come whole. */
+  readonly download?: "parts" | "whole";
 }
 
+const PUBLICATION: Parameter = {
+  name: "publication",
+  description:
+    "The data as entry N of the log published it (starter and pro, to the depth of their history): the same bytes as then. Not together with as_of.",
+  schema: { type: "integer", minimum: 1 },
+};
+const AS_OF: Parameter = {
+  name: "as_of",
+  description:
+    "The data as published at this instant (starter and pro, to the depth of their history): ISO 8601 with Z or an offset, not in the future.",
+  schema: { type: "string", format: "date-time" },
+};
+const BASKET: readonly Parameter[] = [
+  {
+    name: "ids",
+    description:
+      "Contracts of a basket of one's own (pro): 1 to 100 ids, each once, separated by commas.",
+    schema: { type: "string" },
+  },
+  {
+    name: "weights",
+    description:
+      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
+    schema: { type: "string" },
+  },
+  {
+    name: "quantities",
+    description:
+      "Instead of weights, how much is bought of each of ids, in the contract's unit; same form. The answer also says what that costs.",
+    schema: { type: "string" },
+  },
+];
+
 const everyone = (): boolean => true;
+const withIndex = (tier: Tier): boolean => tier.index;
+const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
+const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
+  tier.historyFiles.includes(format);
 /** Makes the paths once, not for each request. */
 const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
   const paths = new Map(TIER_NAMES.map((name) => [name, path(name)]));
   return (tier) => paths.get(tier.name) as string;
 };
-const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
-const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
-  tier.historyFiles.includes(format);
 
-/** The data routes. The compiler requires each to be documented in openapi-operations.ts. */
+/** What data routes have in common. */
+const DATA = {
+  isKeyed: true,
+  parameters: [PUBLICATION, AS_OF],
+  tag: "Data",
+  answer: "Counted as one call.",
+  fields: ["etag", "unencoded-digest"],
+} as const;
+
+/** The data routes. */
 export const DATA_ROUTES = {
-  /** The tier's board. */
   board: {
+    ...DATA,
     path: `${API}/prices`,
+    operationId: "getBoard",
+    summary: "The board",
+    body: { json: "Board", schema: payload.board },
     isOffered: everyone,
     file: eachTier(FILES.board),
-    takesBasket: false,
   },
-  /** One contract with the tier's history. */
   contract: {
+    ...DATA,
     path: `${API}/prices/{id}`,
+    id: "The contract's id.",
+    operationId: "getContract",
+    summary: "A contract with its history",
+    body: { json: "Contract", schema: payload.contract },
+    refusals: ["unknown_contract", "not_on_board"],
     isOffered: everyone,
     file: (tier, id) => FILES.contract(tier.name, id),
-    takesBasket: false,
   },
-  /** The composite index, or a basket. */
   index: {
+    ...DATA,
     path: `${API}/index`,
+    parameters: [...BASKET, ...DATA.parameters],
+    operationId: "getIndex",
+    summary: "The composite index, or a basket of one's own",
+    body: { json: "Index", schema: payload.index },
+    refusals: ["unknown_contract", "no_base_level"],
     isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
     file: eachTier(FILES.index),
     takesBasket: true,
   },
-  /** All indices, without their contributions. */
   indices: {
+    ...DATA,
     path: `${API}/indices`,
-    isOffered: (tier) => tier.index,
+    operationId: "getIndices",
+    summary: "All indices",
+    body: { json: "Indices", schema: payload.indices },
+    isOffered: withIndex,
     file: eachTier(FILES.indices),
-    takesBasket: false,
   },
-  /** One index with its series. */
   indexOf: {
+    ...DATA,
     path: `${API}/indices/{id}`,
-    isOffered: (tier) => tier.index,
+    id: "The index's id.",
+    operationId: "getIndexWithSeries",
+    summary: "The composite or the index of a segment, with its continuous series",
+    body: { json: "IndexWithSeries", schema: payload.indexWithSeries },
+    refusals: ["unknown_index"],
+    isOffered: withIndex,
     file: (tier, id) => FILES.indexOf(tier.name, id),
-    takesBasket: false,
   },
-  /** The tier's board as CSV. */
   csv: {
+    ...DATA,
     path: `${API}/export.csv`,
+    operationId: "exportCsv",
+    summary: "The board as CSV",
+    body: { text: CSV_TYPE },
     isOffered: exportedAs("csv"),
     file: eachTier(FILES.csv),
-    takesBasket: false,
+    download: "parts",
   },
-  /** The tier's board as a workbook. */
   xlsx: {
+    ...DATA,
     path: `${API}/export.xlsx`,
+    operationId: "exportXlsx",
+    summary: "The board as an Excel workbook",
+    body: { binary: XLSX_TYPE },
     isOffered: exportedAs("xlsx"),
     file: eachTier(FILES.xlsx),
-    takesBasket: false,
+    download: "parts",
   },
-  /** The tier's histories of all contracts as CSV. */
   historyCsv: {
+    ...DATA,
     path: `${API}/history.csv`,
+    operationId: "exportHistoryCsv",
+    summary: "The histories of all contracts as CSV",
+    body: { text: CSV_TYPE },
     isOffered: hasHistoryAs("csv"),
     file: eachTier(FILES.historyCsv),
-    takesBasket: false,
+    download: "whole",
   },
-  /** The same as Parquet. */
   historyParquet: {
+    ...DATA,
     path: `${API}/history.parquet`,
+    operationId: "exportHistoryParquet",
+    summary: "The histories of all contracts as Parquet",
+    body: { binary: PARQUET_TYPE },
     isOffered: hasHistoryAs("parquet"),
     file: eachTier(FILES.historyParquet),
-    takesBasket: false,
+    download: "parts",
   },
-  /** The corrections that the tier sees. */
   corrections: {
+    ...DATA,
     path: `${API}/corrections`,
+    operationId: "getCorrections",
+    summary: "The corrections of all contracts",
+    body: { json: "Corrections", schema: payload.corrections },
     isOffered: (tier) => tier.history !== null,
     file: eachTier(FILES.tierCorrections),
-    takesBasket: false,
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
-/** The SHA-256 of each file of the caller's tier: a data route that takes `publication` alone. */
+/** The SHA-256 of each file of the caller's tier: a data route that everybody may ask for the head. */
 export const SUMS_ROUTE: DataRoute = {
+  ...DATA,
   path: `${API}/sums`,
+  parameters: [
+    {
+      ...PUBLICATION,
+      description:
+        "The sums as entry N of the log published them, to the depth of the tier's history. Without a key only that of the head.",
+    },
+  ],
+  operationId: "getSums",
+  summary: "The SHA-256 of each file of the tier",
+  description:
+    "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in the log's entry. All tiers. Costs a call, also without a key.",
+  tag: "Publications",
+  answer: "The sums. Counted as one call.",
+  body: { text: TEXT_TYPE },
   isOffered: everyone,
   file: eachTier(FILES.sums),
-  takesBasket: false,
 };
 
-/** The parameters that a data route, or SUMS_ROUTE, takes. */
-export const parametersOf = (route: DataRoute): readonly string[] =>
-  route === SUMS_ROUTE
-    ? ["publication"]
-    : route.takesBasket
-      ? [...BASKET_PARAMETERS, ...VINTAGE_PARAMETERS]
-      : VINTAGE_PARAMETERS;
-
-/** The OpenAPI document. */
-export const OPENAPI_PATH = "/openapi.json";
-/** The market at a glance. */
-export const MARKET_PATH = "/";
-/** The page of a contract. */
-export const CONTRACT_PATH = "/contracts/{id}";
-/** The series of the indices, and what moved them. */
-export const INDICES_PATH = "/indices";
-/** Prices a basket of one's own. */
-export const BASKET_PATH = "/basket";
-/** What each tier offers. */
-export const PLANS_PATH = "/plans";
-/** The last sessions, for people. */
-export const STATUS_PAGE_PATH = "/status";
-/** The guide for readers of prices. */
-export const GUIDE_PATH = "/guide";
-/** The same as Markdown. */
-export const GUIDE_MD_PATH = "/guide.md";
-/** How the numbers are made. */
-export const METHODOLOGY_PATH = "/methodology";
-/** The same as Markdown. */
-export const METHODOLOGY_MD_PATH = "/methodology.md";
-/** The summary for language models (llmstxt.org). */
-export const LLMS_PATH = "/llms.txt";
-/** The reference of the interface. */
-export const DOCS_PATH = "/docs";
-/** Below it: the files that pages load. */
-export const ASSETS_PATH = "/assets/";
-/** The files of Swagger UI, which draws the reference. */
-export const SWAGGER_SCRIPT = "/docs/swagger-ui-bundle.js";
-export const SWAGGER_STYLE = "/docs/swagger-ui.css";
-
-/** The links at the top of every page. */
-export const NAVIGATION = [
-  [MARKET_PATH, "Market"],
-  [INDICES_PATH, "Indices"],
-  [BASKET_PATH, "Basket"],
-  [PLANS_PATH, "Plans"],
-  [STATUS_PAGE_PATH, "Status"],
-  [GUIDE_PATH, "Guide"],
-  [METHODOLOGY_PATH, "Methodology"],
-  [DOCS_PATH, "API"],
-] as const;
-
-/** Shows how many of the month's calls the caller has used. */
-export const USAGE_PATH = `${API}/usage`;
-
-/** Lists the entries of the log. */
-export const PUBLICATIONS_PATH = `${API}/publications`;
-/** An entry of the log, `42`, or its signature, `42.sig`. */
-export const ENTRY_PATH = "/log/{id}";
-/** The newest publications as an Atom feed. */
-export const FEED_PATH = "/feed.atom";
-/** When the last sessions were published. */
-export const STATUS_PATH = "/status.json";
+/** The names of the parameters that a route takes. */
+export const parametersOf = ({ parameters = [] }: Route): readonly string[] =>
+  parameters.map(({ name }) => name);
 
 /** The lowest tier with keys that includes this request. */
 export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>

@@ -290,6 +290,9 @@ export const status = z.object({
     .describe("The last 60, newest first, from the first one ever published to the present one."),
 });
 
+/** `/openapi.json`. */
+export const openApi = z.looseObject({ openapi: z.string() });
+
 /** `/healthz`. */
 export const health = z.object({ status: z.literal("ok") });
 

@@ -2,30 +2,23 @@
 import { z } from "zod";
 import * as payload from "../../render/schemas.ts";
 import { PROBLEMS, type ProblemCode } from "../problems.ts";
+import { DATA_ROUTES } from "../routes.ts";
+import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
 /** An object of the document. */
 export type Json = { readonly [name: string]: unknown };
 
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
 
-const SCHEMAS = {
-  Board: payload.board,
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ContractRecord: payload.contractRecord,
-  Contract: payload.contract,
-  Index: payload.index,
-  Indices: payload.indices,
-  IndexWithSeries: payload.indexWithSeries,
-  Corrections: payload.corrections,
-  Publications: payload.publications,
-  LogEntry: payload.logEntry,
-  Usage: payload.usage,
-  Status: payload.status,
-  Health: payload.health,
-  Readiness: payload.readiness,
+  ...Object.fromEntries(
+    [...Object.values(DATA_ROUTES), ...Object.values(UNCOUNTED_ROUTES)].flatMap(({ body }) =>
+      "json" in body ? [[body.json, body.schema]] : [],
+    ),
+  ),
   Problem: payload.problem(CODES),
-} as const;
-/** A schema by its name in the document. */
-export type SchemaName = keyof typeof SCHEMAS;
+};
 
 const header = (description: string, type: "string" | "integer"): Json => ({
   description,
@@ -50,36 +43,19 @@ export const HEADERS = {
   "accept-ranges": header("bytes: a GET with Range gets a part. none: the whole file.", "string"),
   "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
 } as const;
+/** A header field by its name. */
+export type HeaderName = keyof typeof HEADERS;
 
 /** A reference to a component: `#/components/<kind>/<name>`. */
 export function ref(kind: string, name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-const headerRefs = (names: readonly (keyof typeof HEADERS)[]): Json =>
-  Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
-
-/** On every answer. */
-export const REMAINING = headerRefs(["x-ratelimit-remaining"]);
-/** On what can be asked for again with If-None-Match. */
-export const ETAG = headerRefs(["x-ratelimit-remaining", "etag"]);
-/** On entries of the log and their signatures. */
-export const LOG_HEADERS = { ...ETAG, ...headerRefs(["unencoded-digest"]) };
-/** On data, also if it has not changed. */
-export const NOT_MODIFIED_HEADERS = headerRefs([
-  "x-ratelimit-remaining",
-  "x-session-utc",
-  "x-delayed-sessions",
-  "x-snapshot",
-  "x-publication",
-  "etag",
-]);
-/** On answers with data. */
-export const DATA_HEADERS = { ...NOT_MODIFIED_HEADERS, ...headerRefs(["unencoded-digest"]) };
-/** On downloads, whole. */
-export const DOWNLOAD_HEADERS = { ...DATA_HEADERS, ...headerRefs(["accept-ranges"]) };
-/** On parts of downloads. */
-export const PART_HEADERS = { ...DOWNLOAD_HEADERS, ...headerRefs(["content-range"]) };
+/** References to these header fields, and to the one that is on every answer. */
+export const headerRefs = (names: readonly HeaderName[]): Json =>
+  Object.fromEntries(
+    (["x-ratelimit-remaining", ...names] as const).map((name) => [name, ref("headers", name)]),
+  );
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 is based on. */
 export function componentSchemas(): Json {

@@ -4,7 +4,7 @@ import { contributionsTable, indexFigures, type IndexBody } from "../../site/con
 import { filled, siteFile } from "../../site/files.ts";
 import { programsHtml } from "../../site/requests.js";
 import { escaped, foreign, withDecimals } from "../../site/text.js";
-import { BASKET_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import { framed } from "./frame.ts";
 import { ORIGIN } from "./markdown.ts";
@@ -20,7 +20,7 @@ export function basketPage(origin: Promise<string>): PageSource {
   const priced = withDecimals(exampleOf(`${INDEX}${EXAMPLE}`).body) as IndexBody;
   const tiers = KEY_TIER_NAMES.filter((name) => TIERS[name].baskets);
   const { body, ...source } = framed({
-    path: BASKET_PATH,
+    path: PAGES.basket.path,
     title: "Basket",
     main: filled(siteFile("basket.html"), {
       tiers: tiers.join(" "),

@@ -2,7 +2,7 @@
 import { TIERS } from "../../market/tier.ts";
 import { filled, siteFile } from "../../site/files.ts";
 import { recordHtml, type ContractBody } from "../../site/record.js";
-import { CONTRACT_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
 
@@ -23,4 +23,4 @@ export const lockedPage = (reason: keyof typeof WITHOUT_RECORD): PageSource =>
   page("Contract", filled(siteFile("contract.html"), { reason: WITHOUT_RECORD[reason] }));
 
 const page = (title: string, main: string): PageSource =>
-  framed({ path: CONTRACT_PATH, title, main, script: SCRIPT });
+  framed({ path: PAGES.contract.path, title, main, script: SCRIPT });

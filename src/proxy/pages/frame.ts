@@ -2,7 +2,7 @@
 import { PROGRAM } from "../../lib/version.ts";
 import { filled, siteAssets, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
-import { ASSETS_PATH, NAVIGATION } from "../routes.ts";
+import { ASSETS_PATH, PAGES } from "../uncounted-routes.ts";
 import type { PageSource } from "./pages.ts";
 
 export const HTML_TYPE = "text/html; charset=utf-8";
@@ -54,9 +54,10 @@ export function framed({
   attribution,
 }: PageContent): PageSource & { readonly body: Buffer } {
   const root = rootOf(path);
-  const links = NAVIGATION.map(([to, name]) => {
-    const current = to === path ? ' aria-current="page"' : "";
-    return `<a href="${hrefOf(root, to)}"${current}>${name}</a>`;
+  const links = Object.values(PAGES).flatMap((page) => {
+    if (!("link" in page)) return [];
+    const current = page.path === path ? ' aria-current="page"' : "";
+    return [`<a href="${hrefOf(root, page.path)}"${current}>${page.link}</a>`];
   });
   const body = filled(siteFile("frame.html"), {
     title: escaped(`${title} · ${PROGRAM.name}`),

@@ -3,7 +3,7 @@ import { KEY_TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { filled, siteFile } from "../../site/files.ts";
 import { indicesTable, type ListedIndex } from "../../site/indices-table.js";
 import { withDecimals } from "../../site/text.js";
-import { INDICES_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
@@ -19,7 +19,7 @@ export function indicesPage(): PageSource {
   };
   const tiers = KEY_TIER_NAMES.filter((name) => TIERS[name].index);
   return framed({
-    path: INDICES_PATH,
+    path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
       tiers: tiers.join(" "),

@@ -18,13 +18,8 @@ import type { Denial } from "../problems.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
-import {
-  CONTRACT_PATH,
-  idIn,
-  MARKET_PATH,
-  METHODOLOGY_MD_PATH,
-  METHODOLOGY_PATH,
-} from "../routes.ts";
+import { idIn } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { contractPage, lockedPage } from "./contract.ts";
 import { withNames } from "./example-names.ts";
 import { marketPage } from "./market.ts";
@@ -57,10 +52,10 @@ export class LivePages {
   get routes(): [path: string, (exchange: Exchange) => MaybePromise<Reply>][] {
     const { origin, documents, graceMs } = this.#options;
     const makers = new Map<string, Maker>();
-    makers.set(MARKET_PATH, async (snapshot, overdue) =>
+    makers.set(PAGES.market.path, async (snapshot, overdue) =>
       marketPage(snapshot && (await payload<Board>(snapshot, FILES.board("free"), overdue))),
     );
-    for (const path of [METHODOLOGY_PATH, METHODOLOGY_MD_PATH] as const) {
+    for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
       makers.set(path, async (snapshot) =>
         methodology(path, origin, { graceMs, limits: limitsOf(snapshot?.options ?? {}) }),
       );
@@ -85,7 +80,7 @@ export class LivePages {
     const { live, pollMs } = this.#options;
     const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
-    const id = idIn(exchange.path, CONTRACT_PATH);
+    const id = idIn(exchange.path, PAGES.contract.path);
     const path = FILES.contract(TIERS.free.name, id);
     if (snapshot.files.has(path)) {
       return this.#reply(exchange, path, async (_, overdue) =>

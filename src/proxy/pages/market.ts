@@ -2,7 +2,7 @@
 import { boardTable, coverageLine, sessionLine, type Board } from "../../site/board.js";
 import { filled, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
-import { MARKET_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
 
@@ -20,7 +20,7 @@ const NOTHING_YET = {
 /** The page with the free tier's board; null: nothing is published. */
 export const marketPage = (board: Board | null): PageSource =>
   framed({
-    path: MARKET_PATH,
+    path: PAGES.market.path,
     title: TITLE,
     main: filled(siteFile("market.html"), board === null ? NOTHING_YET : slotsOf(board)),
     script: SCRIPT,

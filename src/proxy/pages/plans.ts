@@ -11,7 +11,7 @@ import { filled, siteFile } from "../../site/files.ts";
 import { escaped, foreign, grouped, NO_FIGURE } from "../../site/text.js";
 import { TIER_ROWS, TIER_TITLES } from "../docs/tier-words.ts";
 import type { PlanTerms } from "../plan-terms.ts";
-import { PLANS_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
 
@@ -43,7 +43,7 @@ export function plansPage(terms: PlanTerms): PageSource {
     (name) => `<th scope="col" data-tier="${name}">${TIER_TITLES[name]}</th>`,
   );
   return framed({
-    path: PLANS_PATH,
+    path: PAGES.plans.path,
     title: "Plans",
     main: filled(siteFile("plans.html"), {
       heads: heads.join(""),

@@ -5,7 +5,7 @@ import { problemReply, VARY, type Reply } from "../answer.ts";
 import { parseWeights } from "../coding.ts";
 import type { Exchange } from "../exchange.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, problemBody, type Denial } from "../problems.ts";
-import { DOCS_PATH, MARKET_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { framed, GUARDED, hrefOf, HTML_TYPE, rootOf } from "./frame.ts";
 
 /** The paths below it are for programs, which always get the document. */
@@ -59,8 +59,8 @@ function frameAt(path: string): string | null {
   const root = rootOf(path);
   const main = `<h1>{{title}}</h1>
 <p>{{detail}}</p>
-<p><a href="${hrefOf(root, MARKET_PATH)}">The market</a> names the contracts; <a href="${hrefOf(root, DOCS_PATH)}">the reference</a> names all addresses.</p>
-<p class="note">Status {{status}}, code <a href="${hrefOf(root, DOCS_PATH)}#{{code}}"><code>{{code}}</code></a>.</p>`;
+<p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${hrefOf(root, PAGES.reference.path)}">the reference</a> names all addresses.</p>
+<p class="note">Status {{status}}, code <a href="${hrefOf(root, PAGES.reference.path)}#{{code}}"><code>{{code}}</code></a>.</p>`;
   // No page of the navigation has this path, so that none is marked as the current one.
   const frame = framed({ path: `${"/".repeat(depth)}-`, title: "{{title}}", main }).body.toString();
   frames.set(depth, frame);

@@ -5,7 +5,7 @@ import { filled, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
 import { openApiDocument } from "../docs/openapi.ts";
 import { PROBLEMS, type Problem } from "../problems.ts";
-import { DOCS_PATH, OPENAPI_PATH, SWAGGER_SCRIPT, SWAGGER_STYLE } from "../routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
 
@@ -13,19 +13,19 @@ import type { PageSource } from "./pages.ts";
 export function referencePages(): [openApi: PageSource, ...others: PageSource[]] {
   const articles = Object.entries(PROBLEMS).map(([code, problem]) => article(code, problem));
   const page = framed({
-    path: DOCS_PATH,
+    path: PAGES.reference.path,
     title: "API reference",
     main: filled(siteFile("reference.html"), { problems: articles.join("\n") }),
     script: "reference.js",
-    libraries: [SWAGGER_SCRIPT.slice(1)],
-    styles: [SWAGGER_STYLE.slice(1), "assets/reference.css"],
+    libraries: [PAGES.swaggerScript.path.slice(1)],
+    styles: [PAGES.swaggerStyle.path.slice(1), "assets/reference.css"],
   });
   const document = `${JSON.stringify(openApiDocument(), null, 1)}\n`;
   return [
-    file(OPENAPI_PATH, "application/json", Buffer.from(document)),
+    file(UNCOUNTED_ROUTES.openApi.path, "application/json", Buffer.from(document)),
     page,
-    file(SWAGGER_SCRIPT, "text/javascript; charset=utf-8", swagger("swagger-ui-bundle.js")),
-    file(SWAGGER_STYLE, "text/css; charset=utf-8", swagger("swagger-ui.css")),
+    file(PAGES.swaggerScript.path, "text/javascript; charset=utf-8", swagger("swagger-ui-bundle.js")),
+    file(PAGES.swaggerStyle.path, "text/css; charset=utf-8", swagger("swagger-ui.css")),
   ];
 }
 

@@ -2,7 +2,7 @@
 import { filled, siteFile } from "../../site/files.ts";
 import { counted, escaped, figureHtml, instantHtml, NO_FIGURE } from "../../site/text.js";
 import type { SessionStatus, Status } from "../publications/status.ts";
-import { STATUS_PAGE_PATH } from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
 import type { PageSource } from "./pages.ts";
 
@@ -35,7 +35,7 @@ export function statusPage(
 ): PageSource {
   const rows = status.sessions.map((row) => ({ row, words: wordsOf(row, status, graceMs) }));
   return framed({
-    path: STATUS_PAGE_PATH,
+    path: PAGES.status.path,
     title: "Status",
     main: filled(siteFile("status.html"), {
       head: headHtml(status),

@@ -1,13 +1,7 @@
 /** The guide and the methodology, as pages and as Markdown, and the summary for language models. */
 import { filled, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
-import {
-  GUIDE_MD_PATH,
-  GUIDE_PATH,
-  LLMS_PATH,
-  type METHODOLOGY_MD_PATH,
-  METHODOLOGY_PATH,
-} from "../routes.ts";
+import { PAGES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
 import type { PageSource } from "./pages.ts";
@@ -21,20 +15,20 @@ export function textPages(origin: Promise<string>): PageSource[] {
   const read = (file: string): string => withSlots(siteFile(file));
   const guide = read("guide.md");
   return [
-    page(GUIDE_PATH, guide, origin),
-    plain(GUIDE_MD_PATH, MARKDOWN_TYPE, guide, origin),
-    plain(LLMS_PATH, "text/plain; charset=utf-8", read("llms.txt"), origin),
+    page(PAGES.guide.path, guide, origin),
+    plain(PAGES.guideMarkdown.path, MARKDOWN_TYPE, guide, origin),
+    plain(PAGES.llms.path, "text/plain; charset=utf-8", read("llms.txt"), origin),
   ];
 }
 
 /** The methodology, as a page or as Markdown. */
 export function methodology(
-  path: typeof METHODOLOGY_PATH | typeof METHODOLOGY_MD_PATH,
+  path: string,
   origin: Promise<string>,
   settings: Settings,
 ): PageSource {
   const text = withSlots(siteFile("methodology.md"), settings);
-  return path === METHODOLOGY_PATH
+  return path === PAGES.methodology.path
     ? page(path, text, origin)
     : plain(path, MARKDOWN_TYPE, text, origin);
 }

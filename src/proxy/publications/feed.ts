@@ -4,10 +4,7 @@ import { PROGRAM } from "../../lib/version.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { whatOf, type Publication } from "../../snapshot/publication-log.ts";
 import { snapshotText } from "../../store/paths.ts";
-import { PUBLICATIONS_PATH } from "../routes.ts";
-
-/** Atom (RFC 4287, 7). */
-export const FEED_TYPE = "application/atom+xml";
+import { FEED_TYPE, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;
@@ -49,7 +46,7 @@ function entryElement(entry: Publication): string {
     ...(reason === null ? [] : [`Reason: ${reason}`]),
   ].join(" ");
   // Feed readers ignore links of the type JSON, so this one has no type.
-  const address = `${PUBLICATIONS_PATH.slice(1)}?after=${number - 1}&limit=1`;
+  const address = `${UNCOUNTED_ROUTES.publications.path.slice(1)}?after=${number - 1}&limit=1`;
   return `<entry>
 <id>${idOf("entry", entry)}</id>
 <title>${TITLES[what]} ${snapshotText(entry)}</title>

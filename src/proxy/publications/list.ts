@@ -4,14 +4,10 @@ import { isPublication, type Entry } from "../../snapshot/publication-log.ts";
 import { snapshotText } from "../../store/paths.ts";
 import type { Denial } from "../problems.ts";
 import { fault, faultsDenial, nameFaults, type Fault, type Query } from "../query.ts";
+import { parametersOf } from "../routes.ts";
+import { AFTER_MAX, LIMIT_DEFAULT, LIMIT_MAX, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
-const PARAMETERS: readonly string[] = ["after", "limit"];
-/** The largest number that an entry's key can hold. */
-export const AFTER_MAX = 9_999_999_999;
-/** How many entries a page has at most. */
-export const LIMIT_MAX = 1_000;
-/** How many it has unless the caller says a number. */
-export const LIMIT_DEFAULT = 100;
+const PARAMETERS = parametersOf(UNCOUNTED_ROUTES.publications);
 
 /** A page of the list: the first `limit` entries after the number `after`; null: the newest ones. */
 export interface PageQuery {

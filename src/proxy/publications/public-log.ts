@@ -25,19 +25,13 @@ import { statusPage } from "../pages/status.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
-import {
-  ENTRY_PATH,
-  FEED_PATH,
-  idIn,
-  PUBLICATIONS_PATH,
-  STATUS_PAGE_PATH,
-  STATUS_PATH,
-} from "../routes.ts";
+import { idIn } from "../routes.ts";
+import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import type { FollowedLog } from "../snapshot/followed-log.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
 import { EntryFiles, readEntryFileName } from "./entry-files.ts";
-import { FEED_LENGTH, FEED_TYPE, feedBody } from "./feed.ts";
+import { FEED_LENGTH, feedBody } from "./feed.ts";
 import {
   isNewestPage,
   listBody,
@@ -104,7 +98,7 @@ export class PublicLog {
   /** An entry of the log, or its signature. */
   entry(exchange: Exchange): MaybePromise<Reply | Denial> {
     const { live, followed, pollMs } = this.#options;
-    const name = readEntryFileName(idIn(exchange.path, ENTRY_PATH));
+    const name = readEntryFileName(idIn(exchange.path, UNCOUNTED_ROUTES.entry.path));
     if (name === null) return deny("not_found", "The log has entries such as 42 and 42.sig.");
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
@@ -132,11 +126,15 @@ export class PublicLog {
     if (served === null) return noSession(live, pollMs);
     const { attribution } = served;
     const page = chain(this.#viewOf(served), ({ key, publications, changedMs }) =>
-      this.#made(FEED_PATH, key, () => {
+      this.#made(UNCOUNTED_ROUTES.feed.path, key, () => {
         const newest = publications.slice(-FEED_LENGTH);
         const [first] = publications as [Publication];
         const body = Buffer.from(feedBody({ first, newest, attribution }));
-        return preparePage({ path: FEED_PATH, mediaType: FEED_TYPE, body }, changedMs, coder);
+        return preparePage(
+          { path: UNCOUNTED_ROUTES.feed.path, mediaType: FEED_TYPE, body },
+          changedMs,
+          coder,
+        );
       }),
     );
     return this.#reply(page, exchange, PUBLIC_CACHE);
@@ -144,9 +142,9 @@ export class PublicLog {
 
   /** The sessions of the last thirty days. Answers also while nothing is served. */
   status(exchange: Exchange): MaybePromise<Reply | Denial> {
-    return this.#statusAs(exchange, STATUS_PATH, (status) => {
+    return this.#statusAs(exchange, UNCOUNTED_ROUTES.status.path, (status) => {
       const body = Buffer.from(`${JSON.stringify(status)}\n`);
-      return { path: STATUS_PATH, mediaType: JSON_TYPE, body };
+      return { path: UNCOUNTED_ROUTES.status.path, mediaType: JSON_TYPE, body };
     });
   }
 
@@ -154,7 +152,7 @@ export class PublicLog {
   statusPage(exchange: Exchange): MaybePromise<Reply | Denial> {
     const { live, graceMs } = this.#options;
     const attribution = live.current?.attribution;
-    return this.#statusAs(exchange, STATUS_PAGE_PATH, (status) =>
+    return this.#statusAs(exchange, PAGES.status.path, (status) =>
       statusPage(status, { graceMs, attribution }),
     );
   }
@@ -199,7 +197,9 @@ export class PublicLog {
     // Few ask for the same one of the others, and compressing them would delay the live snapshot.
     if (!isNewestPage(query)) return this.#makeList(view, query, null);
     const { coder } = this.#options;
-    return this.#made(PUBLICATIONS_PATH, view.key, () => this.#makeList(view, query, coder));
+    return this.#made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
+      this.#makeList(view, query, coder),
+    );
   }
 
   async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<PreparedPage> {
@@ -213,7 +213,11 @@ export class PublicLog {
     const rows = await this.#rows.forceFetch(`${view.key} ${log.size}`, {
       context: async () => rowsOf(log.known(view.newest)),
     });
-    const source = { path: PUBLICATIONS_PATH, mediaType: JSON_TYPE, body: listBody(rows, page) };
+    const source = {
+      path: UNCOUNTED_ROUTES.publications.path,
+      mediaType: JSON_TYPE,
+      body: listBody(rows, page),
+    };
     return preparePage(source, view.changedMs, coder);
   }
 

@@ -1,0 +1,157 @@
+/** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
+import * as payload from "../render/schemas.ts";
+import { SIGNED_MESSAGE } from "../snapshot/entry-signature.ts";
+import { SIGNATURE_TYPE } from "../store/media-types.ts";
+import { API, type Route } from "./routes.ts";
+
+/** The media type of the feed (RFC 4287, 7). */
+export const FEED_TYPE = "application/atom+xml";
+
+/** The largest number that an entry's key can hold. */
+export const AFTER_MAX = 9_999_999_999;
+/** How many entries a page of the list has at most, and unless the caller says a number. */
+export const [LIMIT_MAX, LIMIT_DEFAULT] = [1_000, 100];
+
+/** What routes about the log that read no key have in common. */
+const PUBLIC = {
+  isKeyed: false,
+  description: "Not counted, and the same for everybody.",
+  tag: "Publications",
+  fields: ["etag"],
+} as const;
+const ENTRY = {
+  ...PUBLIC,
+  id: "The entry's number.",
+  fields: ["etag", "unencoded-digest"],
+  refusals: ["no_session", "not_published", "busy"],
+} as const;
+const SERVICE = { isKeyed: false, tag: "Service" } as const;
+
+/** The addresses of the interface that cost no call. */
+export const UNCOUNTED_ROUTES = {
+  publications: {
+    path: `${API}/publications`,
+    isKeyed: true,
+    parameters: [
+      {
+        name: "after",
+        description: "Entries with higher numbers, from the lowest on. Without it the newest ones.",
+        schema: { type: "integer", minimum: 0, maximum: AFTER_MAX },
+      },
+      {
+        name: "limit",
+        description: "How many entries at most.",
+        schema: { type: "integer", minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+      },
+    ],
+    operationId: "getPublications",
+    summary: "What was published, and when",
+    description: "The log: every publish, rollback and prune. All tiers. Not counted.",
+    tag: "Publications",
+    answer: "A page of the log.",
+    body: { json: "Publications", schema: payload.publications },
+    fields: ["etag"],
+    refusals: ["no_session", "invalid_parameter", "busy"],
+  },
+  entry: {
+    ...ENTRY,
+    path: "/log/{id}",
+    operationId: "getEntry",
+    summary: "An entry of the log, as it is stored",
+    answer: "The entry; its bytes never change.",
+    body: { json: "LogEntry", schema: payload.logEntry },
+  },
+  feed: {
+    ...PUBLIC,
+    path: "/feed.atom",
+    operationId: "getFeed",
+    summary: "The newest publications as a feed",
+    answer: "Atom (RFC 4287): the last 100 publishes and rollbacks, newest first.",
+    body: { text: FEED_TYPE },
+    refusals: ["no_session", "busy"],
+  },
+  status: {
+    ...PUBLIC,
+    path: "/status.json",
+    operationId: "getStatus",
+    summary: "When the last sessions were published",
+    answer: "The last sessions.",
+    body: { json: "Status", schema: payload.status },
+    refusals: ["busy"],
+  },
+  usage: {
+    path: `${API}/usage`,
+    isKeyed: true,
+    operationId: "getUsage",
+    summary: "Calls used this month",
+    description: "Not counted, and answered when the quota is spent, too.",
+    tag: "Account",
+    answer: "Calls used.",
+    body: { json: "Usage", schema: payload.usage },
+  },
+  openApi: {
+    ...SERVICE,
+    path: "/openapi.json",
+    operationId: "getOpenApi",
+    summary: "This document",
+    answer: "OpenAPI 3.1.",
+    body: { json: "OpenApi", schema: payload.openApi },
+    fields: ["etag"],
+  },
+  health: {
+    ...SERVICE,
+    path: "/healthz",
+    operationId: "getHealth",
+    summary: "Whether the process answers",
+    answer: "It does.",
+    body: { json: "Health", schema: payload.health },
+  },
+  readiness: {
+    ...SERVICE,
+    path: "/readyz",
+    operationId: "getReadiness",
+    summary: "Whether there is data to serve, and what is wrong",
+    answer: "A snapshot is served.",
+    body: { json: "Readiness", schema: payload.readiness },
+    refusals: ["no_session"],
+  },
+} as const satisfies Readonly<Record<string, Route>>;
+
+/** What the route of entries answers to `42.sig`. */
+export const SIGNATURE_ROUTE: Route = {
+  ...ENTRY,
+  path: `${UNCOUNTED_ROUTES.entry.path}.sig`,
+  operationId: "getEntrySignature",
+  summary: "The signature of an entry",
+  answer: `Ed25519 (RFC 8032), 64 bytes, over ${SIGNED_MESSAGE}.`,
+  body: { binary: SIGNATURE_TYPE },
+};
+
+/** A page, or a text for people; `link`: its name at the top of every page. */
+interface Page {
+  readonly path: string;
+  readonly link?: string;
+}
+
+/** The pages, and the files that they load. */
+export const PAGES = {
+  market: { path: "/", link: "Market" },
+  contract: { path: "/contracts/{id}" },
+  indices: { path: "/indices", link: "Indices" },
+  basket: { path: "/basket", link: "Basket" },
+  plans: { path: "/plans", link: "Plans" },
+  status: { path: "/status", link: "Status" },
+  guide: { path: "/guide", link: "Guide" },
+  guideMarkdown: { path: "/guide.md" },
+  methodology: { path: "/methodology", link: "Methodology" },
+  methodologyMarkdown: { path: "/methodology.md" },
+  /** The summary for language models (llmstxt.org). */
+  llms: { path: "/llms.txt" },
+  reference: { path: "/docs", link: "API" },
+  /** Swagger UI, which draws the reference. */
+  swaggerScript: { path: "/docs/swagger-ui-bundle.js" },
+  swaggerStyle: { path: "/docs/swagger-ui.css" },
+} as const satisfies Readonly<Record<string, Page>>;
+
+/** Below it: the files of src/site that pages load. */
+export const ASSETS_PATH = "/assets/";
