@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { PROBLEMS } from "../../src/proxy/problems.ts";
-import { DATA_ROUTES, PUBLICATIONS_PATH, USAGE_PATH } from "../../src/proxy/routes.ts";
+import { DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { UNCOUNTED_ROUTES } from "../../src/proxy/uncounted-routes.ts";
 import { RECORD_COLUMNS } from "../../src/render/columns.ts";
 import { withDuckDb } from "../../tools/client/sql.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
@@ -38,12 +39,8 @@ test("its tables have every address, every field of a record and every refusal",
       .map(([first]) => first)
       .join(" ");
   const addresses = cells("Addresses");
-  const paths = [
-    ...Object.values(DATA_ROUTES).map(({ path }) => path),
-    PUBLICATIONS_PATH,
-    USAGE_PATH,
-  ];
-  for (const path of paths) {
+  const { publications, usage } = UNCOUNTED_ROUTES;
+  for (const { path } of [...Object.values(DATA_ROUTES), publications, usage]) {
     expect(addresses).toMatch(new RegExp(`\`${path.replace("/api/public/v1", "")}[\`?]`));
   }
   const fields = cells("Fields of a record");

@@ -3,7 +3,8 @@
  * Markdown say the same, and commands name the address of the service.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DATA_ROUTES, PUBLICATIONS_PATH, USAGE_PATH } from "../../src/proxy/routes.ts";
+import { DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { UNCOUNTED_ROUTES } from "../../src/proxy/uncounted-routes.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { blocksOf } from "../docs/blocks.ts";
 
@@ -125,10 +126,11 @@ describe("llms.txt", () => {
   test("shows the shape of each answer that is text, cut to one item of each list", async () => {
     const text = await textAt("/llms.txt");
     const shown = [...text.matchAll(/^`GET ([^`]+)`/gm)].map(([, address]) => address);
-    const routes = Object.values(DATA_ROUTES).map(({ path }) => path);
-    for (const route of [...routes, PUBLICATIONS_PATH, USAGE_PATH, "/status.json", "/readyz"]) {
-      if (/\.(?:xlsx|parquet)$/.test(route)) continue;
-      const pattern = new RegExp(`^${route.replace("{id}", "[^/?]+")}(?:\\?|$)`);
+    const { publications, usage, status, readiness } = UNCOUNTED_ROUTES;
+    const others = [publications, usage, status, readiness];
+    for (const { path, body } of [...Object.values(DATA_ROUTES), ...others]) {
+      if ("binary" in body) continue;
+      const pattern = new RegExp(`^${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
       expect(shown).toContainEqual(expect.stringMatching(pattern));
     }
     for (const { language, text: answer } of blocksOf(text)) {

@@ -18,6 +18,7 @@ import { inProcess } from "../cli/run.ts";
 import { workshop } from "../cli/signed.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { dataPaths } from "./addresses.ts";
 import { digestField } from "./client.ts";
 import {
   copyOf,
@@ -63,30 +64,13 @@ const keyOf = (tier: string): string | null =>
   tier === "free" ? null : tier === "pro" ? proxy.pro : proxy.starter;
 
 const PATHS = {
-  free: ["", "/prices", "/prices/dram-0"],
-  starter: [
-    "/prices",
-    "/prices/nand-0",
-    "/index",
-    "/indices",
-    "/export.csv",
-    "/history.csv",
-    "/corrections",
-  ],
+  free: ["", ...dataPaths("free")],
+  starter: dataPaths("starter", ["nand-0"]),
   pro: [
-    "/prices",
-    "/prices/chip-0",
-    "/index",
-    "/indices",
-    "/indices/composite",
-    "/export.csv",
-    "/export.xlsx",
-    "/history.csv",
-    "/history.parquet",
-    "/corrections",
-    "/prices?publication=1",
-    "/export.csv?publication=2",
-    "/prices?as_of=2026-11-21T00:05:00Z",
+    ...dataPaths("pro", ["chip-0"]),
+    `${API}/prices?publication=1`,
+    `${API}/export.csv?publication=2`,
+    `${API}/prices?as_of=2026-11-21T00:05:00Z`,
   ],
 };
 
@@ -94,7 +78,7 @@ describe.each(Object.entries(PATHS))("%s", (tier, paths) => {
   test.each([0, 1, 5])("every address is proven, %i sessions late", async (late) => {
     proxy.clock.ms = CLOCK_MS + sessionsMs(late) + (late === 0 ? 0 : 3_600_000);
     for (const path of paths) {
-      const url = path === "" ? proxy.url : proxy.url + API + path;
+      const url = proxy.url + path;
       expect([path, await checked({ url, key: keyOf(tier) })]).toEqual([
         path,
         { ...ALL, memory: "No earlier check is remembered without --remember" },

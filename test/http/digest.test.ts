@@ -7,6 +7,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dataPaths } from "./addresses.ts";
 import { digestField } from "./client.ts";
 import {
   eventually,
@@ -18,19 +19,8 @@ import {
 } from "./fixture.ts";
 
 const API = "/api/public/v1";
-const PATHS = [
-  "/prices",
-  "/prices/dram-0",
-  "/index",
-  "/indices",
-  "/indices/composite",
-  "/index?ids=dram-0,dram-1&weights=1,2",
-  "/export.csv",
-  "/export.xlsx",
-  "/history.csv",
-  "/history.parquet",
-  "/corrections",
-];
+const BASKET = `${API}/index?ids=dram-0,dram-1&weights=1,2`;
+const PATHS = [...dataPaths("pro"), BASKET].map((path) => path.slice(API.length));
 
 let proxy: TestProxy;
 const closing: (() => Promise<unknown>)[] = [];

@@ -11,21 +11,12 @@ import {
   TestClock,
   type TestProxy,
 } from "./fixture.ts";
+import { dataPaths } from "./addresses.ts";
 import { expectCode } from "./refusal.ts";
 
 const API = "/api/public/v1";
 const BASKET = "/index?ids=dram-0,dram-1&weights=60,40";
-const DATA = [
-  "/prices",
-  "/prices/dram-0",
-  "/index",
-  BASKET,
-  "/export.csv",
-  "/export.xlsx",
-  "/history.csv",
-  "/history.parquet",
-  "/corrections",
-];
+const DATA = [...dataPaths("pro").map((path) => path.slice(API.length)), BASKET];
 
 const tagOf = async (proxy: TestProxy, path: string, coding = "identity"): Promise<string> => {
   const options = { key: proxy.pro, headers: { "accept-encoding": coding } };

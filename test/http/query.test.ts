@@ -1,6 +1,7 @@
 /** The query: refused parameters with their faults, and keys, which no answer repeats. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProblemCode } from "../../src/proxy/problems.ts";
+import { pagePaths, uncountedPaths } from "./addresses.ts";
 import { BROKEN, DROPPED, NEVER, startTestProxy, YOUNG, type TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
 
@@ -145,8 +146,7 @@ describe("long queries", () => {
   });
 
   test("addresses without data refuse keys in the query, and nothing else", async () => {
-    const pages = ["/", "/guide", "/openapi.json", "/feed.atom", "/status.json"];
-    for (const path of [...pages, "/healthz", "/readyz"]) {
+    for (const path of [...pagePaths(), ...uncountedPaths("everybody")]) {
       const { status } = await proxy.get(`${path}?a&a&a&a&a&a&a&a&a&a&a`);
       expect([path, status]).toEqual([path, 200]);
       await expectCode(proxy, `${path}?a&token=cbk_a`, {}, "key_in_query");

@@ -1,5 +1,6 @@
 /** The monthly quota: exact under concurrency, per account or address, reset with the month. */
 import { afterEach, describe, expect, test } from "vitest";
+import { pagePaths, uncountedPaths } from "./addresses.ts";
 import { startTestProxy, TestClock, type TestProxy, type TestProxyOptions } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -61,14 +62,9 @@ test("only a 200 costs a call; HEAD does, too", async () => {
     [`${API}/prices/no-such`, { key }, 404],
     [`${API}/prices?x=1`, { key }, 400],
     [`${API}/export.xlsx`, { key }, 403],
-    [`${API}/usage`, { key }, 200],
-    [`${API}/publications`, { key }, 200],
-    ["/openapi.json", { key }, 200],
-    ["/feed.atom", { key }, 200],
-    ["/status.json", { key }, 200],
-    ["/", { key }, 200],
-    ["/healthz", { key }, 200],
-    ["/readyz", { key }, 200],
+    ...[...uncountedPaths("key"), ...uncountedPaths("everybody"), ...pagePaths()].map(
+      (path) => [path, { key }, 200] as const,
+    ),
     ["/nowhere", { key }, 404],
     [`${API}/prices`, { key, method: "POST" }, 405],
     [`${API}/prices`, { key, method: "OPTIONS" }, 204],

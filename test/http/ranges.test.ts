@@ -9,6 +9,7 @@ import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { changeHead } from "../cli/signed.ts";
+import { dataPaths, pagePaths, uncountedPaths } from "./addresses.ts";
 import type { CallOptions, Received } from "./client.ts";
 import {
   eventually,
@@ -259,18 +260,13 @@ describe.each([
   });
 
   test("JSON, usage, pages and refusals have no parts", async () => {
+    const json = dataPaths("pro").filter((path) => !/\.(?:csv|xlsx|parquet)$/.test(path));
     for (const path of [
-      `${API}/prices`,
-      `${API}/prices/dram-0`,
-      `${API}/index`,
+      ...json,
       `${API}/index?ids=dram-0`,
-      `${API}/publications`,
-      `${API}/usage`,
-      "/",
-      "/feed.atom",
-      "/status.json",
-      "/openapi.json",
-      "/healthz",
+      ...uncountedPaths("key"),
+      ...uncountedPaths("everybody"),
+      ...pagePaths(),
     ]) {
       for (const range of ["bytes=0-4", "bytes=99999999-", "bytes=-0"]) {
         const { status, headers } = await ask({ range }, path);

@@ -7,13 +7,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
-import {
-  ASSETS_PATH,
-  CONTRACT_PATH,
-  DOCS_PATH,
-  NAVIGATION,
-  prefixOf,
-} from "../../src/proxy/routes.ts";
+import { isExact } from "../../src/proxy/routes.ts";
+import { ASSETS_PATH, PAGES } from "../../src/proxy/uncounted-routes.ts";
 import type { Received } from "./client.ts";
 
 const document = JSON.parse(JSON.stringify(openApiDocument()));
@@ -24,9 +19,7 @@ ajv.addSchema(document, "openapi");
 
 /** Whether it is a page, or a file for pages; these are not part of the interface. */
 const isPage = (path: string): boolean =>
-  NAVIGATION.some(([page]) => page === path) ||
-  [ASSETS_PATH, prefixOf(CONTRACT_PATH), `${DOCS_PATH}/`].some((start) => path.startsWith(start)) ||
-  /^\/[a-z]+\.(md|txt)$/.test(path);
+  path.startsWith(ASSETS_PATH) || Object.values(PAGES).some((page) => isExact(path, page.path));
 
 export function checkAgainstOpenApi(
   method: string,

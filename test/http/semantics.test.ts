@@ -1,6 +1,8 @@
 /** Conditional requests, content codings, HEAD, cache and CORS fields. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sessionStartMs } from "../../src/market/session.ts";
+import { SUMS_ROUTE } from "../../src/proxy/routes.ts";
+import { dataPaths, pagePaths, uncountedPaths } from "./addresses.ts";
 import { SESSION, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -88,18 +90,8 @@ describe("conditional requests", () => {
   });
 
   test("every route with data, also baskets and pages", async () => {
-    const paths = [
-      "/prices",
-      "/prices/dram-0",
-      "/index",
-      "/index?ids=dram-0",
-      "/export.csv",
-      "/export.xlsx",
-      "/history.csv",
-      "/history.parquet",
-      "/corrections",
-    ];
-    for (const path of [...paths.map((item) => API + item), "/", "/openapi.json"]) {
+    const data = [...dataPaths("pro"), `${API}/index?ids=dram-0`, SUMS_ROUTE.path];
+    for (const path of [...data, ...pagePaths(), "/openapi.json"]) {
       const { headers } = await proxy.get(path, { key: proxy.pro });
       const again = { key: proxy.pro, headers: { "if-none-match": headers.etag as string } };
       expect([path, (await proxy.get(path, again)).status]).toEqual([path, 304]);
@@ -156,39 +148,24 @@ describe("content codings", () => {
 });
 
 test("HEAD has the fields of GET and no body, on every address", async () => {
-  const paths = [
-    "/prices",
-    "/prices/dram-0",
-    "/index",
-    "/index?ids=dram-0",
-    "/export.csv",
-    "/export.xlsx",
-    "/history.csv",
-    "/history.parquet",
-    "/corrections",
-    "/publications",
-    "/publications?limit=1",
-    "/usage",
-  ];
-  const all = [
-    ...paths.map((path) => API + path),
-    "/",
-    "/openapi.json",
+  const found = [
+    ...dataPaths("pro"),
+    SUMS_ROUTE.path,
+    ...uncountedPaths("key"),
+    ...uncountedPaths("everybody"),
+    ...pagePaths(),
+    `${API}/index?ids=dram-0`,
+    `${API}/publications?limit=1`,
     "/assets/reference.js",
-    "/healthz",
-    "/readyz",
-    "/feed.atom",
-    "/status.json",
-    "/none",
-    `${API}/index?x=1`,
   ];
-  for (const path of all) {
+  for (const path of [...found, "/none", `${API}/index?x=1`]) {
     const headers = { "accept-encoding": "br" };
     const get = await proxy.get(path, { key: proxy.pro, headers });
     const head = await proxy.get(path, { key: proxy.pro, headers, method: "HEAD" });
     const { date: _, ...ofGet } = get.headers;
     const { date: __, ...ofHead } = head.headers;
     expect([path, head.status, ofHead]).toEqual([path, get.status, ofGet]);
+    expect([path, get.status === 200]).toEqual([path, found.includes(path)]);
     expect(head.headers["content-length"]).toBe(String(get.raw.length));
   }
 });

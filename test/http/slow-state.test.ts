@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
 import { RedisServer } from "../contract/redis-server.ts";
+import { pagePaths, uncountedPaths } from "./addresses.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { sendTo } from "./raw-client.ts";
 import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
-const PAGES = ["/", "/guide", "/openapi.json", "/feed.atom", "/status.json"];
-const OPEN = ["/healthz", "/readyz", ...PAGES, "/none", `${API}/none`];
+const OPEN = [...uncountedPaths("everybody"), ...pagePaths(), "/none", `${API}/none`];
 const OPEN_STATUSES = OPEN.map((path) => (path.endsWith("/none") ? 404 : 200));
 
 let redis: RedisServer | null;

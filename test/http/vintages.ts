@@ -16,6 +16,7 @@ import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 import { at, lines, mustPublish, type Run } from "../cli/market.ts";
 import { INPUTS } from "../golden/market.ts";
+import { dataPaths } from "./addresses.ts";
 import type { Received } from "./client.ts";
 import {
   copyOf,
@@ -44,13 +45,7 @@ const BASKETS = ["weights=1,2.5", "quantities=3,20"].map(
 
 /** Paths of every kind of file that the tier has in any snapshot, and of baskets if it may. */
 export function pathsOf(tier: KeyTierName): string[] {
-  const stored = Object.values(DATA_ROUTES)
-    .filter((route) => route.isOffered(TIERS[tier], []))
-    .flatMap(({ path }) => {
-      if (!path.endsWith("{id}")) return [path];
-      const ids = path === DATA_ROUTES.contract.path ? IDS : INDICES;
-      return ids.map((id) => path.replace("{id}", id));
-    });
+  const stored = dataPaths(tier, IDS, INDICES);
   return TIERS[tier].baskets ? [...stored, ...BASKETS] : stored;
 }
 

@@ -1,6 +1,6 @@
 /** How pages and the files that they load are answered: guarded, coded, and not sent twice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DOCS_PATH } from "../../src/proxy/routes.ts";
+import * as routes from "../../src/proxy/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/files.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { FIXED_PAGES } from "./visit.ts";
@@ -14,7 +14,7 @@ afterAll(() => proxy.close());
 const PAGES = FIXED_PAGES;
 const ASSETS = siteAssets().map((name) => `/assets/${name}`);
 
-describe.each([...PAGES, DOCS_PATH])("%s", (path) => {
+describe.each([...PAGES, routes.PAGES.reference.path])("%s", (path) => {
   test("may load from this service only, tells nobody where its reader comes from, and is what it says", async () => {
     const { status, headers } = await proxy.get(path);
     expect(status).toBe(200);

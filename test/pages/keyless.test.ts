@@ -2,8 +2,9 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
-import { ASSETS_PATH, FEED_PATH, OPENAPI_PATH, STATUS_PATH } from "../../src/proxy/routes.ts";
+import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/files.ts";
+import { uncountedPaths } from "../http/addresses.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { formerId, LISTED, marketClock, publishMarket } from "./market.ts";
@@ -53,7 +54,7 @@ test("keyless pages hold no level, name, id or history of a tier with keys", asy
   expect(secret.figures.size).toBeGreaterThan(10_000);
   expect(secret.texts.size).toBeGreaterThan(400);
 
-  const shown = [...PAGES, FEED_PATH, STATUS_PATH, OPENAPI_PATH, "/readyz"];
+  const shown = [...PAGES, ...uncountedPaths("everybody")];
   const assets = siteAssets().map((name) => ASSETS_PATH + name);
   for (const path of [...shown, ...assets]) {
     const { text } = await proxy.get(path, { headers: { accept: "text/html" } });

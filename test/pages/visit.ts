@@ -1,15 +1,16 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { CONTRACT_PATH, DOCS_PATH, NAVIGATION } from "../../src/proxy/routes.ts";
+import * as routes from "../../src/proxy/uncounted-routes.ts";
 import { idsOf } from "./market.ts";
 
 /** The pages that every other page names, without the reference: Swagger UI draws that. */
-export const FIXED_PAGES: readonly string[] = NAVIGATION.map(([path]) => path).filter(
-  (path) => path !== DOCS_PATH,
-);
+export const FIXED_PAGES: readonly string[] = Object.values(routes.PAGES)
+  .filter((page) => "link" in page)
+  .map(({ path }) => path)
+  .filter((path) => path !== routes.PAGES.reference.path);
 
 /** The page of a contract. */
-export const contractPage = (id: string): string => CONTRACT_PATH.replace("{id}", id);
+export const contractPage = (id: string): string => routes.PAGES.contract.path.replace("{id}", id);
 
 const [, KEYED_BROKEN] = idsOf("broken") as [string, string];
 const [FREE_CORRECTED] = idsOf("corrected") as [string];

@@ -5,20 +5,12 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
-import {
-  ASSETS_PATH,
-  FEED_PATH,
-  NAVIGATION,
-  OPENAPI_PATH,
-  PUBLICATIONS_PATH,
-  STATUS_PATH,
-  SWAGGER_SCRIPT,
-  SWAGGER_STYLE,
-} from "../../src/proxy/routes.ts";
+import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/files.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import { pagePaths, uncountedPaths } from "../http/addresses.ts";
 import type { Answer } from "./caller-answers.ts";
 import { SESSION } from "./caller-service.ts";
 
@@ -66,14 +58,10 @@ export class Judge {
       files.get(tier)?.set(sha256, readFileSync(join(store, snapshotFileKey(name, file))));
     }
     const addresses = [
-      ...NAVIGATION.map(([path]) => path),
+      ...pagePaths("item-0"),
+      ...uncountedPaths("key"),
+      ...uncountedPaths("everybody"),
       ...siteAssets().map((name) => ASSETS_PATH + name),
-      SWAGGER_SCRIPT,
-      SWAGGER_STYLE,
-      OPENAPI_PATH,
-      FEED_PATH,
-      STATUS_PATH,
-      PUBLICATIONS_PATH,
     ];
     const pages = addresses.map(async (page) => {
       const response = await fetch(url + page, { headers: { "accept-encoding": "identity" } });

@@ -1,23 +1,11 @@
 /** The words that hostile requests are made of: usual ones, and ones close to them. */
-import { API } from "../../src/proxy/routes.ts";
+import { dataPaths, pagePaths, uncountedPaths } from "../http/addresses.ts";
 
 export const USUAL_PATHS = [
-  ...[
-    "/prices",
-    "/index",
-    "/indices",
-    "/indices/composite",
-    "/export.csv",
-    "/export.xlsx",
-    "/publications",
-    "/usage",
-  ].map((path) => API + path),
-  "/",
-  "/openapi.json",
-  "/healthz",
-  "/readyz",
-  "/feed.atom",
-  "/status.json",
+  ...dataPaths("pro", ["item-0"]),
+  ...uncountedPaths("key"),
+  ...uncountedPaths("everybody"),
+  ...pagePaths("item-0"),
   "/assets/reference.js",
 ];
 export const ODD_SEGMENTS = [

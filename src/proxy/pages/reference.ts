@@ -24,7 +24,11 @@ export function referencePages(): [openApi: PageSource, ...others: PageSource[]]
   return [
     file(UNCOUNTED_ROUTES.openApi.path, "application/json", Buffer.from(document)),
     page,
-    file(PAGES.swaggerScript.path, "text/javascript; charset=utf-8", swagger("swagger-ui-bundle.js")),
+    file(
+      PAGES.swaggerScript.path,
+      "text/javascript; charset=utf-8",
+      swagger("swagger-ui-bundle.js"),
+    ),
     file(PAGES.swaggerStyle.path, "text/css; charset=utf-8", swagger("swagger-ui.css")),
   ];
 }

@@ -22,11 +22,7 @@ export function textPages(origin: Promise<string>): PageSource[] {
 }
 
 /** The methodology, as a page or as Markdown. */
-export function methodology(
-  path: string,
-  origin: Promise<string>,
-  settings: Settings,
-): PageSource {
+export function methodology(path: string, origin: Promise<string>, settings: Settings): PageSource {
   const text = withSlots(siteFile("methodology.md"), settings);
   return path === PAGES.methodology.path
     ? page(path, text, origin)

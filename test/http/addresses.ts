@@ -1,0 +1,27 @@
+/** The addresses of the service, from its tables of routes, with ids in place of `{id}`. */
+import { TIERS, type TierName } from "../../src/market/tier.ts";
+import { DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../../src/proxy/uncounted-routes.ts";
+
+/** Those with stored data that the tier has. */
+export const dataPaths = (
+  tier: TierName,
+  contracts: readonly string[] = ["dram-0"],
+  indices: readonly string[] = ["composite"],
+): string[] =>
+  Object.values(DATA_ROUTES)
+    .filter(({ isOffered }) => isOffered(TIERS[tier], []))
+    .flatMap(({ path }) => {
+      const ids = path === DATA_ROUTES.contract.path ? contracts : indices;
+      return path.endsWith("{id}") ? ids.map((id) => path.replace("{id}", id)) : [path];
+    });
+
+/** Those that cost no call; of the log its first entry. */
+export const uncountedPaths = (caller: "everybody" | "key"): string[] =>
+  Object.values(UNCOUNTED_ROUTES)
+    .filter(({ isKeyed }) => isKeyed === (caller === "key"))
+    .map(({ path }) => path.replace("{id}", "1"));
+
+/** The pages, and the files of the reference. */
+export const pagePaths = (contract = "dram-0"): string[] =>
+  Object.values(PAGES).map(({ path }) => path.replace("{id}", contract));
