@@ -10,7 +10,7 @@ import { siteAssets } from "../../src/site/files.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
-import { pagePaths, uncountedPaths } from "../http/addresses.ts";
+import { pagePaths, uncountedPaths } from "../../test/http/addresses.ts";
 import type { Answer } from "./caller-answers.ts";
 import { SESSION } from "./caller-service.ts";
 

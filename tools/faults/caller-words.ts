@@ -1,5 +1,5 @@
 /** The words that hostile requests are made of: usual ones, and ones close to them. */
-import { dataPaths, pagePaths, uncountedPaths } from "../http/addresses.ts";
+import { dataPaths, pagePaths, uncountedPaths } from "../../test/http/addresses.ts";
 
 export const USUAL_PATHS = [
   ...dataPaths("pro", ["item-0"]),
