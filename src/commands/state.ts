@@ -91,9 +91,10 @@ async function backUp(file: string, options: StateOptions): Promise<void> {
 }
 
 async function forgetLog({ state, json }: StateOptions): Promise<void> {
+  const { forgetSeen } = await import("../state/seen-entry.ts");
   const { withDriver } = await import("../state/open.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const forgotten = await withDriver(state, "change", (driver) => driver.forgetSeen());
+  const forgotten = await withDriver(state, "change", forgetSeen);
   if (json) {
     printJson({ forgotten });
   } else if (forgotten === null) {

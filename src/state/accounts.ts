@@ -4,6 +4,7 @@
  *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
  *   key-ids:<KEYID>      {"sha256":"…"}
+ *   facts:…              what proxies keep beside them: address-subject.ts, log-memory.ts
  *
  * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
  * that look something up throw DamageError if an item is not a record; they pass on what the driver
@@ -29,8 +30,8 @@ const accountRecord = z.object({
   trial: z.object({ started_at: instant, days: z.int().positive() }).nullable(),
   suspended: z.boolean(),
   created_at: instant,
-  /** The operator's own words. Version 0.1.0 stored none. */
-  note: z.string().nullable().default(null),
+  /** The operator's own words. */
+  note: z.string().nullable(),
   /** SHA-256 of every key the account ever had, oldest first. */
   keys: z.array(sha256),
 });
@@ -56,6 +57,8 @@ export type KeyRecord = z.infer<typeof keyRecord>;
 /** A KEYID's item: the key that it belongs to. */
 const keyIdRecord = z.object({ sha256 });
 
+/** The start of the names of all items that are neither accounts nor keys. */
+export const FACTS = "facts:";
 /** The name of an account's item. */
 export const accountItem = (name: string): string => `accounts:${name}`;
 /** The name of the item of the key with this SHA-256 (hex). */
@@ -116,19 +119,12 @@ export async function allKeys(storage: Storage): Promise<KeyRecord[]> {
   return keys.sort((a, b) => (order(a) < order(b) ? -1 : 1));
 }
 
-/** Writes items; null removes one. Part of a driver's `change`. */
-export async function writeItems(
+/** The record that an item holds, or null. */
+export const find = async <T>(
   storage: Storage,
-  writes: ReadonlyMap<string, object | null>,
-): Promise<void> {
-  for (const [key, value] of writes) {
-    if (value === null) await storage.removeItem(key);
-    else await storage.setItem(key, value);
-  }
-}
-
-const find = async <T>(storage: Storage, schema: z.ZodType<T>, item: string): Promise<T | null> =>
-  recordOf(schema, item, await storage.getItem(item));
+  schema: z.ZodType<T>,
+  item: string,
+): Promise<T | null> => recordOf(schema, item, await storage.getItem(item));
 
 /** The records of these items. It skips items that were deleted in the meantime. */
 async function readAll<T>(

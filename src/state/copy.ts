@@ -9,6 +9,9 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
 import type { CountName, StateContent } from "./driver.ts";
+import { FACTS } from "./accounts.ts";
+import type { SeenEntry } from "./log-memory.ts";
+import { SEEN_ITEM } from "./seen-entry.ts";
 import { forgetAtMs } from "./month.ts";
 import { withDriver } from "./open.ts";
 
@@ -29,11 +32,17 @@ export interface StateCopy {
  * empty, DamageError if it reads back differently, and what `withRegistry` throws.
  */
 export async function copyState(from: string, to: string, nowMs: number): Promise<StateCopy> {
-  const keptMs = ({ subject, month }: CountName): number => forgetAtMs(subject, month) - nowMs;
   const content = await read(from);
-  const wanted = { ...content, counts: content.counts.filter((count) => keptMs(count) > 0) };
+  const counts = content.counts
+    .map((count) => ({ ...count, keptMs: forgetAtMs(count.subject, count.month) - nowMs }))
+    .filter(({ keptMs }) => keptMs > 0);
+  const wanted = { items: content.items, counts };
   await withDriver(to, "fill", async (target) => {
-    if (await target.writeAll(wanted, keptMs)) return;
+    const version = await target.version();
+    const held = await target.readAll();
+    const isOlder = seenNumber(wanted) <= seenNumber(held);
+    const items = wanted.items.filter(([name]) => name !== SEEN_ITEM || !isOlder);
+    if (isEmpty(held) && (await target.write(version, items, counts))) return;
     throw new ConflictError(
       `State ${redactedUrl(to)} holds ${inWords(sizeOf(await target.readAll()))}, and a copy needs an empty one: nothing was changed. ` +
         "If an earlier copy filled it, it is whole and you can use it; otherwise name another target",
@@ -44,7 +53,7 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
   return {
     ...sizeOf(wanted),
     missedCalls: callsBetween(content, after),
-    isOutdated: JSON.stringify(content.items) !== JSON.stringify(after.items),
+    isOutdated: JSON.stringify(registryOf(content)) !== JSON.stringify(registryOf(after)),
   };
 }
 
@@ -95,15 +104,28 @@ function sizeOf({ items, counts }: StateContent): Pick<StateCopy, "accounts" | "
   return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
 }
 
-/** Proxies that use the target already may have counted more in it. */
+const isEmpty = (content: StateContent): boolean =>
+  registryOf(content).length + content.counts.length === 0;
+
+/** The accounts and keys. */
+const registryOf = ({ items }: StateContent): StateContent["items"] =>
+  items.filter(([name]) => !name.startsWith(FACTS));
+
+/** The number of the entry of the log that the state has seen; 0: none. */
+function seenNumber({ items }: StateContent): number {
+  const [, json] = items.find(([name]) => name === SEEN_ITEM) ?? [];
+  return json === undefined ? 0 : (JSON.parse(json) as SeenEntry).number;
+}
+
+/** Proxies that use the target already may have counted more in it, and seen a newer entry. */
 async function requireCopied(wanted: StateContent, to: string): Promise<void> {
   const found = await read(to);
   const usedBy = countsOf(found);
+  const items = new Map(found.items);
   const isWhole =
-    JSON.stringify(found.items) === JSON.stringify(wanted.items) &&
+    wanted.items.every(([name, json]) => name === SEEN_ITEM || items.get(name) === json) &&
     wanted.counts.every((count) => (usedBy.get(idOf(count)) ?? 0) >= count.used) &&
-    (wanted.addressSecret ?? found.addressSecret) === found.addressSecret &&
-    (wanted.seenEntry?.number ?? 0) <= (found.seenEntry?.number ?? 0);
+    seenNumber(wanted) <= seenNumber(found);
   if (isWhole) return;
   throw new DamageError(
     `State ${redactedUrl(to)} reads back differently from what was copied into it: do not use it, and copy again into another one`,

@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { CountName, CountReply, CountRequest, StateDriver } from "./driver.ts";
-import type { MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import type { Subject, TakeResult } from "./gatekeeper.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
 
@@ -38,8 +38,6 @@ interface Item {
   readonly counts: readonly [Count, ...Count[]];
   readonly limit: number | null;
   readonly takers: ((result: TakeResult) => void)[];
-  /** Callers that only read the count. */
-  readonly readers: ((used: number) => void)[];
   /** Whether the callers got an answer from memory, because the state sent no reply. */
   isAnswered: boolean;
 }
@@ -76,12 +74,12 @@ export class Counts {
   }
 
   /** See Gatekeeper. */
-  take(
+  async take(
     subject: Subject,
     limit: number | null,
     atMs: number,
     keyId: string | null,
-  ): MaybePromise<TakeResult> {
+  ): Promise<TakeResult> {
     const count = this.#count(subject, atMs);
     const counts: Item["counts"] =
       keyId === null ? [count] : [count, this.#count(`key:${keyId}`, atMs)];
@@ -93,12 +91,19 @@ export class Counts {
   }
 
   /** See Gatekeeper. */
-  used(subject: Subject, atMs: number): MaybePromise<number> {
+  async used(subject: Subject, atMs: number): Promise<number> {
     const count = this.#count(subject, atMs);
-    if (this.#state.trouble !== null) return usedOf(count);
-    return new Promise((resolve) => {
-      this.#item([count], null).readers.push(resolve);
-    });
+    // Calls that are being written may be in the state's number already.
+    if (this.#state.trouble !== null || count.unwritten > 0) return usedOf(count);
+    try {
+      const [stored = 0] = await this.#driver.used([count]);
+      if (stored < count.known) this.#unwritten.set(count.id, count);
+      count.known = Math.max(count.known, stored);
+      if (this.hasUnwritten) void this.flush();
+    } catch (error) {
+      this.#state.failed(error);
+    }
+    return usedOf(count);
   }
 
   /** See Gatekeeper. */
@@ -151,7 +156,7 @@ export class Counts {
   async #sendBatch(): Promise<void> {
     this.#batch ??= this.#nextBatch();
     const { number, items, requests } = this.#batch;
-    const replies = await this.#replies(number, requests);
+    const replies = await this.#driver.count(number, requests);
     this.#batch = null;
     let at = 0;
     for (const item of items) {
@@ -159,16 +164,6 @@ export class Counts {
       this.#settle(item, requests.slice(at, end), replies.slice(at, end));
       at = end;
     }
-  }
-
-  async #replies(number: number, requests: readonly CountRequest[]): Promise<CountReply[]> {
-    if (requests.every(({ added, wanted }) => added + wanted === 0)) {
-      const counts = await this.#driver.used(requests);
-      if (counts.every((used, at) => used >= (requests[at] as CountRequest).known)) {
-        return counts.map((used) => ({ granted: 0, used }));
-      }
-    }
-    return this.#driver.count(number, requests);
   }
 
   #nextBatch(): Batch {
@@ -202,7 +197,7 @@ export class Counts {
   }
 
   #settle(item: Item, requests: readonly CountRequest[], replies: readonly CountReply[]): void {
-    const { counts, takers, readers } = item;
+    const { counts, takers } = item;
     counts.forEach((count, at) => {
       const { granted, used } = replies[at] as CountReply;
       count.known = Math.max(count.known, used);
@@ -218,7 +213,6 @@ export class Counts {
         const isGranted = at < granted;
         answer({ granted: isGranted, used: isGranted ? before + at + 1 : used });
       });
-      for (const answer of readers) answer(used);
     }
   }
 
@@ -226,7 +220,6 @@ export class Counts {
     if (item.isAnswered) return;
     item.isAnswered = true;
     for (const answer of item.takers) answer(this.#takeHere(item.counts, item.limit));
-    for (const answer of item.readers) answer(usedOf(item.counts[0]));
   }
 
   #takeHere(counts: Item["counts"], limit: number | null): TakeResult {
@@ -279,6 +272,5 @@ const itemOf = (counts: Item["counts"], limit: number | null): Item => ({
   counts,
   limit,
   takers: [],
-  readers: [],
   isAnswered: false,
 });

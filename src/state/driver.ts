@@ -2,7 +2,6 @@
 import type { Storage } from "unstorage";
 import { UnreachableError } from "../lib/errors.ts";
 import type { Subject } from "./gatekeeper.ts";
-import type { LogMemory, SeenEntry } from "./log-memory.ts";
 
 /**
  * The use of an open state. "read", "change": a command uses a state that must exist; "create": a
@@ -16,24 +15,21 @@ export interface StoredCount extends CountName {
   readonly used: number;
 }
 
-/** All that a state holds. */
-export interface StateContent {
-  /** The registry's items (see accounts.ts) as stored: name and JSON. By name. */
-  readonly items: readonly (readonly [name: string, json: string])[];
-  /** By month, then subject. */
-  readonly counts: readonly StoredCount[];
-  /** The secret that addresses are hashed with; null if no proxy has used the state yet. */
-  readonly addressSecret: string | null;
-  /** The newest entry of the log that proxies have accepted; null: none. */
-  readonly seenEntry: SeenEntry | null;
+/** A count to write, and how long to keep it from now on. */
+export interface KeptCount extends StoredCount {
+  readonly keptMs: number;
 }
 
-/** The items that a change of the registry writes, and the result that it returns. */
-export interface Change<T> {
-  /** The new values by the item's name (see accounts.ts); null removes the item. */
-  readonly writes: ReadonlyMap<string, object | null>;
-  readonly result: T;
+/** All that a state holds. */
+export interface StateContent {
+  /** The registry's items (see accounts.ts) as stored, by name. */
+  readonly items: readonly Item<string>[];
+  /** By month, then subject. */
+  readonly counts: readonly StoredCount[];
 }
+
+/** An item of the registry: its name and its JSON. */
+export type Item<J extends string | null> = readonly [name: string, json: J];
 
 /** A count in the state. */
 export interface CountName {
@@ -67,19 +63,25 @@ export interface CountReply {
  * An open state. If the state does not answer, methods reject with the database's own error;
  * `explain` makes a message of it.
  */
-export interface StateDriver extends LogMemory {
-  /** The registry's items. Anybody may read them; only `change` writes them. */
+export interface StateDriver {
+  /** The registry's items. Anybody may read them; only `write` changes them. */
   readonly storage: Storage;
 
   /** The place of the state if it was created when it was opened, for messages; null otherwise. */
   readonly created: string | null;
 
+  /** The version of the items, another one after each `write`. */
+  version(): Promise<string>;
+
   /**
-   * Runs `plan` and writes what it returns as one atomic change: no other change comes between the
-   * plan's reads and the write, and readers see all of the change or nothing. `plan` may run more
-   * than once. If `plan` throws, this throws the same and writes nothing.
+   * Writes items (null removes one) and counts in one atomic step. False: the items have another version
+   * by now, and nothing is written.
    */
-  change<T>(plan: () => Promise<Change<T>>): Promise<T>;
+  write(
+    version: string,
+    items: readonly Item<string | null>[],
+    counts?: readonly KeptCount[],
+  ): Promise<boolean>;
 
   /** The counts of `names`, in the same order; 0 if there is no count. */
   used(names: readonly CountName[]): Promise<number[]>;
@@ -97,20 +99,8 @@ export interface StateDriver extends LogMemory {
   /** Deletes some of the counts that are too old. Returns whether there may be more. */
   forget(nowMs: number): Promise<boolean>;
 
-  /** The secret for hashing addresses: the state's own, or `proposed` if it has none yet. */
-  addressSecret(proposed: string): Promise<string>;
-
-  /** Forgets the entry of the log. Returns it; null: none was seen. */
-  forgetSeen(): Promise<SeenEntry | null>;
-
   /** Reads everything. Accounts and keys, and in SQLite also counts, are those of one instant. */
   readAll(): Promise<StateContent>;
-
-  /**
-   * Writes everything in one atomic step into a state without accounts, keys and counts. False: the
-   * state holds some, and is unchanged. `keptMs` says how long to keep a count from now on.
-   */
-  writeAll(content: StateContent, keptMs: (name: CountName) => number): Promise<boolean>;
 
   /** Turns the database's error into an UnreachableError of one line. Returns other errors as they are. */
   explain(error: unknown): unknown;

@@ -1,7 +1,7 @@
 /**
  * The proxy's two questions to the state: who holds this key, and may this caller make one more
- * call? Answers are values; only the commands see exceptions. An answer that is known without
- * waiting is returned directly, not as a promise. The state also remembers the log for the proxy.
+ * call? Answers are values; only the commands see exceptions. The state also remembers the log for the
+ * proxy.
  */
 import type { KeyTierName } from "../market/tier.ts";
 import type { LogMemory } from "./log-memory.ts";
@@ -41,7 +41,7 @@ export type MaybePromise<T> = T | Promise<T>;
 /** The state as a serving proxy sees it. */
 export interface Gatekeeper extends LogMemory {
   /** The verdict on a key as it was sent (any text). Never throws. */
-  authenticate(key: string): MaybePromise<KeyVerdict>;
+  authenticate(key: string): Promise<KeyVerdict>;
 
   /** The same from this process's memory, without asking the state; null if it does not know the key. */
   knownVerdict(key: string): KeyVerdict | null;
@@ -60,10 +60,10 @@ export interface Gatekeeper extends LogMemory {
     limit: number | null,
     atMs: number,
     keyId?: string | null,
-  ): MaybePromise<TakeResult>;
+  ): Promise<TakeResult>;
 
   /** Calls counted so far in the month of `atMs`. */
-  used(subject: Subject, atMs: number): MaybePromise<number>;
+  used(subject: Subject, atMs: number): Promise<number>;
 
   /** The same from this process's memory, without asking the state; null if it does not know it. */
   known(subject: Subject, atMs: number): number | null;

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 
-const seenEntry = z.object({
+/** An entry by its number and the SHA-256 (hex) of its bytes. */
+export const seenEntry = z.object({
   number: z.int().positive(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
@@ -24,16 +25,6 @@ export interface LogMemory {
   see(entry: SeenEntry): Promise<SeenEntry>;
 }
 
-/** The one with the higher number, and of two with the same the first; null: there is none. */
-export const newerSeen = (a: SeenEntry | null, b: SeenEntry | null): SeenEntry | null =>
-  (a?.number ?? 0) >= (b?.number ?? 0) ? a : b;
-
-/** The text that a state holds. Redis compares its number, which is therefore at the start. */
-export const seenText = ({ number, sha256 }: SeenEntry): string => `${number} ${sha256}`;
-
-/** Reads such a text; null or undefined: there is none. Throws if it is another text. */
-export function parseSeen(text: unknown): SeenEntry | null {
-  if (text === null || text === undefined) return null;
-  const [number, sha256] = typeof text === "string" ? text.split(" ") : [];
-  return seenEntry.parse({ number: Number(number), sha256 });
-}
+/** The one with the higher number, and of two with the same the first. */
+export const newerSeen = (held: SeenEntry | null, entry: SeenEntry): SeenEntry =>
+  held !== null && held.number >= entry.number ? held : entry;

@@ -1,6 +1,6 @@
 /**
  * Accounts and their keys, for the commands. Every change reads and writes in one atomic step (see
- * driver.ts), so that parallel commands cannot exceed an account's number of keys or lose each
+ * change.ts), so that parallel commands cannot exceed an account's number of keys or lose each
  * other's changes. An unknown name is an InputError (2), an account that exists already a
  * ConflictError (4), and a change that the tier does not allow a RefusedError (3).
  */
@@ -21,7 +21,8 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { Change, StateDriver } from "./driver.ts";
+import { change, type Change } from "./change.ts";
+import type { StateDriver } from "./driver.ts";
 import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
 import {
   usageByKey,
@@ -75,7 +76,7 @@ export class Registry {
     note: string | null = null,
   ): Promise<AccountRecord> {
     requireAccountName(name);
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       if ((await findAccount(this.#state.storage, name)) !== null) {
         throw new ConflictError(`Account ${quoted(name)} exists already`);
       }
@@ -102,7 +103,7 @@ export class Registry {
    * The month's calls stay counted.
    */
   async setAccount(name: string, wanted: AccountChange): Promise<AccountRecord> {
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       const account = await this.account(name);
       const tier = wanted.tier ?? account.tier;
       const held = await this.#held(account);
@@ -127,7 +128,7 @@ export class Registry {
    * same name continues with the month's calls.
    */
   async removeAccount(name: string): Promise<AccountRecord> {
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       const account = await this.account(name);
       const writes = new Map<string, null>([[accountItem(name), null]]);
       for (const key of await keysOf(this.#state.storage, account)) {
@@ -139,7 +140,7 @@ export class Registry {
 
   /** Makes a key for the account. Throws RefusedError if its tier allows no more keys. */
   async createKey(accountName: string, label: string | null): Promise<NewKey> {
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       const account = await this.account(accountName);
       const held = await this.#held(account);
       const allowed = TIERS[account.tier].keysPerAccount;
@@ -162,7 +163,7 @@ export class Registry {
 
   /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
   async suspendKey(keyId: string, suspended: boolean): Promise<KeyRecord> {
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       const key = this.#standing(await this.#findKey(keyId));
       return keyChangeOf({ ...key, suspended });
     });
@@ -170,7 +171,7 @@ export class Registry {
 
   /** Revokes a key at once and for good; a second time changes nothing. */
   async revokeKey(keyId: string): Promise<KeyRecord> {
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       const key = await this.#findKey(keyId);
       return keyChangeOf({ ...key, revoked_at: key.revoked_at ?? this.#now() });
     });
@@ -184,7 +185,7 @@ export class Registry {
     keyId: string,
     overlapMs: number,
   ): Promise<NewKey & { readonly replaced: KeyRecord }> {
-    return this.#state.change(async () => {
+    return change(this.#state, async () => {
       const old = this.#standing(await this.#findKey(keyId));
       if (old.replaced_by !== null) {
         throw new InputError(

@@ -2,11 +2,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { ChipboardError, reasonOf, UnreachableError } from "../lib/errors.ts";
-import { addressSubject, createAddressSecret } from "./address-subject.ts";
+import { addressSecret, addressSubject } from "./address-subject.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver } from "./driver.ts";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject, TakeResult } from "./gatekeeper.ts";
+import type { Gatekeeper, KeyVerdict, Subject, TakeResult } from "./gatekeeper.ts";
 import type { SeenEntry } from "./log-memory.ts";
+import { see, seenIn } from "./seen-entry.ts";
 import { Verdicts, type Reachability } from "./verdicts.ts";
 
 const LOOK_MS = 500;
@@ -25,7 +26,7 @@ export async function createGatekeeper(
   onTrouble: OnTrouble,
 ): Promise<Gatekeeper> {
   try {
-    const secret = await driver.addressSecret(createAddressSecret());
+    const secret = await addressSecret(driver);
     await driver.look();
     return new StateGatekeeper(driver, clock, secret, onTrouble);
   } catch (error) {
@@ -60,7 +61,7 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     return this.#trouble;
   }
 
-  authenticate(key: string): MaybePromise<KeyVerdict> {
+  authenticate(key: string): Promise<KeyVerdict> {
     return this.#verdicts.authenticate(key);
   }
 
@@ -77,11 +78,11 @@ class StateGatekeeper implements Gatekeeper, Reachability {
     limit: number | null,
     atMs: number,
     keyId: string | null = null,
-  ): MaybePromise<TakeResult> {
+  ): Promise<TakeResult> {
     return this.#counts.take(subject, limit, atMs, keyId);
   }
 
-  used(subject: Subject, atMs: number): MaybePromise<number> {
+  used(subject: Subject, atMs: number): Promise<number> {
     return this.#counts.used(subject, atMs);
   }
 
@@ -90,11 +91,11 @@ class StateGatekeeper implements Gatekeeper, Reachability {
   }
 
   async seen(): Promise<SeenEntry | null> {
-    return this.#explained(() => this.#driver.seen());
+    return this.#explained(() => seenIn(this.#driver.storage));
   }
 
   async see(entry: SeenEntry): Promise<SeenEntry> {
-    return this.#explained(() => this.#driver.see(entry));
+    return this.#explained(() => see(this.#driver, entry));
   }
 
   async #explained<T>(ask: () => Promise<T>): Promise<T> {
@@ -152,7 +153,7 @@ class StateGatekeeper implements Gatekeeper, Reachability {
 
   /** Accounts and keys have changed. A copy into the state brings its own secret, too. */
   async #follow(): Promise<void> {
-    this.#addressSecret = await this.#driver.addressSecret(this.#addressSecret);
+    this.#addressSecret = await addressSecret(this.#driver, this.#addressSecret);
     this.#verdicts.invalidate();
   }
 

@@ -21,7 +21,7 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { KeyHolder, KeyVerdict, MaybePromise } from "./gatekeeper.ts";
+import type { KeyHolder, KeyVerdict } from "./gatekeeper.ts";
 import { keySha256, looksLikeKey } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
@@ -32,7 +32,8 @@ const missOf = (key: string): string => hash("sha256", key, "binary");
 const GRACE_MS = HOUR_MS;
 
 interface Remembered {
-  readonly holding: Holding;
+  readonly key: KeyRecord;
+  readonly account: AccountRecord;
   readonly epoch: number;
   /** When the key was last used while the state answered. */
   seenAtMs: number;
@@ -65,13 +66,13 @@ export class Verdicts {
   }
 
   /** The verdict on a key as it was sent. Waits only if it must ask the state. Never throws. */
-  authenticate(key: string): MaybePromise<KeyVerdict> {
+  async authenticate(key: string): Promise<KeyVerdict> {
     const nowMs = this.#clock.now();
     const known = this.#known.get(key);
     const isAnswering = this.#state.trouble === null;
     if (known?.epoch === this.#epoch && isAnswering) {
       known.seenAtMs = nowMs;
-      return judge(known.holding, nowMs);
+      return judge(known, nowMs);
     }
     if (!looksLikeKey(key)) return INVALID_KEY;
     if (!isAnswering) return this.#lastKnown(key, nowMs);
@@ -81,7 +82,7 @@ export class Verdicts {
   /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
     const known = this.#known.get(key);
-    if (known !== undefined) return judge(known.holding, this.#clock.now());
+    if (known !== undefined) return judge(known, this.#clock.now());
     const isInvalid = !looksLikeKey(key) || this.#unknown.get(missOf(key)) !== undefined;
     return isInvalid ? INVALID_KEY : null;
   }
@@ -106,15 +107,22 @@ export class Verdicts {
     // If a change arrives while the state is being asked, the answer is stale, too.
     const epoch = this.#epoch;
     try {
-      const holding = await this.#holding(keySha256(key));
+      const record = await findKey(this.#storage, keySha256(key));
+      const account = record && (await findAccount(this.#storage, record.account));
       const nowMs = this.#clock.now();
-      if (holding === null) {
+      if (record === null) {
         this.#unknown.set(missOf(key), epoch);
         this.#known.delete(key);
         return INVALID_KEY;
       }
-      this.#known.set(key, { holding, epoch, seenAtMs: nowMs });
-      return judge(holding, nowMs);
+      if (account === null) {
+        throw new DamageError(
+          `State record "${keyItem(record.sha256)}" names an account that is not there`,
+        );
+      }
+      const known = { key: record, account, epoch, seenAtMs: nowMs };
+      this.#known.set(key, known);
+      return judge(known, nowMs);
     } catch (error) {
       // One damaged record does not mean that the state does not answer.
       if (!(error instanceof DamageError)) this.#state.failed(error);
@@ -122,46 +130,11 @@ export class Verdicts {
     }
   }
 
-  async #holding(sha256: string): Promise<Holding | null> {
-    const key = await findKey(this.#storage, sha256);
-    if (key === null) return null;
-    const account = await findAccount(this.#storage, key.account);
-    if (account !== null) return holdingOf(key, account);
-    throw new DamageError(`State record "${keyItem(sha256)}" names an account that is not there`);
-  }
-
   #lastKnown(key: string, nowMs: number): KeyVerdict {
     const known = this.#known.get(key);
     if (known === undefined || nowMs - known.seenAtMs > GRACE_MS) return STATE_UNAVAILABLE;
-    return judge(known.holding, nowMs);
+    return judge(known, nowMs);
   }
-}
-
-/** A stored key with its possible verdicts, made once so that a request makes no objects. */
-interface Holding {
-  /** From this instant on the key is void, because it is revoked or rotated out. */
-  readonly voidAtMs: number;
-  readonly isSuspended: boolean;
-  /** When the trial lapses; infinity without a trial. */
-  readonly lapsesAtMs: number;
-  /** The three verdicts that are possible before the key is void. */
-  readonly valid: KeyVerdict;
-  readonly suspended: KeyVerdict;
-  readonly lapsed: KeyVerdict;
-}
-
-/** The holding that is correct until the key or its account changes. */
-function holdingOf(key: KeyRecord, account: AccountRecord): Holding {
-  const { name, tier } = account;
-  const holder: KeyHolder = { account: name, tier, subject: `account:${name}`, keyId: key.key_id };
-  return {
-    voidAtMs: voidAtMs(key),
-    isSuspended: key.suspended || account.suspended,
-    lapsesAtMs: trialLapsesAtMs(account),
-    valid: { ok: true, ...holder },
-    suspended: { ok: false, code: "key_suspended", ...holder },
-    lapsed: { ok: false, code: "trial_lapsed", ...holder },
-  };
 }
 
 /** Verdicts that name no account. */
@@ -170,8 +143,11 @@ const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
 const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 
 /** The verdict on a key at an instant. If several refusals apply, the first in this order counts. */
-function judge(holding: Holding, nowMs: number): KeyVerdict {
-  if (nowMs >= holding.voidAtMs) return INVALID_KEY;
-  if (holding.isSuspended) return holding.suspended;
-  return nowMs >= holding.lapsesAtMs ? holding.lapsed : holding.valid;
+function judge({ key, account }: Remembered, nowMs: number): KeyVerdict {
+  if (nowMs >= voidAtMs(key)) return INVALID_KEY;
+  const { name, tier } = account;
+  const holder: KeyHolder = { account: name, tier, subject: `account:${name}`, keyId: key.key_id };
+  if (key.suspended || account.suspended) return { ok: false, code: "key_suspended", ...holder };
+  if (nowMs >= trialLapsesAtMs(account)) return { ok: false, code: "trial_lapsed", ...holder };
+  return { ok: true, ...holder };
 }

@@ -334,7 +334,10 @@ function copyTests(redis: RedisServer): void {
     { timeout: 120_000 },
     async (_, from, to) => {
       const content = largeContent();
-      await withDriver(from(), "fill", (state) => state.writeAll(content, () => 24 * HOUR_MS));
+      await withDriver(from(), "fill", (state) => {
+        const counts = content.counts.map((count) => ({ ...count, keptMs: 24 * HOUR_MS }));
+        return state.write("", content.items, counts);
+      });
       const run = (killAfterMs?: number) =>
         chipboard(
           ["state", "copy", from(), to()],
@@ -385,6 +388,8 @@ function copyTests(redis: RedisServer): void {
       });
       items.set(keyIdItem(key_id), { sha256 });
     }
+    items.set("facts:address-secret", { secret: "ab".repeat(32) });
+    items.set("facts:seen-entry", { number: 42, sha256: "cd".repeat(32) });
     const counts = Array.from({ length: 20_000 }, (_, index) => ({
       month: "2026-11",
       subject: `address:${String(index).padStart(22, "0")}` as const,
@@ -393,8 +398,6 @@ function copyTests(redis: RedisServer): void {
     return {
       items: [...items].map(([name, value]) => [name, JSON.stringify(value)] as const).sort(byName),
       counts,
-      addressSecret: "ab".repeat(32),
-      seenEntry: { number: 42, sha256: "cd".repeat(32) },
     };
   }
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { withDriver } from "../../src/state/open.ts";
+import { forgetSeen } from "../../src/state/seen-entry.ts";
 import { StateInUse, type StateUnderTest } from "./state-under-test.ts";
 
 const sha256 = (digit: string): string => digit.repeat(64);
@@ -45,8 +46,7 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
     test("it can be forgotten", async () => {
       const gatekeeper = await use.serve();
       await gatekeeper.see({ number: 3, sha256: sha256("e") });
-      const forget = () =>
-        withDriver(use.state.location, "change", (driver) => driver.forgetSeen());
+      const forget = () => withDriver(use.state.location, "change", forgetSeen);
       expect(await forget()).toEqual({ number: 3, sha256: sha256("e") });
       expect(await forget()).toBeNull();
       expect(await gatekeeper.seen()).toBeNull();

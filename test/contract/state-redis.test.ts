@@ -204,7 +204,7 @@ function redisTests(baseUrl: string): void {
       await expect(openRegistry(direct, clock, "read")).rejects.toThrow(UnreachableError);
       expect(await client.keys("chipboard:*")).toEqual(["chipboard:theirs"]);
       await client.set("chipboard:format", "99");
-      await expect(serve(direct)).rejects.toThrow(/"99", expected "1"/);
+      await expect(serve(direct)).rejects.toThrow(/"99", expected "2"/);
       client.disconnect();
     });
 

@@ -1,20 +1,9 @@
-import {
-  chmod,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
 import { openGatekeeper, openRegistry, withRegistry } from "../../src/state/open.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { stateContract } from "./state.contract.ts";
@@ -71,43 +60,12 @@ describe("an SQLite state", () => {
     expect(bytes).not.toContain(key.slice(12));
   });
 
-  test("of version 0.1.0 opens unchanged", async () => {
-    await mkdir(location, { mode: 0o700 });
-    await writeFile(join(location, "serve.lock"), "");
+  test("of another format is refused", async () => {
+    await withRegistry(location, clock, "create", async () => undefined);
     const file = new DatabaseSync(join(location, "chipboard.sqlite"));
-    const key = createKey();
-    file.exec(`PRAGMA journal_mode = WAL;
-      CREATE TABLE items (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-      CREATE TABLE calls (
-        month TEXT NOT NULL, subject TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (month, subject)
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-      PRAGMA application_id = 0x63686970;
-      PRAGMA user_version = 1;
-      INSERT INTO items VALUES
-        ('accounts:acme', '{"name":"acme","tier":"pro","trial":null,"suspended":false,"created_at":"2026-11-01T00:00:00.000Z","keys":["${keySha256(key)}"]}'),
-        ('keys:${keySha256(key)}', '{"key_id":"${keyIdOf(key)}","sha256":"${keySha256(key)}","account":"acme","label":null,"created_at":"2026-11-01T00:00:00.000Z","suspended":false,"revoked_at":null,"expires_at":null,"replaced_by":null}'),
-        ('key-ids:${keyIdOf(key)}', '{"sha256":"${keySha256(key)}"}');
-      INSERT INTO calls VALUES ('2026-11', 'account:acme', 41);
-      INSERT INTO facts VALUES ('address_secret', 'ab'), ('serving', 'process 1');`);
+    file.exec("PRAGMA user_version = 1");
     file.close();
-    const gatekeeper = await openGatekeeper(location, clock);
-    expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true, tier: "pro" });
-    expect(await gatekeeper.take("account:acme", null, clock.now(), keyIdOf(key))).toEqual({
-      granted: true,
-      used: 42,
-    });
-    await gatekeeper.close();
-    await withRegistry(location, clock, "change", async (registry) => {
-      expect((await registry.account("acme")).note).toBeNull();
-      const byKey = (await registry.usageByKey("acme")).map((one) => [one.key?.key_id, one.used]);
-      expect(byKey).toEqual([
-        [keyIdOf(key), 1],
-        [undefined, 41],
-      ]);
-      await registry.setAccount("acme", { note: "kept since 0.1.0" });
-      expect((await registry.account("acme")).note).toBe("kept since 0.1.0");
-    });
+    await expect(openGatekeeper(location, clock)).rejects.toThrow(/has format 1, expected 2/);
   });
 
   test("that is missing is named, and only created on purpose", async () => {

@@ -4,11 +4,10 @@
  *   chipboard:format                       1; marks the prefix as ours. "emptied": Redis lost
  *                                          everything while a proxy used it
  *   chipboard:version                      counts the changes of the registry
- *   chipboard:accounts:… keys:… key-ids:…  the registry, by unstorage's redis driver
+ *   chipboard:accounts:… keys:… key-ids:…  the registry's items (accounts.ts), read by unstorage's
+ *   chipboard:facts:…                      redis driver
  *   chipboard:calls:<month>:<subject>      calls counted; expire by themselves
  *   chipboard:writers:<id>                 the last batch of counts that a process wrote
- *   chipboard:address-secret               the secret for addresses
- *   chipboard:seen-entry                   the newest entry of the log that proxies have accepted
  *
  * Calls to Redis fail at once without a connection, and after a second without a reply (those of the
  * program's commands after 30 seconds); they never queue.
@@ -26,15 +25,13 @@ import type { Subject } from "../gatekeeper.ts";
 export const REDIS_KEYS = {
   format: "chipboard:format",
   version: "chipboard:version",
-  addressSecret: "chipboard:address-secret",
-  seenEntry: "chipboard:seen-entry",
   calls: (month: string, subject: string) => `chipboard:calls:${month}:${subject}`,
   writer: (id: string) => `chipboard:writers:${id}`,
 } as const;
 
 /** The item of the registry that a key of Redis holds, or null. */
 export const itemOf = (key: string): string | null =>
-  /^chipboard:((?:accounts|keys|key-ids):[^]+)$/.exec(key)?.[1] ?? null;
+  /^chipboard:((?:accounts|keys|key-ids|facts):[^]+)$/.exec(key)?.[1] ?? null;
 
 /** The key of Redis that holds an item of the registry. */
 export const itemKey = (item: string): string => `${PREFIX}:${item}`;
@@ -46,12 +43,11 @@ export function countNameOf(key: string): CountName | null {
 }
 
 /** The value of `chipboard:format`. A state with another number belongs to a later version. */
-export const REDIS_FORMAT = "1";
+export const REDIS_FORMAT = "2";
 const EMPTIED = "emptied";
 const PREFIX = "chipboard";
 /** The keys that are written beside the format. If they exist without it, Redis lost the rest. */
-const OUR_KEY =
-  /^chipboard:(?:version|address-secret|seen-entry|(?:accounts|keys|key-ids|calls|writers):[^]+)$/;
+const OUR_KEY = /^chipboard:(?:version|(?:accounts|keys|key-ids|facts|calls|writers):[^]+)$/;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A proxy must not wait long. */
 const REPLY_TIMEOUT_MS = 1_000;
@@ -66,6 +62,8 @@ export interface RedisConnection {
   readonly client: Redis;
   /** Whether this connection marked the prefix, which was unused before. */
   readonly isNew: boolean;
+  /** Whether a copy fills it: it marks the prefix itself, and restores a state that Redis lost. */
+  readonly mayBeEmpty: boolean;
   /** The items of the registry, over the same connection. */
   readonly storage: Storage;
   /** The last error of the connection. */
@@ -101,7 +99,14 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
     await client.connect();
     const isNew = await requireOurPrefix(client, location, purpose);
     const storage = createStorage({ driver });
-    return { location, client, isNew, storage, lastError: () => lastError };
+    return {
+      location,
+      client,
+      isNew,
+      mayBeEmpty: purpose === "fill",
+      storage,
+      lastError: () => lastError,
+    };
   } catch (error) {
     client.disconnect();
     throw redisFailure({ location, lastError: () => lastError }, error);

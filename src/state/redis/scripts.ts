@@ -34,26 +34,18 @@ return reply
 `;
 
 /**
- * KEYS: the format, the entry of the log. ARGV: the expected format, the number of an entry, its text.
- * Returns the text that is kept; "" if the format is gone.
+ * KEYS: the format, the version. ARGV: the expected format, "fill" (the format may be missing, and is
+ * written) or "", the expected version ("": none), and as JSON a list of key, value ("": remove it) and
+ * time to live (none: for ever). Returns 1; without a change 0 if the version differs, -1 if the format
+ * does.
  */
-export const SEE_SCRIPT = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return '' end
-local held = redis.call('GET', KEYS[2])
-if held and tonumber(string.match(held, '^%d+')) >= tonumber(ARGV[2]) then return held end
-redis.call('SET', KEYS[2], ARGV[3])
-return ARGV[3]
-`;
-
-/**
- * KEYS: the format, the version. ARGV: the new format, the expected version ("": none), and as JSON a
- * list of key, value and time to live ("": none). Returns 0 without a change if the version differs.
- */
-export const FILL_SCRIPT = `
-if (redis.call('GET', KEYS[2]) or '') ~= ARGV[2] then return 0 end
-for _, entry in ipairs(cjson.decode(ARGV[3])) do
-  if entry[3] == '' then redis.call('SET', entry[1], entry[2])
-  else redis.call('SET', entry[1], entry[2], 'EX', entry[3]) end
+export const WRITE_SCRIPT = `
+if ARGV[2] ~= 'fill' and redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+if (redis.call('GET', KEYS[2]) or '') ~= ARGV[3] then return 0 end
+for _, entry in ipairs(cjson.decode(ARGV[4])) do
+  if entry[2] == '' then redis.call('DEL', entry[1])
+  elseif entry[3] then redis.call('SET', entry[1], entry[2], 'EX', entry[3])
+  else redis.call('SET', entry[1], entry[2]) end
 end
 redis.call('INCR', KEYS[2])
 redis.call('SET', KEYS[1], ARGV[1])

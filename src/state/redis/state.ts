@@ -3,24 +3,21 @@
  * is one script. connection.ts lists the keys.
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Redis, Result } from "ioredis";
-import pLimit from "p-limit";
 import type { Storage } from "unstorage";
 import { ChipboardError } from "../../lib/errors.ts";
 import type {
-  Change,
   CountName,
   CountReply,
   CountRequest,
+  Item,
+  KeptCount,
   StateContent,
   StateDriver,
   StatePurpose,
   StoredCount,
 } from "../driver.ts";
-import { writeItems } from "../accounts.ts";
-import { newerSeen, parseSeen, seenText, type SeenEntry } from "../log-memory.ts";
-import { COUNT_SCRIPT, FILL_SCRIPT, SEE_SCRIPT } from "./scripts.ts";
+import { COUNT_SCRIPT, WRITE_SCRIPT } from "./scripts.ts";
 import {
   connectRedis,
   countNameOf,
@@ -36,10 +33,12 @@ import {
 
 const ATTEMPTS = 100;
 const READ_AT_ONCE = 1_000;
-const RETRY_MAX_MS = 50;
 const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
 const NO_LIMIT = -1;
 const AS_BEFORE = -1;
+/** What WRITE_SCRIPT returns. */
+const WRITTEN = 1;
+const GONE = -1;
 
 declare module "ioredis" {
   interface RedisCommander<Context> {
@@ -61,8 +60,6 @@ class RedisState implements StateDriver {
   readonly #connection: RedisConnection;
   readonly #client: Redis;
   readonly #writer = REDIS_KEYS.writer(randomUUID());
-  /** Runs this connection's changes one after the other, because WATCH belongs to the connection. */
-  readonly #changes = pLimit(1);
   #version: string | null | undefined;
 
   constructor(connection: RedisConnection) {
@@ -73,22 +70,35 @@ class RedisState implements StateDriver {
     this.#client.defineCommand("chipboardCount", { lua: COUNT_SCRIPT });
   }
 
-  /** Optimistic: every change increments the version. A change planned on an older version runs again. */
-  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    return this.#changes(async () => {
-      try {
-        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-          await this.#client.watch(REDIS_KEYS.version);
-          const { writes, result } = await plan();
-          if (await this.#write(writes)) return result;
-          await delay(Math.random() * RETRY_MAX_MS);
-        }
-        throw changedFirst();
-      } catch (error) {
-        await this.#client.unwatch().catch(() => undefined);
-        throw error instanceof ChipboardError ? error : redisFailure(this.#connection, error);
-      }
-    });
+  async version(): Promise<string> {
+    return (await this.#client.get(REDIS_KEYS.version)) ?? "";
+  }
+
+  async write(
+    version: string,
+    items: readonly Item<string | null>[],
+    counts: readonly KeptCount[] = [],
+  ): Promise<boolean> {
+    const values = [
+      ...items.map(([name, json]) => [itemKey(name), json ?? ""]),
+      ...counts.map(({ month, subject, used, keptMs }) => [
+        REDIS_KEYS.calls(month, subject),
+        String(used),
+        secondsOf(keptMs),
+      ]),
+    ];
+    const written = await this.#client.eval(
+      WRITE_SCRIPT,
+      2,
+      REDIS_KEYS.format,
+      REDIS_KEYS.version,
+      REDIS_FORMAT,
+      this.#connection.mayBeEmpty ? "fill" : "",
+      version,
+      JSON.stringify(values),
+    );
+    if (written === GONE) return this.#gone();
+    return written === WRITTEN;
   }
 
   async used(names: readonly CountName[]): Promise<number[]> {
@@ -105,7 +115,7 @@ class RedisState implements StateDriver {
       added,
       follows ? AS_BEFORE : wanted,
       limit ?? NO_LIMIT,
-      Math.ceil(keptMs / 1_000),
+      secondsOf(keptMs),
     ]);
     const reply = await this.#client.chipboardCount(
       keys.length + 2,
@@ -117,10 +127,7 @@ class RedisState implements StateDriver {
       WRITER_TTL_SECONDS,
       ...values,
     );
-    if (reply.length === 0) {
-      await this.look();
-      throw goneForAMoment();
-    }
+    if (reply.length === 0) return this.#gone();
     return batch.map((_, at) => ({
       granted: Number(reply[2 * at]),
       used: Number(reply[2 * at + 1]),
@@ -150,66 +157,14 @@ class RedisState implements StateDriver {
     return false;
   }
 
-  async addressSecret(proposed: string): Promise<string> {
-    await this.#client.set(REDIS_KEYS.addressSecret, proposed, "NX");
-    return String(await this.#client.get(REDIS_KEYS.addressSecret));
-  }
-
-  async seen(): Promise<SeenEntry | null> {
-    return parseSeen(await this.#client.get(REDIS_KEYS.seenEntry));
-  }
-
-  async see(entry: SeenEntry): Promise<SeenEntry> {
-    const { format, seenEntry } = REDIS_KEYS;
-    const values = [REDIS_FORMAT, entry.number, seenText(entry)];
-    const kept = parseSeen(
-      (await this.#client.eval(SEE_SCRIPT, 2, format, seenEntry, ...values)) || null,
-    );
-    if (kept !== null) return kept;
-    await this.look();
-    throw goneForAMoment();
-  }
-
-  async forgetSeen(): Promise<SeenEntry | null> {
-    return parseSeen(await this.#client.getdel(REDIS_KEYS.seenEntry));
-  }
-
   /** Reads again if accounts or keys changed meanwhile. */
   async readAll(): Promise<StateContent> {
-    return (await this.#readAt()).content;
-  }
-
-  async writeAll(
-    { items, counts, addressSecret, seenEntry }: StateContent,
-    keptMs: (name: CountName) => number,
-  ): Promise<boolean> {
-    const { content: held, version } = await this.#readAt();
-    if (held.items.length + held.counts.length > 0) return false;
-    const seen = newerSeen(held.seenEntry, seenEntry);
-    const entries = [
-      ...items.map(([name, json]) => [itemKey(name), json, ""]),
-      ...counts.map(({ used, ...name }) => [
-        REDIS_KEYS.calls(name.month, name.subject),
-        String(used),
-        String(Math.ceil(keptMs(name) / 1_000)),
-      ]),
-      ...(addressSecret === null ? [] : [[REDIS_KEYS.addressSecret, addressSecret, ""]]),
-      ...(seen === null ? [] : [[REDIS_KEYS.seenEntry, seenText(seen), ""]]),
-    ];
-    const { format, version: versionKey } = REDIS_KEYS;
-    const values = [REDIS_FORMAT, version, JSON.stringify(entries)];
-    return (await this.#client.eval(FILL_SCRIPT, 2, format, versionKey, ...values)) === 1;
-  }
-
-  async #readAt(): Promise<{ content: StateContent; version: string }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const version = (await this.#client.get(REDIS_KEYS.version)) ?? "";
+      const version = await this.version();
       const content = await this.#readOnce();
-      if (version === ((await this.#client.get(REDIS_KEYS.version)) ?? "")) {
-        return { content, version };
-      }
+      if (version === (await this.version())) return content;
     }
-    throw changedFirst();
+    throw redisFailure(this.#connection, new Error(`others changed it, ${ATTEMPTS} times`));
   }
 
   async #readOnce(): Promise<StateContent> {
@@ -232,30 +187,25 @@ class RedisState implements StateDriver {
         else if (name !== null) counts.push({ ...name, used: Number(value) });
       });
     }
-    const addressSecret = await this.#client.get(REDIS_KEYS.addressSecret);
-    return { items, counts, addressSecret, seenEntry: await this.seen() };
+    return { items, counts };
   }
 
   explain(error: unknown): unknown {
     return isOfRedis(error) ? redisFailure(this.#connection, error) : error;
   }
 
-  close(): Promise<void> {
-    return this.#changes(async () => this.#client.disconnect());
+  async close(): Promise<void> {
+    this.#client.disconnect();
   }
 
-  /** Writes through unstorage between MULTI and EXEC. False if the version has changed meanwhile. */
-  async #write(writes: ReadonlyMap<string, object | null>): Promise<boolean> {
-    await this.#client.multi({ pipeline: false });
-    await writeItems(this.storage, writes);
-    await this.#client.incr(REDIS_KEYS.version);
-    return (await this.#client.exec()) !== null;
+  /** A script found no state: throws why. */
+  async #gone(): Promise<never> {
+    await this.look();
+    throw new Error("the state was gone for a moment");
   }
 }
 
-const goneForAMoment = (): Error => new Error("the state was gone for a moment");
-
-const changedFirst = (): Error => new Error(`others changed it first, ${ATTEMPTS} times`);
+const secondsOf = (ms: number): string => String(Math.ceil(ms / 1_000));
 
 /** ioredis has no class for all of its errors; they differ by name, code or message. */
 function isOfRedis(error: unknown): boolean {

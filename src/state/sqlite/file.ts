@@ -3,8 +3,7 @@
  *
  *   items(key, value)              the registry, as unstorage items
  *   calls(month, subject, used)    calls counted
- *   facts(name, value)             the secret for addresses; the number of changes of the registry;
- *                                  the newest entry of the log that proxies have accepted
+ *   facts(name, value)             the number of changes of the registry
  *
  * Write-ahead logging lets any number of processes read while one of them writes.
  */
@@ -17,7 +16,7 @@ import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { NoStateError } from "../driver.ts";
 
 const APPLICATION_ID = 0x63686970;
-const FORMAT = 1;
+const FORMAT = 2;
 /** SQLite waits this long for a lock and blocks the process. `whenNotBusy` waits longer without that. */
 const BUSY_TIMEOUT_MS = 5;
 const RETRY_MAX_MS = 5;

@@ -1,4 +1,4 @@
-/** unstorage's driver over the `items` table. */
+/** unstorage's driver over the `items` table. It only reads: a write is a step of its own (state.ts). */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { createStorage, defineDriver, type Storage } from "unstorage";
 import { whenNotBusy } from "./file.ts";
@@ -16,14 +16,6 @@ const itemsDriver = defineDriver((prepare: (sql: string) => StatementSync) => {
     name: "sqlite-items",
     hasItem: (key) => whenNotBusy(() => valueOf(key) !== null),
     getItem: (key) => whenNotBusy(() => valueOf(key)),
-    setItem: (key, value) => {
-      prepare(
-        "INSERT INTO items (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-      ).run(key, value);
-    },
-    removeItem: (key) => {
-      prepare("DELETE FROM items WHERE key = ?").run(key);
-    },
     getKeys: (base) =>
       whenNotBusy(() =>
         prepare("SELECT key FROM items WHERE key >= ?1 AND key < ?1 || char(0x10ffff)")

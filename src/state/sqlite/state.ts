@@ -7,21 +7,19 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import pLimit from "p-limit";
 import type { Storage } from "unstorage";
 import { errorCode } from "../../lib/errors.ts";
 import type {
-  Change,
   CountName,
   CountReply,
   CountRequest,
+  Item,
+  KeptCount,
   StateContent,
   StateDriver,
   StatePurpose,
 } from "../driver.ts";
-import { writeItems } from "../accounts.ts";
 import type { Subject } from "../gatekeeper.ts";
-import { newerSeen, parseSeen, seenText, type SeenEntry } from "../log-memory.ts";
 import { keptMonths, monthOf } from "../month.ts";
 import {
   createStateFile,
@@ -53,10 +51,9 @@ class SqliteState implements StateDriver {
   readonly #purpose: StatePurpose;
   #database: DatabaseSync | null = null;
   readonly #prepare: (sql: string) => StatementSync;
-  /** Runs this connection's changes one after the other. */
-  readonly #changes = pLimit(1);
   #fileId: string | null = null;
-  #version: unknown;
+  /** At the last look. */
+  #seenVersion: string | null = null;
 
   constructor(folder: string, purpose: StatePurpose, database: DatabaseSync, isNew: boolean) {
     this.#folder = folder;
@@ -73,20 +70,28 @@ class SqliteState implements StateDriver {
     this.#database = database;
   }
 
-  change<T>(plan: () => Promise<Change<T>>): Promise<T> {
-    return this.#changes(async () => {
-      const database = this.#opened();
-      await whenNotBusy(() => database.exec("BEGIN IMMEDIATE"));
-      try {
-        const { writes, result } = await plan();
-        await writeItems(this.storage, writes);
-        this.#raiseVersion();
-        database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
+  version(): Promise<string> {
+    return whenNotBusy(() => this.#version());
+  }
+
+  write(
+    version: string,
+    items: readonly Item<string | null>[],
+    counts: readonly KeptCount[] = [],
+  ): Promise<boolean> {
+    return this.#atOnce("BEGIN IMMEDIATE", () => {
+      if (this.#version() !== version) return false;
+      const set = this.#prepare("INSERT OR REPLACE INTO items VALUES (?, ?)");
+      const remove = this.#prepare("DELETE FROM items WHERE key = ?");
+      for (const [name, json] of items) {
+        if (json === null) remove.run(name);
+        else set.run(name, json);
       }
+      for (const { used: known, ...name } of counts) this.#add({ ...name, known }, 0);
+      this.#prepare(
+        "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
+      ).run();
+      return true;
     });
   }
 
@@ -97,7 +102,7 @@ class SqliteState implements StateDriver {
   /** Ignores the batch's number: SQLite has not counted a batch that failed. */
   async count(_number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
     try {
-      return await whenNotBusy(() => this.#countAll(batch));
+      return await this.#atOnce("BEGIN IMMEDIATE", () => this.#countAll(batch));
     } catch (error) {
       if (!isBusy(error)) this.#drop();
       throw error;
@@ -113,9 +118,9 @@ class SqliteState implements StateDriver {
       const fileId = fileIdOf(this.#folder);
       this.#fileId = isAnother ? fileId : (this.#fileId ?? fileId);
       if (fileId !== this.#fileId) throw new Error("chipboard.sqlite was replaced");
-      const version = await whenNotBusy(() => this.#fact("version"));
-      const isChanged = isAnother || version !== this.#version;
-      this.#version = version;
+      const version = await this.version();
+      const isChanged = isAnother || version !== this.#seenVersion;
+      this.#seenVersion = version;
       return isChanged;
     } catch (error) {
       if (!isBusy(error)) this.#drop();
@@ -138,61 +143,27 @@ class SqliteState implements StateDriver {
     return Number(changes) === limit;
   }
 
-  async addressSecret(proposed: string): Promise<string> {
-    const keep = "INSERT OR IGNORE INTO facts VALUES ('address_secret', ?)";
-    await whenNotBusy(() => this.#prepare(keep).run(proposed));
-    return String(this.#fact("address_secret"));
-  }
-
-  seen(): Promise<SeenEntry | null> {
-    return whenNotBusy(() => this.#seen());
-  }
-
-  see(entry: SeenEntry): Promise<SeenEntry> {
-    return this.#atOnce("BEGIN IMMEDIATE", () => {
-      const held = this.#seen();
-      const seen = newerSeen(held, entry) as SeenEntry;
-      if (seen === entry) this.#writeSeen(entry);
-      return seen;
-    });
-  }
-
-  forgetSeen(): Promise<SeenEntry | null> {
-    return this.#atOnce("BEGIN IMMEDIATE", () => {
-      const held = this.#seen();
-      this.#prepare("DELETE FROM facts WHERE name = 'seen_entry'").run();
-      return held;
-    });
-  }
-
   readAll(): Promise<StateContent> {
-    return this.#atOnce("BEGIN", () => this.#all());
-  }
-
-  writeAll({ items, counts, addressSecret, seenEntry }: StateContent): Promise<boolean> {
-    const writeOnce = (): boolean => {
-      const held = this.#all();
-      if (held.items.length + held.counts.length > 0) return false;
-      const item = this.#prepare("INSERT INTO items VALUES (?, ?)");
-      for (const [name, json] of items) item.run(name, json);
-      const count = this.#prepare("INSERT INTO calls VALUES (?, ?, ?)");
-      for (const { month, subject, used } of counts) count.run(month, subject, used);
-      const fact = this.#prepare("INSERT OR REPLACE INTO facts VALUES ('address_secret', ?)");
-      if (addressSecret !== null) fact.run(addressSecret);
-      const seen = newerSeen(held.seenEntry, seenEntry);
-      if (seen !== null) this.#writeSeen(seen);
-      this.#raiseVersion();
-      return true;
-    };
-    return this.#atOnce("BEGIN IMMEDIATE", writeOnce);
+    return this.#atOnce("BEGIN", () => {
+      const items = this.#prepare("SELECT key, value FROM items ORDER BY key").all();
+      const counts = this.#prepare("SELECT * FROM calls ORDER BY month, subject").all();
+      return {
+        items: items.map(({ key, value }) => [String(key), String(value)]),
+        counts: counts.map(({ month, subject, used }) => ({
+          month: String(month),
+          subject: subject as Subject,
+          used: Number(used),
+        })),
+      };
+    });
   }
 
   explain(error: unknown): unknown {
     return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.#folder, error) : error;
   }
 
-  close(): Promise<void> {
-    return this.#changes(async () => this.#drop());
+  async close(): Promise<void> {
+    this.#drop();
   }
 
   /** The open database. Throws if none is open. */
@@ -201,38 +172,9 @@ class SqliteState implements StateDriver {
     return this.#database;
   }
 
-  #raiseVersion(): void {
-    this.#prepare(
-      "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
-    ).run();
-  }
-
-  #all(): StateContent {
-    const items = this.#prepare("SELECT key, value FROM items ORDER BY key").all();
-    const counts = this.#prepare("SELECT * FROM calls ORDER BY month, subject").all();
-    const addressSecret = this.#fact("address_secret");
-    return {
-      items: items.map(({ key, value }) => [String(key), String(value)]),
-      counts: counts.map(({ month, subject, used }) => ({
-        month: String(month),
-        subject: subject as Subject,
-        used: Number(used),
-      })),
-      addressSecret: typeof addressSecret === "string" ? addressSecret : null,
-      seenEntry: this.#seen(),
-    };
-  }
-
-  #seen(): SeenEntry | null {
-    return parseSeen(this.#fact("seen_entry"));
-  }
-
-  #writeSeen(entry: SeenEntry): void {
-    this.#prepare("INSERT OR REPLACE INTO facts VALUES ('seen_entry', ?)").run(seenText(entry));
-  }
-
-  #fact(name: string): unknown {
-    return this.#prepare("SELECT value FROM facts WHERE name = ?").get(name)?.["value"];
+  #version(): string {
+    const version = this.#prepare("SELECT value FROM facts WHERE name = 'version'");
+    return String(version.get()?.["value"] ?? "");
   }
 
   #used({ month, subject }: CountName): number {
@@ -241,46 +183,18 @@ class SqliteState implements StateDriver {
   }
 
   #countAll(batch: readonly CountRequest[]): CountReply[] {
-    return this.#inTransaction("BEGIN IMMEDIATE", () => {
-      const replies: CountReply[] = [];
-      for (const request of batch) {
-        const wanted = request.follows ? (replies.at(-1) as CountReply).granted : request.wanted;
-        replies.push(this.#countOne(request, wanted));
-      }
-      return replies;
-    });
-  }
-
-  /** Runs the work as one transaction, after the changes that wait. */
-  #atOnce<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): Promise<T> {
-    return this.#changes(() => whenNotBusy(() => this.#inTransaction(begin, work)));
-  }
-
-  #inTransaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
-    const database = this.#opened();
-    database.exec(begin);
-    try {
-      const result = work();
-      database.exec("COMMIT");
-      return result;
-    } catch (error) {
-      if (database.isTransaction) database.exec("ROLLBACK");
-      throw error;
+    const replies: CountReply[] = [];
+    for (const request of batch) {
+      const wanted = request.follows ? (replies.at(-1) as CountReply).granted : request.wanted;
+      replies.push(this.#countOne(request, wanted));
     }
+    return replies;
   }
 
   /** Adds all wanted calls, then subtracts those above the limit. */
   #countOne(request: CountRequest, wanted: number): CountReply {
-    const { month, subject, known, added, limit } = request;
-    if (added + wanted === 0) {
-      const used = this.#used(request);
-      if (used >= known) return { granted: 0, used };
-    }
-    const row = this.#prepare(
-      `INSERT INTO calls (month, subject, used) VALUES (?1, ?2, ?3 + ?4)
-       ON CONFLICT DO UPDATE SET used = max(used, ?3) + ?4 RETURNING used`,
-    ).get(month, subject, known, added + wanted);
-    const used = Number(row?.["used"]);
+    const { month, subject, added, limit } = request;
+    const used = this.#add(request, added + wanted);
     const excess = limit === null ? 0 : Math.min(wanted, Math.max(0, used - limit));
     if (excess > 0) {
       this.#prepare("UPDATE calls SET used = used - ?3 WHERE month = ?1 AND subject = ?2").run(
@@ -290,6 +204,31 @@ class SqliteState implements StateDriver {
       );
     }
     return { granted: wanted - excess, used: used - excess };
+  }
+
+  /** Adds calls to a count that is `known` or more. Returns the count after them. */
+  #add({ month, subject, known }: CountName & { readonly known: number }, calls: number): number {
+    const row = this.#prepare(
+      `INSERT INTO calls (month, subject, used) VALUES (?1, ?2, ?3 + ?4)
+       ON CONFLICT DO UPDATE SET used = max(used, ?3) + ?4 RETURNING used`,
+    ).get(month, subject, known, calls);
+    return Number(row?.["used"]);
+  }
+
+  /** Runs the work as one transaction. */
+  #atOnce<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): Promise<T> {
+    return whenNotBusy(() => {
+      const database = this.#opened();
+      database.exec(begin);
+      try {
+        const result = work();
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    });
   }
 
   /** Closes the file, even a damaged one. */
