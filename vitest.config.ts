@@ -3,21 +3,30 @@ import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+const testsIn = (...folders: readonly string[]): string[] =>
+  folders.map((folder) => `test/${folder}/**/*.test.ts`);
+
 /** Tests within one process, without a service. */
-const QUICK = ["unit", "property", "golden", "desk", "cli", "site"].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
-);
+const QUICK = testsIn("unit", "property", "golden", "desk", "cli", "site");
+/** Tests of a proxy within their own process, and of what it serves. */
+const SERVED = testsIn("http", "pages", "report", "guide");
 /** Needs series of prices beside the repository. */
-const REPLAY = ["test/replay/**/*.test.ts"];
+const REPLAY = testsIn("replay");
+/** What only processes and services show. Each file has a process of its own. */
+const WHOLE = {
+  include: testsIn("**"),
+  exclude: [...configDefaults.exclude, ...QUICK, ...SERVED, ...REPLAY],
+};
 
-const exclude = configDefaults.exclude;
-
-/** Begins with the folders of the longest files, so that none of them runs alone at the end. */
+/** Begins with the longest files, so that none of them runs alone at the end; keeps projects together. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification): boolean =>
-      /\/test\/(?:deploy|faults|process|docs)\//.test(moduleId);
-    return (await super.sort(files)).toSorted((a, b) => Number(isLong(b)) - Number(isLong(a)));
+      /\/test\/(?:checks|deploy|docs|faults|process)\//.test(moduleId);
+    const order = ["whole", "served", "quick"];
+    const rankOf = (file: TestSpecification): number =>
+      isLong(file) ? -1 : order.indexOf(file.project.name);
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }
 
@@ -32,16 +41,11 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node") },
     sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: "quick", include: QUICK, exclude } },
-      {
-        extends: true,
-        test: {
-          name: "whole",
-          include: ["test/**/*.test.ts"],
-          exclude: [...exclude, ...QUICK, ...REPLAY],
-        },
-      },
-      { extends: true, test: { name: "replay", include: REPLAY, exclude } },
+      // Files of these share a process one after another, with its modules and its published market.
+      { extends: true, test: { name: "quick", include: QUICK, isolate: false } },
+      { extends: true, test: { name: "served", include: SERVED, isolate: false } },
+      { extends: true, test: { name: "whole", ...WHOLE } },
+      { extends: true, test: { name: "replay", include: REPLAY } },
     ],
   },
 });
