@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import type { Decimal } from "../market/decimal.ts";
-import { jsonArray } from "../lib/text.ts";
+import { jsonText } from "../lib/json.ts";
 import { sessionField } from "../snapshot/stored-fields.ts";
 
 /** A published level that was added late (`oldUsd` null), changed, or withdrawn (`newUsd` null). */
@@ -28,18 +28,18 @@ const fileSchema = z.array(
   }),
 );
 
-/** The fields of a correction as JSON text, without the contract, as contract payloads list them. */
-export const correctionFields = (item: Correction): string =>
-  `"session_utc":"${sessionUtc(item.session)}","old_usd":${item.oldUsd},"new_usd":${item.newUsd},` +
-  `"reason":${JSON.stringify(item.reason)},"corrected_in":${JSON.stringify(item.correctedIn)}`;
+/** The fields of a correction without the contract, as contract payloads list them. */
+export const correctionFields = (item: Correction) => ({
+  session_utc: sessionUtc(item.session),
+  old_usd: item.oldUsd === null ? null : Number(item.oldUsd),
+  new_usd: item.newUsd === null ? null : Number(item.newUsd),
+  reason: item.reason,
+  corrected_in: item.correctedIn,
+});
 
 /** The text of `corrections.json`, in the order given. */
 export const renderCorrections = (corrections: readonly Correction[]): string =>
-  `${jsonArray(
-    corrections.map(
-      (item) => `{"contract":${JSON.stringify(item.contract)},${correctionFields(item)}}`,
-    ),
-  )}\n`;
+  jsonText(corrections.map((item) => ({ contract: item.contract, ...correctionFields(item) })));
 
 /** Reads the file. Throws DamageError, which names `where`, if the file is not a list of corrections. */
 export function parseCorrections(bytes: Buffer, where: string): Correction[] {

@@ -8,10 +8,6 @@ export const counted = (count: number, noun: string, plural = `${noun}s`): strin
 export const redactedUrl = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1***@");
 
-/** A JSON array with one item a line, so that people and `diff` can read stored files. */
-export const jsonArray = (items: readonly string[]): string =>
-  items.length === 0 ? "[]" : `[\n${items.join(",\n")}\n]`;
-
 /** At most `length` UTF-16 units. A longer text ends with an ellipsis, never in half a character. */
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;

@@ -79,6 +79,11 @@ export interface Composite {
   readonly costs?: Costs;
 }
 
+/** The weights of the constituents: all equal, the caller's, or by the caller's quantities. */
+export const WEIGHTINGS = ["equal", "custom", "quantities"] as const;
+/** One of WEIGHTINGS. */
+export type Weighting = (typeof WEIGHTINGS)[number];
+
 /** Equal weights: any positive number, the same for each. */
 export const EQUAL_WEIGHT = 1n;
 

@@ -22,12 +22,15 @@ export const MICROS_PER_UNIT = 1e6;
 export const MAX_LEVEL_USD = 1e9;
 
 /**
- * `12.5` for 12,500,000 micro-units. `micros` is from 0 to 10¹⁵. The text is exact: a double holds 15
- * digits, and its shortest text has those digits, without an exponent from 10⁻⁶ up.
+ * 12.5 for 12,500,000 micro-units. `micros` is from 0 to 10¹⁵. Its text, in JSON too, is exact: a double
+ * holds 15 digits, and its shortest text has those digits, without an exponent from 10⁻⁶ up.
  */
-export const formatMicros = (micros: Micros): Decimal => String(micros / MICROS_PER_UNIT);
+export const unitsOf = (micros: Micros): number => micros / MICROS_PER_UNIT;
 
-/** The micro-units of a level from a JSON number. The integer is exact, because formatMicros is. */
+/** The same as text. */
+export const formatMicros = (micros: Micros): Decimal => String(unitsOf(micros));
+
+/** The micro-units of a level from a JSON number. The integer is exact, because unitsOf is. */
 export const microsOf = (usd: number): Micros => Math.round(usd * MICROS_PER_UNIT);
 
 /**

@@ -1,7 +1,11 @@
 /** Custom baskets: reads `ids`, `weights` and `quantities`, and prices the basket for the session. */
-import { EQUAL_WEIGHT, QUANTITY_DECIMALS, type Constituent } from "../market/composite.ts";
+import {
+  EQUAL_WEIGHT,
+  QUANTITY_DECIMALS,
+  type Constituent,
+  type Weighting,
+} from "../market/composite.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
-import type { Weighting } from "../render/index-body.ts";
 import type { Denial } from "./problems.ts";
 import { tagOf } from "./coding.ts";
 import { fault, faultsDenial, namesBasket, type Fault, type Query } from "./query.ts";

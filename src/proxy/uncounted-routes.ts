@@ -1,5 +1,5 @@
 /** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
-import * as payload from "../render/schemas.ts";
+import * as payload from "./schemas.ts";
 import { SIGNED_MESSAGE } from "../snapshot/entry-signature.ts";
 import { SIGNATURE_TYPE } from "../store/media-types.ts";
 import { API, type Route } from "./routes.ts";

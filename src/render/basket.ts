@@ -3,22 +3,21 @@
  * the ledger. The publisher writes the file and the proxy reads it, both through this module.
  */
 import { z } from "zod";
+import { jsonText } from "../lib/json.ts";
 import { EXCLUSION_REASONS, type ExclusionReason } from "../market/change.ts";
-import { composite, quantityComposite, type Constituent } from "../market/composite.ts";
-import { formatMicros, microsOf } from "../market/decimal.ts";
+import {
+  composite,
+  quantityComposite,
+  type Constituent,
+  type Weighting,
+} from "../market/composite.ts";
+import { microsOf, unitsOf } from "../market/decimal.ts";
 import { BOARD_BASES } from "../market/series.ts";
 import { dateText, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import type { Membership } from "../market/view.ts";
-import { envelopeHead, type Envelope } from "./envelope.ts";
-import {
-  BASKET,
-  constituentText,
-  indexFields,
-  indexHead,
-  type ConstituentText,
-  type Weighting,
-} from "./index-body.ts";
-import { jsonArray } from "../lib/text.ts";
+import { envelopeFields, type Envelope } from "./envelope.ts";
+import { indexFields } from "./index-body.ts";
+import { BASKET, type Body, type index } from "./schemas.ts";
 
 const basketFileSchema = z.object({
   session_utc: z.string(),
@@ -53,38 +52,36 @@ export interface BasketFile {
   readonly envelope: Envelope;
   /** Every contract on the board, by id. */
   readonly contracts: ReadonlyMap<string, BasketEntry>;
-  /** The fixed text of each constituent, made when the file is read. */
-  readonly texts: ReadonlyMap<string, ConstituentText>;
-  /** The heads of bodies, by weighting and sessions overdue, kept after their first use. */
-  readonly heads: Map<string, string>;
 }
 
 /** The file's text. */
 export function renderBasketFile(envelope: Envelope, members: readonly Membership[]): string {
-  const contracts = members.map((member) => {
-    if ("excluded" in member) {
-      return JSON.stringify({ id: member.record.contract.id, excluded: member.excluded });
-    }
-    const { id, ticker, segment, now, base, then24h, then30d } = member.constituent;
-    const { basis, asOf, baseAsOf } = member.constituent.standing;
-    return (
-      `${JSON.stringify({ id, ticker, segment }).slice(0, -1)},` +
-      `"spot_usd":${formatMicros(now)},"base_usd":${formatMicros(base)},` +
-      `"then_24h_usd":${formatMicros(then24h)},"then_30d_usd":${formatMicros(then30d)},` +
-      `"basis":"${basis}","as_of":"${dateText(asOf)}","base_as_of":"${dateText(baseAsOf)}"}`
-    );
-  });
-  return `${envelopeHead(envelope)},"contracts":${jsonArray(contracts)}}\n`;
+  const file: Body<typeof basketFileSchema> = {
+    ...envelopeFields(envelope),
+    contracts: members.map((member) => {
+      if ("excluded" in member) return { id: member.record.contract.id, excluded: member.excluded };
+      const { id, ticker, segment, now, base, then24h, then30d } = member.constituent;
+      const { basis, asOf, baseAsOf } = member.constituent.standing;
+      return {
+        id,
+        ticker,
+        segment,
+        spot_usd: unitsOf(now),
+        base_usd: unitsOf(base),
+        then_24h_usd: unitsOf(then24h),
+        then_30d_usd: unitsOf(then30d),
+        basis,
+        as_of: dateText(asOf),
+        base_as_of: dateText(baseAsOf),
+      };
+    }),
+  };
+  return jsonText(file);
 }
 
 /** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
 export function parseBasketFile(bytes: Uint8Array): BasketFile {
   const file = basketFileSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
-  const contracts = new Map(file.contracts.map(entryOf));
-  const texts = new Map<string, ConstituentText>();
-  for (const [id, entry] of contracts) {
-    if (!("excluded" in entry)) texts.set(id, constituentText(entry));
-  }
   return {
     envelope: {
       session: parseSession(file.session_utc) as Session,
@@ -92,9 +89,7 @@ export function parseBasketFile(bytes: Uint8Array): BasketFile {
       license: file.license,
       attribution: file.attribution,
     },
-    contracts,
-    texts,
-    heads: new Map(),
+    contracts: new Map(file.contracts.map(entryOf)),
   };
 }
 
@@ -133,17 +128,16 @@ export function basketBody(
   overdueSessions: number,
 ): string {
   const price = weighting === "quantities" ? quantityComposite : composite;
-  const head = headOf(file, weighting, overdueSessions);
-  const textOf = ({ id }: { id: string }): ConstituentText => file.texts.get(id) as ConstituentText;
-  return `${head},${indexFields(price(constituents, amounts), [], textOf)}}\n`;
-}
-
-function headOf(file: BasketFile, weighting: Weighting, overdue: number): string {
-  const name = `${weighting} ${overdue}`;
-  const known = file.heads.get(name);
-  if (known !== undefined) return known;
-  const delayedSessions = file.envelope.delayedSessions + overdue;
-  const head = indexHead({ ...file.envelope, delayedSessions }, { name: BASKET, weighting });
-  file.heads.set(name, head);
-  return head;
+  const envelope = {
+    ...file.envelope,
+    delayedSessions: file.envelope.delayedSessions + overdueSessions,
+  };
+  const body: Body<typeof index> = indexFields(
+    envelope,
+    BASKET,
+    weighting,
+    price(constituents, amounts),
+    [],
+  );
+  return jsonText(body);
 }

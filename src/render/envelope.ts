@@ -17,14 +17,13 @@ export interface Envelope {
   readonly attribution: string;
 }
 
-/** `{"session_utc":…,"delayed_sessions":…,"license":…,"attribution":…` without a closing brace. */
-export const envelopeHead = (envelope: Envelope): string =>
-  JSON.stringify({
-    session_utc: sessionUtc(envelope.session),
-    delayed_sessions: envelope.delayedSessions,
-    license: envelope.license,
-    attribution: envelope.attribution,
-  }).slice(0, -1);
+/** The first fields of every payload. */
+export const envelopeFields = (envelope: Envelope) => ({
+  session_utc: sessionUtc(envelope.session),
+  delayed_sessions: envelope.delayedSessions,
+  license: envelope.license,
+  attribution: envelope.attribution,
+});
 
 const HEAD = /^\{"session_utc":"[^"]{24}","delayed_sessions":(0|[1-9]\d{0,8}),/;
 const HEAD_MAX_BYTES = 96;

@@ -1,5 +1,5 @@
-/** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON text. */
-import { jsonArray } from "../lib/text.ts";
+/** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON. */
+import { exactly, jsonText } from "../lib/json.ts";
 import {
   CHAINED_METHOD,
   chainedCloses,
@@ -10,8 +10,9 @@ import { equalWeighted, INDEX_BASE_LEVEL, type Composite } from "../market/compo
 import { COMPOSITE, indexIdOf, indicesOf, type MarketIndex } from "../market/indices.ts";
 import { dateText, type Session } from "../market/session.ts";
 import { memberships, type Market, type TierView } from "../market/view.ts";
-import { envelopeHead, type Envelope } from "./envelope.ts";
-import { indexFields, indexHead, type Excluded } from "./index-body.ts";
+import { envelopeFields, type Envelope } from "./envelope.ts";
+import { indexFields, type Excluded } from "./index-body.ts";
+import type * as schemas from "./schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
 export interface IndexWithSeries extends MarketIndex {
@@ -51,35 +52,52 @@ export function priceIndices(
 }
 
 /** `/index`: the composite, without its series. */
-export const compositeBody = (envelope: Envelope, composite: PricedIndex): string =>
-  `${indexBodyStart(envelope, composite)}}\n`;
+export function compositeBody(envelope: Envelope, { result, excluded }: PricedIndex): string {
+  const body: schemas.Body<typeof schemas.index> = indexFields(
+    envelope,
+    COMPOSITE,
+    "equal",
+    result,
+    excluded,
+  );
+  return jsonText(body);
+}
 
 /** `/indices`: one line for each index. */
 export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[]): string {
-  const items = indices.map(({ id, name, result, view, series }) => {
-    const last = chainedCloses(view, series).at(-1);
-    return (
-      `{"id":"${id}","name":${JSON.stringify(name)},` +
-      `"constituents":${result.contributions.length},"level":${result.level},` +
-      `"chg_24h_pct":${result.chg24hPct},"chg_30d_pct":${result.chg30dPct},` +
-      `"series_close":${last?.close ?? null},` +
-      `"series_date":${last === undefined ? null : `"${dateText(last.date)}"`}}`
-    );
-  });
-  return `${envelopeHead(envelope)},"indices":${jsonArray(items)}}\n`;
+  const body: schemas.Body<typeof schemas.indices> = {
+    ...envelopeFields(envelope),
+    indices: indices.map(({ id, name, result, view, series }) => {
+      const last = chainedCloses(view, series).at(-1);
+      return {
+        id,
+        name,
+        constituents: result.contributions.length,
+        level: exactly(result.level),
+        chg_24h_pct: exactly(result.chg24hPct),
+        chg_30d_pct: exactly(result.chg30dPct),
+        series_close: exactly(last?.close ?? null),
+        series_date: last === undefined ? null : dateText(last.date),
+      };
+    }),
+  };
+  return jsonText(body);
 }
 
 /** `/indices/{id}`: the fields of `/index`, and the series. */
-export function indexBody(envelope: Envelope, index: PricedIndex): string {
-  const closes = chainedCloses(index.view, index.series);
-  const base = closes.length === 0 ? null : (index.series?.base ?? null);
-  const history = closes.map(({ date, close }) => `{"date":"${dateText(date)}","close":${close}}`);
-  const series =
-    `{"method":"${CHAINED_METHOD}",` +
-    `"base":{"date":${base === null ? null : `"${dateText(base)}"`},"level":${INDEX_BASE_LEVEL}},` +
-    `"history":${jsonArray(history)}}`;
-  return `${indexBodyStart(envelope, index)},"series":${series}}\n`;
+export function indexBody(
+  envelope: Envelope,
+  { id, result, excluded, view, series }: PricedIndex,
+): string {
+  const closes = chainedCloses(view, series);
+  const base = closes.length === 0 ? null : (series?.base ?? null);
+  const body: schemas.Body<typeof schemas.indexWithSeries> = {
+    ...indexFields(envelope, id, "equal", result, excluded),
+    series: {
+      method: CHAINED_METHOD,
+      base: { date: base === null ? null : dateText(base), level: INDEX_BASE_LEVEL },
+      history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),
+    },
+  };
+  return jsonText(body);
 }
-
-const indexBodyStart = (envelope: Envelope, { id, result, excluded }: PricedIndex): string =>
-  `${indexHead(envelope, { name: id, weighting: "equal" })},${indexFields(result, excluded)}`;

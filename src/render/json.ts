@@ -1,24 +1,25 @@
-/** Boards and contracts as JSON text. Decimals are copied digit by digit. */
+/** Boards, contracts and corrections as JSON. */
+import { exactly, jsonText } from "../lib/json.ts";
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
-import { formatMicros } from "../market/decimal.ts";
+import { unitsOf } from "../market/decimal.ts";
 import type { Break } from "../market/series.ts";
 import { dateText, sessionUtc, type Session } from "../market/session.ts";
 import { historyOf, isWithinHistory, type BoardRecord, type TierView } from "../market/view.ts";
-import { fieldOf, RECORD_COLUMNS } from "./columns.ts";
-import { envelopeHead, type Envelope } from "./envelope.ts";
-import { jsonArray } from "../lib/text.ts";
+import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
+import { envelopeFields, type Envelope } from "./envelope.ts";
+import type * as schemas from "./schemas.ts";
 
 /** A board's file. In every tier, `nextSession` is the session after the head's. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {
   const { memory, semiconductor } = view.boards;
-  const records = (board: readonly BoardRecord[]): string =>
-    jsonArray(board.map((record) => `{${recordFields(record)}}`));
-  return (
-    `${envelopeHead(envelope)},` +
-    `"counts":{"memory":${memory.length},"semiconductor":${semiconductor.length}},` +
-    `"memory":${records(memory)},"semiconductor":${records(semiconductor)},` +
-    `"next_session_utc":"${sessionUtc(nextSession)}"}\n`
-  );
+  const body: schemas.Body<typeof schemas.board> = {
+    ...envelopeFields(envelope),
+    counts: { memory: memory.length, semiconductor: semiconductor.length },
+    memory: memory.map(recordOf),
+    semiconductor: semiconductor.map(recordOf),
+    next_session_utc: sessionUtc(nextSession),
+  };
+  return jsonText(body);
 }
 
 /**
@@ -32,16 +33,18 @@ export function contractBody(
 ): string {
   const isVisible = (item: { readonly session: Session }): boolean =>
     isWithinHistory(view, item.session);
-  const history = historyOf(view, record).map(
-    ({ date, level }) => `{"date":"${dateText(date)}","close_usd":${formatMicros(level.usd)}}`,
-  );
-  const breaks = record.series.breaks.filter(isVisible).map(breakObject);
-  const corrected = corrections.filter(isVisible).map((item) => `{${correctionFields(item)}}`);
-  return (
-    `${envelopeHead(envelope)},${recordFields(record)},"history":${jsonArray(history)},` +
-    `"breaks":${jsonArray(breaks)},"rationale":${JSON.stringify(record.level.rationale ?? null)},` +
-    `"corrections":${jsonArray(corrected)}}\n`
-  );
+  const body: schemas.Body<typeof schemas.contract> = {
+    ...envelopeFields(envelope),
+    ...recordOf(record),
+    history: historyOf(view, record).map(({ date, level }) => ({
+      date: dateText(date),
+      close_usd: unitsOf(level.usd),
+    })),
+    breaks: record.series.breaks.filter(isVisible).map(breakOf),
+    rationale: record.level.rationale ?? null,
+    corrections: corrections.filter(isVisible).map(correctionFields),
+  };
+  return jsonText(body);
 }
 
 /** The corrections of contracts of the catalog that the tier sees, in the order given. */
@@ -51,21 +54,24 @@ export function correctionsBody(
   corrections: readonly Correction[],
   ids: ReadonlySet<string>,
 ): string {
-  const items = corrections
-    .filter(({ contract, session }) => ids.has(contract) && isWithinHistory(view, session))
-    .map((item) => `{"contract_id":${JSON.stringify(item.contract)},${correctionFields(item)}}`);
-  return `${envelopeHead(envelope)},"corrections":${jsonArray(items)}}\n`;
+  const body: schemas.Body<typeof schemas.corrections> = {
+    ...envelopeFields(envelope),
+    corrections: corrections
+      .filter(({ contract, session }) => ids.has(contract) && isWithinHistory(view, session))
+      .map((item) => ({ contract_id: item.contract, ...correctionFields(item) })),
+  };
+  return jsonText(body);
 }
 
-/** The fields of a record, in the order of the contract, without braces. */
-function recordFields(record: BoardRecord): string {
-  const fields = RECORD_COLUMNS.map((column) => {
-    const value = column.value(record);
-    const json = value === null || column.kind === "decimal" ? value : JSON.stringify(value);
-    return `"${fieldOf(column)}":${json}`;
-  });
-  return `${fields.join(",")},"break":${record.break === null ? null : breakObject(record.break)}`;
+/** The fields of a record, in the order of the contract. */
+const recordOf = (record: BoardRecord): schemas.Body<typeof schemas.contractRecord> => ({
+  ...Object.fromEntries(RECORD_COLUMNS.map((column) => [fieldOf(column), valueOf(column, record)])),
+  break: record.break && breakOf(record.break),
+});
+
+function valueOf({ kind, value }: Column, record: BoardRecord) {
+  const text = value(record);
+  return kind === "decimal" ? exactly(text) : text;
 }
 
-const breakObject = ({ session, reason }: Break): string =>
-  JSON.stringify({ session_utc: sessionUtc(session), reason });
+const breakOf = ({ session, reason }: Break) => ({ session_utc: sessionUtc(session), reason });

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
-import { jsonArray } from "../lib/text.ts";
+import { jsonText } from "../lib/json.ts";
 import { BOARDS, PRICE_TYPES, USUAL_CADENCE_DAYS, type Contract } from "../market/contract.ts";
 import { dateText, parseDate, type Day } from "../market/session.ts";
 
@@ -55,9 +55,7 @@ export const catalogFields = (contract: Contract): [string, string | number | bo
 
 /** The text of `catalog.json`, in the order given. */
 export const renderCatalog = (catalog: readonly Contract[]): string =>
-  `${jsonArray(
-    catalog.map((contract) => JSON.stringify(Object.fromEntries(catalogFields(contract)))),
-  )}\n`;
+  jsonText(catalog.map((contract) => Object.fromEntries(catalogFields(contract))));
 
 /** Reads the file. Throws DamageError, naming `where`, if it is not a catalog. */
 export function parseCatalog(bytes: Buffer, where: string): Contract[] {

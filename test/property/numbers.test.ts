@@ -5,7 +5,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { basketBody, parseBasketFile } from "../../src/render/basket.ts";
-import { WEIGHTINGS } from "../../src/render/index-body.ts";
+import { WEIGHTINGS } from "../../src/market/composite.ts";
 import type { Constituent } from "../../src/market/composite.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import {

@@ -1,8 +1,9 @@
 /** The reusable parts of the OpenAPI document: schemas and header fields. */
 import { z } from "zod";
-import * as payload from "../../render/schemas.ts";
+import { contractRecord } from "../../render/schemas.ts";
 import { PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES } from "../routes.ts";
+import { problem } from "../schemas.ts";
 import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
 /** An object of the document. */
@@ -11,13 +12,13 @@ export type Json = { readonly [name: string]: unknown };
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
 
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  ContractRecord: payload.contractRecord,
+  ContractRecord: contractRecord,
   ...Object.fromEntries(
     [...Object.values(DATA_ROUTES), ...Object.values(UNCOUNTED_ROUTES)].flatMap(({ body }) =>
       "json" in body ? [[body.json, body.schema]] : [],
     ),
   ),
-  Problem: payload.problem(CODES),
+  Problem: problem(CODES),
 };
 
 const header = (description: string, type: "string" | "integer"): Json => ({
