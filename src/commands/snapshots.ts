@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
+import type * as Words from "../desk/words.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import {
@@ -49,12 +50,10 @@ function listCommand(): Command {
     .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
     .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
       const { listPublications } = await import("../desk/list.ts");
-      const { listingView } = await import("../desk/views.ts");
-      const { printListing } = await import("../desk/words.ts");
       await withStore(options, async (store) => {
         const limit = options.all ? null : options.limit;
         const listing = await listPublications(store, clockFromEnvironment(), limit);
-        await print(options, listingView(listing), () => printListing(listing, store.location));
+        await print(options, listing, ({ printListing }) => printListing(listing, store.location));
       });
     });
 }
@@ -74,13 +73,11 @@ function showCommand(): Command {
     )
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
       const { describeSnapshot, reportPath } = await import("../desk/show.ts");
-      const { descriptionView } = await import("../desk/views.ts");
-      const { printDescription } = await import("../desk/words.ts");
       const { printLine } = await import("../lib/terminal.ts");
       await withStore(options, async (store) => {
         if (options.open) return printLine(await reportPath(store, reference));
         const description = await describeSnapshot(store, reference);
-        await print(options, descriptionView(description), () => printDescription(description));
+        await print(options, description, (words) => words.printDescription(description));
       });
     });
 }
@@ -100,13 +97,10 @@ function diffCommand(): Command {
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../desk/compare.ts");
       const { findSnapshot } = await import("../desk/reference.ts");
-      const { comparisonView } = await import("../desk/views.ts");
-      const { printComparison } = await import("../desk/words.ts");
       await withStore(options, async (store) => {
         const [old, now] = [await findSnapshot(store, before), await findSnapshot(store, after)];
         const comparison = await compareSnapshots(store, old, now);
-        const view = comparisonView(comparison, old.name, now.name);
-        await print(options, view, () => printComparison(comparison, old.name, now.name));
+        await print(options, comparison, (words) => words.printComparison(comparison));
       });
     });
 }
@@ -133,8 +127,6 @@ function verifyCommand(): Command {
       ) => {
         const { readRemembered, writeRemembered } = await import("../snapshot/remembered.ts");
         const { verifySnapshots } = await import("../desk/verify.ts");
-        const { verificationView } = await import("../desk/views.ts");
-        const { printVerification } = await import("../desk/words.ts");
         const { all, remember } = options;
         const keys = await verifyKeysFrom(options);
         const seen = remember === undefined ? null : await readRemembered(remember);
@@ -146,11 +138,13 @@ function verifyCommand(): Command {
               found.damages,
             );
           }
-          if (remember !== undefined && found.newest !== null) {
-            const { entry, sha256 } = found.newest;
-            await writeRemembered(remember, { number: entry.number, sha256 });
+          const { newest, linked: _linked, ...view } = found;
+          if (remember !== undefined && newest !== null) {
+            await writeRemembered(remember, { number: newest.entry.number, sha256: newest.sha256 });
           }
-          await print(options, verificationView(found), () => printVerification(found, remember));
+          await print(options, { whole: true, ...view }, (words) =>
+            words.printVerification(found, remember),
+          );
         });
       },
     );
@@ -179,13 +173,11 @@ function rollbackCommand(): Command {
     .action(
       async (reference: string, options: SnapshotOptions & LogKeyOptions & { reason: string }) => {
         const { rollBack } = await import("../desk/rollback.ts");
-        const { rollbackView } = await import("../desk/views.ts");
-        const { printRollback } = await import("../desk/words.ts");
         const keys = await logKeysFrom(options);
         await withStore(options, async (store) => {
           const clock = clockFromEnvironment();
           const done = await rollBack(store, reference, options.reason, clock, keys);
-          await print(options, rollbackView(done), () => printRollback(done));
+          await print(options, done, (words) => words.printRollback(done));
         });
       },
     );
@@ -214,14 +206,13 @@ function pruneCommand(): Command {
     )
     .action(async (options: SnapshotOptions & LogKeyOptions & PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
-      const { pruningView } = await import("../desk/views.ts");
-      const { printPruning, warnOfDepths } = await import("../desk/words.ts");
+      const { warnOfDepths } = await import("../desk/words.ts");
       const keys = await logKeysFrom(options);
       warnOfDepths(options.keepDays, clockFromEnvironment().now());
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
         const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment(), keys);
-        await print(options, pruningView(pruning, dryRun), () => printPruning(pruning, dryRun));
+        await print(options, pruning, (words) => words.printPruning(pruning));
       });
     });
 }
@@ -262,8 +253,6 @@ async function copyFromOptions(
   options: Omit<SnapshotOptions, "store"> & { dryRun?: true },
 ): Promise<void> {
   const { copyStore } = await import("../desk/copy.ts");
-  const { copyingView } = await import("../desk/views.ts");
-  const { printCopying } = await import("../desk/words.ts");
   const { progressTo } = await import("../lib/terminal.ts");
   const { openStore } = await import("../store/open-store.ts");
   const progress = progressTo(process.stderr);
@@ -273,7 +262,7 @@ async function copyFromOptions(
   try {
     const done = await copyStore(from, to, options.dryRun ?? false, progress.tell);
     progress.end();
-    await print(options, copyingView(done, from, to), () => printCopying(done, from, to));
+    await print(options, done, (words) => words.printCopying(done));
   } finally {
     progress.end();
     await Promise.all([from.close(), to.close()]);
@@ -295,10 +284,14 @@ async function withStore(
   }
 }
 
-async function print(options: JsonOption, view: object, inWords: () => void): Promise<void> {
+async function print(
+  options: JsonOption,
+  found: object,
+  inWords: (words: typeof Words) => void,
+): Promise<void> {
   const { printJson } = await import("../lib/terminal.ts");
-  if (options.json) printJson(view);
-  else inWords();
+  if (options.json) printJson(found);
+  else inWords(await import("../desk/words.ts"));
 }
 
 const count = wholeNumber("expected a whole number, 0 to 999999", 0, 999_999);

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { parse } from "csv-parse/sync";
+import { csvRecords } from "../feed/csv.ts";
 import { BASES, type Basis } from "../market/series.ts";
 import { MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
@@ -51,7 +51,10 @@ export function readDemoContracts(): DemoContract[] {
 
 type Row = Partial<Record<string, string>>;
 
-const readRows = (path: string): Row[] => parse(readFileSync(path), { columns: true });
+function readRows(path: string): Row[] {
+  const [header = [], ...records] = csvRecords(readFileSync(path, "utf8"));
+  return records.map((record) => Object.fromEntries(header.map((name, at) => [name, record[at]])));
+}
 
 function demoContract(row: Row): DemoContract {
   const { id = "", segment = "", level = "", date = "", listed = "", ended = "" } = row;

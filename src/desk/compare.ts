@@ -1,12 +1,12 @@
 /** `snapshots diff`: compares two snapshots as the Pro tier sees them. */
-import { parseCorrections, type Correction } from "../ledger/corrections.ts";
+import { correctionFields, parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
-import { MAX_LEVEL_USD, parseMicros, type Decimal } from "../market/decimal.ts";
+import { microsOf } from "../market/decimal.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES } from "../store/paths.ts";
+import { FILES, snapshotText } from "../store/paths.ts";
 import {
   readBoard,
   readIndex,
@@ -22,6 +22,9 @@ import type { FoundSnapshot } from "./reference.ts";
  * in between has its id of the newer snapshot. Null: one of the snapshots lacks the file.
  */
 export interface Comparison {
+  /** The snapshots, `2026-11-21T00Z/r1`. */
+  readonly before: string;
+  readonly after: string;
   /** Contracts on the newer board only, in board order. */
   readonly added: readonly string[] | null;
   /** Contracts on the older board only. */
@@ -30,9 +33,9 @@ export interface Comparison {
   readonly repriced:
     | readonly {
         readonly id: string;
-        readonly old_usd: Decimal;
-        readonly new_usd: Decimal;
-        readonly change_pct: Decimal;
+        readonly old_usd: number;
+        readonly new_usd: number;
+        readonly change_pct: number;
       }[]
     | null;
   /** Changed fields of the catalog or the level, except the price. */
@@ -45,7 +48,9 @@ export interface Comparison {
       }[]
     | null;
   /** Corrections that only the newer snapshot lists. */
-  readonly corrected: readonly Correction[] | null;
+  readonly corrected:
+    | readonly ({ readonly contract: string } & ReturnType<typeof correctionFields>)[]
+    | null;
   /** The composite index; each snapshot's level uses its own base. */
   readonly index: IndexMove;
 }
@@ -61,24 +66,25 @@ export async function compareSnapshots(
 ): Promise<Comparison> {
   const [asStored, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
   const oldSide = withIdsOf(newSide, asStored);
-  const [oldRecords, newRecords] = [oldSide.records, newSide.records];
-  const hasBoards = oldRecords !== null && newRecords !== null;
-  const hasCatalogs = oldSide.catalog !== null && newSide.catalog !== null;
+  const [old, now] = [oldSide.records, newSide.records];
   return {
-    added: hasBoards ? idsWithout(newRecords, oldRecords) : null,
-    removed: hasBoards ? idsWithout(oldRecords, newRecords) : null,
-    repriced: hasBoards ? repriced(oldRecords, newRecords) : null,
-    metadata: hasCatalogs
-      ? changedMetadata(
-          metadataOf(oldSide.catalog, hasBoards ? oldRecords : null),
-          metadataOf(newSide.catalog, hasBoards ? newRecords : null),
-        )
-      : null,
+    before: snapshotText(before.name),
+    after: snapshotText(after.name),
+    added: old && now && idsWithout(now, old),
+    removed: old && now && idsWithout(old, now),
+    repriced: old && now && repriced(old, now),
+    metadata:
+      oldSide.catalog &&
+      newSide.catalog &&
+      changedMetadata(
+        metadataOf(oldSide.catalog, now && old),
+        metadataOf(newSide.catalog, old && now),
+      ),
     corrected:
-      oldSide.corrections !== null && newSide.corrections !== null
-        ? newCorrections(oldSide.corrections, newSide.corrections)
-        : null,
-    index: indexMove(oldSide.index, newSide.index, breakBetween(oldRecords, newRecords)),
+      oldSide.corrections &&
+      newSide.corrections &&
+      newCorrections(oldSide.corrections, newSide.corrections),
+    index: indexMove(oldSide.index, newSide.index, breakBetween(old, now)),
   };
 }
 
@@ -146,12 +152,14 @@ const idsWithout = (records: Records, others: Records): string[] =>
 
 function repriced(before: Records, after: Records): NonNullable<Comparison["repriced"]> {
   return [...after]
-    .flatMap(([id, { spot_usd: to }]) => {
-      const from = before.get(id)?.spot_usd;
-      if (from === undefined || from === to) return [];
-      return [{ id, old_usd: from, new_usd: to, change_pct: changePct(micros(to), micros(from)) }];
+    .flatMap(([id, record]) => {
+      const old = before.get(id);
+      if (old === undefined || old.spot_usd === record.spot_usd) return [];
+      const [from, to] = [Number(old.spot_usd), Number(record.spot_usd)];
+      const change_pct = Number(changePct(microsOf(to), microsOf(from)));
+      return [{ id, old_usd: from, new_usd: to, change_pct }];
     })
-    .sort((a, b) => Math.abs(Number(b.change_pct)) - Math.abs(Number(a.change_pct)));
+    .sort((a, b) => Math.abs(b.change_pct) - Math.abs(a.change_pct));
 }
 
 /** The fields of the catalog and, if there is a board, of the level. */
@@ -205,9 +213,9 @@ const breakBetween =
 function newCorrections(
   before: readonly Correction[],
   after: readonly Correction[],
-): readonly Correction[] {
+): NonNullable<Comparison["corrected"]> {
   const known = new Set(before.map((item) => JSON.stringify(item)));
-  return after.filter((item) => !known.has(JSON.stringify(item)));
+  return after
+    .filter((item) => !known.has(JSON.stringify(item)))
+    .map((item) => ({ contract: item.contract, ...correctionFields(item) }));
 }
-
-const micros = (usd: Decimal): number => parseMicros(usd, MAX_LEVEL_USD) ?? Number.NaN;

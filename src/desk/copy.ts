@@ -19,7 +19,6 @@ import {
   logLength,
   readEntry,
   readStoredEntry,
-  type Publication,
   type StoredEntry,
 } from "../snapshot/publication-log.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
@@ -49,6 +48,9 @@ import { emptyLogError } from "./reference.ts";
 export interface Copying {
   /** "unchanged": the target had everything. "planned": a dry run that would copy something. */
   readonly outcome: "copied" | "planned" | "unchanged";
+  /** Where the stores are. */
+  readonly from: string;
+  readonly to: string;
   /** How many objects were written, entries of the log among them. */
   readonly objects: number;
   /** The size of those objects. */
@@ -57,8 +59,8 @@ export interface Copying {
   readonly there: number;
   /** How many snapshots the target has after the copy, without those that a prune took. */
   readonly snapshots: number;
-  /** The entry of the log that makes the head of both stores; null: there is none. */
-  readonly head: Publication | null;
+  /** The head of both stores and its entry of the log; null: there is none. */
+  readonly head: { readonly snapshot: string; readonly number: number } | null;
 }
 
 /**
@@ -168,14 +170,16 @@ class CopyRun {
 
   result(log: readonly StoredEntry[], needs: Needs): Copying {
     const { files, manifests, signatures, names } = needs;
-    const head = log.map(({ entry }) => entry).findLast(isPublication) ?? null;
+    const head = log.map(({ entry }) => entry).findLast(isPublication);
     return {
       outcome: this.#objects === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
+      from: this.#from.location,
+      to: this.#to.location,
       objects: this.#objects,
       bytes: this.#bytes,
       there: files.length + manifests.length + signatures.length + log.length - this.#objects,
       snapshots: names.size,
-      head,
+      head: head === undefined ? null : { snapshot: snapshotText(head), number: head.number },
     };
   }
 

@@ -1,5 +1,5 @@
 /** Checks that JSON, CSV and workbook of a tier hold the same values. */
-import { parse } from "csv-parse/sync";
+import { csvRecords } from "../feed/csv.ts";
 import { BOARDS, type Board } from "../market/contract.ts";
 import type { TierName } from "../market/tier.ts";
 import { COLUMNS, SHEET_NAMES, type Column } from "../render/columns.ts";
@@ -27,7 +27,7 @@ export async function formatDifferences(
   const csv = await readSnapshotFile(store, name, manifest, FILES.csv(tier));
   if (csv !== null) {
     const records = BOARDS.flatMap((key) => board[key].map((record) => ({ key, record })));
-    const rows = parse(csv.bytes, { record_delimiter: "\r\n" });
+    const rows = csvRecords(csv.bytes.toString("utf8"));
     differences.push(
       ...rowDifferences(FILES.csv(tier), rows, records, (column, { key, record }) =>
         csvText(column, valueOf(column, record, key, board.session_utc)),

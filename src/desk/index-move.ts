@@ -2,8 +2,7 @@
 import { byLargestChange } from "../market/change.ts";
 import { INDEX_BASE_LEVEL } from "../market/composite.ts";
 import {
-  MAX_LEVEL_USD,
-  parseMicros,
+  microsOf,
   ratio,
   roundRatio,
   sumOfRatios,
@@ -20,22 +19,22 @@ const POINTS_DECIMALS = 4;
  * level less the older one. They are null if a snapshot lacks the index, or its index has no constituent.
  */
 export interface IndexMove {
-  readonly old_level: Decimal | null;
-  readonly new_level: Decimal | null;
+  readonly old_level: number | null;
+  readonly new_level: number | null;
   /** The sessions of the bases, which can be two of one day. */
   readonly old_base_utc: string | null;
   readonly new_base_utc: string | null;
   /** By prices: of the constituents in both, against the older base. */
-  readonly price_points: Decimal | null;
+  readonly price_points: number | null;
   /** By bases that are other ones, at the newer prices of the same constituents. */
-  readonly base_points: Decimal | null;
+  readonly base_points: number | null;
   /** By constituents in one of the two only: without them, both levels would be other ones. */
-  readonly constituents_points: Decimal | null;
+  readonly constituents_points: number | null;
   /** The constituents in the newer index only, and in the older one only. */
   readonly entered: readonly string[] | null;
   readonly left: readonly string[] | null;
   /** The parts of `price_points` by contract, largest effect first. */
-  readonly movers: readonly { readonly id: string; readonly points: Decimal }[] | null;
+  readonly movers: readonly { readonly id: string; readonly points: number }[] | null;
 }
 
 /**
@@ -56,11 +55,9 @@ export function indexMove(
   };
   if (before === null || after === null) return { ...ends, ...UNKNOWN, entered: null, left: null };
   const [old, now] = [pricesOf(before), pricesOf(after)];
-  const common = [...now].flatMap(([id, { usd, base }]): Common[] => {
+  const common = [...now].flatMap(([id, price]) => {
     const then = old.get(id);
-    return then === undefined || isBroken(id)
-      ? []
-      : [{ id, oldUsd: then.usd, oldBase: then.base, newUsd: usd, newBase: base }];
+    return then === undefined || isBroken(id) ? [] : [{ id, old: then, now: price }];
   });
   const ids = new Set(common.map(({ id }) => id));
   const others = {
@@ -68,29 +65,23 @@ export function indexMove(
     left: [...old.keys()].filter((id) => !ids.has(id)),
   };
   if (old.size === 0 || now.size === 0) return { ...ends, ...UNKNOWN, ...others };
-  const count = common.length;
-  const byPrices = common.map(({ id, oldUsd, newUsd, oldBase }) => ({
-    id,
-    points: pointsOf(newUsd - oldUsd, oldBase, count),
-  }));
-  const byBases = common.flatMap(({ newUsd, oldBase, newBase }) => [
-    pointsOf(newUsd, newBase, count),
-    pointsOf(-newUsd, oldBase, count),
-  ]);
-  const byConstituents = [
-    ...[...now.values()].map(({ usd, base }) => pointsOf(usd, base, now.size)),
-    ...common.map(({ newUsd, newBase }) => pointsOf(-newUsd, newBase, count)),
-    ...common.map(({ oldUsd, oldBase }) => pointsOf(oldUsd, oldBase, count)),
-    ...[...old.values()].map(({ usd, base }) => pointsOf(-usd, base, old.size)),
-  ];
-  const moves = byPrices.map(({ id, points }) => ({ id, points: rounded(points) }));
+  const from = meanOf([...old.values()]);
+  const then = meanOf(common.map((item) => item.old));
+  const priced = meanOf(common.map((item) => ({ usd: item.now.usd, base: item.old.base })));
+  const rebased = meanOf(common.map((item) => item.now));
+  const to = meanOf([...now.values()]);
+  const movers = byLargestChange(common, (item) =>
+    rounded(pointsOf(item.now.usd - item.old.usd, item.old.base, common.length)),
+  );
   return {
     ...ends,
-    price_points: rounded(sumOfRatios(byPrices.map(({ points }) => points))),
-    base_points: rounded(sumOfRatios(byBases)),
-    constituents_points: rounded(sumOfRatios(byConstituents)),
+    price_points: Number(rounded(sumOfRatios([priced, negative(then)]))),
+    base_points: Number(rounded(sumOfRatios([rebased, negative(priced)]))),
+    constituents_points: Number(
+      rounded(sumOfRatios([to, negative(rebased), then, negative(from)])),
+    ),
     ...others,
-    movers: byLargestChange(moves, ({ points }) => points).map(({ item }) => item),
+    movers: movers.map(({ item: { id }, change }) => ({ id, points: Number(change) })),
   };
 }
 
@@ -107,15 +98,6 @@ interface Prices {
   readonly base: bigint;
 }
 
-/** A constituent of both indices. */
-interface Common {
-  readonly id: string;
-  readonly oldUsd: bigint;
-  readonly oldBase: bigint;
-  readonly newUsd: bigint;
-  readonly newBase: bigint;
-}
-
 /** `2025-11-21T00:00:00.000Z` */
 const baseOf = ({ session_utc }: StoredIndex): string =>
   sessionUtc(sessionYearBefore(parseSession(session_utc) as Session));
@@ -124,15 +106,18 @@ const pricesOf = ({ contributions }: StoredIndex): Map<string, Prices> =>
   new Map(
     contributions.map(({ id, base_usd, spot_usd }) => [
       id,
-      { usd: micros(spot_usd), base: micros(base_usd) },
+      { usd: BigInt(microsOf(spot_usd)), base: BigInt(microsOf(base_usd)) },
     ]),
   );
+
+/** The level of an index of these constituents; 0 of none. */
+const meanOf = (prices: readonly Prices[]): Ratio =>
+  sumOfRatios(prices.map(({ usd, base }) => pointsOf(usd, base, prices.length)));
 
 /** The points of `usd` against `base` in an index of `count` constituents. */
 const pointsOf = (usd: bigint, base: bigint, count: number): Ratio =>
   ratio(BigInt(INDEX_BASE_LEVEL) * usd, base * BigInt(count));
 
-const rounded = (points: Ratio): Decimal => roundRatio(points, POINTS_DECIMALS);
+const negative = ({ numerator, denominator }: Ratio): Ratio => ratio(-numerator, denominator);
 
-/** Throws RangeError for a text that is no level. */
-const micros = (usd: Decimal): bigint => BigInt(parseMicros(usd, MAX_LEVEL_USD) ?? Number.NaN);
+const rounded = (points: Ratio): Decimal => roundRatio(points, POINTS_DECIMALS);

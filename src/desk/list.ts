@@ -5,6 +5,7 @@ import {
   sessionAt,
   sessionKey,
   sessionStartMs,
+  sessionUtc,
   unpublishedBetween,
   type Session,
 } from "../market/session.ts";
@@ -23,36 +24,27 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
 import { requireEmpty } from "./reference.ts";
 
-interface ListedPublication {
-  readonly kind: "publication";
-  readonly publication: Publication;
-  readonly what: ReturnType<typeof whatOf>;
-  readonly isHead: boolean;
-  /** Null: the snapshot was pruned. */
-  readonly manifest: Manifest | null;
-}
-
 /**
  * Sessions that nobody published, from `from` to `to` inclusive. "due": the current session, which
  * can still be published in time.
  */
-interface MissedSessions {
-  readonly kind: "missed" | "due";
-  readonly from: Session;
-  readonly to: Session;
+export interface MissedSessions {
+  readonly what: "missed" | "due";
+  readonly from: string;
+  readonly to: string;
 }
 
-interface ListedPrune {
-  readonly kind: "prune";
-  readonly prune: PruneEntry;
-}
+/** One of the log's entries or, between them, missed sessions. */
+export type Listed =
+  | ReturnType<typeof listedPublication>
+  | (PruneEntry & { readonly what: "prune" })
+  | MissedSessions;
 
 /** The log, newest first. */
 export interface Listing {
-  /** The entries and, between them, the missed sessions. */
-  readonly rows: readonly (ListedPublication | ListedPrune | MissedSessions)[];
   /** How many older entries are not listed. */
   readonly older: number;
+  readonly publications: readonly Listed[];
 }
 
 /** Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap, or is empty although
@@ -69,34 +61,39 @@ export async function listPublications(
   const publications = shown.filter(isPublication);
   const manifests = await manifestsOf(store, publications);
   const published = new Set(log.filter(isPublication).map(({ session }) => session));
-  const rows: Listing["rows"][number][] = [];
+  const rows: Listed[] = [];
   const head = log.find(isPublication);
   if (head !== undefined) {
     const current = sessionAt(clock.now());
-    if (head.session < current && !published.has(current)) {
-      rows.push({ kind: "due", from: current, to: current });
-    }
+    if (head.session < current && !published.has(current)) rows.push(unpublished("due", current));
     rows.push(...missed(head.session, current, published));
   }
   for (const entry of shown) {
     if (!isPublication(entry)) {
-      rows.push({ kind: "prune", prune: entry });
+      rows.push({ what: "prune", ...entry });
       continue;
     }
-    const publication = entry;
-    const at = publications.indexOf(publication);
-    rows.push({
-      kind: "publication",
-      publication,
-      what: whatOf(publication),
-      isHead: publication === head,
-      manifest: manifests[at] ?? null,
-    });
+    const at = publications.indexOf(entry);
+    rows.push(listedPublication(entry, entry === head, manifests[at] ?? null));
     const older = publications[at + 1];
-    if (older !== undefined) rows.push(...missed(older.session, publication.session, published));
+    if (older !== undefined) rows.push(...missed(older.session, entry.session, published));
   }
-  return { rows, older: length - shown.length };
+  return { older: length - shown.length, publications: rows };
 }
+
+/** A publish or a rollback. `manifest` null: the snapshot was pruned. */
+const listedPublication = (entry: Publication, isHead: boolean, manifest: Manifest | null) => ({
+  what: whatOf(entry),
+  head: isHead,
+  number: entry.number,
+  session: sessionKey(entry.session),
+  session_utc: sessionUtc(entry.session),
+  revision: entry.revision,
+  reason: entry.reason,
+  at: entry.at,
+  pruned: manifest === null,
+  counts: manifest?.counts ?? null,
+});
 
 /**
  * The newest `count` entries, newest first, plus older ones that may publish a session which would
@@ -135,16 +132,17 @@ function missed(
   before: Session,
   published: ReadonlySet<Session>,
 ): MissedSessions[] {
-  const runs: MissedSessions[] = [];
+  const runs: { from: Session; to: Session }[] = [];
   for (const session of unpublishedBetween(after, before, published)) {
     const last = runs.at(-1);
-    if (last !== undefined && last.from === session + 1)
-      runs[runs.length - 1] = { ...last, from: session };
-    else runs.push({ kind: "missed", from: session, to: session });
+    if (last?.from === session + 1) last.from = session;
+    else runs.push({ from: session, to: session });
   }
-  return runs;
+  return runs.map(({ from, to }) => unpublished("missed", from, to));
 }
 
-/** `2026-11-20T12Z`, or `2026-11-20T12Z to 2026-11-21T12Z (3)`. */
-export const missedText = ({ from, to }: MissedSessions): string =>
-  from === to ? sessionKey(from) : `${sessionKey(from)} to ${sessionKey(to)} (${to - from + 1})`;
+const unpublished = (
+  what: MissedSessions["what"],
+  from: Session,
+  to: Session = from,
+): MissedSessions => ({ what, from: sessionKey(from), to: sessionKey(to) });

@@ -58,17 +58,18 @@ const LATER_HEADS = 2;
 
 /** The result of a prune; of a dry run, what it would remove. */
 export interface Pruning {
+  readonly dry_run: boolean;
   /** The removed snapshots. Orphan: no publication names it. */
   readonly snapshots: readonly { readonly name: string; readonly orphan: boolean }[];
   /** The keys of removed ledger parts. */
-  readonly ledgerParts: readonly string[];
+  readonly ledger_parts: readonly string[];
   readonly objects: number;
   /** The stored size of all removed objects. */
   readonly bytes: number;
   /** How many snapshots stay. */
   readonly kept: number;
   /** Null without a signing key, or if nothing was signed. */
-  readonly signing: Signing | null;
+  readonly signature: Signing | null;
 }
 
 /**
@@ -92,7 +93,7 @@ export async function prune(
       if (appended > 0) signing = signingOf(keys, "signed");
       await remove(store, found);
     }
-    return { ...pruningOf(found), signing };
+    return { dry_run: dryRun, ...pruningOf(found), signature: signing };
   }
   throw new ConflictError(`Gave up: other runs appended to the log ${ATTEMPTS_MAX} times`);
 }
@@ -214,7 +215,7 @@ function pruningOf({
   doneClaims,
   published,
   kept,
-}: Survey): Omit<Pruning, "signing"> {
+}: Survey): Omit<Pruning, "dry_run" | "signature"> {
   const objects = [
     ...doomed.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
     ...doomedParts,
@@ -225,7 +226,7 @@ function pruningOf({
       name: snapshotText(name),
       orphan: !published.has(snapshotText(name)),
     })),
-    ledgerParts: doomedParts.map(({ key }) => key),
+    ledger_parts: doomedParts.map(({ key }) => key),
     objects: objects.length,
     bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     kept,

@@ -23,19 +23,6 @@ import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
 import { damagesOf } from "./verify.ts";
 
-/** The result of a rollback. */
-export interface Rollback {
-  /** "unchanged": the snapshot is already the head, and nothing was appended. */
-  readonly outcome: "rolled_back" | "unchanged";
-  readonly snapshot: FoundSnapshot;
-  /** The head's entry after the rollback. */
-  readonly publication: Publication;
-  /** The head's entry before the rollback. */
-  readonly before: Publication;
-  /** Null without a signing key. */
-  readonly signing: Signing | null;
-}
-
 /**
  * Verifies the snapshot that `reference` names, then appends a publication that names it. The next
  * publish builds on it; proxies follow at their next poll. Throws InputError if there is no such
@@ -61,7 +48,7 @@ export async function rollBack(
   if (isSame(before, snapshot.name)) {
     await requireWhole(store, snapshot);
     const signing = repaired ?? (await signEnd(store, newest, keys, false));
-    return { outcome: "unchanged", snapshot, publication: before, before, signing };
+    return rollbackOf("unchanged", before, before, signing);
   }
   await store.prove();
   await requireWhole(store, snapshot);
@@ -80,9 +67,26 @@ export async function rollBack(
       `Another publish, rollback or prune came first: look at ${store.location} and try again`,
     );
   }
-  const signing = signingOf(keys, "signed");
-  return { outcome: "rolled_back", snapshot, publication, before, signing };
+  return rollbackOf("rolled_back", publication, before, signingOf(keys, "signed"));
 }
+
+/** The result of a rollback. */
+export type Rollback = ReturnType<typeof rollbackOf>;
+
+/** "unchanged": the snapshot is already the head, and nothing was appended. Null: without a key. */
+const rollbackOf = (
+  outcome: "rolled_back" | "unchanged",
+  head: Publication,
+  before: Publication,
+  signature: Signing | null,
+) => ({
+  outcome,
+  snapshot: snapshotText(head),
+  publication: head.number,
+  reason: head.reason,
+  before: snapshotText(before),
+  signature,
+});
 
 /** Throws DamageError unless `newest`, which is signed, vouches for the entry that names the snapshot. */
 async function requireVouchedFor(

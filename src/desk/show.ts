@@ -12,16 +12,14 @@ import {
   readIndex,
   readIndices,
   recordsOfBoard,
+  type StoredIndex,
   type StoredIndices,
 } from "./stored-payloads.ts";
 import { findSnapshot } from "./reference.ts";
 
 const MOVES_SHOWN = 10;
 
-/**
- * A snapshot in a few facts. Numbers of the board and the index keep the digits of the file. Null:
- * the snapshot lacks the file.
- */
+/** A snapshot in a few facts. Null: the snapshot lacks the file. */
 export interface Description {
   /** `2026-11-21T00Z/r1`. */
   readonly snapshot: string;
@@ -35,15 +33,11 @@ export interface Description {
     readonly reason: string | null;
     readonly at: string;
   } | null;
-  readonly index: {
-    level: string | null;
-    chg_24h_pct: string | null;
-    chg_30d_pct: string | null;
-  } | null;
+  readonly index: Pick<StoredIndex, "level" | "chg_24h_pct" | "chg_30d_pct"> | null;
   /** The composite and the indices of segments. */
   readonly indices: StoredIndices | null;
   /** Within 24 hours, largest first; at most MOVES_SHOWN. */
-  readonly largest_moves: readonly { id: string; spot_usd: string; chg_24h_pct: string }[] | null;
+  readonly largest_moves: readonly { id: string; spot_usd: number; chg_24h_pct: number }[] | null;
   readonly breaks: readonly { id: string; session_utc: string; reason: string }[] | null;
   /** Whether the entry of the log has a signature. Only `verify` checks it and names the signer. */
   readonly signed: boolean;
@@ -91,7 +85,11 @@ export async function describeSnapshot(
       records &&
       byLargestChange(records, (record) => record.chg_24h_pct)
         .slice(0, MOVES_SHOWN)
-        .map(({ item: { id, spot_usd }, change }) => ({ id, spot_usd, chg_24h_pct: change })),
+        .map(({ item: { id, spot_usd }, change }) => ({
+          id,
+          spot_usd: Number(spot_usd),
+          chg_24h_pct: Number(change),
+        })),
     breaks:
       records &&
       records.flatMap(({ id, break: latest }) => (latest === null ? [] : [{ id, ...latest }])),

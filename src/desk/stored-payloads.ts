@@ -1,4 +1,4 @@
-/** Reads boards and indices of stored snapshots; numbers keep the digits of the file. */
+/** Reads boards and indices of stored snapshots. */
 import { z } from "zod";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
@@ -32,12 +32,12 @@ type StoredBoard = z.infer<typeof boardSchema>;
 
 const indexSchema = z.object({
   session_utc: z.string(),
-  level: digits.nullable(),
-  chg_24h_pct: digits.nullable(),
-  chg_30d_pct: digits.nullable(),
-  contributions: z.array(z.object({ id: z.string(), base_usd: digits, spot_usd: digits })),
+  level: z.number().nullable(),
+  chg_24h_pct: z.number().nullable(),
+  chg_30d_pct: z.number().nullable(),
+  contributions: z.array(z.object({ id: z.string(), base_usd: z.number(), spot_usd: z.number() })),
 });
-/** The composite index of a snapshot; numbers keep the digits of the file. */
+/** The composite index of a snapshot. */
 export type StoredIndex = z.infer<typeof indexSchema>;
 
 const indicesSchema = z.object({
@@ -45,16 +45,16 @@ const indicesSchema = z.object({
     z.object({
       id: z.string(),
       name: z.string(),
-      constituents: digits,
-      level: digits.nullable(),
-      chg_24h_pct: digits.nullable(),
-      chg_30d_pct: digits.nullable(),
-      series_close: digits.nullable(),
+      constituents: z.int(),
+      level: z.number().nullable(),
+      chg_24h_pct: z.number().nullable(),
+      chg_30d_pct: z.number().nullable(),
+      series_close: z.number().nullable(),
       series_date: z.string().nullable(),
     }),
   ),
 });
-/** The indices of a snapshot; numbers keep the digits of the file. */
+/** The indices of a snapshot. */
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
 /**
@@ -65,7 +65,8 @@ export const readBoard = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
   tier: TierName,
-): Promise<StoredBoard | null> => readPayload(store, snapshot, FILES.board(tier), boardSchema);
+): Promise<StoredBoard | null> =>
+  readPayload(store, snapshot, FILES.board(tier), boardSchema, digitsKept);
 
 /** The composite index as Pro sees it, or null; throws DamageError as readBoard does. */
 export const readIndex = (
@@ -93,12 +94,13 @@ async function readPayload<T>(
   { name, manifest }: Pick<FoundSnapshot, "name" | "manifest">,
   path: string,
   schema: z.ZodType<T>,
+  reviver?: typeof digitsKept,
 ): Promise<T | null> {
   const file = await readSnapshotFile(store, name, manifest, path);
   if (file === null) return null;
   const { bytes, where } = file;
   try {
-    return schema.parse(JSON.parse(bytes.toString("utf8"), digitsKept));
+    return schema.parse(JSON.parse(bytes.toString("utf8"), reviver));
   } catch (cause) {
     throw new DamageError(`${where} is not a payload this version can read`, [], { cause });
   }

@@ -42,10 +42,10 @@ import {
 
 /** What a verification checked and found. */
 export interface Verification {
-  /** The checked snapshots, in log order. */
-  readonly checked: readonly SnapshotName[];
+  /** The checked snapshots, in log order: `2026-11-21T00Z/r1`. */
+  readonly checked: readonly string[];
   /** Snapshots that the log names and a prune removed. */
-  readonly pruned: readonly SnapshotName[];
+  readonly pruned: readonly string[];
   /** How many entries the log has; fewer if there is damage. */
   readonly entries: number;
   /** The newest of them. */
@@ -81,7 +81,7 @@ export async function verifySnapshots(
   run.linked = proof.entries.findLast(({ entry }) => vouchesForPast(entry))?.entry.number ?? 0;
   run.signatures = proof.signatures;
   // A log that lost all its entries has no snapshot to look up.
-  if (remembered !== null && run.entries === 0 && run.damages.length > 0) return run;
+  if (remembered !== null && run.entries === 0 && run.damages.length > 0) return run.result();
   if (reference === null) {
     const isBroken = proof.damages.length > 0;
     const log: readonly Entry[] | null = isBroken
@@ -125,7 +125,7 @@ export async function verifySnapshots(
       await run.snapshot(found);
     }
   }
-  return run;
+  return run.result();
 }
 
 /** Checks a snapshot that was already found, not the log; returns the damages, one line each. */
@@ -135,9 +135,9 @@ export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promi
   return run.damages;
 }
 
-class VerifyRun implements Verification {
-  readonly checked: SnapshotName[] = [];
-  readonly pruned: SnapshotName[] = [];
+class VerifyRun {
+  readonly checked: string[] = [];
+  readonly pruned: string[] = [];
   readonly damages: string[] = [];
   /** Snapshots that a prune named; until the next prune some of their objects may remain. */
   readonly taken = new Set<string>();
@@ -155,6 +155,11 @@ class VerifyRun implements Verification {
     this.#store = store;
   }
 
+  result(): Verification {
+    const { checked, pruned, entries, signatures, files, bytes, damages, newest, linked } = this;
+    return { checked, pruned, entries, signatures, files, bytes, damages, newest, linked };
+  }
+
   /** The result of `work`. Turns a DamageError into a finding and null; throws other errors. */
   async attempt<T>(work: () => Promise<T>): Promise<T | null> {
     try {
@@ -169,14 +174,14 @@ class VerifyRun implements Verification {
   async published(entry: Publication, isHead: boolean): Promise<void> {
     const name = { session: entry.session, revision: entry.revision };
     const before = this.damages.length;
-    if (this.taken.has(snapshotText(name))) return void this.pruned.push(name);
+    if (this.taken.has(snapshotText(name))) return void this.pruned.push(snapshotText(name));
     const stored = await this.attempt(() =>
       readStoredManifest(this.#store, name, entry.manifest_sha256),
     );
     if (stored !== null) return this.snapshot({ name, ...stored, publication: entry });
     if (this.damages.length > before) return;
     await this.attempt(() => requirePruned(this.#store, name, isHead));
-    if (this.damages.length === before) this.pruned.push(name);
+    if (this.damages.length === before) this.pruned.push(snapshotText(name));
   }
 
   async snapshot({
@@ -184,7 +189,7 @@ class VerifyRun implements Verification {
     manifest,
     publication,
   }: Omit<FoundSnapshot, "manifestSha256">): Promise<void> {
-    this.checked.push(name);
+    this.checked.push(snapshotText(name));
     const before = this.damages.length;
     this.#sums(name, manifest, publication);
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {

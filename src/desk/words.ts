@@ -1,15 +1,13 @@
-/** Prints the desk's findings on a terminal; views.ts makes JSON of them. */
-import { counted, cut } from "../lib/text.ts";
-import { parseSession, sessionAt, sessionKey } from "../market/session.ts";
-import { TIERS, vintageDays } from "../market/tier.ts";
-import { snapshotText, type SnapshotName } from "../store/paths.ts";
+/** Prints the desk's findings on a terminal: the same values that `--json` prints. */
 import { plainText, printLine, printNotice, printTable, type Cell } from "../lib/terminal.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import { counted, cut } from "../lib/text.ts";
+import { parseSession, sessionAt, sessionKey, type Session } from "../market/session.ts";
+import { TIERS, vintageDays } from "../market/tier.ts";
+import { whatOf } from "../snapshot/publication-log.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
-import { whatOf } from "../snapshot/publication-log.ts";
 import type { IndexMove } from "./index-move.ts";
-import { missedText, type Listing } from "./list.ts";
+import type { Listed, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
 import type { Description } from "./show.ts";
@@ -22,261 +20,225 @@ const NAME_CHARACTERS = 40;
 const NOT_THERE = "not in the snapshot";
 
 /** `snapshots ls`: a table with a row for each entry and each range of missed sessions. */
-export function printListing({ rows, older }: Listing, location: string): void {
-  if (rows.length === 0) return printLine(`Nothing is published in ${location}.`);
-  const columns = [
-    "",
-    "no",
-    "snapshot",
-    "what",
-    "at",
-    "contracts",
-    "carried",
-    "dropped",
-    "bytes",
-    "reason",
-  ];
-  printTable(
-    columns,
-    rows.map((row): Cell[] => {
-      if (row.kind === "prune") {
-        const { number, at, snapshots, parts } = row.prune;
-        const took = `${counted(snapshots.length, "snapshot")}, ${counted(parts.length, "ledger part")}`;
-        return ["", number, took, "prune", at, "", "", "", "", ""];
-      }
-      if (row.kind !== "publication") {
-        return ["", "", missedText(row), row.kind, "", "", "", "", "", ""];
-      }
-      const { publication, manifest, what, isHead } = row;
-      const counts = manifest?.counts;
-      return [
-        isHead ? "head" : "",
-        publication.number,
-        snapshotText(publication),
-        manifest === null ? `${what} (pruned)` : what,
-        publication.at,
-        counts?.["contracts"] ?? null,
-        counts?.["carried"] ?? null,
-        counts?.["dropped"] ?? null,
-        counts?.["bytes"] ?? null,
-        publication.reason ?? "",
-      ];
-    }),
-  );
+export function printListing({ publications, older }: Listing, location: string): void {
+  if (publications.length === 0) return printLine(`Nothing is published in ${location}.`);
+  printTable(["", "no", "snapshot", "what", "at", ...COUNTS, "reason"], publications.map(listed));
   if (older > 0) printLine(`and ${older} older; --all shows them`);
+}
+
+const COUNTS = ["contracts", "carried", "dropped", "bytes"];
+
+function listed(row: Listed): Cell[] {
+  const none = [...COUNTS, "reason"].map(() => "");
+  switch (row.what) {
+    case "missed":
+    case "due":
+      return ["", "", missedText(row), row.what, "", ...none];
+    case "prune": {
+      const { number, at, snapshots, parts } = row;
+      const took = `${counted(snapshots.length, "snapshot")}, ${counted(parts.length, "ledger part")}`;
+      return ["", number, took, "prune", at, ...none];
+    }
+    default: {
+      const { number, session, revision, at, counts, reason } = row;
+      const what = row.pruned ? `${row.what} (pruned)` : row.what;
+      const figures = COUNTS.map((name) => counts?.[name] ?? null);
+      const name = `${session}/r${revision}`;
+      return [row.head ? "head" : "", number, name, what, at, ...figures, reason ?? ""];
+    }
+  }
+}
+
+/** `2026-11-20T12Z`, or `2026-11-20T12Z to 2026-11-21T12Z (3)`. */
+function missedText({ from, to }: MissedSessions): string {
+  const count = (parseSession(to) as Session) - (parseSession(from) as Session) + 1;
+  return count === 1 ? from : `${from} to ${to} (${count})`;
 }
 
 /** `snapshots show`: facts, then tables of moves and exceptions. */
 export function printDescription(description: Description): void {
-  const { manifest, publication, index } = description;
-  const { counts } = manifest;
-  const facts: [string, string][] = [
-    ["Snapshot", description.snapshot],
-    [
-      "Published",
+  const { manifest, publication, index, indices } = description;
+  const { counts, parent, program } = manifest;
+  const facts = {
+    Snapshot: description.snapshot,
+    Published:
       publication === null
         ? "never"
         : `${publication.at}, number ${publication.number}, ${whatOf(publication)}`,
-    ],
-    ["Reason", publication?.reason ?? manifest.reason ?? "none given"],
-    [
-      "Board",
-      `${counts["memory"]} memory, ${counts["semiconductor"]} semiconductor of ${counts["contracts"]} contracts`,
-    ],
-    [
-      "Index",
-      index === null
-        ? NOT_THERE
-        : index.level === null
-          ? "none: no contract has a level a year before the session"
-          : `${index.level} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`,
-    ],
-    [
-      "Parent",
-      manifest.parent === null
-        ? "none"
-        : `${shortSession(manifest.parent.session_utc)}/r${manifest.parent.revision}`,
-    ],
-    ["Files", `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`],
-    ["Identity", manifest.identity],
-    ["Signed", description.signed ? "yes; verify --verify-key FILE names the signer" : "no"],
-    ["Attribution", manifest.attribution],
-    ["Program", `${manifest.program.name} ${manifest.program.version}`],
-  ];
-  const width = Math.max(...facts.map(([name]) => name.length));
-  facts.forEach(([name, value]) => printLine(`${name.padEnd(width)}  ${plainText(value)}`));
+    Reason: publication?.reason ?? manifest.reason ?? "none given",
+    Board: `${counts["memory"]} memory, ${counts["semiconductor"]} semiconductor of ${counts["contracts"]} contracts`,
+    Index: index === null ? NOT_THERE : indexText(index),
+    Parent: parent === null ? "none" : `${shortSession(parent.session_utc)}/r${parent.revision}`,
+    Files: `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`,
+    Identity: manifest.identity,
+    Signed: description.signed ? "yes; verify --verify-key FILE names the signer" : "no",
+    Attribution: manifest.attribution,
+    Program: `${program.name} ${program.version}`,
+  };
+  const width = Math.max(...Object.keys(facts).map((name) => name.length));
+  for (const [name, value] of Object.entries(facts)) {
+    printLine(`${name.padEnd(width)}  ${plainText(value)}`);
+  }
+  const short = (text: string): string => cut(text, NAME_CHARACTERS);
   section(
     "Indices",
-    ["id", "name", "constituents", "level", "24 h %", "30 d %", "series", "of"],
-    description.indices?.map((item) => [
-      cut(item.id, NAME_CHARACTERS),
-      cut(item.name, NAME_CHARACTERS),
-      item.constituents,
-      item.level,
-      item.chg_24h_pct,
-      item.chg_30d_pct,
-      item.series_close,
-      item.series_date,
-    ]),
+    indices && indices.map((item) => ({ ...item, id: short(item.id), name: short(item.name) })),
+    {
+      id: "id",
+      name: "name",
+      constituents: "constituents",
+      level: "level",
+      "24 h %": "chg_24h_pct",
+      "30 d %": "chg_30d_pct",
+      series: "series_close",
+      of: "series_date",
+    },
   );
-  section(
-    "Largest moves in 24 hours",
-    ["contract", "level", "percent"],
-    description.largest_moves?.map((item) => [item.id, item.spot_usd, item.chg_24h_pct]),
-  );
-  section(
-    "Carried",
-    ["contract", "level of", "as of"],
-    manifest.carried.map((item) => [item.id, item.session_utc, item.as_of]),
-  );
-  section(
-    "Dropped",
-    ["contract", "last level of", "as of"],
-    manifest.dropped.map((item) => [item.id, item.session_utc, item.as_of]),
-  );
-  section(
-    "Delisted",
-    ["contract", "last level of", "as of"],
-    manifest.delisted.map((item) => [item.id, item.session_utc, item.as_of]),
-  );
-  section(
-    "Corrected",
-    ["contract", "session", "old", "new"],
-    manifest.corrected.map((item) => [item.contract, item.session_utc, item.old_usd, item.new_usd]),
-  );
-  section(
-    "Judgements",
-    ["gate", "contract", "measured", "limit"],
-    manifest.judgements.map((item) => [item.gate, item.contract, item.measured, item.limit]),
-  );
-  section(
-    "Breaks",
-    ["contract", "from", "reason"],
-    description.breaks?.map((item) => [item.id, item.session_utc, item.reason]),
-  );
+  section("Largest moves in 24 hours", description.largest_moves, {
+    contract: "id",
+    level: "spot_usd",
+    percent: "chg_24h_pct",
+  });
+  const last = { contract: "id", "last level of": "session_utc", "as of": "as_of" } as const;
+  section("Carried", manifest.carried, {
+    contract: "id",
+    "level of": "session_utc",
+    "as of": "as_of",
+  });
+  section("Dropped", manifest.dropped, last);
+  section("Delisted", manifest.delisted, last);
+  section("Corrected", manifest.corrected, {
+    contract: "contract",
+    session: "session_utc",
+    old: "old_usd",
+    new: "new_usd",
+  });
+  section("Judgements", manifest.judgements, {
+    gate: "gate",
+    contract: "contract",
+    measured: "measured",
+    limit: "limit",
+  });
+  section("Breaks", description.breaks, { contract: "id", from: "session_utc", reason: "reason" });
+}
+
+function indexText(index: NonNullable<Description["index"]>): string {
+  if (index.level === null) return "none: no contract has a level a year before the session";
+  return `${index.level} (24 h ${index.chg_24h_pct ?? "-"} %, 30 d ${index.chg_30d_pct ?? "-"} %)`;
 }
 
 /** `snapshots diff`. Lists end after ROWS_SHOWN rows; `--json` has all rows. */
-export function printComparison(
-  found: Comparison,
-  before: SnapshotName,
-  after: SnapshotName,
-): void {
-  const { index } = found;
-  printLine(`From ${snapshotText(before)} to ${snapshotText(after)}`);
+export function printComparison(found: Comparison): void {
+  const { index, corrected } = found;
+  printLine(`From ${found.before} to ${found.after}`);
   printLine(`Index ${index.old_level ?? "none"} to ${index.new_level ?? "none"}`);
-  printLine(`Added ${listed(found.added)}`);
-  printLine(`Removed ${listed(found.removed)}`);
-  section(
-    "Repriced",
-    ["contract", "old", "new", "percent"],
-    found.repriced?.map((item) => [item.id, item.old_usd, item.new_usd, item.change_pct]),
-  );
+  printLine(`Added ${joined(found.added)}`);
+  printLine(`Removed ${joined(found.removed)}`);
+  section("Repriced", found.repriced, {
+    contract: "id",
+    old: "old_usd",
+    new: "new_usd",
+    percent: "change_pct",
+  });
   section(
     "Corrected",
-    ["contract", "session", "old", "new", "in", "reason"],
-    found.corrected?.map((item) => [
-      item.contract,
-      sessionKey(item.session),
-      item.oldUsd,
-      item.newUsd,
-      item.correctedIn,
-      item.reason,
-    ]),
+    corrected && corrected.map((item) => ({ ...item, session: shortSession(item.session_utc) })),
+    {
+      contract: "contract",
+      session: "session",
+      old: "old_usd",
+      new: "new_usd",
+      in: "corrected_in",
+      reason: "reason",
+    },
   );
-  section(
-    "Metadata changed",
-    ["contract", "field", "old", "new"],
-    found.metadata?.map((item) => [item.id, item.field, item.old, item.new]),
-  );
-  section("What moved the index", ["by", "points", ""], indexParts(index));
-  section(
-    "Prices that moved the index most",
-    ["contract", "points"],
-    index.movers?.map((item) => [item.id, item.points]),
-  );
+  section("Metadata changed", found.metadata, {
+    contract: "id",
+    field: "field",
+    old: "old",
+    new: "new",
+  });
+  section("What moved the index", indexParts(index), { by: "by", points: "points", "": "how" });
+  section("Prices that moved the index most", index.movers, { contract: "id", points: "points" });
 }
 
-/** The parts of the index's move, each with its reason; undefined if a snapshot lacks the index. */
-function indexParts({
-  old_base_utc,
-  new_base_utc,
-  entered,
-  left,
-  ...parts
-}: IndexMove): Cell[][] | undefined {
-  if (entered === null || left === null) return undefined;
-  const [from, to] = [shortSession(old_base_utc ?? ""), shortSession(new_base_utc ?? "")];
-  const base = from === to ? `changed levels of ${to}` : `from ${from} to ${to}`;
-  const rows: [string, string | null, string][] = [
-    ["prices", parts.price_points, `of the constituents of both, against the base of ${from}`],
-    ["base", parts.base_points, base],
-    [
-      "constituents",
-      parts.constituents_points,
-      `entered: ${listed(entered)}; left: ${listed(left)}`,
-    ],
+/** The parts of the index's move, each with its reason; null if a snapshot lacks the index. */
+function indexParts({ entered, left, ...index }: IndexMove) {
+  if (entered === null || left === null) return null;
+  const from = shortSession(index.old_base_utc ?? "");
+  const to = shortSession(index.new_base_utc ?? "");
+  const parts = [
+    {
+      by: "prices",
+      points: index.price_points,
+      how: `of the constituents of both, against the base of ${from}`,
+    },
+    {
+      by: "base",
+      points: index.base_points,
+      how: from === to ? `changed levels of ${to}` : `from ${from} to ${to}`,
+    },
+    {
+      by: "constituents",
+      points: index.constituents_points,
+      how: `entered: ${joined(entered)}; left: ${joined(left)}`,
+    },
   ];
-  return rows.filter(([, points]) => points !== null && points !== "0");
+  return parts.filter(({ points }) => points !== null && points !== 0);
 }
 
 /** `snapshots verify`, if it finds no damage. `memory` is the file that remembers the log. */
 export function printVerification(found: Verification, memory?: string): void {
   const { checked, pruned, entries, linked, signatures, files, bytes } = found;
-  const snapshots =
-    checked.length === 1 ? snapshotText(checked[0] as SnapshotName) : `${checked.length} snapshots`;
+  const snapshots = checked.length === 1 ? checked[0] : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
   const links =
     linked === entries
       ? "each linked to those before"
       : `of which ${linked + 1} to ${entries} have no link`;
   printLine(`Log: ${counted(entries, "entry", "entries")}, ${links}`);
-  for (const signer of new Set(signatures.map(({ fingerprint }) => fingerprint))) {
-    const signed = signatures.filter(({ fingerprint }) => fingerprint === signer);
+  for (const [signer, signed] of Map.groupBy(signatures, ({ fingerprint }) => fingerprint)) {
     const last = signed.at(-1)?.number;
     printLine(
       `Signed by ${signer}: ${counted(signed.length, "entry", "entries")}, the last is ${last}`,
     );
   }
-  if (pruned.length > 0) printLine(`Pruned before: ${listed(pruned.map(snapshotText))}`);
+  if (pruned.length > 0) printLine(`Pruned before: ${joined(pruned)}`);
   if (memory !== undefined) printLine(`${memory} remembers entry ${entries} of the log`);
 }
 
 /** `snapshots rollback`, and its consequences. */
 export function printRollback(done: Rollback): void {
-  const { outcome, snapshot, publication, before, signing } = done;
-  const name = snapshotText(snapshot.name);
+  const { outcome, snapshot, publication, before, signature } = done;
   if (outcome === "unchanged") {
     return printLine(
-      signing?.outcome === "added"
-        ? `Signed ${name}, which is the head`
-        : `Nothing to do: ${name} is the head`,
+      signature?.outcome === "added"
+        ? `Signed ${snapshot}, which is the head`
+        : `Nothing to do: ${snapshot} is the head`,
     );
   }
-  printLine(
-    `Rolled back from ${snapshotText(before)} to ${name}, publication ${publication.number}`,
-  );
-  if (signing !== null) printLine(`Signed by ${signing.fingerprint}`);
-  printLine(`Proxies follow at their next poll; the next publish builds on ${name}.`);
+  printLine(`Rolled back from ${before} to ${snapshot}, publication ${publication}`);
+  if (signature !== null) printLine(`Signed by ${signature.fingerprint}`);
+  printLine(`Proxies follow at their next poll; the next publish builds on ${snapshot}.`);
 }
 
 /** `snapshots prune`. */
-export function printPruning(pruning: Pruning, dryRun: boolean): void {
-  const { snapshots, ledgerParts, objects, bytes, kept, signing } = pruning;
+export function printPruning(pruning: Pruning): void {
+  const { dry_run, snapshots, ledger_parts, objects, bytes, kept, signature } = pruning;
   const unpublished = snapshots.filter(({ orphan }) => orphan).length;
   const what = [
     counted(snapshots.length - unpublished, "snapshot"),
     ...(unpublished === 0 ? [] : [counted(unpublished, "unpublished folder")]),
-    counted(ledgerParts.length, "ledger part"),
+    counted(ledger_parts.length, "ledger part"),
     `in all ${counted(objects, "object")} of ${counted(bytes, "byte")}`,
   ].join(", ");
   const stay = kept === 1 ? "1 snapshot stays" : `${kept} snapshots stay`;
-  printLine(`${dryRun ? "Would remove" : "Removed"} ${what}; ${stay}`);
-  if (signing !== null && !dryRun) printLine(`Signed by ${signing.fingerprint}`);
+  printLine(`${dry_run ? "Would remove" : "Removed"} ${what}; ${stay}`);
+  if (signature !== null && !dry_run) printLine(`Signed by ${signature.fingerprint}`);
   section(
-    dryRun ? "Would be removed" : "Removed",
-    ["snapshot", ""],
-    snapshots.map(({ name, orphan }) => [name, orphan ? "no publication names it" : ""]),
+    dry_run ? "Would be removed" : "Removed",
+    snapshots.map(({ name, orphan }) => ({ name, why: orphan ? "no publication names it" : "" })),
+    { snapshot: "name", "": "why" },
   );
 }
 
@@ -291,19 +253,19 @@ export function warnOfDepths(keepDays: number, nowMs: number): void {
 }
 
 /** `snapshots copy`. */
-export function printCopying(done: Copying, from: ObjectStore, to: ObjectStore): void {
-  const { outcome, objects, bytes, there, snapshots, head } = done;
+export function printCopying(done: Copying): void {
+  const { outcome, from, to, objects, bytes, there, snapshots, head } = done;
   const headText =
-    head === null ? "" : `; the head is ${snapshotText(head)}, publication ${head.number}`;
+    head === null ? "" : `; the head is ${head.snapshot}, publication ${head.number}`;
   const whole = `${counted(snapshots, "snapshot")}${headText}`;
   if (outcome === "unchanged") {
-    return printLine(`Nothing to do: ${to.location} holds all of ${from.location}, ${whole}`);
+    return printLine(`Nothing to do: ${to} holds all of ${from}, ${whole}`);
   }
   const what = `${counted(objects, "object")} of ${counted(bytes, "byte")}`;
-  const way = `from ${from.location} to ${to.location}`;
   const isPlan = outcome === "planned";
-  printLine(`${isPlan ? "Would copy" : "Copied"} ${what} ${way}; ${there} were there before`);
-  printLine(`${to.location} ${isPlan ? "would hold" : "holds"} ${whole}`);
+  const verb = isPlan ? "Would copy" : "Copied";
+  printLine(`${verb} ${what} from ${from} to ${to}; ${there} were there before`);
+  printLine(`${to} ${isPlan ? "would hold" : "holds"} ${whole}`);
 }
 
 /** Turns a manifest's `2026-11-21T00:00:00.000Z` into the form that commands take. */
@@ -312,18 +274,21 @@ const shortSession = (instant: string): string => {
   return session === null ? instant : sessionKey(session);
 };
 
-function section(
+/** A titled table of items; nothing if there are none. `columns`: the field under each heading. */
+function section<F extends string>(
   title: string,
-  columns: readonly string[],
-  rows: readonly (readonly Cell[])[] = [[NOT_THERE]],
+  items: readonly { readonly [N in F]: Cell }[] | null,
+  columns: { readonly [heading: string]: F },
 ): void {
-  if (rows.length === 0) return;
+  if (items?.length === 0) return;
+  const fields = Object.values(columns);
+  const rows = items?.map((item) => fields.map((field): Cell => item[field])) ?? [[NOT_THERE]];
   printLine(`\n${title}`);
-  printTable(columns, rows.slice(0, ROWS_SHOWN));
+  printTable(Object.keys(columns), rows.slice(0, ROWS_SHOWN));
   if (rows.length > ROWS_SHOWN) printLine(`and ${rows.length - ROWS_SHOWN} more; --json shows all`);
 }
 
-function listed(items: readonly string[] | null): string {
+function joined(items: readonly string[] | null): string {
   if (items === null) return NOT_THERE;
   if (items.length === 0) return "none";
   const more = items.length - ROWS_SHOWN;

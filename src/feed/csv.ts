@@ -1,116 +1,119 @@
-/** Reads CSV (RFC 4180) as a stream: turns text into records of cells. */
+/** Reads CSV (RFC 4180): turns text into records of cells. */
 import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
 
+/** Receives a record with the number of its first line, from 1. Returns false to stop the reading. */
+type TakeRecord = (record: readonly string[], line: number) => boolean;
+type TakeFault = (finding: string, line: number) => void;
+
 /**
- * Passes each record, including the header, to `take` with the number of its first line, until `take`
- * returns false. Skips empty lines. Stops at the first fault, because the rest cannot be trusted.
+ * Passes each record, including the header, to `take`. Skips empty lines. Stops at the first fault,
+ * because the rest cannot be trusted.
  */
 export async function readCsv(
   chunks: AsyncIterable<string>,
-  take: (record: readonly string[], line: number) => boolean,
-  fault: (finding: string, line: number) => void,
+  take: TakeRecord,
+  fault: TakeFault,
 ): Promise<void> {
-  const records = new Records();
+  const reader = csvReader(take, fault);
+  for await (const chunk of chunks) {
+    if (!reader.read(chunk)) return;
+  }
+  reader.end();
+}
+
+/** The records of a file that the program made itself. Throws Error if it is not CSV. */
+export function csvRecords(text: string): (readonly string[])[] {
+  const records: (readonly string[])[] = [];
+  const reader = csvReader(
+    (record) => records.push(record) > 0,
+    (finding, line) => {
+      throw new Error(`Line ${line}: ${finding}`);
+    },
+  );
+  if (reader.read(text)) reader.end();
+  return records;
+}
+
+/** Takes the text in chunks. `read` returns false if nothing more is wanted. */
+function csvReader(take: TakeRecord, fault: TakeFault) {
+  /** The part of the last line that has arrived. */
+  let rest = "";
+  /** The lines so far of a record with a quoted cell that is not closed; null: there is none. */
+  let open: string | null = null;
+  let nextLine = 1;
+  /** The first line of the record. */
+  let begin = 1;
   let isBegun = false;
-  /** Returns false to stop reading. */
-  const read = (line: string, isEnded = true): boolean => {
+
+  const stop = (finding: string): false => {
+    fault(finding, begin);
+    return false;
+  };
+
+  /**
+   * Only a line that a line feed ends can have a carriage return before it: at the end of the input it
+   * is part of the cell.
+   */
+  const readLine = (line: string, isEnded: boolean): boolean => {
+    if (open === null) begin = nextLine;
+    nextLine += 1;
+    const text = open === null ? line : `${open}\n${line}`;
+    if (text.length >= MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG);
     if (!isBegun && line.trim() !== "") {
       isBegun = true;
       const other = otherForm(line);
-      if (other !== null) {
-        fault(other, records.next);
-        return false;
-      }
+      if (other !== null) return stop(other);
     }
-    const found = records.add(line, isEnded);
-    if (found === null) return true;
-    if (typeof found !== "string") return take(found, records.begin);
-    fault(found, records.begin);
-    return false;
+    const hasMarks = line.includes('"');
+    // Its last line has an odd number of marks. So a record of many lines is read once, when it is whole.
+    if (open !== null && !(hasMarks && line.split('"').length % 2 === 0)) {
+      open = text;
+      return true;
+    }
+    const record = isEnded && text.endsWith("\r") ? text.slice(0, -1) : text;
+    if (record === "") return true;
+    const cells = hasMarks ? cellsOf(record) : record.split(",");
+    if (typeof cells === "string") return stop(cells);
+    open = cells === null ? text : null;
+    return cells === null || take(cells, begin);
   };
-  let rest = "";
-  for await (const chunk of chunks) {
-    const lines = chunk.split("\n");
-    lines[0] = rest + (lines[0] as string);
-    rest = lines.pop() as string;
-    if (!lines.every((line) => read(line))) return;
-    // The line may never end, so it is not kept.
-    if (rest.length > MAX_ROW_CHARACTERS) break;
-  }
-  if (rest !== "" && !read(rest, false)) return;
-  if (records.isOpen) fault("a quoted field is not closed", records.begin);
+
+  return {
+    read(chunk: string): boolean {
+      const lines = chunk.split("\n");
+      lines[0] = rest + (lines[0] as string);
+      rest = lines.pop() as string;
+      if (!lines.every((line) => readLine(line, true))) return false;
+      // The line may never end, so it is not kept.
+      return rest.length <= MAX_ROW_CHARACTERS || readLine(rest, false);
+    },
+    end(): void {
+      if ((rest !== "" && !readLine(rest, false)) || open === null) return;
+      const cells = cellsOf(open);
+      stop(typeof cells === "string" ? cells : "a quoted field is not closed");
+    },
+  };
 }
 
-/** Joins lines into records. */
-class Records {
-  /** The number of the next line, from 1. */
-  next = 1;
-  /** The number of the record's first line. */
-  begin = 1;
-  #cells: string[] = [];
-  #length = 0;
-  /** The quoted cell that the last line left open, or null. */
-  #open: string | null = null;
+/** A quoted cell, closed or up to the end of the text, or a cell without quotation marks. */
+const CELL = /"([^"]*(?:""[^"]*)*)("|$)|[^",]*/y;
 
-  get isOpen(): boolean {
-    return this.#open !== null;
-  }
-
-  /**
-   * The record that ends with this line; null: it goes on; a string: the fault. Only a line that a line
-   * feed ends can have a carriage return before it: at the end of the input it is part of the cell.
-   */
-  add(line: string, isEnded: boolean): readonly string[] | string | null {
-    if (this.#open === null) {
-      this.begin = this.next;
-      this.#cells = [];
-      this.#length = 0;
-    }
-    this.next += 1;
-    this.#length += line.length + 1;
-    if (this.#length > MAX_ROW_CHARACTERS) return ROW_TOO_LONG;
-    const end = isEnded && line.endsWith("\r") ? line.length - 1 : line.length;
-    if (this.#open !== null || line.includes('"')) return this.#addQuoted(line, end);
-    return end === 0 ? null : line.slice(0, end).split(",");
-  }
-
-  #addQuoted(line: string, end: number): readonly string[] | string | null {
-    let at = 0;
-    for (;;) {
-      if (this.#open === null && line[at] === '"') {
-        this.#open = "";
-        at += 1;
-      }
-      if (this.#open === null) {
-        const comma = line.indexOf(",", at);
-        const cell = line.slice(at, comma < 0 ? end : comma);
-        if (cell.includes('"')) {
-          return "not valid CSV (RFC 4180): a quotation mark inside an unquoted field";
-        }
-        this.#cells.push(cell);
-        at += cell.length;
-      } else {
-        const mark = line.indexOf('"', at);
-        if (mark < 0) {
-          this.#open += `${line.slice(at)}\n`;
-          return null;
-        }
-        this.#open += line.slice(at, mark);
-        at = mark + 1;
-        if (line[at] === '"') {
-          this.#open += '"';
-          at += 1;
-          continue;
-        }
-        this.#cells.push(this.#open);
-        this.#open = null;
-      }
-      if (at >= end) return this.#cells;
-      if (line[at] !== ",") {
-        return "not valid CSV (RFC 4180): text after the closing quotation mark of a field";
-      }
-      at += 1;
-    }
+/** The cells of a record; null: the last one is not closed; a string: the fault. */
+function cellsOf(record: string): readonly string[] | string | null {
+  const cells: string[] = [];
+  for (let at = 0; ; at += 1) {
+    CELL.lastIndex = at;
+    const [whole, quoted, close] = CELL.exec(record) as RegExpExecArray;
+    if (close === "") return null;
+    cells.push(quoted?.replaceAll('""', '"') ?? whole);
+    at = CELL.lastIndex;
+    if (at === record.length) return cells;
+    if (record[at] === ",") continue;
+    const finding =
+      quoted === undefined
+        ? "a quotation mark inside an unquoted field"
+        : "text after the closing quotation mark of a field";
+    return `not valid CSV (RFC 4180): ${finding}`;
   }
 }
 

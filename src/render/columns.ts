@@ -6,6 +6,7 @@
  * Values are canonical text: decimals without exponent or trailing zeros, dates `YYYY-MM-DD`,
  * instants ISO 8601 with milliseconds, null for "there is none".
  */
+import type { Horizon } from "../market/change.ts";
 import { PRICE_TYPES, type Board } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateOf } from "../market/series.ts";
@@ -45,6 +46,16 @@ export interface Column {
 
 /** The name of the column's field in a JSON record. */
 export const fieldOf = ({ field, name }: Column): string => field ?? name;
+
+/** The change over a time. */
+const change = (name: string, horizon: Horizon, time: string): Column => ({
+  name,
+  kind: "decimal",
+  nullable: true,
+  shownDecimals: 2,
+  meaning: `Change against the level in force ${time} earlier, percent.`,
+  value: ({ changePct }) => changePct[horizon],
+});
 
 /**
  * In the order of the CSV. Free text is at the end, and `source` last, because there are clients that
@@ -97,30 +108,9 @@ export const COLUMNS: readonly Column[] = [
     meaning: "Level in force, in US dollars per unit.",
     value: ({ level }) => formatMicros(level.usd),
   },
-  {
-    name: "chg_24h_pct",
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force 24 hours earlier, percent.",
-    value: ({ changePct }) => changePct["24h"],
-  },
-  {
-    name: "chg_30d_pct",
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force 30 days earlier, percent.",
-    value: ({ changePct }) => changePct["30d"],
-  },
-  {
-    name: "chg_yoy_pct",
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force one calendar year earlier, percent.",
-    value: ({ changePct }) => changePct.yoy,
-  },
+  change("chg_24h_pct", "24h", "24 hours"),
+  change("chg_30d_pct", "30d", "30 days"),
+  change("chg_yoy_pct", "yoy", "one calendar year"),
   {
     name: "ai_exposure_pct",
     kind: "decimal",
@@ -152,42 +142,10 @@ export const COLUMNS: readonly Column[] = [
     meaning: "memory or semiconductor.",
     value: ({ contract }) => contract.board,
   },
-  {
-    name: "chg_7d_pct",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force 7 days earlier, percent.",
-    value: ({ changePct }) => changePct["7d"],
-  },
-  {
-    name: "chg_60d_pct",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force 60 days earlier, percent.",
-    value: ({ changePct }) => changePct["60d"],
-  },
-  {
-    name: "chg_90d_pct",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force 90 days earlier, percent.",
-    value: ({ changePct }) => changePct["90d"],
-  },
-  {
-    name: "chg_180d_pct",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 2,
-    meaning: "Change against the level in force 180 days earlier, percent.",
-    value: ({ changePct }) => changePct["180d"],
-  },
+  { ...change("chg_7d_pct", "7d", "7 days"), since: 2 },
+  { ...change("chg_60d_pct", "60d", "60 days"), since: 2 },
+  { ...change("chg_90d_pct", "90d", "90 days"), since: 2 },
+  { ...change("chg_180d_pct", "180d", "180 days"), since: 2 },
   {
     name: "low_52w_usd",
     since: 2,

@@ -160,7 +160,7 @@ describe("the log", () => {
     expect(
       await read(async (of) => (listed = await listPublications(of, clock, 2))),
     ).toBeLessThanOrEqual(7);
-    expect(listed).toMatchObject({ older: 10, rows: { length: 3 } });
+    expect(listed).toMatchObject({ older: 10, publications: { length: 3 } });
   });
 
   test("an entry with another number, another action, another manifest", async () => {

@@ -111,7 +111,7 @@ test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 15 })(
       const { damages, pruned } = await verifySnapshots(store, null);
       expect(damages).toEqual([]);
       const kept = [head, log.at(-2)];
-      expect(pruned.map(snapshotText).filter((text) => kept.includes(text))).toEqual([]);
+      expect(pruned.filter((text) => kept.includes(text))).toEqual([]);
     }
   },
 );

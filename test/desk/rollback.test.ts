@@ -65,7 +65,7 @@ test("appends one entry and touches nothing else", async () => {
   });
   expect((await back(store, "head")).outcome).toBe("unchanged");
   expect(await contentOf(store)).toEqual(after);
-  expect((await back(store, "head~1")).snapshot.name.revision).toBe(1);
+  expect((await back(store, "head~1")).snapshot).toBe("2026-11-21T12Z/r1");
   expect(await head(store)).toBe("5 2026-11-21T12Z/r1 rollback");
 });
 

@@ -79,8 +79,8 @@ test("is served, every file with its stored bytes", async () => {
 
 test("is listed, shown and compared", async () => {
   const frozen = await store();
-  const { rows } = await listPublications(frozen, NOW, null);
-  expect(rows.filter(({ kind }) => kind === "publication")).toHaveLength(9);
+  const { publications } = await listPublications(frozen, NOW, null);
+  expect(publications.filter((row) => "counts" in row)).toHaveLength(9);
   expect(await describeSnapshot(frozen, "head")).toMatchObject({ snapshot: HEAD, signed: false });
   const [before, after] = [await findSnapshot(frozen, "head~1"), await findSnapshot(frozen, "head")];
   expect((await compareSnapshots(frozen, before, after)).repriced?.length).toBeGreaterThan(0);

@@ -2,7 +2,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { indexMove } from "../../src/desk/index-move.ts";
-import { formatMicros } from "../../src/market/decimal.ts";
+import { unitsOf } from "../../src/market/decimal.ts";
 import {
   fractionOf,
   HUNDRED,
@@ -24,33 +24,34 @@ const contract = fc.record({
   isBroken: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.boolean()),
 });
 
-type Pairs = readonly (readonly [now: string, base: string])[];
+type Pairs = readonly (readonly [now: number, base: number])[];
 
 /** 100 · the mean of now / base. */
 function levelOf(pairs: Pairs): Fraction {
   const sum = pairs.reduce(
-    (total, [now, base]) => plus(total, over(fractionOf(now), fractionOf(base))),
+    (total, [now, base]) => plus(total, over(fractionOf(String(now)), fractionOf(String(base)))),
     ZERO,
   );
   return times(HUNDRED, over(sum, { over: BigInt(pairs.length), under: 1n }));
 }
+
+const pointsOf = (points: Fraction): number => Number(rounded(points, 4).slice(1));
 
 test.prop([fc.array(contract, { maxLength: 9 })], { numRuns: 300 })(
   "the parts equal those of the naive calculation, and sum to the difference of the levels",
   (contracts) => {
     const items = contracts.map(({ old, now, isBroken }, at) => {
       const textOf = (one: typeof old) =>
-        one && { id: `c${at}`, spot_usd: formatMicros(one.usd), base_usd: formatMicros(one.base) };
+        one && { id: `c${at}`, spot_usd: unitsOf(one.usd), base_usd: unitsOf(one.base) };
       return { id: `c${at}`, old: textOf(old), now: textOf(now), isBroken };
     });
     const sideOf = (side: "old" | "now") => {
       const contributions = items.flatMap((item) => item[side] ?? []);
       const pairs: Pairs = contributions.map((item) => [item.spot_usd, item.base_usd]);
-      const text = pairs.length === 0 ? null : rounded(levelOf(pairs), 4).slice(1);
       return {
-        level: text,
-        chg_24h_pct: "0",
-        chg_30d_pct: "0",
+        level: pairs.length === 0 ? null : pointsOf(levelOf(pairs)),
+        chg_24h_pct: 0,
+        chg_30d_pct: 0,
         session_utc: "2026-11-21T00:00:00.000Z",
         contributions,
       };
@@ -89,7 +90,7 @@ test.prop([fc.array(contract, { maxLength: 9 })], { numRuns: 300 })(
     ];
     expect(parts.reduce(plus)).toEqual(minus(to, from));
     expect([found.price_points, found.base_points, found.constituents_points]).toEqual(
-      parts.map((part) => rounded(part, 4).slice(1)),
+      parts.map(pointsOf),
     );
     const moved = common.map(({ id, old, now }) => {
       const points = minus(
@@ -97,8 +98,8 @@ test.prop([fc.array(contract, { maxLength: 9 })], { numRuns: 300 })(
         levelOf([[old.spot_usd, old.base_usd]]),
       );
       const share = over(points, { over: BigInt(common.length), under: 1n });
-      return { id, points: rounded(share, 4).slice(1) };
+      return { id, points: pointsOf(share) };
     });
-    expect(new Set(found.movers)).toEqual(new Set(moved.filter(({ points }) => points !== "0")));
+    expect(new Set(found.movers)).toEqual(new Set(moved.filter(({ points }) => points !== 0)));
   },
 );

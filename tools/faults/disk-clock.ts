@@ -72,8 +72,8 @@ export async function publishByJumpingClock(
         // Prune keeps the publication before the head: a rollback returns to it.
         await requireStored(store, before.at(-2)?.session ?? head);
       } else {
-        const { rows } = await listPublications(store, clock, null);
-        const listed = rows.filter(({ kind }) => kind === "publication");
+        const { publications } = await listPublications(store, clock, null);
+        const listed = publications.filter((row) => "counts" in row);
         assert.equal(listed.length, before.length);
       }
       await requireHead(store, `${sessionKey(head)}/r1`);

@@ -70,9 +70,15 @@ export const roller = (name: string, reference: string): Actor => ({
   kind: "rollback",
   run: (store, clock) =>
     reported(async () => {
-      const { outcome, publication } = await rollBack(store, reference, "check", clock, STRICT);
+      const { outcome, publication, snapshot } = await rollBack(
+        store,
+        reference,
+        "check",
+        clock,
+        STRICT,
+      );
       if (outcome === "unchanged") return null;
-      return { number: publication.number, snapshot: snapshotText(publication) };
+      return { number: publication, snapshot };
     }),
 });
 
