@@ -117,7 +117,7 @@ test("prune removes the leftovers of a crashed run after two more heads; its nam
   const pruned = await prune(store, 0, false, clock);
   expect(pruned).toMatchObject({
     snapshots: [{ name: leftover, orphan: true }],
-    ledgerParts: part,
+    ledger_parts: part,
   });
   expect(await keysOf(store, "claims/")).toEqual([]);
   expect(await mustPublish(store, NEXT)).toBe(`${NEXT.session}/r2`);

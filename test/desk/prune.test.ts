@@ -48,7 +48,7 @@ test("keeps the head, the publication before it, those of the last N days, and t
   const dry = await prune(store, 2, true, now);
   expect(await contentOf(store)).toEqual(before);
   const done = await prune(store, 2, false, now);
-  expect(done).toEqual(dry);
+  expect(done).toEqual({ ...dry, dry_run: false });
   expect(names(done)).toEqual(["2026-11-20T00Z/r1", "2026-11-21T00Z/r1", "2026-11-21T12Z/r1"]);
   const after = await contentOf(store);
   const gone = Object.keys(before).filter((key) => !(key in after));
@@ -113,14 +113,14 @@ test("orphans without a claim (of 0.1.0) are removed if the last two heads have 
     for (const key of [...orphan, part]) await into.create(key, Buffer.from("x"), "");
   }
   const far = clockAt("2099-01-01T00:00:00Z");
-  expect(await prune(frozen, 9999, false, far)).toMatchObject({ snapshots: [], ledgerParts: [] });
+  expect(await prune(frozen, 9999, false, far)).toMatchObject({ snapshots: [], ledger_parts: [] });
   const dry = await desk("prune --keep-days 9999 --dry-run", folder);
   expect(dry.out).toMatch(
     /^Would remove 0 snapshots, 1 unpublished folder, 1 ledger part, in all 3 objects of 3 bytes; 3 snapshots stay\n\nWould be removed\nsnapshot\n2026-11-22T00Z\/r1 +no publication names it\n$/,
   );
   expect(await prune(store, 9999, false, far)).toMatchObject({
     snapshots: [{ name: "2026-11-22T00Z/r1", orphan: true }],
-    ledgerParts: [part],
+    ledger_parts: [part],
     objects: 3,
     bytes: 3,
     kept: 3,
