@@ -17,10 +17,13 @@ interface RawNumber {
 export type Written<T> = T extends number ? T | RawNumber : { [K in keyof T]: Written<T[K]> };
 
 /** The number with these digits, to be written; null stays null. */
-export function exactly(digits: string): RawNumber;
-export function exactly(digits: string | null): RawNumber | null;
-export function exactly(digits: string | null): RawNumber | null {
-  return digits === null ? null : JSON.rawJSON(digits);
+export function exactly(digits: string): number | RawNumber;
+export function exactly(digits: string | null): number | RawNumber | null;
+export function exactly(digits: string | null): number | RawNumber | null {
+  if (digits === null) return null;
+  const number = Number(digits);
+  // Most have few digits, and a number is written much faster.
+  return String(number) === digits ? number : JSON.rawJSON(digits);
 }
 
 /**
@@ -37,8 +40,6 @@ function written(value: unknown): string {
   if (typeof value !== "object" || value === null || JSON.isRawJSON(value)) {
     return JSON.stringify(value);
   }
-  const members = Object.entries(value).flatMap(([name, member]) =>
-    member === undefined ? [] : [`${JSON.stringify(name)}:${written(member)}`],
-  );
-  return `{${members.join(",")}}`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `"${name}":${written(member)}`).join(",")}}`;
 }
