@@ -1,37 +1,34 @@
 /**
  * The service's HTTP interface as one h3 app: all routes, and all checks in their order. The first
  * check that fails decides the answer. Denials are return values; an exception is a defect.
- *
- * Handlers return a value if they can answer at once. They return a promise only if they must ask
- * the state or make a body first.
  */
 import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import type { Gatekeeper } from "../state/gatekeeper.ts";
 import type { Clock } from "../lib/clock.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, responseOf, type Reply } from "./answer.ts";
+import type { Outcome, Reply } from "./answer.ts";
+import type { Backlog } from "./backlog.ts";
 import {
   addressOf,
   identify,
-  identifyAtOnce,
   isAdmitted,
   misplacedIn,
   type AdmittedCaller,
   type Caller,
 } from "./caller.ts";
-import { chain } from "./chain.ts";
 import { dataAnswers, type DataSources } from "./data.ts";
 import { shortened } from "./client-address.ts";
 import type { LivePages } from "./pages/live-pages.ts";
 import type { Pages } from "./pages/pages.ts";
-import { problemAnswer } from "./pages/problem-page.ts";
 import { Exchange } from "./exchange.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
 import { healthReply, readiness } from "./ops/readiness.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "./problem-reply.ts";
 import { deny, type Denial } from "./problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "./query.ts";
-import { knownRemaining, remaining, usageReply } from "./quota.ts";
+import { remaining, usageReply } from "./quota.ts";
+import { charged, responseOf, sent } from "./send.ts";
 import type { PublicLog } from "./publications/public-log.ts";
 import { DATA_ROUTES, isExact, SUMS_ROUTE } from "./routes.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "./uncounted-routes.ts";
@@ -39,6 +36,8 @@ import { PAGES, UNCOUNTED_ROUTES } from "./uncounted-routes.ts";
 /** What the app needs to answer. */
 export interface AppOptions extends DataSources {
   readonly gatekeeper: Gatekeeper;
+  /** Bodies pass through it. */
+  readonly backlog: Backlog;
   readonly pages: Pages;
   readonly livePages: LivePages;
   readonly publicLog: PublicLog;
@@ -50,19 +49,19 @@ export interface AppOptions extends DataSources {
   readonly trustedHops: number;
 }
 
-type Outcome = Reply | Denial;
-type Handler = (exchange: Exchange) => MaybePromise<Outcome>;
-type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Outcome>;
+type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>;
+type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => Outcome | Promise<Outcome>;
 
 const exchangeOf = ({ context }: H3Event): Exchange => context["exchange"] as Exchange;
 
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const STATE_RETRY_MS = 5_000;
 
-/** Makes the app. It takes requests of Node's HTTP server (see node-listener.ts). */
+/** Makes the app. It takes requests of Node's HTTP server (see listener.ts). */
 export function createApp(options: AppOptions): H3 {
   const { live, log, archive, gatekeeper, pages, livePages, publicLog, clock, logger, pollMs } =
     options;
+  const { backlog } = options;
   const app = new H3({
     // A path with malformed escapes reaches the routes and gets a 404.
     allowMalformedURL: true,
@@ -76,11 +75,10 @@ export function createApp(options: AppOptions): H3 {
   });
 
   // Wraps every request: sends the response, counts it in the metrics and logs it.
-  app.use((event, next) => {
+  app.use(async (event, next) => {
     const exchange = new Exchange(event.runtime?.node?.req as IncomingMessage, clock.now());
     event.context["exchange"] = exchange;
-    const outcome = exchange.hostFault() ?? (next() as MaybePromise<Outcome>);
-    return chain(outcome, (found) => finish(exchange, found));
+    return finish(exchange, exchange.hostFault() ?? ((await next()) as Outcome));
   });
 
   // These routes need no key and never wait for the state.
@@ -91,20 +89,23 @@ export function createApp(options: AppOptions): H3 {
   route(PAGES.status.path, (exchange) => publicLog.statusPage(exchange));
   route(PAGES.contract.path, (exchange) => livePages.contract(exchange));
   for (const [path, answer] of livePages.routes) route(path, answer);
-  for (const path of pages.paths) route(path, ({ request }) => pages.reply(path, request.headers));
+  for (const path of pages.paths) route(path, () => pages.found(path));
   route(UNCOUNTED_ROUTES.entry.path, (exchange) => publicLog.entry(exchange));
 
   // These routes take a key; callers without one get the free slice.
-  keyed(UNCOUNTED_ROUTES.usage.path, (exchange, caller) => {
+  keyed(UNCOUNTED_ROUTES.usage.path, async (exchange, caller) => {
     const { query, nowMs } = exchange;
     const fault = exchange.bodyFault() ?? faultsDenial(nameFaults(query, []));
     if (fault !== null) return fault;
-    return chain(gatekeeper.used(caller.subject, nowMs), (used) => usageReply(caller, used, nowMs));
+    return usageReply(caller, await gatekeeper.used(caller.subject, nowMs), nowMs);
   });
   keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
-  const data = dataAnswers({ live, log, archive, gatekeeper, logger, pollMs });
+  const data = dataAnswers({ live, log, archive, logger, pollMs });
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
-    keyed(dataRoute.path, (exchange, caller) => data(dataRoute, exchange, caller));
+    keyed(dataRoute.path, async (exchange, caller) => {
+      const found = await data(dataRoute, exchange, caller);
+      return "forms" in found ? charged(found, exchange, caller, gatekeeper) : found;
+    });
   }
 
   app.all("/**", () => NOT_FOUND);
@@ -131,50 +132,46 @@ export function createApp(options: AppOptions): H3 {
   }
 
   function keyed(path: string, handler: KeyedHandler): void {
-    const checked: Handler = (exchange) =>
-      chain(callerOf(exchange), (caller) =>
-        isAdmitted(caller) ? handler(exchange, caller) : refused(caller, exchange),
-      );
+    const checked: Handler = async (exchange) => {
+      const caller = await callerOf(exchange);
+      return isAdmitted(caller) ? handler(exchange, caller) : refused(caller, exchange);
+    };
     route(path, checked, true);
   }
 
   /** Makes the response from the outcome and the remaining quota. */
-  function finish(exchange: Exchange, outcome: Outcome): MaybePromise<Response> {
+  async function finish(exchange: Exchange, outcome: Outcome): Promise<Response> {
     const { request, nowMs, asksState } = exchange;
-    const reply = "extras" in outcome ? problemAnswer(outcome, exchange) : outcome;
-    if (reply.remaining !== undefined) return recorded(exchange, reply, reply.remaining);
-    if (asksState) {
-      const left = chain(callerOf(exchange), (caller) => remaining(caller, gatekeeper, nowMs));
-      return chain(left, (calls) => recorded(exchange, reply, calls));
-    }
-    exchange.caller ??= identifyAtOnce(request, options.trustedHops, gatekeeper, nowMs);
-    return recorded(exchange, reply, knownRemaining(exchange.caller, gatekeeper, nowMs));
+    const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
+    const reply = "extras" in answer ? problemReply(answer, exchange) : answer;
+    const caller = await callerOf(exchange);
+    const left = reply.remaining ?? (await remaining(caller, gatekeeper, nowMs, asksState));
+    record(exchange, caller, reply);
+    return responseOf(reply, backlog.bodyFor(request, exchange.isHead ? null : reply.body), left);
   }
 
   /** Counts and logs the request. Neither metrics nor log holds a path, query or key as sent. */
-  function recorded(exchange: Exchange, reply: Reply, left: number): Response {
-    const { request, route: path, startedAt, caller } = exchange;
+  function record(
+    { request, route: path, startedAt }: Exchange,
+    caller: Caller,
+    reply: Reply,
+  ): void {
     const { status, code } = reply;
     const durationMs = performance.now() - startedAt;
-    const tier = caller?.tier?.name ?? "none";
+    const tier = caller.tier?.name ?? "none";
     options.metrics.requests.observe(path, tier, status, durationMs);
-    if (logger.wantsRequest(code)) {
-      const { method } = request;
-      const account = caller?.account ?? null;
-      const from = shortened(addressOf(request, options.trustedHops));
-      logger.request({ method, route: path, status, code, account, tier, from, durationMs });
-    }
-    return responseOf(reply, left);
+    if (!logger.wantsRequest(code)) return;
+    const { method } = request;
+    const from = shortened(addressOf(request, options.trustedHops));
+    const { account } = caller;
+    logger.request({ method, route: path, status, code, account, tier, from, durationMs });
   }
 
-  /** Identifies the caller once per request; returns a promise only if the state must be asked. */
-  function callerOf(exchange: Exchange): MaybePromise<Caller> {
-    if (exchange.caller !== null) return exchange.caller;
-    const { request, nowMs } = exchange;
-    return chain(identify(request, options.trustedHops, gatekeeper, nowMs), (caller) => {
-      exchange.caller = caller;
-      return caller;
-    });
+  /** Identifies the caller once per request. */
+  async function callerOf(exchange: Exchange): Promise<Caller> {
+    const { request, nowMs, asksState } = exchange;
+    exchange.caller ??= await identify(request, options.trustedHops, gatekeeper, nowMs, asksState);
+    return exchange.caller;
   }
 }
 

@@ -2,17 +2,23 @@
  * What waits for its readers, over all connections of a server. A reader that does not read keeps what
  * is written of its answers in memory, so the sum is bounded.
  */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Reply } from "./answer.ts";
 
 /** One connection comes to a larger part only with requests that do not wait for answers. */
 const SHARE = 1 / 16;
+/** So much of an answer is written at once; the rest follows when the reader has taken it. */
+const PIECE_BYTES = 65_536;
+/** Pieces that a stream holds: the written one, the next, the one before its digest, one from the store. */
+const HELD_BY_STREAM = 4;
 
 /** The answers that wait. */
 export class Backlog {
   readonly #bytesMax: number;
   /** Bytes; the connection that has waited longest comes first. */
   readonly #waiting = new Map<Socket, number>();
+  readonly #known = new WeakSet<Socket>();
   bytes = 0;
   /** How many connections were closed because too much waited. */
   closed = 0;
@@ -21,26 +27,55 @@ export class Backlog {
     this.#bytesMax = bytesMax;
   }
 
-  /** Resolves when the reader has taken what is written, `bytes` in memory, or is gone. */
-  taken(response: ServerResponse, bytes: number): Promise<void> {
+  /** The body as it is sent: a large one in pieces, each when the reader has taken the one before. */
+  bodyFor({ socket }: IncomingMessage, body: Reply["body"]): Buffer | ReadableStream | null {
+    if (body === null || (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)) return body;
+    const parts = Buffer.isBuffer(body) ? [body] : body;
+    return ReadableStream.from(this.#pieces(parts, socket));
+  }
+
+  /** Counts what is written of an answer until the reader has taken it. */
+  wait(response: ServerResponse): void {
     const { socket } = response.req;
-    if (socket.destroyed) return Promise.resolve();
-    const event = response.writableEnded ? "finish" : "drain";
+    const bytes = response.writableLength;
+    // Nearly all answers fit the socket's buffer at once.
+    if (bytes === 0) return;
+    this.#hold(socket, bytes);
+    response.once("finish", () => this.#release(socket, bytes));
+  }
+
+  async *#pieces(
+    parts: readonly Buffer[] | ReadableStream<Uint8Array>,
+    socket: Socket,
+  ): AsyncGenerator<Uint8Array> {
+    const held = parts instanceof ReadableStream ? HELD_BY_STREAM : 1;
+    for await (const part of parts) {
+      for (let at = 0; at < part.length; at += PIECE_BYTES) {
+        const piece = part.subarray(at, at + PIECE_BYTES);
+        this.#hold(socket, held * piece.length);
+        try {
+          yield piece;
+        } finally {
+          this.#release(socket, held * piece.length);
+        }
+      }
+    }
+  }
+
+  #hold(socket: Socket, bytes: number): void {
+    if (socket.destroyed) return;
+    if (!this.#known.has(socket)) {
+      this.#known.add(socket);
+      socket.once("close", () => this.#release(socket, Infinity));
+    }
     this.bytes += bytes;
     this.#waiting.set(socket, (this.#waiting.get(socket) ?? 0) + bytes);
-    const taken = new Promise<void>((resolve) => {
-      const goOn = (): void => {
-        response.off(event, goOn);
-        socket.off("close", goOn);
-        this.#release(socket, bytes);
-        resolve();
-      };
-      response.once(event, goOn);
-      // Each answer that waits on the connection listens.
-      socket.setMaxListeners(0).once("close", goOn);
-    });
-    while (this.bytes > this.#bytesMax) this.#close(this.#next());
-    return taken;
+    while (this.bytes > this.#bytesMax) {
+      const next = this.#next();
+      this.closed += 1;
+      this.#release(next, Infinity);
+      next.destroy();
+    }
   }
 
   /** The connection to close: the one that holds most, if more than its share, or has waited longest. */
@@ -51,12 +86,6 @@ export class Backlog {
       if (bytes > most) [next, most] = [socket, bytes];
     }
     return next as Socket;
-  }
-
-  #close(socket: Socket): void {
-    this.closed += 1;
-    this.#release(socket, Infinity);
-    socket.destroy();
   }
 
   /** A connection that is closed has released all before its answers do. */

@@ -6,11 +6,13 @@ import {
   type Weighting,
 } from "../market/composite.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import { JSON_TYPE } from "../store/media-types.ts";
 import type { Denial } from "./problems.ts";
-import { tagOf } from "./coding.ts";
 import { fault, faultsDenial, namesBasket, type Fault, type Query } from "./query.ts";
 import type { ServedSnapshot } from "./snapshot/load.ts";
-import { representation, type Representation } from "./snapshot/representation.ts";
+import { tagOf, type Forms } from "./snapshot/entity.ts";
+import { snapshotEntity } from "./snapshot/file.ts";
 import { overdueSessions } from "./snapshot/freshness.ts";
 
 const MAX_IDS = 100;
@@ -67,13 +69,13 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
  * The price of the basket in the snapshot, or all its faults: `faults`, and those of its ids. Callers
  * repeat the same few baskets, so a live snapshot keeps recent ones.
  */
-export function basketAnswer(
-  { stamp, basketAnswers }: Pick<ServedSnapshot, "stamp" | "basketAnswers">,
+export function basketForms(
+  { stamp, pricedBaskets }: Pick<ServedSnapshot, "stamp" | "pricedBaskets">,
   file: BasketFile,
   { ids, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
   nowMs: number,
-): Representation | Denial {
+): Forms | Denial {
   const found = ids.map((id) => (id === null ? null : constituentOf(id, file)));
   const all = [...faults, ...found.filter((item) => item !== null && "code" in item)];
   const denial = faultsDenial(all);
@@ -81,19 +83,19 @@ export function basketAnswer(
   const overdue = overdueSessions(stamp, nowMs);
   // The same name for each query that means the same basket.
   const name = `index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
-  const known = basketAnswers?.get(name);
+  const known = pricedBaskets?.get(name);
   if (known !== undefined) return known;
   const constituents = found as Constituent[];
-  const made = representation({
-    stamp,
-    position: file.envelope,
-    overdue,
+  const body = Buffer.from(basketBody(file, constituents, amounts, weighting, overdue));
+  const entity = snapshotEntity(stamp, file.envelope, overdue, {
     etag: tagOf(stamp.manifestSha256, name),
-    plain: Buffer.from(basketBody(file, constituents, amounts, weighting, overdue)),
-    content: { "content-type": "application/json" },
+    body,
+    sha256: sha256Hex(body),
+    content: { "content-type": JSON_TYPE },
   });
-  basketAnswers?.set(name, made);
-  return made;
+  const forms: Forms = new Map([["identity", entity]]);
+  pricedBaskets?.set(name, forms);
+  return forms;
 }
 
 function readIds(items: readonly string[], faults: Fault[]): (string | null)[] {

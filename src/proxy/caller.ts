@@ -1,8 +1,9 @@
 /** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, KeyVerdict, MaybePromise, Subject } from "../state/gatekeeper.ts";
+import type { Gatekeeper, KeyVerdict, Subject } from "../state/gatekeeper.ts";
 import { KEY_PREFIX } from "../state/keys.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
+import type { Reader } from "./answer.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
 /** A caller, admitted or refused. */
@@ -23,7 +24,7 @@ export interface Caller {
 export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
 
 /** A caller that is admitted, with a key or without. */
-export type AdmittedCaller = Caller & { readonly tier: Tier; readonly subject: Subject };
+export type AdmittedCaller = Caller & Reader;
 
 /** Whether the caller is admitted. */
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
@@ -87,34 +88,22 @@ function keyIn(userPass: string): string {
   return userPass.slice(colon + 1) || userPass.slice(0, colon);
 }
 
-/** Finds the caller; returns a promise only if the state must be asked. */
-export function identify(
+/**
+ * Finds the caller. If the answer must not wait for the state (`asksState`), a key that this process has
+ * not seen counts as no key.
+ */
+export async function identify(
   request: IncomingMessage,
   trustedHops: number,
   gatekeeper: Gatekeeper,
   nowMs: number,
-): MaybePromise<Caller> {
+  asksState: boolean,
+): Promise<Caller> {
   const key = presentedKey(request);
   if (key !== null) {
-    const verdict = gatekeeper.authenticate(key);
-    return verdict instanceof Promise ? verdict.then(callerOf) : callerOf(verdict);
+    const verdict = asksState ? await gatekeeper.authenticate(key) : gatekeeper.knownVerdict(key);
+    if (verdict !== null) return callerOf(verdict);
   }
-  return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
-}
-
-/**
- * Like `identify`, but never asks the state; for answers that need no key. A key that this process
- * has not seen counts as no key.
- */
-export function identifyAtOnce(
-  request: IncomingMessage,
-  trustedHops: number,
-  gatekeeper: Gatekeeper,
-  nowMs: number,
-): Caller {
-  const key = presentedKey(request);
-  const verdict = key === null ? null : gatekeeper.knownVerdict(key);
-  if (verdict !== null) return callerOf(verdict);
   return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
 }
 

@@ -1,5 +1,4 @@
-/** Entity tags and content codings: makes the coded forms of a body and chooses one for a caller. */
-import { createHash } from "node:crypto";
+/** Content codings: makes the coded forms of a body. */
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import pLimit from "p-limit";
@@ -12,15 +11,6 @@ export type CodedForms = ReadonlyMap<Coding, Buffer>;
 
 /** The codings that a body may have. */
 export const CODINGS: ReadonlySet<Coding> = new Set(["br", "gzip"]);
-
-const TAG_BYTES = 16;
-
-/**
- * A strong entity tag (RFC 9110, 8.8.3). `parts` name the content but do not include its bytes, so
- * that nobody can guess levels and check them against a tag.
- */
-export const tagOf = (...parts: readonly string[]): string =>
-  `"${createHash("sha256").update(parts.join("\n")).digest().subarray(0, TAG_BYTES).toString("base64url")}"`;
 
 const compressed = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
@@ -70,45 +60,3 @@ const windowBits = (bytes: number): number =>
     constants.BROTLI_DEFAULT_WINDOW,
     Math.max(constants.BROTLI_MIN_WINDOW_BITS, Math.ceil(Math.log2(bytes + 16))),
   );
-
-/**
- * Chooses a coding out of `forms` or identity. The highest weight wins; at equal weights br comes
- * before gzip and gzip before identity. Without a header it is identity. If the caller accepts none
- * of them it is identity, too: RFC 9110, 12.5.3, lets a server ignore the field.
- */
-export function chooseCoding(
-  acceptEncoding: string | undefined,
-  forms: Pick<ReadonlySet<Coding>, "has" | "size">,
-): Coding {
-  if (acceptEncoding === undefined || acceptEncoding === "" || forms.size === 0) return "identity";
-  // Most programs send only this.
-  if (acceptEncoding === "gzip" && forms.has("gzip")) return "gzip";
-  const weights = parseWeights(acceptEncoding);
-  const rest = weights.get("*");
-  let best: Coding = "identity";
-  // Identity is acceptable even if the header does not name it, but any coding it names wins.
-  let bestWeight = weights.get("identity") ?? (rest === 0 ? 0 : Number.MIN_VALUE);
-  for (const coding of ["gzip", "br"] as const) {
-    if (!forms.has(coding)) continue;
-    const named = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined);
-    const weight = named ?? rest ?? 0;
-    if (weight > 0 && weight >= bestWeight) [best, bestWeight] = [coding, weight];
-  }
-  return best;
-}
-
-const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;
-
-/**
- * The weights that an Accept… field gives, by lower-case item. Skips items with an invalid weight
- * (RFC 9110, 12.4.2) or other parameters; a weight above 1 counts as 1.
- */
-export function parseWeights(header: string): Map<string, number> {
-  const weights = new Map<string, number>();
-  for (const item of header.toLowerCase().split(",")) {
-    const parts = item.includes(";") ? WEIGHTED.exec(item) : [item, item, "1"];
-    if (parts === null) continue;
-    weights.set((parts[1] as string).trim(), Math.min(1, Number(parts[2])));
-  }
-  return weights;
-}

@@ -4,15 +4,10 @@
  */
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import type { Tier } from "../market/tier.ts";
-import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
 import type { Publication } from "../snapshot/publication-log.ts";
 import { FILES } from "../store/paths.ts";
-import { movedReply, type Reply } from "./answer.ts";
-import { basketAnswer, readBasket, type BasketQuery } from "./basket.ts";
-import type { AdmittedCaller } from "./caller.ts";
-import { chain } from "./chain.ts";
-import { deliver, type Found } from "./deliver.ts";
-import type { Exchange } from "./exchange.ts";
+import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
+import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
 import type { Logger } from "./ops/log.ts";
 import { deny, notInSnapshot, pruned, type Denial } from "./problems.ts";
 import { faultsDenial, nameFaults, namesVintage, type Fault } from "./query.ts";
@@ -40,7 +35,6 @@ export interface DataSources {
 }
 
 interface DataOptions extends DataSources {
-  readonly gatekeeper: Gatekeeper;
   readonly logger: Logger;
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
@@ -61,26 +55,28 @@ const SETTLED = "private, max-age=31536000, immutable";
 const BUSY_RETRY_MS = 1_000;
 
 /** A function that answers a request of a data route, or of SUMS_ROUTE. */
-export function dataAnswers(
-  options: DataOptions,
-): (route: DataRoute, exchange: Exchange, caller: AdmittedCaller) => MaybePromise<Reply | Denial> {
-  const { live, log, archive, gatekeeper, logger, pollMs } = options;
-
-  return (route, exchange, caller) => {
-    const { query, nowMs } = exchange;
-    const { tier } = caller;
+export function dataAnswers({
+  live,
+  log,
+  archive,
+  logger,
+  pollMs,
+}: DataOptions): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
+  return async (route, asked, reader) => {
+    const { query, nowMs } = asked;
+    const { tier } = reader;
     const snapshot = live.current;
     // Without a key, too, one may name the entry that an answer came from while it is the head.
     const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
     const isOld = namesVintage(query) && !(isHeads && tier.history === null);
     if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
-      if (caller.account === null) return deny("key_required", "This address needs an API key.");
+      if (reader.account === null) return deny("key_required", "This address needs an API key.");
       const required = requiredTier(route, query);
       const detail = `This needs the tier ${required}; the key's tier is ${tier.name}.`;
       return deny("tier_required", detail, { required_tier: required });
     }
     if (snapshot === null) return noSession(live, pollMs);
-    const fault = exchange.bodyFault();
+    const fault = asked.bodyFault();
     if (fault !== null) return fault;
     const faults = nameFaults(query, parametersOf(route));
     const vintage = isOld ? readVintage(query, nowMs, faults) : null;
@@ -89,58 +85,57 @@ export function dataAnswers(
       const denial = faultsDenial(faults);
       if (denial !== null) return denial;
     }
-    const wanted = { route, id: idIn(exchange.path, route.path), basket, faults };
-    if (vintage !== null) return old(vintage, wanted, exchange, caller, snapshot);
-    const fresh = cacheControl(snapshot.stamp, nowMs);
-    const delivery = { gatekeeper, exchange, caller, fresh };
-    return chain(find(wanted, exchange, tier, snapshot), (found) => deliver(delivery, found));
+    const wanted = { route, id: idIn(asked.path, route.path), basket, faults };
+    if (vintage !== null) return old(vintage, wanted, asked, reader, snapshot);
+    return find(wanted, asked, tier, snapshot, cacheControl(snapshot.stamp, nowMs));
   };
 
   /** Answers with the data as it was published then. */
   async function old(
     query: VintageQuery,
     wanted: Wanted,
-    exchange: Exchange,
-    caller: AdmittedCaller,
+    asked: Asked,
+    reader: Reader,
     { stamp }: LoadedSnapshot,
-  ): Promise<Reply | Denial> {
+  ): Promise<Outcome> {
+    let publication: Publication | null = null;
+    const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
       const vintage = await findVintage(query, log, live.newestNumber);
       if ("code" in vintage) return vintage;
-      const denial = depthDenial(vintage, caller.tier, stamp.head);
+      const denial = depthDenial(vintage, reader.tier, stamp.head);
       if (denial !== null) return denial;
-      const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, exchange.nowMs);
-      return await unlessPruned(vintage.publication, async () => {
-        const snapshot = await archive.open(vintage.publication, caller.subject);
-        if ("code" in snapshot) return snapshot;
-        const found = await find(wanted, exchange, caller.tier, snapshot);
-        // A stream is opened here, and its file may be gone by now.
-        return deliver({ gatekeeper, exchange, caller, fresh }, found);
-      });
+      ({ publication } = vintage);
+      if (log.isPruned(publication)) return pruned(publication.number);
+      const snapshot = await archive.open(publication, reader.subject);
+      if ("code" in snapshot) return snapshot;
+      const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, asked.nowMs);
+      const found = await find(wanted, asked, reader.tier, snapshot, fresh);
+      // A stream is opened later, and its file may be gone by then.
+      return "forms" in found ? { ...found, unopened } : found;
     } catch (error) {
-      if (!(error instanceof UnreachableError)) throw error;
-      logger.error({ err: error, route: exchange.route }, "old snapshot cannot be read");
-      const detail = "Old snapshots cannot be read at the moment.";
-      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+      return unopened(error);
     }
   }
 
-  /** What `answer` gives, or `pruned` if a prune took the publication's snapshot. */
-  async function unlessPruned(
-    publication: Publication,
-    answer: () => Promise<Reply | Denial>,
-  ): Promise<Reply | Denial> {
-    const isGone = (): boolean => log.isPruned(publication);
-    if (isGone()) return pruned(publication.number);
+  /** What to answer where an old snapshot cannot be read. Throws the error if it is no refusal. */
+  async function denialOf(
+    error: unknown,
+    publication: Publication | null,
+    { route }: Asked,
+  ): Promise<Denial> {
     try {
-      return await answer();
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
+      if (!(error instanceof DamageError) || publication === null) throw error;
       // A prune that this process has not read yet is no damage.
       await log.fill(live.newestNumber);
       await log.refresh();
-      if (isGone()) return pruned(publication.number);
+      if (log.isPruned(publication)) return pruned(publication.number);
       throw error;
+    } catch (cause) {
+      if (!(cause instanceof UnreachableError)) throw cause;
+      logger.error({ err: cause, route }, "old snapshot cannot be read");
+      const detail = "Old snapshots cannot be read at the moment.";
+      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
     }
   }
 }
@@ -155,46 +150,48 @@ export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
 }
 
 /** Finds what the request asks for in the snapshot. */
-function find(
+async function find(
   { route, id, basket, faults }: Wanted,
-  { nowMs, request }: Exchange,
+  { nowMs, headers }: Asked,
   tier: Tier,
   snapshot: ServedSnapshot,
-): MaybePromise<Found> {
+  fresh: string,
+): Promise<Outcome> {
+  const { stamp } = snapshot;
   if (basket !== null) {
-    return chain(snapshot.baskets(), (file): Found => {
-      if (file === null) return faultsDenial(faults) ?? notInSnapshot(snapshot.stamp.text);
-      return "code" in file ? file : basketAnswer(snapshot, file, basket, faults, nowMs);
-    });
+    const prices = await snapshot.baskets();
+    if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
+    if ("code" in prices) return prices;
+    const forms = basketForms(snapshot, prices, basket, faults, nowMs);
+    return "code" in forms ? forms : { forms, cacheControl: fresh };
   }
-  return chain(snapshot.file(route.file(tier, id)), (file) => {
-    if (file === undefined) {
-      if (route === DATA_ROUTES.contract) {
-        return withoutContract(snapshot, tier, id, prefixOf(route.path));
-      }
-      if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
-      return notInSnapshot(snapshot.stamp.text);
+  const file = await snapshot.file(route.file(tier, id));
+  if (file === undefined) {
+    if (route === DATA_ROUTES.contract) {
+      return withoutContract(snapshot, tier, id, prefixOf(route.path));
     }
-    if ("code" in file) return file;
-    return file.answer(overdueSessions(snapshot.stamp, nowMs), request);
-  });
+    if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
+    return notInSnapshot(stamp.text);
+  }
+  if ("code" in file) return file;
+  const forms = await file.forms(overdueSessions(stamp, nowMs), headers["accept-encoding"]);
+  return { forms, cacheControl: fresh };
 }
 
 /** Says where the contract went, below `prefix`, or why the tier has no file of it. */
-export function withoutContract(
+export async function withoutContract(
   snapshot: ServedSnapshot,
   tier: Tier,
   id: string,
   prefix: string,
-): MaybePromise<Reply | Denial> {
+): Promise<Reply | Denial> {
   const newId = snapshot.newIds.get(id);
   if (newId !== undefined) return movedReply(`${prefix}${newId}`);
   if (snapshot.withoutLevel[tier.name].has(id)) {
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
-  return chain(snapshot.catalog(), (catalog) =>
-    catalog !== null && "code" in catalog ? catalog : noContract(snapshot, catalog, tier, id),
-  );
+  const catalog = await snapshot.catalog();
+  return catalog !== null && "code" in catalog ? catalog : noContract(snapshot, catalog, tier, id);
 }
 
 function noContract(
@@ -215,9 +212,9 @@ function noContract(
 }
 
 /** Says why the tier has no file of the index: a snapshot with a list of indices has a file of each. */
-const withoutIndex = (snapshot: ServedSnapshot, tier: Tier): MaybePromise<Found> =>
-  chain(snapshot.file(FILES.indices(tier.name)), (list): Found => {
-    if (list === undefined) return notInSnapshot(snapshot.stamp.text);
-    if ("code" in list) return list;
-    return deny("unknown_index", "No index has this id; /indices lists all ids.");
-  });
+async function withoutIndex(snapshot: ServedSnapshot, tier: Tier): Promise<Denial> {
+  const list = await snapshot.file(FILES.indices(tier.name));
+  if (list === undefined) return notInSnapshot(snapshot.stamp.text);
+  if ("code" in list) return list;
+  return deny("unknown_index", "No index has this id; /indices lists all ids.");
+}

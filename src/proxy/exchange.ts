@@ -1,17 +1,16 @@
 /** What the proxy knows of one request while it answers it. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Asked } from "./answer.ts";
 import { countFields, type Caller } from "./caller.ts";
 import { deny, type Denial } from "./problems.ts";
 import { parseQuery, type Query } from "./query.ts";
 
 /** A request and the state of its answer. The query is parsed on first use. */
-export class Exchange {
+export class Exchange implements Asked {
   readonly request: IncomingMessage;
-  /** When the request arrived (epoch milliseconds, by the service's clock). */
   readonly nowMs: number;
   /** The arrival on the monotonic clock (milliseconds), for durations. */
   readonly startedAt = performance.now();
-  /** The path as sent: not decoded, dot segments not resolved. */
   readonly path: string;
   /** The route's path template, once a route matches. Logs and metrics never hold the path sent. */
   route = "(none)";
@@ -34,6 +33,10 @@ export class Exchange {
   get query(): Query {
     this.#query ??= parseQuery((this.request.url ?? "").slice(this.#queryAt));
     return this.#query;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
   }
 
   get isHead(): boolean {

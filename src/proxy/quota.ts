@@ -1,10 +1,9 @@
 /** The monthly quota as callers see it: the remaining calls and the reset time. */
-import type { Gatekeeper, MaybePromise } from "../state/gatekeeper.ts";
+import type { Gatekeeper } from "../state/gatekeeper.ts";
 import { callsLeft, monthEndMs, monthOf } from "../state/month.ts";
 import { instantText } from "../lib/clock.ts";
 import { jsonReply, type Reply } from "./answer.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
-import { chain } from "./chain.ts";
 import { deny, type Denial } from "./problems.ts";
 
 /** Means "no limit" in x-ratelimit-remaining: the largest integer that every client can hold. */
@@ -16,29 +15,24 @@ const resetsAtMs = (nowMs: number): number => monthEndMs(monthOf(nowMs));
 export const remainingAfter = (limit: number | null, used: number): number =>
   callsLeft(limit, used) ?? UNLIMITED;
 
-/** x-ratelimit-remaining for an answer that counts no call; 0 for a key that names no account. */
-export function remaining(
+/**
+ * x-ratelimit-remaining for an answer that counts no call; 0 for a key that names no account. If the
+ * answer must not wait for the state (`asksState`), it comes from the count that this process knows, or
+ * is the tier's limit if it knows none.
+ */
+export async function remaining(
   { subject, tier }: Caller,
   gatekeeper: Gatekeeper,
   nowMs: number,
-): MaybePromise<number> {
+  asksState: boolean,
+): Promise<number> {
   if (subject === null || tier === null) return 0;
   const limit = tier.callsPerMonth;
   if (limit === null) return UNLIMITED;
-  return chain(gatekeeper.used(subject, nowMs), (used) => remainingAfter(limit, used));
-}
-
-/**
- * Like `remaining`, but never asks the state: it uses the count that this process knows, or the
- * tier's limit if it knows none.
- */
-export function knownRemaining(
-  { subject, tier }: Caller,
-  gatekeeper: Gatekeeper,
-  nowMs: number,
-): number {
-  if (subject === null || tier === null) return 0;
-  return remainingAfter(tier.callsPerMonth, gatekeeper.known(subject, nowMs) ?? 0);
+  const known = asksState
+    ? await gatekeeper.used(subject, nowMs)
+    : gatekeeper.known(subject, nowMs);
+  return remainingAfter(limit, known ?? 0);
 }
 
 /** The 429, with the seconds to the 1st of next month. */

@@ -12,9 +12,10 @@ import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
-import { ALLOWED_METHODS, problemReply, sentFields } from "./answer.ts";
+import { ALLOWED_METHODS, problemReply, PROGRAMS } from "./problem-reply.ts";
 import { deny, type Denial } from "./problems.ts";
-import { knownRemaining } from "./quota.ts";
+import { remainingAfter } from "./quota.ts";
+import { sentFields } from "./send.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;
@@ -36,46 +37,54 @@ export function answerRefusedRequests(
   /** Node's timers and parser may report one connection more than once. */
   const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const { code = "" } = error;
     // A client that disconnected or failed in the TLS handshake cannot read an answer.
-    if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
-    else refuse(socket, denialOf(error.code));
+    if (!/^(?:HPE|ERR_HTTP)_/.test(code)) socket.destroy();
+    else refuse(socket, DENIALS[code] ?? MALFORMED);
   });
-  server.on("connect", (_request, socket: Duplex) => {
-    refuse(socket, deny("method_not_allowed", `Method CONNECT: expected ${ALLOWED_METHODS}.`));
-  });
+  server.on("connect", (_request, socket: Duplex) => refuse(socket, CONNECT));
 
   /** Earlier requests on this connection get their answers first. */
   function refuse(socket: Duplex, denial: Denial): void {
     if (refused.has(socket)) return;
     refused.add(socket);
     stopParsing(socket);
-    connections.afterAnswers(socket as Socket, () => answer(socket, denial));
+    connections.afterAnswers(socket as Socket, () => {
+      if (socket.writable) answer(socket as Socket, denial);
+      else socket.destroy();
+    });
   }
 
-  function answer(socket: Duplex, denial: Denial): void {
-    if (!socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const nowMs = clock.now();
+  function answer(socket: Socket, denial: Denial): void {
     const startedAt = performance.now();
-    const address = clientAddress((socket as Socket).remoteAddress, undefined, 0);
-    const caller = callerAt(address, gatekeeper, nowMs);
-    const left = knownRemaining(caller, gatekeeper, nowMs);
-    const reply = problemReply(denial);
-    const { status, body } = reply;
-    const all = [...sentFields(reply, left), "connection", "close"];
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
-    for (let at = 0; at < all.length; at += 2) head += `${all[at]}: ${all[at + 1]}\r\n`;
-    socket.end(Buffer.concat([Buffer.from(`${head}\r\n`), body as Buffer]));
+    const nowMs = clock.now();
+    const { status, code } = denial;
+    const address = clientAddress(socket.remoteAddress, undefined, 0);
+    const { subject, tier } = callerAt(address, gatekeeper, nowMs);
+    const left = remainingAfter(tier.callsPerMonth, gatekeeper.known(subject, nowMs) ?? 0);
+    const { body, fields } = problemReply(denial, { path: PROGRAMS, headers: {} });
+    const head = { ...sentFields(fields, left), connection: "close" };
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
+    socket.end(body);
     linger(socket);
-    const { code } = denial;
-    const line = { method: undefined, route: "(none)", status, code, account: null, tier: "free" };
     const durationMs = performance.now() - startedAt;
+    const line = { method: undefined, route: "(none)", status, code, account: null, tier: "free" };
     metrics.requests.observe(line.route, line.tier, status, durationMs);
     if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
   }
 }
+
+const MALFORMED = deny("bad_request", "The request is not well-formed HTTP/1.1.");
+const CONNECT = deny("method_not_allowed", `Method CONNECT: expected ${ALLOWED_METHODS}.`);
+/** By the code of Node's error. */
+const DENIALS: Readonly<Record<string, Denial>> = {
+  HPE_HEADER_OVERFLOW: deny(
+    "headers_too_large",
+    "The request line and header fields are too large.",
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: deny("request_timeout", "The request did not arrive in time."),
+};
 
 /**
  * Reads on for a moment before the connection closes: a close with unread bytes makes the sender's
@@ -100,15 +109,4 @@ function stopParsing(socket: Duplex): void {
     if (bytes > LINGER_BYTES) socket.destroy();
   });
   socket.pause();
-}
-
-/** The denial for the code of Node's error. */
-function denialOf(errorCode: string | undefined): Denial {
-  if (errorCode === "HPE_HEADER_OVERFLOW") {
-    return deny("headers_too_large", "The request line and header fields are too large.");
-  }
-  if (errorCode === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return deny("request_timeout", "The request did not arrive in time.");
-  }
-  return deny("bad_request", "The request is not well-formed HTTP/1.1.");
 }

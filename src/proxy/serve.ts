@@ -28,7 +28,7 @@ import { LivePages } from "./pages/live-pages.ts";
 import { Pages } from "./pages/pages.ts";
 import { plansPage } from "./pages/plans.ts";
 import { USUAL_TERMS, type PlanTerms } from "./plan-terms.ts";
-import { nodeListener } from "./node-listener.ts";
+import { appListener } from "./listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
 /** The limits of connections in milliseconds and bytes. */
@@ -164,6 +164,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       log: index,
       archive,
       gatekeeper,
+      backlog,
       pages,
       livePages,
       publicLog,
@@ -177,9 +178,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       log.error({ err: error }, "request cannot be handled");
     };
     const server = createHttpServer(limits, tls);
-    const { stalledMs } = limits;
-    const listener = nodeListener(app, { stalledMs, backlog, onFailure });
-    const connections = new Connections(server, listener);
+    const connections = new Connections(server, appListener(app, backlog, onFailure));
     server.maxConnections = options.maxConnections;
     server.on("drop", () => {
       metrics.connectionsRefused += 1;
@@ -222,6 +221,7 @@ function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): S
     server = createTlsServer({ ...settings, handshakeTimeout: limits.headersMs });
     useCertificate(server, tls);
   }
+  server.timeout = limits.stalledMs;
   // No limit: the checks must see all fields, because a second Host or key may be the last one.
   server.maxHeadersCount = 0;
   // A client that ends its side after the request still gets its answer.

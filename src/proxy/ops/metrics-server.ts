@@ -1,7 +1,6 @@
 /** Serves Prometheus metrics (text format 0.0.4) on a separate port. */
 import { createServer } from "node:http";
 import { Registry } from "prom-client";
-import { NO_SNIFFING } from "../answer.ts";
 import { Connections } from "../connections.ts";
 import { listen } from "../listen.ts";
 
@@ -23,7 +22,7 @@ export async function startMetricsServer(
 ): Promise<MetricsServer> {
   const server = createServer();
   const connections = new Connections(server, (request, response) => {
-    response.setHeader(...NO_SNIFFING);
+    response.setHeader("x-content-type-options", "nosniff");
     if (request.url !== "/metrics") {
       response.writeHead(404).end();
       return;

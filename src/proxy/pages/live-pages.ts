@@ -5,16 +5,13 @@
 import { madeOnce } from "../../lib/caches.ts";
 import { limitsOf } from "../../feed/finding.ts";
 import { FILES } from "../../store/paths.ts";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { Board } from "../../site/board.js";
 import type { ContractBody } from "../../site/record.js";
 import { TIERS } from "../../market/tier.ts";
-import type { Reply } from "../answer.ts";
-import { chain } from "../chain.ts";
+import type { Asked, Found, Outcome } from "../answer.ts";
 import type { Coder } from "../coding.ts";
 import { noSession, withoutContract } from "../data.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Denial } from "../problems.ts";
+import type { Entity, Forms } from "../snapshot/entity.ts";
 import { overdueSessions, publicCacheControl } from "../snapshot/freshness.ts";
 import type { LiveSnapshot } from "../snapshot/live.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
@@ -25,7 +22,7 @@ import { withNames } from "./example-names.ts";
 import { marketPage } from "./market.ts";
 import type { Settings } from "./slots.ts";
 import { methodology } from "./texts.ts";
-import { pageReply, preparePage, type PageSource, type PreparedPage } from "./pages.ts";
+import { pageForms, type PageSource } from "./pages.ts";
 
 /** What these pages are made from. */
 export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
@@ -42,14 +39,14 @@ export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
 /** The answers of the pages with figures. */
 export class LivePages {
   readonly #options: LivePagesOptions;
-  readonly #pages = madeOnce<PreparedPage>(PAGES_KEPT);
+  readonly #pages = madeOnce<Forms>(PAGES_KEPT);
 
   constructor(options: LivePagesOptions) {
     this.#options = options;
   }
 
   /** Address and answer of each page but those of contracts. They answer also while nothing is served. */
-  get routes(): [path: string, (exchange: Exchange) => MaybePromise<Reply>][] {
+  get routes(): [path: string, (asked: Asked) => Promise<Found>][] {
     const { origin, documents, graceMs } = this.#options;
     const makers = new Map<string, Maker>();
     makers.set(PAGES.market.path, async (snapshot, overdue) =>
@@ -66,46 +63,42 @@ export class LivePages {
         body: withNames(await body, snapshot?.free ?? []),
       }));
     }
-    return [...makers].map(([path, make]) => [
-      path,
-      (exchange) => this.#reply(exchange, path, make),
-    ]);
+    return [...makers].map(([path, make]) => [path, (asked) => this.#found(asked, path, make)]);
   }
 
   /**
    * The page of a contract: its record in the free tier, or that it needs a key. Refuses what the API
    * refuses to a caller without a key.
    */
-  contract(exchange: Exchange): MaybePromise<Reply | Denial> {
+  async contract(asked: Asked): Promise<Outcome> {
     const { live, pollMs } = this.#options;
     const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
-    const id = idIn(exchange.path, PAGES.contract.path);
+    const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(TIERS.free.name, id);
     if (snapshot.files.has(path)) {
-      return this.#reply(exchange, path, async (_, overdue) =>
+      return this.#found(asked, path, async (_, overdue) =>
         contractPage((await payload<ContractBody>(snapshot, path, overdue)) as ContractBody),
       );
     }
     // A relative address, so that the service works below a prefix.
-    const outcome = withoutContract(snapshot, TIERS.free, id, "../contracts/");
-    return chain(outcome, (found): MaybePromise<Reply | Denial> => {
-      const { code } = found;
-      if (code !== "key_required" && code !== "not_on_board") return found;
-      return this.#reply(exchange, code, async () => lockedPage(code));
-    });
+    const found = await withoutContract(snapshot, TIERS.free, id, "../contracts/");
+    const { code } = found;
+    if (code !== "key_required" && code !== "not_on_board") return found;
+    return this.#found(asked, code, async () => lockedPage(code));
   }
 
-  #reply({ request, nowMs }: Exchange, name: string, make: Maker): MaybePromise<Reply> {
+  async #found({ nowMs }: Asked, name: string, make: Maker): Promise<Found> {
     const { live, coder } = this.#options;
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    const page = this.#pages.forceFetch(key, {
-      context: async () => preparePage(await make(snapshot, overdue), nowMs, coder),
+    const forms = await this.#pages.forceFetch(key, {
+      context: async () => pageForms(await make(snapshot, overdue), nowMs, coder),
     });
-    const fresh = snapshot === null ? NOTHING_YET : publicCacheControl(snapshot.stamp, nowMs);
-    return chain(page, (prepared) => pageReply(prepared, request.headers, fresh));
+    const cacheControl =
+      snapshot === null ? NOTHING_YET : publicCacheControl(snapshot.stamp, nowMs);
+    return { forms, cacheControl };
   }
 }
 
@@ -125,8 +118,7 @@ export async function payload<T>(
 ): Promise<T | null> {
   const file = snapshot.files.get(path);
   if (file === undefined) return null;
-  const { body } = await file.answer(overdue, { headers: {} });
-  if (typeof body === "string") return JSON.parse(Buffer.from(body, "latin1").toString()) as T;
-  if (Buffer.isBuffer(body)) return JSON.parse(body.toString()) as T;
-  return (await new Response(await body()).json()) as T;
+  const { body } = (await file.forms(overdue)).get("identity") as Entity;
+  const stream = typeof body === "function" ? await body() : new Blob([body as Buffer]);
+  return (await new Response(stream).json()) as T;
 }

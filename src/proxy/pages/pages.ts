@@ -1,11 +1,8 @@
-/** Files for everybody: the OpenAPI document and the pages, with what they need, and how they are answered. */
+/** Files for everybody: the OpenAPI document and the pages, with what they need. */
 import { createHash } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
-import { CORS_HEADERS, flatFields, VARY, type HeaderFields, type Reply } from "../answer.ts";
-import { chain } from "../chain.ts";
-import { chooseCoding, tagOf, type Coder, type Coding } from "../coding.ts";
-import { isNotModified } from "../conditional.ts";
+import type { Found } from "../answer.ts";
+import type { Coder, Coding } from "../coding.ts";
+import { entityOf, tagOf, type Entity, type Forms, type HeaderFields } from "../snapshot/entity.ts";
 
 /** Short, so that a change is seen soon; the tags make asking again cheap. */
 export const PUBLIC_CACHE = "public, max-age=60";
@@ -23,31 +20,15 @@ export interface PageSource {
 /** The same with a body in pieces. */
 type InPieces = Omit<PageSource, "body"> & { readonly body: readonly Buffer[] };
 
-/** What is sent of a page in one coding. */
-interface PageForm {
-  readonly etag: string;
-  readonly whole: Reply;
-  readonly notModified: Reply;
-}
-
-/** A page, ready to send. */
-export interface PreparedPage {
-  /** For If-Modified-Since (epoch milliseconds). */
-  readonly modifiedMs: number;
-  readonly forms: ReadonlyMap<Coding, PageForm>;
-}
-
 /** The fixed files of one process. */
 export class Pages {
-  readonly #pages = new Map<string, MaybePromise<PreparedPage>>();
+  readonly #pages: ReadonlyMap<string, Promise<Forms>>;
 
   /** `startedMs` (epoch) dates the files. They are coded from now on, one after another. */
   constructor(sources: readonly PageSource[], coder: Coder, startedMs: number) {
-    for (const source of sources) {
-      const prepared = preparePage(source, startedMs, coder);
-      this.#pages.set(source.path, prepared);
-      void prepared.then((made) => this.#pages.set(source.path, made));
-    }
+    this.#pages = new Map(
+      sources.map((source) => [source.path, pageForms(source, startedMs, coder)]),
+    );
   }
 
   /** The addresses of all pages. */
@@ -55,60 +36,33 @@ export class Pages {
     return this.#pages.keys();
   }
 
-  /** A promise only until the page is coded. */
-  reply(path: string, request: IncomingHttpHeaders): MaybePromise<Reply> {
-    const page = this.#pages.get(path);
-    if (page === undefined) throw new Error(`There is no page at ${path}`);
-    return chain(page, (prepared) => pageReply(prepared, request, PUBLIC_CACHE));
+  /** The page; waits until it is coded. */
+  async found(path: string): Promise<Found> {
+    const forms = await this.#pages.get(path);
+    if (forms === undefined) throw new Error(`There is no page at ${path}`);
+    return { forms, cacheControl: PUBLIC_CACHE };
   }
 }
 
 /** Makes the forms of a page that changed last at `modifiedMs` (epoch). Without a coder it is sent as it is. */
-export async function preparePage(
+export async function pageForms(
   { path, body: source, mediaType, headers }: PageSource | InPieces,
   modifiedMs: number,
   coder: Coder | null,
-): Promise<PreparedPage> {
+): Promise<Forms> {
   const body = await source;
   const pieces = Buffer.isBuffer(body) ? [body] : body;
-  const coded = coder === null ? [] : await coder.forms(Buffer.concat(pieces));
   const hash = createHash("sha256");
   for (const piece of pieces) hash.update(piece);
   const sha256 = hash.digest("hex");
-  const forms = new Map<Coding, PageForm>();
-  for (const [coding, bytes] of [["identity" as Coding, body] as const, ...coded]) {
-    const parts = Buffer.isBuffer(bytes) ? [bytes] : bytes;
+  const entityAs = (coding: Coding, coded: Entity["body"]): [Coding, Entity] => {
     const etag = tagOf(path, sha256, coding);
-    const shared = {
-      ...CORS_HEADERS,
-      vary: VARY,
-      etag,
-      "last-modified": new Date(modifiedMs).toUTCString(),
-    };
-    const fields = flatFields({
-      ...shared,
-      ...headers,
-      "content-type": mediaType,
-      "content-length": String(parts.reduce((sum, { length }) => sum + length, 0)),
-      ...(coding !== "identity" && { "content-encoding": coding }),
-    });
-    forms.set(coding, {
-      etag,
-      whole: { status: 200, fields, body: bytes },
-      notModified: { status: 304, fields: flatFields(shared), body: null },
-    });
-  }
-  return { modifiedMs, forms };
-}
-
-/** The page in the coding that the caller prefers, or a 304. */
-export function pageReply(
-  { modifiedMs, forms }: PreparedPage,
-  request: IncomingHttpHeaders,
-  cacheControl: string,
-): Reply {
-  const coding = chooseCoding(request["accept-encoding"], forms);
-  const { etag, whole, notModified } = forms.get(coding) as PageForm;
-  const reply = isNotModified(request, etag, modifiedMs) ? notModified : whole;
-  return { ...reply, cacheControl };
+    const content = { ...headers, "content-type": mediaType };
+    return [coding, entityOf({ etag, modifiedMs, content, coding, body: coded })];
+  };
+  const coded = coder === null ? [] : await coder.forms(Buffer.concat(pieces));
+  return new Map([
+    entityAs("identity", body),
+    ...[...coded].map(([coding, bytes]) => entityAs(coding, bytes)),
+  ]);
 }

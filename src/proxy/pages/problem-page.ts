@@ -1,34 +1,28 @@
 /** Problems as pages: what a browser shows where a program gets the problem document. */
 import { filled } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
-import { problemReply, VARY, type Reply } from "../answer.ts";
-import { parseWeights } from "../coding.ts";
-import type { Exchange } from "../exchange.ts";
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, problemBody, type Denial } from "../problems.ts";
+import { parseWeights } from "../intent.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Denial } from "../problems.ts";
 import { PAGES } from "../uncounted-routes.ts";
-import { framed, GUARDED, hrefOf, HTML_TYPE, rootOf } from "./frame.ts";
+import { framed, hrefOf, rootOf } from "./frame.ts";
 
-/** The paths below it are for programs, which always get the document. */
-const PROGRAMS = "/api/";
-/** The answer depends on these request fields. */
-const CHOSEN = { vary: `${VARY}, Accept` };
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
 const MAX_DEPTH = 16;
 
-/** The answer to a request that is refused: a page where the request prefers one, else the problem document. */
-export function problemAnswer(denial: Denial, { path, request }: Exchange): Reply {
-  if (path.startsWith(PROGRAMS)) return problemReply(denial);
-  const frame = prefersPage(request.headers.accept) ? frameAt(path) : null;
-  return problemReply(
-    denial,
-    frame === null
-      ? { mediaType: PROBLEM_MEDIA_TYPE, body: problemBody(denial), headers: CHOSEN }
-      : {
-          mediaType: HTML_TYPE,
-          body: problemPage(denial, frame),
-          headers: { ...GUARDED, ...CHOSEN },
-        },
-  );
+/** The page (HTML) for a request of `path`; null: the Accept field does not prefer one, or the path is too deep. */
+export function problemPage(
+  { code, status, detail }: Denial,
+  path: string,
+  accept: string | undefined,
+): string | null {
+  const frame = prefersPage(accept) ? frameAt(path) : null;
+  if (frame === null) return null;
+  return filled(frame, {
+    title: escaped(PROBLEMS[code].title),
+    detail: escaped(detail),
+    status: String(status),
+    code,
+  });
 }
 
 /** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */
@@ -66,11 +60,3 @@ function frameAt(path: string): string | null {
   frames.set(depth, frame);
   return frame;
 }
-
-const problemPage = ({ code, status, detail }: Denial, frame: string): string =>
-  filled(frame, {
-    title: escaped(PROBLEMS[code].title),
-    detail: escaped(detail),
-    status: String(status),
-    code,
-  });

@@ -4,26 +4,19 @@
  */
 import { LRUCache } from "lru-cache";
 import { DamageError } from "../../lib/errors.ts";
-import { digestField, sha256Hex } from "../../snapshot/digest.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX } from "../../snapshot/publication-log.ts";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { JSON_TYPE, SIGNATURE_TYPE } from "../../store/media-types.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, signatureKey } from "../../store/paths.ts";
-import { CORS_HEADERS, flatFields, VARY, type Reply } from "../answer.ts";
+import type { Found } from "../answer.ts";
 import { deny, type Denial } from "../problems.ts";
+import { entityOf } from "../snapshot/entity.ts";
 
 /** An entry or its signature, as an address names it. */
 export interface EntryFileName {
   readonly number: number;
   readonly isSignature: boolean;
-}
-
-/** What is sent of an entry or a signature. */
-export interface EntryFile {
-  readonly etag: string;
-  readonly whole: Reply;
-  readonly notModified: Reply;
 }
 
 const CACHE_BYTES = 4_000_000;
@@ -43,8 +36,8 @@ export function readEntryFileName(text: string): EntryFileName | null {
 /** The files of one store's log. */
 export class EntryFiles {
   readonly #store: ObjectStore;
-  readonly #kept = new LRUCache<string, EntryFile>({ maxSize: CACHE_BYTES });
-  readonly #reads = new Map<string, Promise<EntryFile | Denial>>();
+  readonly #kept = new LRUCache<string, Found>({ maxSize: CACHE_BYTES });
+  readonly #reads = new Map<string, Promise<Found | Denial>>();
 
   constructor(store: ObjectStore) {
     this.#store = store;
@@ -55,7 +48,7 @@ export class EntryFiles {
    * DamageError if it is larger than any entry, or has another SHA-256 (hex) than `sha256`, if that is
    * known; with UnreachableError if the store does not answer.
    */
-  get(name: EntryFileName, sha256: string | null): MaybePromise<EntryFile | Denial> {
+  async get(name: EntryFileName, sha256: string | null): Promise<Found | Denial> {
     const key = name.isSignature ? signatureKey(name.number) : publicationKey(name.number);
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
@@ -74,7 +67,7 @@ export class EntryFiles {
     key: string,
     { number, isSignature }: EntryFileName,
     sha256: string | null,
-  ): Promise<EntryFile | Denial> {
+  ): Promise<Found | Denial> {
     const bytes = await this.#store.get(key, ENTRY_BYTES_MAX);
     if (bytes === null) {
       const what = isSignature
@@ -87,7 +80,7 @@ export class EntryFiles {
         `${this.#store.location}/${key} is not the entry that was proven before`,
       );
     }
-    const file = prepared(bytes, isSignature ? SIGNATURE_TYPE : JSON_TYPE);
+    const file = found(bytes, isSignature ? SIGNATURE_TYPE : JSON_TYPE);
     this.#kept.set(key, file, { size: bytes.length + FIELDS_COST });
     return file;
   }
@@ -96,18 +89,10 @@ export class EntryFiles {
 /** What the prepared header fields take. */
 const FIELDS_COST = 1_000;
 
-function prepared(bytes: Buffer, mediaType: string): EntryFile {
-  const sha256 = sha256Hex(bytes);
-  const etag = `"${sha256}"`;
-  const shared = { ...CORS_HEADERS, vary: VARY, etag, "cache-control": CACHE_CONTROL };
-  const described = {
-    "content-type": mediaType,
-    "content-length": String(bytes.length),
-    "unencoded-digest": digestField(sha256),
-  };
-  return {
-    etag,
-    whole: { status: 200, fields: flatFields({ ...shared, ...described }), body: bytes },
-    notModified: { status: 304, fields: flatFields(shared), body: null },
-  };
+function found(body: Buffer, mediaType: string): Found {
+  const sha256 = sha256Hex(body);
+  const content = { "content-type": mediaType };
+  // Without a date: nobody knows when an entry arrived here.
+  const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+  return { forms: new Map([["identity", entity]]), cacheControl: CACHE_CONTROL };
 }

@@ -6,28 +6,19 @@
 import { madeOnce } from "../../lib/caches.ts";
 import { UnreachableError } from "../../lib/errors.ts";
 import { isPublication, type Publication } from "../../snapshot/publication-log.ts";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import type { Reply } from "../answer.ts";
-import { chain } from "../chain.ts";
+import type { Asked, Found } from "../answer.ts";
 import type { Coder } from "../coding.ts";
-import { isNotModified } from "../conditional.ts";
 import { noSession, type DataSources } from "../data.ts";
-import {
-  pageReply,
-  preparePage,
-  PUBLIC_CACHE,
-  type PageSource,
-  type PreparedPage,
-} from "../pages/pages.ts";
+import { pageForms, PUBLIC_CACHE, type PageSource } from "../pages/pages.ts";
 import { statusPage } from "../pages/status.ts";
-import type { Exchange } from "../exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
 import { idIn } from "../routes.ts";
 import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import type { FollowedLog } from "../snapshot/followed-log.ts";
+import type { Forms } from "../snapshot/entity.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
 import { EntryFiles, readEntryFileName } from "./entry-files.ts";
@@ -75,7 +66,7 @@ export class PublicLog {
   readonly #rows = madeOnce<Rows>(1);
   readonly #view = madeOnce<View>(1);
   /** The feed, the status and its page, the newest page of the list; and those before a change. */
-  readonly #pages = madeOnce<PreparedPage>(8);
+  readonly #pages = madeOnce<Forms>(8);
 
   constructor(options: PublicLogOptions) {
     this.#options = options;
@@ -83,101 +74,91 @@ export class PublicLog {
   }
 
   /** A page of the list of publications. */
-  list(exchange: Exchange): MaybePromise<Reply | Denial> {
+  async list(asked: Asked): Promise<Found | Denial> {
     const { live, pollMs } = this.#options;
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
-    const fault = exchange.bodyFault();
+    const fault = asked.bodyFault();
     if (fault !== null) return fault;
-    const query = readPageQuery(exchange.query);
+    const query = readPageQuery(asked.query);
     if ("code" in query) return query;
-    const page = chain(this.#viewOf(served), (view) => this.#list(view, query));
-    return this.#reply(page, exchange, cacheControl(served.stamp, exchange.nowMs));
+    return this.#unlessAway(asked, async () => {
+      const forms = await this.#list(await this.#viewOf(served), query);
+      return { forms, cacheControl: cacheControl(served.stamp, asked.nowMs) };
+    });
   }
 
   /** An entry of the log, or its signature. */
-  entry(exchange: Exchange): MaybePromise<Reply | Denial> {
+  async entry(asked: Asked): Promise<Found | Denial> {
     const { live, followed, pollMs } = this.#options;
-    const name = readEntryFileName(idIn(exchange.path, UNCOUNTED_ROUTES.entry.path));
+    const name = readEntryFileName(idIn(asked.path, UNCOUNTED_ROUTES.entry.path));
     if (name === null) return deny("not_found", "The log has entries such as 42 and 42.sig.");
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
-    const file = chain(this.#viewOf(served), ({ newest }) => {
-      if (name.number <= newest) {
-        return this.#entries.get(name, followed.provenSha256(name.number));
-      }
-      return deny("not_published", `The log ends with entry ${newest}.`);
+    return this.#unlessAway(asked, async () => {
+      const { newest } = await this.#viewOf(served);
+      if (name.number > newest) return deny("not_published", `The log ends with entry ${newest}.`);
+      return this.#entries.get(name, followed.provenSha256(name.number));
     });
-    return this.#unlessAway(
-      chain(file, (found) => {
-        if ("code" in found) return found;
-        // Without a date there is nothing to compare If-Modified-Since with.
-        const isKnown = isNotModified(exchange.request.headers, found.etag, Infinity);
-        return isKnown ? found.notModified : found.whole;
-      }),
-      exchange,
-    );
   }
 
   /** The Atom feed. */
-  feed(exchange: Exchange): MaybePromise<Reply | Denial> {
+  async feed(asked: Asked): Promise<Found | Denial> {
     const { live, coder, pollMs } = this.#options;
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
     const { attribution } = served;
-    const page = chain(this.#viewOf(served), ({ key, publications, changedMs }) =>
-      this.#made(UNCOUNTED_ROUTES.feed.path, key, () => {
+    return this.#unlessAway(asked, async () => {
+      const { key, publications, changedMs } = await this.#viewOf(served);
+      const forms = await this.#made(UNCOUNTED_ROUTES.feed.path, key, async () => {
         const newest = publications.slice(-FEED_LENGTH);
         const [first] = publications as [Publication];
         const body = Buffer.from(feedBody({ first, newest, attribution }));
-        return preparePage(
-          { path: UNCOUNTED_ROUTES.feed.path, mediaType: FEED_TYPE, body },
-          changedMs,
-          coder,
-        );
-      }),
-    );
-    return this.#reply(page, exchange, PUBLIC_CACHE);
+        return pageForms({ path: UNCOUNTED_ROUTES.feed.path, mediaType: FEED_TYPE, body }, changedMs, coder);
+      });
+      return { forms, cacheControl: PUBLIC_CACHE };
+    });
   }
 
   /** The sessions of the last thirty days. Answers also while nothing is served. */
-  status(exchange: Exchange): MaybePromise<Reply | Denial> {
-    return this.#statusAs(exchange, UNCOUNTED_ROUTES.status.path, (status) => {
+  status(asked: Asked): Promise<Found | Denial> {
+    return this.#statusAs(asked, UNCOUNTED_ROUTES.status.path, (status) => {
       const body = Buffer.from(`${JSON.stringify(status)}\n`);
       return { path: UNCOUNTED_ROUTES.status.path, mediaType: JSON_TYPE, body };
     });
   }
 
   /** The same as a page. */
-  statusPage(exchange: Exchange): MaybePromise<Reply | Denial> {
+  statusPage(asked: Asked): Promise<Found | Denial> {
     const { live, graceMs } = this.#options;
     const attribution = live.current?.attribution;
-    return this.#statusAs(exchange, PAGES.status.path, (status) =>
+    return this.#statusAs(asked, PAGES.status.path, (status) =>
       statusPage(status, { graceMs, attribution }),
     );
   }
 
   #statusAs(
-    exchange: Exchange,
+    asked: Asked,
     path: string,
     form: (status: Status) => PageSource,
-  ): MaybePromise<Reply | Denial> {
+  ): Promise<Found | Denial> {
     const { live, coder, graceMs } = this.#options;
-    const { nowMs } = exchange;
+    const { nowMs } = asked;
     const served = live.current;
     const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
     const tickMs = statusTickMs(nowMs, graceMs);
-    const view = served === null ? NOTHING : this.#viewOf(served);
-    const page = chain(view, ({ key, publications, changedMs }) =>
-      this.#made(path, `${key} ${tickMs}`, () => {
+    return this.#unlessAway(asked, async () => {
+      const { key, publications, changedMs } =
+        served === null ? NOTHING : await this.#viewOf(served);
+      const forms = await this.#made(path, `${key} ${tickMs}`, () => {
         const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
-        return preparePage(source, Math.max(changedMs, tickMs), coder);
-      }),
-    );
-    return this.#reply(page, exchange, PUBLIC_CACHE);
+        return pageForms(source, Math.max(changedMs, tickMs), coder);
+      });
+      return { forms, cacheControl: PUBLIC_CACHE };
+    });
   }
 
-  #viewOf({ publication: served }: LoadedSnapshot): MaybePromise<View> {
+  async #viewOf({ publication: served }: LoadedSnapshot): Promise<View> {
     const { live, log } = this.#options;
     const known = live.newestNumber;
     const key = `${served.number} ${known}`;
@@ -193,7 +174,7 @@ export class PublicLog {
     return this.#view.forceFetch(key, { context: make });
   }
 
-  #list(view: View, query: PageQuery): MaybePromise<PreparedPage> {
+  async #list(view: View, query: PageQuery): Promise<Forms> {
     // Few ask for the same one of the others, and compressing them would delay the live snapshot.
     if (!isNewestPage(query)) return this.#makeList(view, query, null);
     const { coder } = this.#options;
@@ -202,53 +183,37 @@ export class PublicLog {
     );
   }
 
-  async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<PreparedPage> {
+  async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<Forms> {
     const { log } = this.#options;
     const page = pageOf(view.newest, query);
     // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
     for (let number = page.first; number <= page.last; number += 1) {
-      const entry = log.get(number);
-      if (entry instanceof Promise) await entry;
+      await log.get(number);
     }
     const rows = await this.#rows.forceFetch(`${view.key} ${log.size}`, {
       context: async () => rowsOf(log.known(view.newest)),
     });
-    const source = {
-      path: UNCOUNTED_ROUTES.publications.path,
-      mediaType: JSON_TYPE,
-      body: listBody(rows, page),
-    };
-    return preparePage(source, view.changedMs, coder);
+    const source = { path: UNCOUNTED_ROUTES.publications.path, mediaType: JSON_TYPE, body: listBody(rows, page) };
+    return pageForms(source, view.changedMs, coder);
   }
 
-  #made(path: string, key: string, make: () => Promise<PreparedPage>): Promise<PreparedPage> {
+  #made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
     return this.#pages.forceFetch(`${path} ${key}`, { context: make });
   }
 
-  #reply(
-    page: MaybePromise<PreparedPage>,
-    exchange: Exchange,
-    cache: string,
-  ): MaybePromise<Reply | Denial> {
-    const { headers } = exchange.request;
-    return this.#unlessAway(
-      chain(page, (prepared) => pageReply(prepared, headers, cache)),
-      exchange,
-    );
-  }
-
-  /** The reply, or `busy` if the store does not answer. */
-  #unlessAway(
-    reply: MaybePromise<Reply | Denial>,
-    { route }: Exchange,
-  ): MaybePromise<Reply | Denial> {
-    if (!(reply instanceof Promise)) return reply;
-    return reply.catch((error: unknown): Denial => {
+  /** What `find` gives, or `busy` if the store does not answer. */
+  async #unlessAway(
+    { route }: Asked,
+    find: () => Promise<Found | Denial>,
+  ): Promise<Found | Denial> {
+    try {
+      return await find();
+    } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
       this.#options.logger.error({ err: error, route }, "log cannot be read");
       const retryAfterMs = this.#options.pollMs;
       return deny("busy", "The log cannot be read at the moment.", { retryAfterMs });
-    });
+    }
   }
 }
 

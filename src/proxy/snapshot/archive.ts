@@ -14,10 +14,9 @@ import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
-import type { MaybePromise, Subject } from "../../state/gatekeeper.ts";
+import type { Subject } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../../store/paths.ts";
-import { chain } from "../chain.ts";
 import { deny, pruned, type Denial } from "../problems.ts";
 import { PreparedFile } from "./file.ts";
 import {
@@ -31,7 +30,7 @@ import {
   type LoadOptions,
   type ServedSnapshot,
 } from "./load.ts";
-import type { OpenBody } from "./representation.ts";
+import type { OpenBody } from "./entity.ts";
 
 /** The part of the memory for files that old snapshots may use; live ones use the rest (load.ts). */
 const SHARE = 1 / 8;
@@ -147,14 +146,13 @@ export class Archive {
       stamp,
       newIds: NO_IDS,
       withoutLevel,
-      basketAnswers: null,
-      file: (path) => {
+      pricedBaskets: null,
+      file: async (path) => {
         const entry = entries.get(path);
         const file = entry && descriptionOf({ tiers }, entry, stamp);
         if (!entry || !file) return undefined;
-        return chain(this.#source(asked, entry), (source) =>
-          "code" in source ? source : new PreparedFile(file, source, null),
-        );
+        const source = await this.#source(asked, entry);
+        return "code" in source ? source : new PreparedFile(file, source, null);
       },
       catalog: () =>
         this.#parsed(asked, entries.get(FILES.catalog), (bytes) =>
@@ -168,10 +166,10 @@ export class Archive {
   }
 
   /** The file's bytes, or a function that streams them. */
-  #source(
+  async #source(
     { publication, reader }: Asked,
     entry: FileEntry,
-  ): MaybePromise<Buffer | OpenBody | Denial> {
+  ): Promise<Buffer | OpenBody | Denial> {
     const pace = (): Promise<void> => this.#turns.next(reader);
     const { path, bytes, sha256 } = entry;
     const name = `${keyOf(publication)} ${path}`;
@@ -180,7 +178,7 @@ export class Archive {
       this.#cache.delete(name);
       this.#options.onStreamFailure(error);
     };
-    const taken = this.#take(reader, name, async () => {
+    const source = await this.#take(reader, name, async () => {
       const key = snapshotFileKey(publication, path);
       const isHeld = bytes <= this.#heldBytesMax;
       const value: Buffer | OpenBody = isHeld
@@ -189,16 +187,14 @@ export class Archive {
       return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
     });
     // Others' answers have opened the same file at their own pace.
-    return chain(taken, (source) =>
-      typeof source === "function" ? (range) => source(range, pace) : source,
-    );
+    return typeof source === "function" ? (range) => source(range, pace) : source;
   }
 
-  #parsed<T>(
+  async #parsed<T>(
     { publication, reader }: Asked,
     entry: FileEntry | undefined,
     parse: (bytes: Buffer) => T,
-  ): MaybePromise<T | Denial | null> {
+  ): Promise<T | Denial | null> {
     if (entry === undefined) return null;
     return this.#take(reader, `${keyOf(publication)} ${entry.path}`, async () => {
       const key = snapshotFileKey(publication, entry.path);

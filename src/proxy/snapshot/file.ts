@@ -4,34 +4,49 @@
  * request, and is sent uncompressed until its coded forms are made again.
  */
 import { createHash } from "node:crypto";
-import type { IncomingMessage } from "node:http";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
-import { sessionKey } from "../../market/session.ts";
+import { sessionKey, sessionUtc, type Session } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
-import type { HeaderFields } from "../answer.ts";
-import { chain } from "../chain.ts";
+import { CODINGS, type CodedForms, type Coder, type Coding } from "../coding.ts";
+import { chooseCoding } from "../intent.ts";
 import {
-  chooseCoding,
-  CODINGS,
+  entityOf,
   tagOf,
-  type CodedForms,
-  type Coder,
-  type Coding,
-} from "../coding.ts";
-import { requestedPart } from "../range.ts";
-import {
-  representation,
+  type Entity,
+  type Forms,
+  type HeaderFields,
   type OpenBody,
-  type Representation,
-  type SnapshotStamp,
-  type TierPosition,
-} from "./representation.ts";
+} from "./entity.ts";
+import { modifiedMsOf, type SnapshotStamp } from "./freshness.ts";
 import { raised } from "./stream.ts";
 
 const HISTORY_CSV_END = "-history.csv";
+
+/** The session of a tier's payloads, and its delay when nothing is overdue. */
+export interface TierPosition {
+  readonly session: Session;
+  /** Sessions of 12 hours behind the head. */
+  readonly delayedSessions: number;
+}
+
+/** An entity of a snapshot while `overdue` sessions are missing. */
+export const snapshotEntity = (
+  stamp: SnapshotStamp,
+  { session, delayedSessions }: TierPosition,
+  overdue: number,
+  parts: Omit<Parameters<typeof entityOf>[0], "modifiedMs" | "shared">,
+): Entity =>
+  entityOf({
+    ...parts,
+    modifiedMs: modifiedMsOf(stamp, overdue),
+    shared: {
+      "x-session-utc": sessionUtc(session),
+      "x-delayed-sessions": String(delayedSessions + overdue),
+      "x-snapshot": stamp.text,
+      "x-publication": String(stamp.publication),
+    },
+  });
 
 /** What a file is, and whose. */
 export interface FileDescription {
@@ -49,25 +64,15 @@ export interface FileDescription {
   readonly nameEnd: string | null;
 }
 
-/** The representation in each coding while `overdue` sessions are missing. */
-interface Forms {
-  readonly overdue: number;
-  /** SHA-256 (hex) of the identity bytes. */
-  readonly sha256: string;
-  readonly byCoding: Map<Coding, Representation>;
-}
-
-/** One file of one snapshot with its representations. */
+/** One file of one snapshot, in each coding. */
 export class PreparedFile {
   readonly #file: FileDescription;
   /** The bytes in memory, or a function that streams and verifies them from the store. */
   readonly #source: Buffer | OpenBody;
   readonly #coder: Coder | null;
-  #forms: Forms | null = null;
+  #latest: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
   /** The coded forms of a file without the delay in its bytes are made only once. */
   #fixedForms: CodedForms | null = null;
-  /** SHA-256 (hex) of the stream with the delay raised by `overdue` sessions. */
-  #raised: { readonly overdue: number; readonly sha256: Promise<string> } | null = null;
   /** Resolves when the first coded forms are made; null afterwards. */
   #coding: Promise<void> | null = null;
 
@@ -79,84 +84,63 @@ export class PreparedFile {
   }
 
   /**
-   * What to send while `overdue` sessions are missing. Returns a promise to a caller who wants a coded
-   * form until these are made for the first time: when the delay changes later, no request waits for
-   * them. Also if the file is streamed and its delay has changed: it is read once for its digest.
-   * A GET with Range gets a part of a download, except of a history as CSV: its bytes do not depend on
-   * the delay.
+   * What to send while `overdue` sessions are missing. A caller who wants a coded form waits until
+   * these are made for the first time: when the delay changes later, no request waits for them. A
+   * streamed file whose delay has changed is read once for its digest.
    */
-  answer(
-    overdue: number,
-    { method, headers }: Pick<IncomingMessage, "method" | "headers">,
-  ): MaybePromise<Representation> {
-    return chain(this.#byCoding(overdue), (byCoding) => {
-      const isParted = method === "GET" && this.#ranges === "bytes";
-      const part = isParted && requestedPart(byCoding.get("identity") as Representation, headers);
-      if (part) return part;
-      const acceptEncoding = headers["accept-encoding"];
-      const choose = (): Representation =>
-        byCoding.get(chooseCoding(acceptEncoding, byCoding)) as Representation;
-      if (this.#coding === null || chooseCoding(acceptEncoding, CODINGS) === "identity")
-        return choose();
-      return this.#coding.then(choose);
-    });
+  async forms(overdue: number, acceptEncoding?: string): Promise<Forms> {
+    const forms = await this.#prepared(overdue);
+    if (this.#coding !== null && chooseCoding(acceptEncoding, CODINGS) !== "identity") {
+      await this.#coding;
+    }
+    return forms;
   }
 
   /** Resolves when the first coded forms are made. */
   async coded(overdue: number): Promise<void> {
-    await this.#byCoding(overdue);
+    await this.#prepared(overdue);
     await this.#coding;
   }
 
-  #byCoding(overdue: number): MaybePromise<Forms["byCoding"]> {
-    if (this.#forms?.overdue === overdue) return this.#forms.byCoding;
+  #prepared(overdue: number): Promise<Forms> {
+    if (this.#latest?.overdue === overdue) return this.#latest.forms;
+    const latest = { overdue, forms: this.#prepare(overdue, this.#latest === null) };
+    this.#latest = latest;
+    latest.forms.catch(() => {
+      if (this.#latest === latest) this.#latest = null;
+    });
+    return latest.forms;
+  }
+
+  async #prepare(overdue: number, isFirst: boolean): Promise<Forms> {
     const plain = this.#plain(overdue);
-    return chain(this.#sha256(overdue, plain), (sha256) => this.#prepare(overdue, plain, sha256));
-  }
-
-  #prepare(overdue: number, plain: Buffer | OpenBody, sha256: string): Forms["byCoding"] {
-    const isFirst = this.#forms === null;
-    const identity = this.#represent(overdue, "identity", plain, sha256);
-    const forms = { overdue, sha256, byCoding: new Map([["identity" as Coding, identity]]) };
-    this.#forms = forms;
+    const sha256 = this.#isRaised(overdue) ? await digestOf(plain) : this.#file.sha256;
+    const add = (coding: Coding, body: Buffer | OpenBody): void => {
+      forms.set(coding, this.#entity(overdue, coding, body, sha256));
+    };
+    const forms = new Map<Coding, Entity>();
+    add("identity", plain);
     // These formats are compressed already, and a stream is sent uncompressed.
-    const isCoded =
-      this.#coder !== null &&
-      Buffer.isBuffer(plain) &&
-      !/\.(?:xlsx|parquet)$/.test(this.#file.path);
-    if (!isCoded) return forms.byCoding;
+    const isCoded = Buffer.isBuffer(plain) && !/\.(?:xlsx|parquet)$/.test(this.#file.path);
+    if (this.#coder === null || !isCoded) return forms;
     if (this.#fixedForms !== null) {
-      this.#add(this.#fixedForms, forms);
-      return forms.byCoding;
+      for (const [coding, body] of this.#fixedForms) add(coding, body);
+      return forms;
     }
-    const coding = this.#code(this.#coder, forms, plain);
+    const coding = this.#code(this.#coder, plain, add);
     if (isFirst) this.#coding = coding;
-    return forms.byCoding;
+    return forms;
   }
 
-  async #code(coder: Coder, forms: Forms, plain: Buffer): Promise<void> {
+  async #code(
+    coder: Coder,
+    plain: Buffer,
+    add: (coding: Coding, body: Buffer) => void,
+  ): Promise<void> {
     const coded = await coder.forms(plain);
     if (!this.#hasDelay) this.#fixedForms = coded;
-    this.#add(coded, forms);
+    for (const [coding, body] of coded) add(coding, body);
     this.#coding = null;
-  }
-
-  #add(coded: CodedForms, { overdue, sha256, byCoding }: Forms): void {
-    for (const [name, bytes] of coded) {
-      byCoding.set(name, this.#represent(overdue, name, bytes, sha256));
-    }
-  }
-
-  /** SHA-256 (hex) of the identity bytes. */
-  #sha256(overdue: number, plain: Buffer | OpenBody): MaybePromise<string> {
-    if (!this.#isRaised(overdue)) return this.#file.sha256;
-    if (Buffer.isBuffer(plain)) return sha256Hex(plain);
-    if (this.#raised?.overdue !== overdue) {
-      this.#raised = { overdue, sha256: digestOf(plain) };
-      // The next request reads it again.
-      this.#raised.sha256.catch(() => (this.#raised = null));
-    }
-    return this.#raised.sha256;
   }
 
   #plain(overdue: number): Buffer | OpenBody {
@@ -166,20 +150,12 @@ export class PreparedFile {
     return async () => (await source()).pipeThrough(raised(overdue));
   }
 
-  #represent(
-    overdue: number,
-    coding: Coding,
-    plain: Buffer | OpenBody,
-    sha256: string,
-  ): Representation {
+  #entity(overdue: number, coding: Coding, body: Buffer | OpenBody, sha256: string): Entity {
     const { stamp, path, position } = this.#file;
     const delay = this.#isRaised(overdue) ? String(overdue) : "";
-    return representation({
-      stamp,
-      position,
-      overdue,
+    return snapshotEntity(stamp, position, overdue, {
       etag: tagOf(stamp.manifestSha256, path, delay, coding),
-      plain,
+      body,
       sha256,
       sizeBytes: this.#sizeBytes(overdue),
       coding,
@@ -220,8 +196,8 @@ export class PreparedFile {
   }
 }
 
-async function digestOf(open: OpenBody): Promise<string> {
+async function digestOf(body: Buffer | OpenBody): Promise<string> {
   const hash = createHash("sha256");
-  for await (const piece of await open()) hash.update(piece);
+  for await (const piece of Buffer.isBuffer(body) ? [body] : await body()) hash.update(piece);
   return hash.digest("hex");
 }

@@ -12,6 +12,17 @@ export interface Expectation {
   readonly graceMs: number;
 }
 
+/** The facts that all files of a snapshot share. */
+export interface SnapshotStamp extends Expectation {
+  /** `2026-11-21T00Z/r1`. */
+  readonly text: string;
+  readonly manifestSha256: string;
+  /** The number of the entry that made it the head. */
+  readonly publication: number;
+  /** The publication's own time (epoch milliseconds). */
+  readonly publishedAtMs: number;
+}
+
 /** Sessions that should have been published after `head` by `nowMs`: ⌊(now − head − grace) / 12 h⌋, at least 0. */
 export const overdueSessions = ({ head, graceMs }: Expectation, nowMs: number): number =>
   Math.max(0, Math.floor((nowMs - sessionStartMs(head) - graceMs) / SESSION_MS));
@@ -20,9 +31,14 @@ export const overdueSessions = ({ head, graceMs }: Expectation, nowMs: number): 
 export const behindMs = ({ head }: Pick<Expectation, "head">, nowMs: number): number =>
   Math.max(0, sessionStartMs(head) - nowMs);
 
-/** When the number of overdue sessions reached `overdue` (epoch milliseconds). */
-export const overdueSinceMs = ({ head, graceMs }: Expectation, overdue: number): number =>
-  sessionStartMs(head) + graceMs + overdue * SESSION_MS;
+/** When the answer last changed: at publication, or when the last session became overdue. */
+export function modifiedMsOf(
+  { publishedAtMs, head, graceMs }: SnapshotStamp,
+  overdue: number,
+): number {
+  if (overdue === 0) return publishedAtMs;
+  return Math.max(publishedAtMs, sessionStartMs(head) + graceMs + overdue * SESSION_MS);
+}
 
 /**
  * The next instant after `nowMs` at which an answer may change: a session is due (every 12 hours

@@ -18,14 +18,14 @@ import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/publication-log.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
-import type { MaybePromise } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { verified, type Pace } from "./stream.ts";
 import type { Coder } from "../coding.ts";
 import type { Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription } from "./file.ts";
-import type { OpenBody, Representation, SnapshotStamp } from "./representation.ts";
+import type { Forms, OpenBody } from "./entity.ts";
+import type { SnapshotStamp } from "./freshness.ts";
 
 /** Callers repeat the same few baskets. One takes 3 to 25 kB. */
 const REMEMBERED_BASKETS = 500;
@@ -44,13 +44,13 @@ export interface ServedSnapshot {
   /** The ids of each tier's contracts that never had a level. */
   readonly withoutLevel: PerTier<ReadonlySet<string>>;
   /** Recently priced baskets by name and number of overdue sessions; null: none is kept. */
-  readonly basketAnswers: LRUCache<string, Representation> | null;
+  readonly pricedBaskets: LRUCache<string, Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
-  file(path: string): MaybePromise<PreparedFile | Denial | undefined>;
+  file(path: string): Promise<PreparedFile | Denial | undefined>;
   /** Null: the snapshot has no catalog. */
-  catalog(): MaybePromise<FreeIds | Denial | null>;
+  catalog(): Promise<FreeIds | Denial | null>;
   /** Null: the snapshot has no file for baskets. */
-  baskets(): MaybePromise<BasketFile | Denial | null>;
+  baskets(): Promise<BasketFile | Denial | null>;
 }
 
 /** A verified snapshot, ready to answer from at once. */
@@ -126,13 +126,13 @@ export async function loadSnapshot(
     ),
     withoutLevel: withoutLevelOf(manifest),
     files,
-    file: (path) => files.get(path),
-    catalog: () => free,
-    baskets: () => baskets,
+    file: async (path) => files.get(path),
+    catalog: async () => free,
+    baskets: async () => baskets,
     judgements: manifest.judgements,
     options: manifest.options,
     attribution: manifest.attribution,
-    basketAnswers: cacheOf(REMEMBERED_BASKETS),
+    pricedBaskets: cacheOf(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }
