@@ -1,17 +1,21 @@
 /** Starts and stops the whole proxy: snapshot, app and sockets. */
-import { createServer, type Server } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import { createSecureContext, Server as TlsServer } from "node:tls";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
-import { InputError, reasonOf } from "../lib/errors.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { createApp } from "./app.ts";
 import { Backlog } from "./backlog.ts";
 import { Coder } from "./coding.ts";
 import { Connections } from "./connections.ts";
-import { listen } from "./listen.ts";
+import {
+  CONNECTION_LIMITS,
+  createHttpServer,
+  listen,
+  useCertificate,
+  type Certificate,
+  type ConnectionLimits,
+} from "./server.ts";
 import { PublicLog } from "./publications/public-log.ts";
 import { Archive } from "./snapshot/archive.ts";
+import { behindMs, overdueSessions } from "./snapshot/freshness.ts";
 import { StoredLog } from "./snapshot/followed-log.ts";
 import { LogIndex } from "./snapshot/log-index.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
@@ -30,47 +34,6 @@ import { plansPage } from "./pages/plans.ts";
 import { USUAL_TERMS, type PlanTerms } from "./plan-terms.ts";
 import { appListener } from "./listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
-
-/** The limits of connections in milliseconds and bytes. */
-export interface ConnectionLimits {
-  /** Request line and header fields together; a key and the largest basket fit. */
-  readonly headerBytes: number;
-  /** From the first byte of a request to the end of its header; also for a TLS handshake. */
-  readonly headersMs: number;
-  /** From the first byte of a request to its end. */
-  readonly requestMs: number;
-  /** Between requests. Longer than most load balancers', so that they close first. */
-  readonly keepAliveMs: number;
-  /** Without a byte in either direction while an answer is sent. */
-  readonly stalledMs: number;
-  /** For answers in flight to finish when the proxy stops. */
-  readonly shutdownMs: number;
-  /** What waits for readers in memory, over all connections. */
-  readonly waitingBytes: number;
-}
-
-/** The limits of connections unless a test sets others. */
-export const CONNECTION_LIMITS: ConnectionLimits = {
-  headerBytes: 16 * 1024,
-  headersMs: 15_000,
-  requestMs: 30_000,
-  keepAliveMs: 65_000,
-  stalledMs: 60_000,
-  shutdownMs: 30_000,
-  waitingBytes: 64_000_000,
-};
-
-/** TLS 1.2 with forward secrecy and authenticated encryption (AEAD); TLS 1.3 has nothing else. */
-const TLS = {
-  minVersion: "TLSv1.2",
-  ciphers: "ECDHE+AESGCM:ECDHE+CHACHA20",
-} as const;
-
-/** A certificate with its chain, and its private key (PEM). */
-export interface Certificate {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
 
 /** What a proxy serves, to whom, and where. */
 export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder" | "followed"> {
@@ -135,7 +98,17 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   });
   const index = new LogIndex(store, followed);
   const backlog = new Backlog(limits.waitingBytes);
-  const metrics = new ProxyMetrics(live, archive, backlog, gatekeeper, clock, log);
+  const ofServed = (read: typeof overdueSessions) => () =>
+    live.current === null ? 0 : read(live.current.stamp, clock.now());
+  const metrics = new ProxyMetrics({
+    live,
+    archive,
+    backlog,
+    gatekeeper,
+    log,
+    overdueSessions: ofServed(overdueSessions),
+    behindMs: ofServed(behindMs),
+  });
   const refusals = new PerSecond(1);
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -200,43 +173,4 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await close();
     throw error;
   }
-}
-
-function createHttpServer(limits: ConnectionLimits, tls: ProxyOptions["tls"]): Server {
-  const settings = {
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
-    // The app answers HTTP/1.1 without Host with a problem document.
-    requireHostHeader: false,
-    // Requests here have no body; skipping the work to read one saves a tenth of a request.
-    optimizeEmptyRequests: true,
-  };
-  let server: Server;
-  if (tls === null) {
-    server = createServer(settings);
-  } else {
-    server = createTlsServer({ ...settings, handshakeTimeout: limits.headersMs });
-    useCertificate(server, tls);
-  }
-  server.timeout = limits.stalledMs;
-  // No limit: the checks must see all fields, because a second Host or key may be the last one.
-  server.maxHeadersCount = 0;
-  // A client that ends its side after the request still gets its answer.
-  return Object.assign(server, { httpAllowHalfOpen: true });
-}
-
-function useCertificate(server: Server, { cert, key }: Certificate): void {
-  if (!(server instanceof TlsServer)) throw new InputError("The proxy serves plain HTTP");
-  const settings = { ...TLS, cert, key };
-  try {
-    // Tried first: setSecureContext has half of the settings when it fails.
-    createSecureContext(settings);
-  } catch (cause) {
-    const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
-    throw new InputError(message, [], { cause });
-  }
-  server.setSecureContext(settings);
 }

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { Registry } from "prom-client";
 import { Connections } from "../connections.ts";
-import { listen } from "../listen.ts";
+import { listen } from "../server.ts";
 
 interface MetricsServer {
   /** `http://127.0.0.1:9464/metrics`, with the actual port. */

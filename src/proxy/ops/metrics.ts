@@ -1,15 +1,32 @@
 /** The proxy's metrics for Prometheus. */
 import { Gauge, Registry } from "prom-client";
-import type { Gatekeeper } from "../../state/gatekeeper.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { sessionStartMs } from "../../market/session.ts";
-import { behindMs, overdueSessions } from "../snapshot/freshness.ts";
-import type { Backlog } from "../backlog.ts";
-import type { Archive } from "../snapshot/archive.ts";
-import type { LiveSnapshot } from "../snapshot/live.ts";
-import type { Logger } from "./log.ts";
+import { sessionStartMs, type Session } from "../../market/session.ts";
 import { collectProcessMetrics, counterIn, gaugeIn } from "./process-metrics.ts";
 import { RequestMetrics } from "./request-metrics.ts";
+
+/** What each scrape reads. */
+export interface Observed {
+  readonly live: {
+    readonly current: {
+      readonly stamp: {
+        readonly publication: number;
+        readonly head: Session;
+        readonly publishedAtMs: number;
+      };
+      readonly judgements: readonly { readonly gate: string }[];
+      readonly heldBytes: number;
+    } | null;
+    readonly trouble: { readonly kind: "damaged" | "unreachable" } | null;
+    readonly loads: { readonly loaded: number; readonly failed: number };
+  };
+  readonly archive: { readonly heldBytes: number; readonly refusals: number };
+  readonly backlog: { readonly bytes: number; readonly closed: number };
+  readonly gatekeeper: { readonly trouble: string | null };
+  readonly log: { readonly droppedLines: number };
+  /** How late, and how early, the clock says that the snapshot served is; 0 without one. */
+  readonly overdueSessions: () => number;
+  readonly behindMs: () => number;
+}
 
 /** The metrics of one process. */
 export class ProxyMetrics {
@@ -19,14 +36,8 @@ export class ProxyMetrics {
   /** Connections closed at once because too many were open. */
   connectionsRefused = 0;
 
-  constructor(
-    live: LiveSnapshot,
-    archive: Archive,
-    backlog: Backlog,
-    gatekeeper: Gatekeeper,
-    clock: Clock,
-    log: Logger,
-  ) {
+  constructor(observed: Observed) {
+    const { live, archive, backlog, gatekeeper, log } = observed;
     collectProcessMetrics(this.#registry);
     const gauge = gaugeIn(this.#registry);
     const counter = counterIn(this.#registry);
@@ -48,7 +59,7 @@ export class ProxyMetrics {
     );
     gauge("chipboard_ready", "1 when a snapshot is served.", () => Number(live.current !== null));
     gauge("chipboard_publication", "Number of the publication served.", () =>
-      live.current === null ? 0 : live.current.publication.number,
+      live.current === null ? 0 : live.current.stamp.publication,
     );
     gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", () =>
       live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000,
@@ -58,11 +69,15 @@ export class ProxyMetrics {
       "When the publication served was published or rolled back to.",
       () => (live.current === null ? 0 : live.current.stamp.publishedAtMs / 1000),
     );
-    gauge("chipboard_overdue_sessions", "Sessions that should have been published.", () =>
-      live.current === null ? 0 : overdueSessions(live.current.stamp, clock.now()),
+    gauge(
+      "chipboard_overdue_sessions",
+      "Sessions that should have been published.",
+      observed.overdueSessions,
     );
-    gauge("chipboard_clock_behind_seconds", "How long before that session the clock is.", () =>
-      live.current === null ? 0 : behindMs(live.current.stamp, clock.now()) / 1000,
+    gauge(
+      "chipboard_clock_behind_seconds",
+      "How long before that session the clock is.",
+      () => observed.behindMs() / 1000,
     );
     const judgements: Gauge = new Gauge({
       name: "chipboard_judgements",
