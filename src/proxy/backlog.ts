@@ -1,6 +1,6 @@
 /**
  * What waits for its readers, over all connections of a server. A reader that does not read keeps what
- * is written of its answers in memory, so the sum is bounded.
+ * is written of its answers in memory, so the sum is bounded, and so is the time without a byte read.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -16,6 +16,7 @@ const HELD_BY_STREAM = 4;
 /** The answers that wait. */
 export class Backlog {
   readonly #bytesMax: number;
+  readonly #stalledMs: number;
   /** Bytes; the connection that has waited longest comes first. */
   readonly #waiting = new Map<Socket, number>();
   readonly #known = new WeakSet<Socket>();
@@ -23,8 +24,10 @@ export class Backlog {
   /** How many connections were closed because too much waited. */
   closed = 0;
 
-  constructor(bytesMax: number) {
+  /** A connection on which nothing moves for `stalledMs` while an answer waits is closed. */
+  constructor(bytesMax: number, stalledMs: number) {
     this.#bytesMax = bytesMax;
+    this.#stalledMs = stalledMs;
   }
 
   /** The body as it is sent: a large one in pieces, each when the reader has taken the one before. */
@@ -38,8 +41,9 @@ export class Backlog {
   wait(response: ServerResponse): void {
     const { socket } = response.req;
     const bytes = response.writableLength;
-    // Nearly all answers fit the socket's buffer at once.
+    // Nearly all answers fit the socket's buffer at once and need no timeout.
     if (bytes === 0) return;
+    socket.setTimeout(this.#stalledMs);
     this.#hold(socket, bytes);
     response.once("finish", () => this.#release(socket, bytes));
   }
@@ -48,6 +52,7 @@ export class Backlog {
     parts: readonly Buffer[] | ReadableStream<Uint8Array>,
     socket: Socket,
   ): AsyncGenerator<Uint8Array> {
+    socket.setTimeout(this.#stalledMs);
     const held = parts instanceof ReadableStream ? HELD_BY_STREAM : 1;
     for await (const part of parts) {
       for (let at = 0; at < part.length; at += PIECE_BYTES) {

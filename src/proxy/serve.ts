@@ -97,7 +97,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
   });
   const index = new LogIndex(store, followed);
-  const backlog = new Backlog(limits.waitingBytes);
+  const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());
   const metrics = new ProxyMetrics({

@@ -66,7 +66,6 @@ export function createHttpServer(limits: ConnectionLimits, tls: Certificate | nu
     server = createTlsServer({ ...settings, handshakeTimeout: limits.headersMs });
     useCertificate(server, tls);
   }
-  server.timeout = limits.stalledMs;
   // No limit: the checks must see all fields, because a second Host or key may be the last one.
   server.maxHeadersCount = 0;
   // A client that ends its side after the request still gets its answer.
