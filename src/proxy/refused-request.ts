@@ -14,8 +14,7 @@ import type { Logger } from "./ops/log.ts";
 import type { ProxyMetrics } from "./ops/metrics.ts";
 import { ALLOWED_METHODS, problemReply, PROGRAMS } from "./problem-reply.ts";
 import { deny, type Denial } from "./problems.ts";
-import { remainingAfter } from "./quota.ts";
-import { sentFields } from "./send.ts";
+import { remainingAfter, sentFields } from "./send.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;

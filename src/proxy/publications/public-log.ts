@@ -114,7 +114,11 @@ export class PublicLog {
         const newest = publications.slice(-FEED_LENGTH);
         const [first] = publications as [Publication];
         const body = Buffer.from(feedBody({ first, newest, attribution }));
-        return pageForms({ path: UNCOUNTED_ROUTES.feed.path, mediaType: FEED_TYPE, body }, changedMs, coder);
+        return pageForms(
+          { path: UNCOUNTED_ROUTES.feed.path, mediaType: FEED_TYPE, body },
+          changedMs,
+          coder,
+        );
       });
       return { forms, cacheControl: PUBLIC_CACHE };
     });
@@ -193,7 +197,11 @@ export class PublicLog {
     const rows = await this.#rows.forceFetch(`${view.key} ${log.size}`, {
       context: async () => rowsOf(log.known(view.newest)),
     });
-    const source = { path: UNCOUNTED_ROUTES.publications.path, mediaType: JSON_TYPE, body: listBody(rows, page) };
+    const source = {
+      path: UNCOUNTED_ROUTES.publications.path,
+      mediaType: JSON_TYPE,
+      body: listBody(rows, page),
+    };
     return pageForms(source, view.changedMs, coder);
   }
 
