@@ -5,16 +5,17 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
-import { isPublication, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, type Publication } from "../snapshot/log/entry.ts";
 import {
   readRemembered,
-  requireRemembered,
+  requireSeen,
   writeRemembered,
-  type Remembered,
-} from "../snapshot/remembered.ts";
+  type SeenEntry,
+} from "../snapshot/log/seen.ts";
+import { requireSigned } from "../snapshot/log/sign.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { snapshotText } from "../store/paths.ts";
-import { fetchEntry, findVoucher, proveLog, sha256Of, type ProvenLog } from "./log.ts";
+import { fetchEntry, proveLog, sha256Of, type ProvenLog } from "./log.ts";
 import { refusalOf, saysDamaged, Service, unexpected, type Answer } from "./service.ts";
 import { answerStep, fileSteps } from "./file.ts";
 import type { Step } from "./step.ts";
@@ -93,7 +94,7 @@ async function checkOnce(
     throw new DamageError(`${answer.what} answers with entry ${number}, which was not asked for`);
   }
   steps.push(answerStep(answer, publication));
-  const hasRoots = Object.values(publication.roots ?? {}).some((root) => root !== null);
+  const hasRoots = Object.values(publication.roots).some((root) => root !== null);
   if (target.file !== null && hasRoots) {
     const isLive = vintage === LIVE;
     const proven = await fileSteps(service, target.file, answer, publication, isLive);
@@ -106,7 +107,7 @@ async function checkOnce(
     const why =
       target.file === null
         ? "a basket is computed when it is asked for, and is in no file"
-        : `entry ${number} of the log has no roots, because its snapshot is older than SHA256SUMS`;
+        : `entry ${number} of the log has no roots, because its snapshot has no SHA256SUMS`;
     steps.push({ link: "sums", isProven: false, text: `The answer is not provable: ${why}` });
   }
   const known = Math.min(remembered?.number ?? 1, number);
@@ -124,14 +125,10 @@ async function checkOnce(
     );
   }
   steps.push(logStep(log));
-  const vouched = await signatureStep(service, log, number, verifyKeys, isLastTry);
-  if (vouched === null) return false;
+  const vouched = signatureStep(log, number, verifyKeys);
   steps.push(vouched.step);
   steps.push(memoryStep(log, remembered, remember));
-  if (remember !== null) {
-    const sha256 = sha256Of(log, vouched.number) as string;
-    await writeRemembered(remember, { number: vouched.number, sha256 });
-  }
+  if (remember !== null) await writeRemembered(remember, vouched.seen);
   if (await saysDamaged(service)) steps.push(DAMAGED);
   return true;
 }
@@ -157,7 +154,11 @@ async function entryOf(
   if (typeof named !== "string" || !/^[1-9]\d{0,9}$/.test(named)) {
     throw new DamageError(`${what} names no entry of the log in x-publication`);
   }
-  const { entry, sha256 } = await fetchEntry(service, Number(named));
+  const stored = await fetchEntry(service, Number(named));
+  if (stored === null) {
+    throw new DamageError(`${what} names entry ${named} of the log, which does not have it`);
+  }
+  const { entry, sha256 } = stored;
   if (!isPublication(entry)) {
     throw new DamageError(`${what} names entry ${named} of the log, which is a prune`);
   }
@@ -173,41 +174,40 @@ const noLongerHead = ({ what }: Answer, number: number): DamageError =>
     `${what} answers with entry ${number}, and SHA256SUMS are refused as if another entry were the head`,
   );
 
-function logStep({ first, newest, linked }: ProvenLog): Step {
-  const after = linked === newest ? "" : `; entries ${linked + 1} to ${newest} have no link`;
-  const text = `Entries ${first} to ${linked} of the log follow each other${after}`;
+function logStep({ first, newest }: ProvenLog): Step {
+  const text = `Entries ${first} to ${newest} of the log follow each other`;
   return { link: "log", isProven: true, text };
 }
 
-/** Null: the newest entry may be signed in a moment. The number is that of the entry to remember. */
-async function signatureStep(
-  service: Service,
+/** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */
+function signatureStep(
   log: ProvenLog,
   number: number,
   keys: readonly VerifyKey[] | null,
-  isLastTry: boolean,
-): Promise<{ step: Step; number: number } | null> {
+): { step: Step; seen: SeenEntry } {
+  const { newest, signed } = log;
   if (keys === null) {
     const text = "Signatures are not checked without --verify-key";
-    return { step: { link: "signature", isProven: false, text }, number: log.newest };
+    const seen = { number: newest, sha256: sha256Of(log, newest) as string };
+    return { step: { link: "signature", isProven: false, text }, seen };
   }
-  const voucher = await findVoucher(service, log, number, keys);
-  if (voucher === null) {
-    if (!isLastTry) return null;
+  if (signed === null || signed.entry.number < number) {
     const which =
-      number === log.newest
+      number === newest
         ? `Entry ${number} of the log is unsigned`
-        : `No entry of the log from ${number} to ${log.newest} is signed`;
+        : `No entry of the log from ${number} to ${newest} is signed`;
     throw new DamageError(
       `${which}: expected a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`,
     );
   }
-  const after = voucher.number === log.newest ? "" : `; entries up to ${log.newest} are unsigned`;
-  const text = `Entry ${voucher.number} of the log is signed by ${voucher.fingerprint}${after}`;
-  return { step: { link: "signature", isProven: true, text }, number: voucher.number };
+  const { fingerprint } = requireSigned(signed, keys);
+  const seen = { number: signed.entry.number, sha256: signed.sha256 };
+  const after = seen.number === newest ? "" : `; entries up to ${newest} are unsigned`;
+  const text = `Entry ${seen.number} of the log is signed by ${fingerprint}${after}`;
+  return { step: { link: "signature", isProven: true, text }, seen };
 }
 
-function memoryStep(log: ProvenLog, remembered: Remembered | null, path: string | null): Step {
+function memoryStep(log: ProvenLog, remembered: SeenEntry | null, path: string | null): Step {
   if (remembered === null) {
     const text =
       path === null
@@ -216,6 +216,6 @@ function memoryStep(log: ProvenLog, remembered: Remembered | null, path: string 
     return { link: "memory", isProven: false, text };
   }
   const { number } = remembered;
-  requireRemembered(remembered, log.newest, sha256Of(log, number));
+  requireSeen(remembered, log.newest, sha256Of(log, number));
   return { link: "memory", isProven: true, text: `Entry ${number}, seen before, is in the log` };
 }

@@ -6,7 +6,7 @@ import { TIER_NAMES, TIERS, tierSession, type TierName } from "../market/tier.ts
 import { SUMS_ROUTE } from "../proxy/routes.ts";
 import { delayOf, withDelay } from "../render/envelope.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import type { Publication } from "../snapshot/publication-log.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
 import { parseSums } from "../snapshot/sums.ts";
 import { refusalOf, unexpected, type Answer, type Service } from "./service.ts";
 import type { Step } from "./step.ts";
@@ -38,7 +38,7 @@ export async function fileSteps(
   if (sums.status === 401 && refusalOf(sums)?.code === "key_required") return null;
   if (sums.status !== 200) throw unexpected(sums, "the SHA256SUMS of the tier, which cost a call");
   const root = sha256Hex(sums.body);
-  const tier = TIER_NAMES.find((name) => roots?.[name] === root);
+  const tier = TIER_NAMES.find((name) => roots[name] === root);
   if (tier === undefined) {
     throw new DamageError(
       `SHA256SUMS (${sums.what}) has the SHA-256 ${root}, which is no root in entry ${number} of the log`,

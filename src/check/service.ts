@@ -13,8 +13,7 @@ import { digestField, sha256Hex } from "../snapshot/digest.ts";
 const READINESS_BYTES_MAX = 10_000;
 const REQUEST_MS = 60_000;
 const CHECK_MS = 15 * 60_000;
-/** As many entries as a proxy reads at once. */
-export const REQUESTS_AT_ONCE = 8;
+const CONNECTIONS = 8;
 const TRIES = 5;
 const RETRY_MAX_MS = 5_000;
 /** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
@@ -54,7 +53,7 @@ export class Service {
       "accept-encoding": "identity",
       ...(key !== null && { authorization: `Bearer ${key}` }),
     };
-    const settings = { keepAlive: true, maxSockets: REQUESTS_AT_ONCE };
+    const settings = { keepAlive: true, maxSockets: CONNECTIONS };
     this.#agent = base.startsWith("https:") ? new HttpsAgent(settings) : new HttpAgent(settings);
   }
 
@@ -137,7 +136,7 @@ export class Service {
   }
 }
 
-/** Older services send no digest of the log's entries. The chain proves these, but not the newest one. */
+/** Refusals have no digest. */
 function requireDigest({ what, headers, body }: Answer): void {
   const sha256 = sha256Hex(body);
   if ([undefined, digestField(sha256)].includes(headers["unencoded-digest"] as string)) return;

@@ -3,7 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
-import type { LogKeys } from "../snapshot/signed-log.ts";
+import type { LogKeys } from "../snapshot/log/sign.ts";
 import {
   parseSigningKey,
   parseVerifyKeys,
@@ -58,8 +58,13 @@ export const rememberOption = (): Option =>
 export async function logKeysFrom(options: LogKeyOptions): Promise<LogKeys> {
   const signingKey = options.signKey === undefined ? null : await signingKeyFrom(options.signKey);
   const verifyKeys = await verifyKeysFrom(options);
+  if (signingKey === null && verifyKeys !== null) {
+    throw new InputError(
+      "--verify-key without --sign-key: this would append what nobody signed; give both, or neither",
+    );
+  }
   const own = signingKey?.verifyKey.fingerprint;
-  if (own === undefined || (verifyKeys?.some(({ fingerprint }) => fingerprint === own) ?? true)) {
+  if (verifyKeys?.some(({ fingerprint }) => fingerprint === own) ?? true) {
     return { signingKey, verifyKeys };
   }
   throw new InputError(

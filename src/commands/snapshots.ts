@@ -125,7 +125,7 @@ function verifyCommand(): Command {
         reference: string,
         options: SnapshotOptions & VerifyKeyOptions & RememberOption & { all?: true },
       ) => {
-        const { readRemembered, writeRemembered } = await import("../snapshot/remembered.ts");
+        const { readRemembered, writeRemembered } = await import("../snapshot/log/seen.ts");
         const { verifySnapshots } = await import("../desk/verify.ts");
         const { all, remember } = options;
         const keys = await verifyKeysFrom(options);
@@ -138,7 +138,7 @@ function verifyCommand(): Command {
               found.damages,
             );
           }
-          const { newest, linked: _linked, ...view } = found;
+          const { newest, ...view } = found;
           if (remember !== undefined && newest !== null) {
             await writeRemembered(remember, { number: newest.entry.number, sha256: newest.sha256 });
           }

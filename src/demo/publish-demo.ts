@@ -8,7 +8,7 @@ import { sourceOf } from "../feed/source.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { publish } from "../publish/publish.ts";
 import type { Progress } from "../publish/request.ts";
-import { readHead } from "../snapshot/publication-log.ts";
+import { readLogEnd } from "../snapshot/log/walk.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { demoCatalogPath } from "./catalog.ts";
@@ -39,7 +39,7 @@ export async function* publishDemo(
   progress: Progress,
   signal?: AbortSignal,
 ): AsyncGenerator<Session> {
-  const head = await readHead(store);
+  const { head } = await readLogEnd(store);
   if (head !== null) {
     const manifest = await readManifest(store, head, head.manifest_sha256);
     if (manifest.attribution !== DEMO_NOTICE) {

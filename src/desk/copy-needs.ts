@@ -3,22 +3,12 @@ import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { CLAIM_BYTES_MAX } from "../snapshot/claims.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import { SIGNATURE_BYTES_MAX } from "../snapshot/entry-signature.ts";
 import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
-import { isPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
-import { objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
-import { JSON_TYPE, NDJSON_TYPE, SIGNATURE_TYPE } from "../store/media-types.ts";
+import { isPublication, type Entry, type Publication } from "../snapshot/log/entry.ts";
+import { objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
+import { JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import {
-  FILES,
-  OLD_SIGNATURE,
-  parseSignatureKey,
-  PUBLICATIONS,
-  snapshotFileKey,
-  snapshotText,
-  TAKEN,
-} from "../store/paths.ts";
-import { isSame, requirePruned } from "./reference.ts";
+import { FILES, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
 
 /** Tells how far the copy is. */
 export type CopyProgress = (stage: string, done: number, total: number) => void;
@@ -36,10 +26,8 @@ export interface Needed {
 export interface Needs {
   /** Files of snapshots and parts of the ledger. */
   readonly files: readonly Needed[];
-  /** What vouches for the files: manifests, and signatures of 0.1.0. And names never used again. */
+  /** Manifests, which vouch for the files, and names never used again. */
   readonly manifests: readonly Needed[];
-  /** Signatures of entries. */
-  readonly signatures: readonly Needed[];
   /** The snapshots whose objects these are. */
   readonly names: ReadonlySet<string>;
   /** What the store lacks, one line each. */
@@ -56,23 +44,18 @@ export async function needsOf(
   const manifests: Needed[] = [];
   const names = new Set<string>();
   const damages: string[] = [];
-  const head = log.findLast(isPublication);
   const entries = [...publicationsOf(log).values()];
   let read = 0;
   await atOnce(entries, async (entry) => {
     const { session, revision, manifest_sha256: sha256 } = entry;
     const name = { session, revision };
     await collected(damages, async () => {
-      const stored = await readStoredManifest(store, name, sha256);
-      // A prune of 0.1.0 left no entry.
-      if (stored === null) {
-        return requirePruned(store, name, head !== undefined && isSame(head, name));
-      }
+      const manifest = await readManifest(store, name, sha256);
       names.add(snapshotText(name));
       const mediaTypes = new Map(
-        stored.manifest.files.map((file) => [snapshotFileKey(name, file.path), file.media_type]),
+        manifest.files.map((file) => [snapshotFileKey(name, file.path), file.media_type]),
       );
-      for (const object of objectsOf(name, stored.manifest)) {
+      for (const object of objectsOf(name, manifest)) {
         const mediaType = mediaTypes.get(object.key) ?? NDJSON_TYPE;
         const { key, sha256, bytes: bytesMax } = object;
         files.set(key, { key, sha256, bytesMax, mediaType });
@@ -80,35 +63,16 @@ export async function needsOf(
       const manifestKey = snapshotFileKey(name, FILES.manifest);
       const bytesMax = MANIFEST_BYTES_MAX;
       manifests.push({ key: manifestKey, sha256, bytesMax, mediaType: JSON_TYPE });
-      manifests.push(...(await neededAt(store, snapshotFileKey(name, OLD_SIGNATURE), SIGNATURE)));
     });
     progress("Reading", (read += 1), entries.length);
   });
   await atOnce(await keysBelow(store, TAKEN), async (key) => {
-    manifests.push(...(await neededAt(store, key, TAKEN_NAME)));
+    const bytes = await store.get(key, CLAIM_BYTES_MAX);
+    if (bytes === null) return;
+    const kind = { bytesMax: CLAIM_BYTES_MAX, mediaType: JSON_TYPE };
+    manifests.push({ key, sha256: sha256Hex(bytes), ...kind });
   });
-  const signatures: Needed[] = [];
-  const signed = (await keysBelow(store, PUBLICATIONS)).filter((key) => {
-    const number = parseSignatureKey(key);
-    return number !== null && number <= log.length;
-  });
-  await atOnce(signed, async (key) => {
-    signatures.push(...(await neededAt(store, key, SIGNATURE)));
-  });
-  return { files: [...files.values()], manifests, signatures, names, damages };
-}
-
-const SIGNATURE = { bytesMax: SIGNATURE_BYTES_MAX, mediaType: SIGNATURE_TYPE };
-const TAKEN_NAME = { bytesMax: CLAIM_BYTES_MAX, mediaType: JSON_TYPE };
-
-/** The object as it is stored; none if there is none. Throws DamageError if it is too large. */
-async function neededAt(
-  store: ObjectStore,
-  key: string,
-  kind: Pick<Needed, "bytesMax" | "mediaType">,
-): Promise<Needed[]> {
-  const bytes = await store.get(key, kind.bytesMax);
-  return bytes === null ? [] : [{ key, sha256: sha256Hex(bytes), ...kind }];
+  return { files: [...files.values()], manifests, names, damages };
 }
 
 /** An entry for each snapshot that the log names and no prune took. */

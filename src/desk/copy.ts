@@ -4,7 +4,7 @@
  * Claims stay behind: they belong to runs that write into the source.
  *
  * It can stop at any time, because of its order: files and ledger parts, then manifests, and last the
- * log, oldest entry first, each with its signature. The target's log must be the beginning of the source's, so a repeated
+ * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
  * every object with its digest when it reads it, and again after it has arrived.
  */
@@ -12,24 +12,15 @@ import { atOnce } from "../lib/at-once.ts";
 import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import {
-  ENTRY_BYTES_MAX,
-  isPublication,
-  lacks,
-  logLength,
-  readEntry,
-  readStoredEntry,
-  type StoredEntry,
-} from "../snapshot/publication-log.ts";
+import { ENTRY_BYTES_MAX, isPublication, type StoredEntry } from "../snapshot/log/entry.ts";
+import { entriesIn, logLength, readLog, walkLog } from "../snapshot/log/walk.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   LEDGER,
-  OLD_SIGNATURE,
   parseSnapshotFileKey,
   publicationKey,
-  PUBLICATIONS,
   SESSIONS,
   snapshotText,
   TAKEN,
@@ -118,11 +109,7 @@ class CopyRun {
     const there = await atOnce(numbers(await logLength(this.#to)), (number) =>
       this.#to.get(publicationKey(number), ENTRY_BYTES_MAX),
     );
-    const log = await atOnce(numbers(await logLength(this.#from)), async (number) => {
-      const entry = await readStoredEntry(this.#from, number);
-      if (entry === null) throw lacks(this.#from, number);
-      return entry;
-    });
+    const log = await readLog(this.#from);
     if (log.length === 0) throw await emptyLogError(this.#from);
     for (const [at, bytes] of there.entries()) {
       const key = publicationKey(at + 1);
@@ -143,9 +130,7 @@ class CopyRun {
       bytesMax: ENTRY_BYTES_MAX,
       mediaType: JSON_TYPE,
     }));
-    // In the order of the keys an entry comes before its signature.
-    const logged = [...entries, ...needs.signatures].sort((a, b) => (a.key < b.key ? -1 : 1));
-    const [files, manifests, newEntries] = [needs.files, needs.manifests, logged].map((needed) =>
+    const [files, manifests, newEntries] = [needs.files, needs.manifests, entries].map((needed) =>
       needed.filter(({ key }) => !this.#same.has(key)),
     ) as [Needed[], Needed[], Needed[]];
     const total = files.length + manifests.length + newEntries.length;
@@ -169,7 +154,7 @@ class CopyRun {
   }
 
   result(log: readonly StoredEntry[], needs: Needs): Copying {
-    const { files, manifests, signatures, names } = needs;
+    const { files, manifests, names } = needs;
     const head = log.map(({ entry }) => entry).findLast(isPublication);
     return {
       outcome: this.#objects === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
@@ -177,24 +162,22 @@ class CopyRun {
       to: this.#to.location,
       objects: this.#objects,
       bytes: this.#bytes,
-      there: files.length + manifests.length + signatures.length + log.length - this.#objects,
+      there: files.length + manifests.length + log.length - this.#objects,
       snapshots: names.size,
       head: head === undefined ? null : { snapshot: snapshotText(head), number: head.number },
     };
   }
 
   /** Throws ConflictError if the target holds other bytes, or other files of a snapshot. */
-  async #compareTarget({ files, manifests, signatures, names }: Needs): Promise<void> {
-    const objects = [...files, ...manifests, ...signatures];
+  async #compareTarget({ files, manifests, names }: Needs): Promise<void> {
+    const objects = [...files, ...manifests];
     const needed = new Map(objects.map((object) => [object.key, object]));
     const isStray = (key: string): boolean => {
       const parsed = parseSnapshotFileKey(key);
-      // A snapshot of 0.1.0 may have been signed in the target.
-      if (parsed === null || parsed.path === OLD_SIGNATURE) return false;
-      return names.has(snapshotText(parsed.name)) && !needed.has(key);
+      return parsed !== null && names.has(snapshotText(parsed.name)) && !needed.has(key);
     };
     const keys: string[] = [];
-    for (const prefix of [SESSIONS, LEDGER, TAKEN, PUBLICATIONS]) {
+    for (const prefix of [SESSIONS, LEDGER, TAKEN]) {
       keys.push(...(await keysBelow(this.#to, prefix)));
     }
     const [from, to] = [this.#from.location, this.#to.location];
@@ -255,11 +238,10 @@ const EXPECTED_TARGET = "Expected an empty target, or an earlier copy that nothi
 
 /** Whether the log has a prune after the entry with this number. */
 async function hasPruneAfter(store: ObjectStore, number: number): Promise<boolean> {
-  for (let next = number + 1; ; next += 1) {
-    const entry = await readEntry(store, next);
-    if (entry === null) return false;
+  for await (const { entry } of walkLog(entriesIn(store), number + 1)) {
     if (!isPublication(entry)) return true;
   }
+  return false;
 }
 
 /** 1 to `count`. */

@@ -12,13 +12,12 @@ import {
 import type { Manifest } from "../snapshot/manifest.ts";
 import {
   isPublication,
-  logLength,
-  readLogBackwards,
   whatOf,
   type Entry,
   type Publication,
   type PruneEntry,
-} from "../snapshot/publication-log.ts";
+} from "../snapshot/log/entry.ts";
+import { logLength, readLogBackwards } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
@@ -103,7 +102,7 @@ const listedPublication = (entry: Publication, isHead: boolean, manifest: Manife
 async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   let lowest = Number.POSITIVE_INFINITY;
-  for await (const entry of readLogBackwards(store)) {
+  for await (const { entry } of readLogBackwards(store)) {
     const isShown = entries.length < count || lowest === Number.POSITIVE_INFINITY;
     if (!isShown && Date.parse(entry.at) < sessionStartMs(lowest + 1)) break;
     if (isShown && isPublication(entry)) lowest = Math.min(lowest, entry.session);

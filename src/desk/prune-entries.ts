@@ -1,55 +1,57 @@
 /** The entries of a prune: they name everything that goes, each at most ENTRY_BYTES_MAX long. */
-import { appendEntry, linkTo, numberAfter, timeAfter } from "../snapshot/append.ts";
-import { sha256Hex } from "../snapshot/digest.ts";
+import { instantText } from "../lib/clock.ts";
+import { appendEntry } from "../snapshot/log/append.ts";
 import {
   ENTRY_BYTES_MAX,
   renderEntry,
-  type LogEnd,
+  SIGNATURE_TEXT_BYTES,
   type PruneEntry,
-} from "../snapshot/publication-log.ts";
-import type { LogKeys } from "../snapshot/signed-log.ts";
+  type StoredEntry,
+} from "../snapshot/log/entry.ts";
+import type { LogKeys } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 
-/** Stands for a digest that is not known yet. */
-const SHA256 = "0".repeat(64);
+type Names = Pick<PruneEntry, "snapshots" | "parts">;
 
-/** Appends the entries after `end`. Returns how many, or null if another run appended first. */
+/** Appends the entries after `newest`. Returns how many, or null if another run appended first. */
 export async function appendPrunes(
   store: ObjectStore,
-  end: LogEnd,
-  names: Pick<PruneEntry, "snapshots" | "parts">,
+  newest: StoredEntry | null,
+  names: Names,
   nowMs: number,
   keys: LogKeys,
 ): Promise<number | null> {
-  const entries = entriesOf(end, names, nowMs);
-  let previous = await linkTo(store, end.newest);
+  const entries = entriesOf(names);
+  let last = newest;
   for (const entry of entries) {
-    const linked = { ...entry, previous };
-    if ((await appendEntry(store, linked, keys)) === "taken") return null;
-    previous = sha256Hex(renderEntry(linked));
+    last = await appendEntry(store, { action: "prune", ...entry }, last, nowMs, keys);
+    if (last === null) return null;
   }
   return entries.length;
 }
 
-function entriesOf(
-  { newest }: LogEnd,
-  { snapshots, parts }: Pick<PruneEntry, "snapshots" | "parts">,
-  nowMs: number,
-): PruneEntry[] {
-  const last = newest?.entry ?? null;
-  const at = timeAfter(last, nowMs);
-  const entries: PruneEntry[] = [];
+/** What an entry without names takes, at most. */
+const EMPTY_BYTES =
+  SIGNATURE_TEXT_BYTES +
+  renderEntry({
+    number: 9_999_999_999,
+    action: "prune",
+    at: instantText(0),
+    snapshots: [],
+    parts: [],
+    previous: "0".repeat(64),
+  }).length;
+
+/** The names in as many lists as it takes. */
+function entriesOf(names: Names): readonly Names[] {
+  const entries: Names[] = [];
   let sizeBytes = Number.POSITIVE_INFINITY;
-  for (const [kind, names] of [
-    ["snapshots", snapshots],
-    ["parts", parts],
-  ] as const) {
-    for (const name of names) {
+  for (const kind of ["snapshots", "parts"] as const) {
+    for (const name of names[kind]) {
       const nameBytes = name.length + 3;
       if (sizeBytes + nameBytes > ENTRY_BYTES_MAX) {
-        const number = numberAfter(entries.at(-1) ?? last);
-        entries.push({ number, action: "prune", at, snapshots: [], parts: [] });
-        sizeBytes = renderEntry({ ...(entries.at(-1) as PruneEntry), previous: SHA256 }).length;
+        entries.push({ snapshots: [], parts: [] });
+        sizeBytes = EMPTY_BYTES;
       }
       entries.at(-1)?.[kind].push(name);
       sizeBytes += nameBytes;

@@ -7,10 +7,8 @@
  *
  * It removes the leftovers of a crashed run once two entries made a head since the run began: that
  * run can no longer publish. Claims and the names of ledger parts say which entry a run began from.
- * Format 1 has no such record: its leftovers go when the last two heads have a later format, because
- * its runs ended long ago.
  *
- * Entries of the log name everything that goes before the first removal (publication-log.ts). If an
+ * Entries of the log name everything that goes before the first removal (log/append.ts). If an
  * earlier prune named objects and did not remove them, the next prune removes them.
  */
 import { atOnce } from "../lib/at-once.ts";
@@ -18,28 +16,21 @@ import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { keepTaken, readClaims } from "../snapshot/claims.ts";
+import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
 import {
-  isPublication,
-  readLog,
-  readLogEnd,
-  type LogEnd,
-  type Publication,
-} from "../snapshot/publication-log.ts";
-import {
-  newestSigned,
   NO_KEYS,
-  requireSignedEnd,
+  requireTrusted,
   signingOf,
   type LogKeys,
   type Signing,
-} from "../snapshot/signed-log.ts";
-import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
+} from "../snapshot/log/sign.ts";
+import { readLog } from "../snapshot/log/walk.ts";
+import { readManifest, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore, StoredObject } from "../store/object-store.ts";
 import {
   CLAIMS,
   FILES,
   LEDGER,
-  parseAnnouncementKey,
   parseClaimKey,
   parseLedgerPartKey,
   parseSnapshotFileKey,
@@ -49,7 +40,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { appendPrunes } from "./prune-entries.ts";
-import { isSame, requireEmpty, requirePruned } from "./reference.ts";
+import { requireEmpty } from "./reference.ts";
 
 const YOUNG_MS = HOUR_MS;
 const ATTEMPTS_MAX = 50;
@@ -86,14 +77,13 @@ export async function prune(
 ): Promise<Pruning> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const found = await survey(store, keepDays, clock.now());
-    let signing = await requireSignedEnd(store, found.end, keys, dryRun);
-    if (!dryRun) {
-      const appended = await announce(store, found, clock.now(), keys);
-      if (appended === null) continue;
-      if (appended > 0) signing = signingOf(keys, "signed");
-      await remove(store, found);
-    }
-    return { dry_run: dryRun, ...pruningOf(found), signature: signing };
+    await requireTrusted(store, found.newest, keys);
+    if (dryRun) return { dry_run: true, ...pruningOf(found), signature: null };
+    const appended = await announce(store, found, clock.now(), keys);
+    if (appended === null) continue;
+    await remove(store, found);
+    const signature = appended > 0 ? signingOf(keys, "signed") : null;
+    return { dry_run: false, ...pruningOf(found), signature };
   }
   throw new ConflictError(`Gave up: other runs appended to the log ${ATTEMPTS_MAX} times`);
 }
@@ -106,30 +96,30 @@ interface Folder {
 }
 
 interface Survey {
-  readonly end: LogEnd;
+  /** The log's newest entry. */
+  readonly newest: StoredEntry | null;
   /** Snapshots that the log made the head. */
   readonly published: ReadonlySet<string>;
   /** Snapshots and ledger parts that prunes in the log name. */
   readonly taken: ReadonlySet<string>;
   readonly doomed: readonly Folder[];
   readonly doomedParts: readonly StoredObject[];
-  /** Claims of published snapshots and of signed entries: their runs died before they removed them. */
+  /** Claims of published snapshots: their runs died before they removed them. */
   readonly doneClaims: readonly StoredObject[];
   readonly kept: number;
 }
 
 async function survey(store: ObjectStore, keepDays: number, nowMs: number): Promise<Survey> {
   // Read the log first: if a run publishes after that, this prune finds its entry number taken.
-  const end = await readLogEnd(store);
-  const log = (await readLog(store)).slice(0, end.newest?.entry.number ?? 0);
+  const stored = await readLog(store);
+  const log = stored.map(({ entry }) => entry);
   const publications = log.filter(isPublication);
   const taken = new Set(
     log.flatMap((entry) => (isPublication(entry) ? [] : [...entry.snapshots, ...entry.parts])),
   );
   // Read the claims after the files: a run claims its name before it writes the first file.
   const files = await Array.fromAsync(store.list(SESSIONS));
-  const allClaims = await Array.fromAsync(store.list(CLAIMS));
-  const folders = foldersOf(files, allClaims);
+  const folders = foldersOf(files, await Array.fromAsync(store.list(CLAIMS)));
   const claims = await readClaims(store);
   const parts = await Array.fromAsync(store.list(LEDGER));
   if (log.length === 0) await requireEmpty(store);
@@ -137,36 +127,30 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const keptEntries = keptPublications(publications, keepDays, nowMs).filter(
     (entry) => !taken.has(snapshotText(entry)),
   );
-  const { needed, isFormat1Over } = await readKept(store, keptEntries);
+  const needed = await partsOfKept(store, keptEntries);
   const keptNames = new Set(keptEntries.map(snapshotText));
   const published = new Set(publications.map(snapshotText));
-  const isOver = (began: number | null): boolean =>
-    began === null
-      ? isFormat1Over
-      : publications.filter(({ number }) => number > began).length >= LATER_HEADS;
+  /** Without a claim, what is left is of no run. */
+  const isOver = (began = 0): boolean =>
+    publications.filter(({ number }) => number > began).length >= LATER_HEADS;
 
   const doomed = folders.filter(({ name, objects }) => {
     const text = snapshotText(name);
     if (keptNames.has(text) || (published.has(text) && objects.length === 0)) return false;
-    return taken.has(text) || published.has(text) || isOver(claims.get(text) ?? null);
+    return taken.has(text) || published.has(text) || isOver(claims.get(text));
   });
   const aged = await partsOf(store, doomed, published);
   const doomedParts = parts.filter(({ key }) => {
     if (needed.has(key)) return false;
-    return taken.has(key) || aged.has(key) || isOver(parseLedgerPartKey(key)?.began ?? null);
+    return taken.has(key) || aged.has(key) || isOver(parseLedgerPartKey(key)?.began);
   });
   const doneClaims = folders.flatMap(({ name, claim }) =>
     claim !== null && published.has(snapshotText(name)) ? [claim] : [],
   );
-  const announced = allClaims.filter(({ key }) => parseAnnouncementKey(key) !== null);
-  if (announced.length > 0) {
-    const signed = await newestSigned(store, end.newest?.entry.number ?? 0);
-    doneClaims.push(...announced.filter(({ key }) => Number(parseAnnouncementKey(key)) <= signed));
-  }
   const whole = (all: readonly Folder[]): number =>
     all.filter(({ objects }) => objects.length > 0).length;
   return {
-    end,
+    newest: stored.at(-1) ?? null,
     published,
     taken,
     doomed,
@@ -194,7 +178,7 @@ async function announce(
     if (!found.published.has(snapshotText(name))) await keepTaken(store, name);
   }
   const snapshots = fresh.map(({ name }) => snapshotText(name));
-  return appendPrunes(store, found.end, { snapshots, parts }, nowMs, keys);
+  return appendPrunes(store, found.newest, { snapshots, parts }, nowMs, keys);
 }
 
 async function remove(store: ObjectStore, found: Survey): Promise<void> {
@@ -249,26 +233,18 @@ function keptPublications(
   );
 }
 
-/** The parts that kept snapshots need, and whether the last two heads have a format after 1. */
-async function readKept(
+/** The ledger parts that kept snapshots need. */
+async function partsOfKept(
   store: ObjectStore,
   entries: readonly Publication[],
-): Promise<{ needed: ReadonlySet<string>; isFormat1Over: boolean }> {
+): Promise<ReadonlySet<string>> {
   const needed = new Set<string>();
-  const formats: number[] = [];
-  const head = entries.at(-1);
   for (const entry of new Map(entries.map((item) => [snapshotText(item), item])).values()) {
     // An unreadable kept snapshot stops the prune: nobody knows which parts it needs.
-    const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
-    stored?.manifest.ledger.forEach(({ key }) => needed.add(key));
-    if (entries.indexOf(entry) >= entries.length - LATER_HEADS) {
-      formats.push(stored?.manifest.format ?? 1);
-    }
-    // An earlier prune that kept fewer days may have removed it.
-    if (stored === null)
-      await requirePruned(store, entry, head !== undefined && isSame(head, entry));
+    const { ledger } = await readManifest(store, entry, entry.manifest_sha256);
+    for (const { key } of ledger) needed.add(key);
   }
-  return { needed, isFormat1Over: formats.length > 0 && formats.every((format) => format > 1) };
+  return needed;
 }
 
 /** The ledger parts that the published snapshots among `folders` name. */

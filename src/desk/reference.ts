@@ -2,7 +2,8 @@
 import { DamageError, InputError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { isPublication, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
+import { readLogBackwards } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -11,7 +12,6 @@ import {
   parseSnapshotText,
   SESSIONS,
   snapshotFileKey,
-  snapshotFolder,
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
@@ -24,6 +24,8 @@ export interface FoundSnapshot {
   readonly manifestSha256: string;
   /** The last log entry that names it, or null. */
   readonly publication: Publication | null;
+  /** Whether that entry has a signature. */
+  readonly isSigned: boolean;
 }
 
 const REFERENCE_HELP =
@@ -31,45 +33,33 @@ const REFERENCE_HELP =
 
 /**
  * Finds the snapshot for `reference`: `head`, `head~N` (N publications back), a session (its last
- * published revision) or a session with its revision (any stored snapshot). With `last` the log ends
- * for it with the entry of this number. Throws InputError if it does not exist or was pruned, and
- * DamageError if its manifest is not the published one.
+ * published revision) or a session with its revision (any stored snapshot). Throws InputError if it
+ * does not exist or was pruned, and DamageError if its manifest is missing or not the published one, or if
+ * the log is damaged. It reads the log back from `newest`, or from its end.
  */
 export async function findSnapshot(
   store: ObjectStore,
   reference: string,
-  last?: number,
+  newest?: StoredEntry,
 ): Promise<FoundSnapshot> {
-  const { name, publication, isHead, isTaken } = await lookUp(store, reference, last);
+  const { name, entry, isTaken } = await lookUp(store, reference, newest);
   if (isTaken) throw notThere(store, name, true);
+  const publication = entry?.entry ?? null;
   const stored = await readStoredManifest(store, name, publication?.manifest_sha256 ?? null);
-  if (stored !== null) return { name, ...stored, publication };
-  if (publication !== null) await requirePruned(store, name, isHead);
-  throw notThere(store, name, publication !== null);
+  const isSigned = (entry?.signature ?? null) !== null;
+  if (stored !== null) return { name, ...stored, publication, isSigned };
+  if (publication === null) throw notThere(store, name, false);
+  // Of a copy into this store, the last entries may be missing: one of them may prune this snapshot.
+  throw new DamageError(
+    `${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing; ` +
+      "if a copy into this store did not end, run it again",
+  );
 }
 
 const notThere = (store: ObjectStore, name: SnapshotName, wasPruned: boolean): InputError =>
   new InputError(
     `${store.location} does not hold ${snapshotText(name)}${wasPruned ? "; it was pruned" : ""}`,
   );
-
-/**
- * Throws DamageError unless a published snapshot without a manifest was pruned: a prune never takes
- * the head, and it leaves no files.
- */
-export async function requirePruned(
-  store: ObjectStore,
-  name: SnapshotName,
-  isHead: boolean,
-): Promise<void> {
-  const { done: isEmpty } = await store.list(snapshotFolder(name))[Symbol.asyncIterator]().next();
-  if (!isHead && isEmpty === true) return;
-  // Of a copy into this store, the last entries may be missing: one of them may prune this snapshot.
-  const hint = isEmpty === true ? "; if a copy into this store did not end, run it again" : "";
-  throw new DamageError(
-    `${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing${hint}`,
-  );
-}
 
 /**
  * The error for a store whose log is empty: InputError, or DamageError if the store holds other
@@ -97,24 +87,32 @@ export async function requireEmpty(store: ObjectStore): Promise<void> {
 export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>
   a.session === b.session && a.revision === b.revision;
 
+/** An entry that makes a head, as it was read. */
+interface StoredPublication extends Pick<StoredEntry, "signature"> {
+  readonly entry: Publication;
+}
+
 /** A snapshot's name and its record in the log. */
 interface Reference {
   readonly name: SnapshotName;
   /** The last entry that names it, or null. */
-  readonly publication: Publication | null;
-  readonly isHead: boolean;
+  readonly entry: StoredPublication | null;
   /** Whether a prune removed it. */
   readonly isTaken: boolean;
 }
 
 /** Reads the log backwards and stops at the entry that it looks for. */
-async function lookUp(store: ObjectStore, reference: string, last?: number): Promise<Reference> {
+async function lookUp(
+  store: ObjectStore,
+  reference: string,
+  newest?: StoredEntry,
+): Promise<Reference> {
   const back = /^head(?:~(\d{1,9}))?$/i.exec(reference);
   const parsed = parseSnapshotText(reference);
   if (back === null && parsed === null) {
     throw new InputError(`${JSON.stringify(reference)}: expected ${REFERENCE_HELP}`);
   }
-  const read: Publication[] = [];
+  const read: StoredPublication[] = [];
   const taken = new Set<string>();
   const isMeant = (entry: Publication): boolean => {
     if (parsed === null) return read.length > Number(back?.[1] ?? 0);
@@ -123,17 +121,16 @@ async function lookUp(store: ObjectStore, reference: string, last?: number): Pro
       ? entry.action === "publish"
       : entry.revision === parsed.revision;
   };
-  for await (const entry of readLogBackwards(store, last)) {
+  for await (const { entry, signature } of readLogBackwards(store, newest)) {
     if (!isPublication(entry)) {
       entry.snapshots.forEach((text) => taken.add(text));
       continue;
     }
-    read.push(entry);
+    read.push({ entry, signature });
     if (!isMeant(entry)) continue;
-    const publication = read.find((other) => isSame(other, entry)) ?? entry;
+    const last = read.find((other) => isSame(other.entry, entry)) ?? null;
     const name = { session: entry.session, revision: entry.revision };
-    const isHead = isSame(read[0] as Publication, entry);
-    return { name, publication, isHead, isTaken: taken.has(snapshotText(name)) };
+    return { name, entry: last, isTaken: taken.has(snapshotText(name)) };
   }
   if (read.length === 0 && (parsed?.revision ?? null) === null) throw await emptyLogError(store);
   if (parsed === null) {
@@ -144,7 +141,7 @@ async function lookUp(store: ObjectStore, reference: string, last?: number): Pro
   const { session, revision } = parsed;
   if (revision !== null) {
     const name = { session, revision };
-    return { name, publication: null, isHead: false, isTaken: taken.has(snapshotText(name)) };
+    return { name, entry: null, isTaken: taken.has(snapshotText(name)) };
   }
   throw new InputError(`${store.location} has no publication of ${sessionKey(session)}`);
 }

@@ -1,22 +1,16 @@
 /** `snapshots rollback`: makes an older snapshot the head again, by appending to the log. */
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
-import { appendPublication } from "../snapshot/append.ts";
-import { proveChain } from "../snapshot/chain.ts";
-import {
-  isPublication,
-  readLogEnd,
-  type Publication,
-  type StoredEntry,
-} from "../snapshot/publication-log.ts";
+import { appendPublication } from "../snapshot/log/append.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
 import {
   NO_KEYS,
-  requireSignedEnd,
-  signEnd,
+  requireTrusted,
   signingOf,
   type LogKeys,
   type Signing,
-} from "../snapshot/signed-log.ts";
+} from "../snapshot/log/sign.ts";
+import { readLogEnd } from "../snapshot/log/walk.ts";
 import { rootsOf } from "../snapshot/sums.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
@@ -36,19 +30,22 @@ export async function rollBack(
   clock: Clock,
   keys: LogKeys = NO_KEYS,
 ): Promise<Rollback> {
-  const end = await readLogEnd(store);
-  const { newest, head: before } = end;
-  // In the log as read above: what comes later makes the append fail, which is a conflict, no damage.
-  const snapshot = await findSnapshot(store, reference, newest?.entry.number ?? 0);
+  const { newest, head: before } = await readLogEnd(store);
+  // In the log as read above, whose newest entry vouches for it: what comes later makes the append fail,
+  // which is a conflict, no damage.
+  const snapshot = await findSnapshot(store, reference, newest ?? undefined);
   if (before === null || newest === null) {
     throw new DamageError(`${store.location} holds snapshots but no log`);
   }
-  const repaired = await requireSignedEnd(store, end, keys, false);
-  if (keys.verifyKeys !== null) await requireVouchedFor(store, snapshot, newest);
+  await requireTrusted(store, newest, keys);
+  if (keys.verifyKeys !== null && snapshot.publication === null) {
+    throw new DamageError(
+      `${snapshotText(snapshot.name)} is not in the signed log of ${store.location}; the head stays`,
+    );
+  }
   if (isSame(before, snapshot.name)) {
     await requireWhole(store, snapshot);
-    const signing = repaired ?? (await signEnd(store, newest, keys, false));
-    return rollbackOf("unchanged", before, before, signing);
+    return rollbackOf("unchanged", before, before, null);
   }
   await store.prove();
   await requireWhole(store, snapshot);
@@ -87,30 +84,6 @@ const rollbackOf = (
   before: snapshotText(before),
   signature,
 });
-
-/** Throws DamageError unless `newest`, which is signed, vouches for the entry that names the snapshot. */
-async function requireVouchedFor(
-  store: ObjectStore,
-  { name, publication }: FoundSnapshot,
-  newest: StoredEntry,
-): Promise<void> {
-  let isProven = false;
-  if (publication !== null) {
-    // The links from this entry on prove it. Without a link of its own it needs those before it, too.
-    const from = publication.previous === undefined ? 1 : publication.number;
-    const chain = await proveChain(store, from, newest.entry.number, ({ entry }) => {
-      isProven ||=
-        isPublication(entry) &&
-        entry.number === publication.number &&
-        entry.manifest_sha256 === publication.manifest_sha256;
-    });
-    isProven &&= chain.newest?.sha256 === newest.sha256;
-  }
-  if (isProven) return;
-  throw new DamageError(
-    `${snapshotText(name)} is not in the signed log of ${store.location}; the head stays`,
-  );
-}
 
 async function requireWhole(store: ObjectStore, snapshot: FoundSnapshot): Promise<void> {
   const damages = await damagesOf(store, snapshot);

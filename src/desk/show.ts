@@ -1,9 +1,8 @@
 /** `snapshots show`: a snapshot's manifest and the facts of its board that operators check first. */
 import { InputError } from "../lib/errors.ts";
 import { byLargestChange } from "../market/change.ts";
-import { readSignature } from "../snapshot/entry-signature.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import type { Publication } from "../snapshot/publication-log.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
 import { sessionKey } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
@@ -53,11 +52,10 @@ export async function describeSnapshot(
   reference: string,
 ): Promise<Description> {
   const found = await findSnapshot(store, reference);
-  const [board, index, indices, signature] = await Promise.all([
+  const [board, index, indices] = await Promise.all([
     readBoard(store, found, "pro"),
     readIndex(store, found),
     readIndices(store, found),
-    found.publication && readSignature(store, found.publication.number),
   ]);
   const records = board && recordsOfBoard(board);
   const { files: _files, ledger: _ledger, ...manifest } = found.manifest;
@@ -93,7 +91,7 @@ export async function describeSnapshot(
     breaks:
       records &&
       records.flatMap(({ id, break: latest }) => (latest === null ? [] : [{ id, ...latest }])),
-    signed: signature !== null,
+    signed: found.isSigned,
     manifest,
   };
 }

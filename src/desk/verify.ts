@@ -7,21 +7,16 @@ import { DamageError } from "../lib/errors.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
-import {
-  isPublication,
-  readLog,
-  type Entry,
-  type Publication,
-  type StoredEntry,
-} from "../snapshot/publication-log.ts";
+import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
+import { requireSeen, type SeenEntry } from "../snapshot/log/seen.ts";
+import { requireSigned } from "../snapshot/log/sign.ts";
+import { entriesIn, logLength, walkLog } from "../snapshot/log/walk.ts";
 import { renderSums, rootsOf } from "../snapshot/sums.ts";
-import type { Remembered } from "../snapshot/remembered.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { compareObjects, objectsOf, readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
-  OLD_SIGNATURE,
   parseSnapshotFileKey,
   publicationKey,
   snapshotFileKey,
@@ -30,15 +25,15 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { formatDifferences } from "./formats.ts";
-import { vouchesForPast } from "../snapshot/chain.ts";
-import { proveLog, type EntrySigner } from "./verify-log.ts";
-import {
-  findSnapshot,
-  isSame,
-  emptyLogError,
-  requirePruned,
-  type FoundSnapshot,
-} from "./reference.ts";
+import { emptyLogError, findSnapshot, type FoundSnapshot } from "./reference.ts";
+
+/** A signature of an entry by one of the keys. */
+interface EntrySigner {
+  readonly number: number;
+  /** The snapshot that the entry makes the head; null: it is a prune. */
+  readonly snapshot: string | null;
+  readonly fingerprint: string;
+}
 
 /** What a verification checked and found. */
 export interface Verification {
@@ -50,8 +45,6 @@ export interface Verification {
   readonly entries: number;
   /** The newest of them. */
   readonly newest: StoredEntry | null;
-  /** How many of them the newest link covers: entries of 0.1.0 after it have none. */
-  readonly linked: number;
   /** The signatures that were checked and fit; empty without keys. */
   readonly signatures: readonly EntrySigner[];
   /** How many objects were read: files of snapshots, and each ledger part once. */
@@ -64,67 +57,44 @@ export interface Verification {
 
 /**
  * Checks the log, and the snapshot that `reference` names; null: every snapshot in the log. With keys,
- * one of them must have signed the log's newest entry, which vouches for all before it. The log must have
- * the entry that is remembered.
+ * one of them must have signed the log's newest entry, which vouches for all before it; where every
+ * snapshot is checked, each signature there is must be by one of them. The log must have the entry that was
+ * seen before.
  */
 export async function verifySnapshots(
   store: ObjectStore,
   reference: string | null,
   keys: readonly VerifyKey[] | null = null,
-  remembered: Remembered | null = null,
+  seen: SeenEntry | null = null,
 ): Promise<Verification> {
   const run = new VerifyRun(store);
-  const proof = await proveLog(store, keys, reference === null, remembered);
-  run.damages.push(...proof.damages);
-  run.entries = proof.entries.length;
-  run.newest = proof.entries.at(-1) ?? null;
-  run.linked = proof.entries.findLast(({ entry }) => vouchesForPast(entry))?.entry.number ?? 0;
-  run.signatures = proof.signatures;
+  const log = await run.log();
+  const isUnbroken = run.damages.length === 0;
+  if (seen !== null && isUnbroken) {
+    await run.attempt(async () => requireSeen(seen, log.length, log[seen.number - 1]?.sha256));
+  }
+  // After a break nothing is known of the newest entry.
+  const newest = isUnbroken ? log.at(-1) : undefined;
+  for (const stored of log) {
+    const isChecked = stored === newest || (reference === null && stored.signature !== null);
+    if (keys !== null && isChecked) await run.signed(stored, keys);
+  }
   // A log that lost all its entries has no snapshot to look up.
-  if (remembered !== null && run.entries === 0 && run.damages.length > 0) return run.result();
+  if (seen !== null && run.entries === 0 && run.damages.length > 0) return run.result();
   if (reference === null) {
-    const isBroken = proof.damages.length > 0;
-    const log: readonly Entry[] | null = isBroken
-      ? await run.attempt(() => readLog(store))
-      : proof.entries.map(({ entry }) => entry);
-    if (log?.length === 0) {
+    if (log.length === 0 && isUnbroken) {
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
     }
-    const head = log?.findLast(isPublication);
-    const firsts = new Map<string, Publication>();
-    for (const entry of log ?? []) {
-      if (!isPublication(entry)) {
-        entry.snapshots.forEach((text) => run.taken.add(text));
-        continue;
-      }
-      if (run.taken.has(snapshotText(entry))) {
-        run.damages.push(
-          `${store.location}/${publicationKey(entry.number)} names ${snapshotText(entry)}, ` +
-            "which an earlier prune removed",
-        );
-      }
-      const first = firsts.get(snapshotText(entry));
-      if (first === undefined) firsts.set(snapshotText(entry), entry);
-      else if (first.manifest_sha256 !== entry.manifest_sha256) {
-        run.damages.push(
-          `${store.location}/${publicationKey(entry.number)} names another manifest than ` +
-            `${publicationKey(first.number)} for ${snapshotText(entry)}`,
-        );
-      }
-    }
-    for (const entry of firsts.values()) {
-      await run.published(entry, head !== undefined && isSame(head, entry));
-    }
-  } else {
-    const found = await run.attempt(() => findSnapshot(store, reference));
-    if (found !== null) {
-      if (keys !== null && found.publication === null) {
-        const text = snapshotText(found.name);
-        run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
-      }
-      await run.snapshot(found);
-    }
+    for (const entry of run.named(log)) await run.published(entry);
+    return run.result();
   }
+  const found = await run.attempt(() => findSnapshot(store, reference));
+  if (found === null) return run.result();
+  if (keys !== null && found.publication === null) {
+    const text = snapshotText(found.name);
+    run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
+  }
+  await run.snapshot(found);
   return run.result();
 }
 
@@ -139,25 +109,24 @@ class VerifyRun {
   readonly checked: string[] = [];
   readonly pruned: string[] = [];
   readonly damages: string[] = [];
-  /** Snapshots that a prune named; until the next prune some of their objects may remain. */
-  readonly taken = new Set<string>();
-  signatures: readonly EntrySigner[] = [];
+  readonly signatures: EntrySigner[] = [];
   entries = 0;
   newest: StoredEntry | null = null;
-  linked = 0;
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
   /** The ledger parts read so far: snapshots share parts, and each is read once. */
   readonly #parts = new Set<string>();
+  /** Snapshots that a prune named; until the next prune some of their objects may remain. */
+  readonly #taken = new Set<string>();
 
   constructor(store: ObjectStore) {
     this.#store = store;
   }
 
   result(): Verification {
-    const { checked, pruned, entries, signatures, files, bytes, damages, newest, linked } = this;
-    return { checked, pruned, entries, signatures, files, bytes, damages, newest, linked };
+    const { checked, pruned, entries, signatures, files, bytes, damages, newest } = this;
+    return { checked, pruned, entries, signatures, files, bytes, damages, newest };
   }
 
   /** The result of `work`. Turns a DamageError into a finding and null; throws other errors. */
@@ -171,24 +140,63 @@ class VerifyRun {
     }
   }
 
-  async published(entry: Publication, isHead: boolean): Promise<void> {
-    const name = { session: entry.session, revision: entry.revision };
-    const before = this.damages.length;
-    if (this.taken.has(snapshotText(name))) return void this.pruned.push(snapshotText(name));
-    const stored = await this.attempt(() =>
-      readStoredManifest(this.#store, name, entry.manifest_sha256),
+  /** The log, oldest entry first; up to the first break if there is one. */
+  async log(): Promise<readonly StoredEntry[]> {
+    const log: StoredEntry[] = [];
+    await this.attempt(async () => {
+      await logLength(this.#store);
+      for await (const stored of walkLog(entriesIn(this.#store), 1)) log.push(stored);
+    });
+    this.entries = log.length;
+    this.newest = log.at(-1) ?? null;
+    return log;
+  }
+
+  /** One of the keys signed the entry. */
+  async signed(stored: StoredEntry, keys: readonly VerifyKey[]): Promise<void> {
+    const { entry } = stored;
+    const snapshot = isPublication(entry) ? snapshotText(entry) : null;
+    await this.attempt(async () => {
+      const { fingerprint } = requireSigned(stored, keys);
+      this.signatures.push({ number: entry.number, snapshot, fingerprint });
+    });
+  }
+
+  /** An entry for each snapshot of the log; adds what entries say that does not fit together. */
+  named(log: readonly StoredEntry[]): Iterable<Publication> {
+    const firsts = new Map<string, Publication>();
+    for (const { entry, where } of log) {
+      if (!isPublication(entry)) {
+        entry.snapshots.forEach((text) => this.#taken.add(text));
+        continue;
+      }
+      const text = snapshotText(entry);
+      if (this.#taken.has(text)) {
+        this.damages.push(`${where} names ${text}, which an earlier prune removed`);
+      }
+      const first = firsts.get(text) ?? entry;
+      firsts.set(text, first);
+      if (first.manifest_sha256 === entry.manifest_sha256) continue;
+      const other = publicationKey(first.number);
+      this.damages.push(`${where} names another manifest than ${other} for ${text}`);
+    }
+    return firsts.values();
+  }
+
+  async published(publication: Publication): Promise<void> {
+    const name = { session: publication.session, revision: publication.revision };
+    if (this.#taken.has(snapshotText(name))) return void this.pruned.push(snapshotText(name));
+    const manifest = await this.attempt(() =>
+      readManifest(this.#store, name, publication.manifest_sha256),
     );
-    if (stored !== null) return this.snapshot({ name, ...stored, publication: entry });
-    if (this.damages.length > before) return;
-    await this.attempt(() => requirePruned(this.#store, name, isHead));
-    if (this.damages.length === before) this.pruned.push(snapshotText(name));
+    if (manifest !== null) await this.snapshot({ name, manifest, publication });
   }
 
   async snapshot({
     name,
     manifest,
     publication,
-  }: Omit<FoundSnapshot, "manifestSha256">): Promise<void> {
+  }: Pick<FoundSnapshot, "name" | "manifest" | "publication">): Promise<void> {
     this.checked.push(snapshotText(name));
     const before = this.damages.length;
     this.#sums(name, manifest, publication);
@@ -221,7 +229,7 @@ class VerifyRun {
       if (root !== null && root !== sha256Hex(renderSums(tier, manifest.files))) {
         this.damages.push(`${where} does not list the files of the manifest`);
       }
-      if (publication?.roots !== undefined && publication.roots[tier] !== root) {
+      if (publication !== null && publication.roots[tier] !== root) {
         const entry = this.#where(publicationKey(publication.number));
         this.damages.push(`${where} is not the root of ${tier} in ${entry}`);
       }
@@ -229,11 +237,7 @@ class VerifyRun {
   }
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
-    const known = new Set([
-      FILES.manifest,
-      OLD_SIGNATURE,
-      ...manifest.files.map(({ path }) => path),
-    ]);
+    const known = new Set([FILES.manifest, ...manifest.files.map(({ path }) => path)]);
     for (const key of await this.#keysUnder(snapshotFolder(name))) {
       const path = parseSnapshotFileKey(key)?.path ?? key;
       if (!known.has(path)) this.damages.push(`${this.#where(key)} is not named by the manifest`);

@@ -3,7 +3,7 @@ import { plainText, printLine, printNotice, printTable, type Cell } from "../lib
 import { counted, cut } from "../lib/text.ts";
 import { parseSession, sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { TIERS, vintageDays } from "../market/tier.ts";
-import { whatOf } from "../snapshot/publication-log.ts";
+import { whatOf } from "../snapshot/log/entry.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
 import type { IndexMove } from "./index-move.ts";
@@ -189,14 +189,10 @@ function indexParts({ entered, left, ...index }: IndexMove) {
 
 /** `snapshots verify`, if it finds no damage. `memory` is the file that remembers the log. */
 export function printVerification(found: Verification, memory?: string): void {
-  const { checked, pruned, entries, linked, signatures, files, bytes } = found;
+  const { checked, pruned, entries, signatures, files, bytes } = found;
   const snapshots = checked.length === 1 ? checked[0] : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
-  const links =
-    linked === entries
-      ? "each linked to those before"
-      : `of which ${linked + 1} to ${entries} have no link`;
-  printLine(`Log: ${counted(entries, "entry", "entries")}, ${links}`);
+  printLine(`Log: ${counted(entries, "entry", "entries")}, each linked to those before`);
   for (const [signer, signed] of Map.groupBy(signatures, ({ fingerprint }) => fingerprint)) {
     const last = signed.at(-1)?.number;
     printLine(
@@ -211,11 +207,7 @@ export function printVerification(found: Verification, memory?: string): void {
 export function printRollback(done: Rollback): void {
   const { outcome, snapshot, publication, before, signature } = done;
   if (outcome === "unchanged") {
-    return printLine(
-      signature?.outcome === "added"
-        ? `Signed ${snapshot}, which is the head`
-        : `Nothing to do: ${snapshot} is the head`,
-    );
+    return printLine(`Nothing to do: ${snapshot} is the head`);
   }
   printLine(`Rolled back from ${before} to ${snapshot}, publication ${publication}`);
   if (signature !== null) printLine(`Signed by ${signature.fingerprint}`);

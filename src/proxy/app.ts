@@ -83,7 +83,7 @@ export function createApp(options: AppOptions): H3 {
   // These routes need no key and never wait for the state.
   route(UNCOUNTED_ROUTES.health.path, () => healthReply());
   route(UNCOUNTED_ROUTES.readiness.path, ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
-  route(UNCOUNTED_ROUTES.feed.path, (exchange) => publicLog.feed(exchange));
+  route(UNCOUNTED_ROUTES.feed.path, () => publicLog.feed());
   route(UNCOUNTED_ROUTES.status.path, (exchange) => publicLog.status(exchange));
   route(PAGES.status.path, (exchange) => publicLog.statusPage(exchange));
   route(PAGES.contract.path, (exchange) => livePages.contract(exchange));

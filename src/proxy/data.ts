@@ -4,7 +4,7 @@
  */
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import type { Tier } from "../market/tier.ts";
-import type { Publication } from "../snapshot/publication-log.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
 import { FILES } from "../store/paths.ts";
 import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
 import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
@@ -24,13 +24,13 @@ import type { Archive } from "./snapshot/archive.ts";
 import { cacheControl, overdueSessions } from "./snapshot/freshness.ts";
 import type { LiveSnapshot } from "./snapshot/live.ts";
 import type { FreeIds, LoadedSnapshot, ServedSnapshot } from "./snapshot/load.ts";
-import type { LogIndex } from "./snapshot/log-index.ts";
+import type { LogReader } from "./snapshot/log-reader.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
 /** What the data routes are answered from. */
 export interface DataSources {
   readonly live: LiveSnapshot;
-  readonly log: LogIndex;
+  readonly log: LogReader;
   readonly archive: Archive;
 }
 
@@ -101,7 +101,7 @@ export function dataAnswers({
     let publication: Publication | null = null;
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
-      const vintage = await findVintage(query, log, live.newestNumber);
+      const vintage = findVintage(query, log);
       if ("code" in vintage) return vintage;
       const denial = depthDenial(vintage, reader.tier, stamp.head);
       if (denial !== null) return denial;
@@ -126,10 +126,10 @@ export function dataAnswers({
   ): Promise<Denial> {
     try {
       if (!(error instanceof DamageError) || publication === null) throw error;
-      // A prune that this process has not read yet is no damage.
-      await log.fill(live.newestNumber);
-      await log.refresh();
-      if (log.isPruned(publication)) return pruned(publication.number);
+      // A prune that this process has not read yet is no damage; a reading may have begun before it.
+      const isGone = (): boolean => log.isPruned(publication);
+      for (let tries = 0; tries < 2 && !isGone(); tries += 1) await log.follow();
+      if (isGone()) return pruned(publication.number);
       throw error;
     } catch (cause) {
       if (!(cause instanceof UnreachableError)) throw cause;

@@ -62,13 +62,19 @@ export const logEntry = z.object({
     .nullable()
     .optional()
     .describe(
-      "The SHA-256 of the bytes of the entry before; null: there is none. Entries of version 0.1.0 lack it; that of the first entry after them is the SHA-256 over all their bytes.",
+      "The SHA-256 of the bytes of the entry before, with its signature; null: there is none.",
     ),
   roots: z
     .object(perTier(() => digest.nullable()))
     .optional()
     .describe(
       "The SHA-256 of what /api/public/v1/sums answers to each tier; null: the snapshot has no sums.",
+    ),
+  signature: z
+    .string()
+    .optional()
+    .describe(
+      "The publisher's signature of the entry without this member, which is the last one: Ed25519 (RFC 8032) in Base64. The guide says over what.",
     ),
 });
 

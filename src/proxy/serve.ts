@@ -16,10 +16,8 @@ import {
 import { PublicLog } from "./publications/public-log.ts";
 import { Archive } from "./snapshot/archive.ts";
 import { behindMs, overdueSessions } from "./snapshot/freshness.ts";
-import { StoredLog } from "./snapshot/followed-log.ts";
-import { LogIndex } from "./snapshot/log-index.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
-import { VouchedLog } from "./snapshot/vouched-log.ts";
+import { LogReader } from "./snapshot/log-reader.ts";
 import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./ops/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
@@ -36,7 +34,7 @@ import { appListener } from "./listener.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder" | "followed"> {
+export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder" | "reader"> {
   readonly gatekeeper: Gatekeeper;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
@@ -86,17 +84,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { gatekeeper, clock, log, host, tls, pollMs, store, verifyKeys = null } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const coder = new Coder();
-  const followed =
-    verifyKeys === null
-      ? new StoredLog(store)
-      : new VouchedLog(store, { keys: verifyKeys, memory: gatekeeper });
-  const live = new LiveSnapshot({ ...options, followed, coder });
+  const vouchers = verifyKeys && { keys: verifyKeys, memory: gatekeeper };
+  const reader = new LogReader(store, vouchers);
+  const live = new LiveSnapshot({ ...options, reader, coder });
   const archive = new Archive(store, {
     ...options,
     coder,
     onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
   });
-  const index = new LogIndex(store, followed);
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());
@@ -113,7 +108,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const opened: { close(deadlineMs: number): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     live.close();
-    index.close();
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
@@ -131,10 +125,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const livePages = new LivePages({ ...options, live, coder, origin, documents });
     await live.start();
     const { trustedHops } = options;
-    const publicLog = new PublicLog({ ...options, live, followed, log: index, coder, logger: log });
+    const publicLog = new PublicLog({ ...options, live, log: reader, coder });
     const app = createApp({
       live,
-      log: index,
+      log: reader,
       archive,
       gatekeeper,
       backlog,
@@ -162,8 +156,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const url = await listen(server, "--port", scheme, host, options.port);
     listening.resolve(options.publicUrl ?? url);
     opened.push(connections);
-    // Requests that need the log then find it read. If this fails, they read it.
-    index.fill(live.newestNumber).catch(() => {});
     const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
     const metricsServer = await startMetricsServer(host, options.metricsPort, () => metrics.text());

@@ -1,7 +1,5 @@
 /** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
 import * as payload from "./schemas.ts";
-import { SIGNED_MESSAGE } from "../snapshot/entry-signature.ts";
-import { SIGNATURE_TYPE } from "../store/media-types.ts";
 import { API, type Route } from "./routes.ts";
 
 /** The media type of the feed (RFC 4287, 7). */
@@ -18,12 +16,6 @@ const PUBLIC = {
   description: "Not counted, and the same for everybody.",
   tag: "Publications",
   fields: ["etag"],
-} as const;
-const ENTRY = {
-  ...PUBLIC,
-  id: "The entry's number.",
-  fields: ["etag", "unencoded-digest"],
-  refusals: ["no_session", "not_published", "busy"],
 } as const;
 const SERVICE = { isKeyed: false, tag: "Service" } as const;
 
@@ -54,7 +46,10 @@ export const UNCOUNTED_ROUTES = {
     refusals: ["no_session", "invalid_parameter", "busy"],
   },
   entry: {
-    ...ENTRY,
+    ...PUBLIC,
+    id: "The entry's number.",
+    fields: ["etag", "unencoded-digest"],
+    refusals: ["no_session", "not_published"],
     path: "/log/{id}",
     operationId: "getEntry",
     summary: "An entry of the log, as it is stored",
@@ -116,16 +111,6 @@ export const UNCOUNTED_ROUTES = {
     refusals: ["no_session"],
   },
 } as const satisfies Readonly<Record<string, Route>>;
-
-/** What the route of entries answers to `42.sig`. */
-export const SIGNATURE_ROUTE: Route = {
-  ...ENTRY,
-  path: `${UNCOUNTED_ROUTES.entry.path}.sig`,
-  operationId: "getEntrySignature",
-  summary: "The signature of an entry",
-  answer: `Ed25519 (RFC 8032), 64 bytes, over ${SIGNED_MESSAGE}.`,
-  body: { binary: SIGNATURE_TYPE },
-};
 
 /** A page, or a text for people; `link`: its name at the top of every page. */
 interface Page {

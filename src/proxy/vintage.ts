@@ -4,13 +4,12 @@
  */
 import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
-import { DamageError } from "../lib/errors.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { KEY_TIER_NAMES, oldestVintage, tierSession, type Tier } from "../market/tier.ts";
-import { isPublication, type Entry, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, type Entry, type Publication } from "../snapshot/log/entry.ts";
 import { deny, type Denial } from "./problems.ts";
 import { fault, type Fault, type Query } from "./query.ts";
-import type { LogIndex } from "./snapshot/log-index.ts";
+import type { LogReader } from "./snapshot/log-reader.ts";
 
 /** Whether all that the query names is the entry with this number. */
 export const namesEntry = (query: Query, number: number | undefined): boolean =>
@@ -65,75 +64,33 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
   return null;
 }
 
-/** As many entries are read in a moment, also from S3. */
-const AWAITED_ENTRIES = 50;
+/** The vintage in the log. Throws DamageError if an entry that decides it is damaged. */
+export const findVintage = (wanted: VintageQuery, log: LogReader): Vintage | Denial =>
+  "number" in wanted ? vintageNumbered(wanted.number, log) : vintageAt(wanted.asOfMs, log);
 
-/**
- * The vintage in the log up to the entry `newest`. Throws DamageError if an entry that decides it is
- * damaged, and UnreachableError if the store does not answer.
- */
-export async function findVintage(
-  wanted: VintageQuery,
-  log: LogIndex,
-  newest: number,
-): Promise<Vintage | Denial> {
-  const filled = log.fill(newest);
-  // After the start of a proxy with a long log, old prunes may still be unknown: the missing files tell.
-  if (newest - log.newest <= AWAITED_ENTRIES) await filled;
-  else filled.catch(() => {});
-  return "number" in wanted
-    ? vintageNumbered(wanted.number, log, newest)
-    : vintageAt(wanted.asOfMs, log, newest);
-}
-
-async function vintageNumbered(
-  number: number,
-  log: LogIndex,
-  newest: number,
-): Promise<Vintage | Denial> {
+function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
+  const newest = log.newestNumber;
   if (number > newest) {
     return deny("not_published", `The log ends with entry ${newest}; there is no entry ${number}.`);
   }
-  const publication = await log.get(number);
-  if (isPublication(publication)) return { publication, isSettled: true };
+  const { entry } = log.get(number);
+  if (isPublication(entry)) return { publication: entry, isSettled: true };
   return deny("not_published", `Entry ${number} is a prune: it published nothing.`);
 }
 
 /** Whether the entry is not later than the instant. `at` never decreases along the log. */
 export const wasThere = ({ at }: Entry, asOfMs: number): boolean => Date.parse(at) <= asOfMs;
 
-async function vintageAt(asOfMs: number, log: LogIndex, newest: number): Promise<Vintage | Denial> {
-  // The entries up to `last` were there.
-  let last = 0;
-  for (let after = newest; last < after;) {
-    const entry = await entryBetween(last, after, log);
-    if (wasThere(entry, asOfMs)) last = entry.number;
-    else after = entry.number - 1;
-  }
-  for (let number = last; number > 0; number -= 1) {
-    const publication = await log.get(number);
-    if (isPublication(publication)) return { publication, isSettled: last < newest };
+function vintageAt(asOfMs: number, log: LogReader): Vintage | Denial {
+  const { entries, newestNumber: newest } = log;
+  const at = entries.findLastIndex((entry) => wasThere(entry, asOfMs));
+  const later = entries[at + 1]?.number ?? newest + 1;
+  // The entry before the later one decides; if it is damaged, nobody knows whether it was there.
+  for (let number = later - 1; number > 0; number -= 1) {
+    const { entry } = log.get(number);
+    if (isPublication(entry)) return { publication: entry, isSettled: later <= newest };
   }
   return deny("not_published", `Nothing was published by ${instantText(asOfMs)}.`);
-}
-
-/**
- * An entry after `last`, up to `after`: the middle one, or one near it if that is damaged. Throws
- * DamageError if all are damaged.
- */
-async function entryBetween(last: number, after: number, log: LogIndex): Promise<Entry> {
-  const middle = Math.ceil((last + after) / 2);
-  let number = middle;
-  for (;;) {
-    try {
-      return await log.get(number);
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-      // From the middle up to the last one, then on from the first one.
-      number = number === after ? last + 1 : number + 1;
-      if (number === middle) throw error;
-    }
-  }
 }
 
 /** The denial if the vintage is too old for the tier while `head` is the newest session; else null. */

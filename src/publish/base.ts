@@ -3,18 +3,12 @@ import { DamageError } from "../lib/errors.ts";
 import { parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
 import { loadLedger } from "../ledger/months.ts";
-import { withTermsOfParent } from "../ledger/terms.ts";
 import type { Contract } from "../market/contract.ts";
-import { parseSession, type Session } from "../market/session.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import {
-  readHead,
-  readLogEnd,
-  type LogEnd,
-  type Publication,
-} from "../snapshot/publication-log.ts";
-import { readManifest, readSnapshotFile, readStoredManifest } from "../snapshot/stored-snapshot.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
+import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
+import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
 
@@ -37,7 +31,7 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
       // Since the log was read, other runs may have made heads and a prune may have removed this one.
-      if ((await readHead(store))?.number === end.head?.number) throw error;
+      if ((await readLogEnd(store)).head?.number === end.head?.number) throw error;
     }
   }
 }
@@ -58,10 +52,7 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     head: { publication, manifest },
     catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
-    ledger:
-      manifest.format === 1 && catalog !== null
-        ? await withParentsTerms(store, publication.session, manifest, catalog, ledger)
-        : ledger,
+    ledger,
   };
 }
 
@@ -73,40 +64,6 @@ async function readCatalog(
   const file = await readSnapshotFile(store, name, manifest, FILES.catalog);
   return file && parseCatalog(file.bytes, file.where);
 }
-
-/**
- * The ledger of a head of format 1 with the terms before breaks of the head's session, by the catalog
- * of the session before. A pruned parent tells nothing.
- */
-async function withParentsTerms(
-  store: ObjectStore,
-  head: Session,
-  { parent }: Manifest,
-  catalog: readonly Contract[],
-  ledger: Ledger,
-): Promise<Ledger> {
-  if (!catalog.some(({ id }) => ledger.get(id)?.given(head)?.breakReason !== undefined))
-    return ledger;
-  let name = nameOf(parent);
-  while (name !== null) {
-    const stored = await readStoredManifest(store, name, null);
-    if (stored === null) break;
-    if (name.session < head) {
-      const earlier = await readCatalog(store, name, stored.manifest);
-      return earlier === null ? ledger : withTermsOfParent(ledger, head, earlier, catalog);
-    }
-    const before = nameOf(stored.manifest.parent);
-    // The parent of a revision is an earlier one of the same session; nobody vouches for what it names.
-    name = before !== null && isBefore(before, name) ? before : null;
-  }
-  return ledger;
-}
-
-const isBefore = (a: SnapshotName, b: SnapshotName): boolean =>
-  a.session < b.session || (a.session === b.session && a.revision < b.revision);
-
-const nameOf = (parent: Manifest["parent"]): SnapshotName | null =>
-  parent && { session: parseSession(parent.session_utc) as Session, revision: parent.revision };
 
 /** The ids of the head's catalog; empty without one. */
 export async function publishedIds(store: ObjectStore): Promise<ReadonlySet<string>> {

@@ -14,8 +14,6 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { publishedIds } from "./base.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 
-/** The optional fields that a level had in format 1: a digest of these alone is the same as then. */
-const FIELDS_OF_FORMAT_1 = 5;
 /** The decimals of a level. */
 const LEVEL_DECIMALS = 6;
 
@@ -113,10 +111,10 @@ function digestOf(given: GivenLevels, kind: GivenKind): string {
     const named = levels.flatMap((level, at) => {
       const { basis, asOf, source, sourceUrl, breakReason } = level;
       const { lowUsd, highUsd, inputs: count, rationale } = level;
-      const later = [lowUsd, highUsd, count, rationale];
-      const values = [basis, asOf, source, sourceUrl, breakReason, ...later];
+      const range = [lowUsd, highUsd, count, rationale];
+      const values = [basis, asOf, source, sourceUrl, breakReason, ...range];
       const length = values.findLastIndex((value) => value !== undefined) + 1;
-      return length === 0 ? [] : [[at, values.slice(0, Math.max(length, FIELDS_OF_FORMAT_1))]];
+      return length === 0 ? [] : [[at, values.slice(0, length)]];
     });
     hash
       .update(`${JSON.stringify([id, levels.length, named])}\n`)

@@ -7,7 +7,7 @@ import { ConflictError, InputError } from "../lib/errors.ts";
 import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge } from "../feed/gates.ts";
-import { NO_KEYS, requireSignedEnd } from "../snapshot/signed-log.ts";
+import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { isContentOfHead, optionsOf, type Content } from "./content.ts";
@@ -68,7 +68,7 @@ async function attempt(
   const { given } = inputs;
   const stored = await loadBase(store);
   const manifest = stored.head?.manifest ?? null;
-  const repaired = await requireSignedEnd(store, stored.end, keys, request.dryRun);
+  await requireTrusted(store, stored.end.newest, keys);
   requireNotOlder(session, stored, clock);
   const { base, catalog, amendment } = layOver(stored, inputs, store.location);
   await requireRevised(request, amendment, base, store);
@@ -85,7 +85,7 @@ async function attempt(
   };
   const unmoved = unmovedSince({ session, catalog, after: ledger, given });
   if (isContentOfHead(content, touched.length > 0, stored)) {
-    return keepHead(stored, request, repaired, unmoved, store);
+    return keepHead(stored, unmoved);
   }
   await requireFree(request, base, store);
   const verdict = judge(

@@ -7,7 +7,7 @@ import { sessionUtc, type Session } from "../market/session.ts";
 import { TIERS } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
 import { FORMAT, unfitIn, type Manifest } from "../snapshot/manifest.ts";
-import { NO_KEYS, signEnd, signingOf, type Signing } from "../snapshot/signed-log.ts";
+import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
@@ -27,7 +27,7 @@ export interface PublishResult {
   readonly manifest: Manifest;
   /** The records of the Pro board. */
   readonly board: readonly BoardRecord[];
-  /** Null without a signing key. */
+  /** Null without a signing key, or if nothing was appended. */
   readonly signing: Signing | null;
   /** The session since which no level has moved; null if a level that was given for this one moves. */
   readonly unmovedSince: Session | null;
@@ -90,22 +90,11 @@ export async function release(
   return { ...result, outcome: "published", publication: publication.number, signing };
 }
 
-/**
- * The result of a run whose content the head holds already. `repaired` is the signing of the log's
- * newest entry if the run has added it; otherwise this signs the entry if nobody did.
- */
-export async function keepHead(
-  base: PublishedBase,
-  { dryRun, keys = NO_KEYS }: ReleaseOptions,
-  repaired: Signing | null,
-  unmovedSince: Session | null,
-  store: ObjectStore,
-): Promise<PublishResult> {
+/** The result of a run whose content the head holds already. */
+export function keepHead(base: PublishedBase, unmovedSince: Session | null): PublishResult {
   const { publication, manifest } = base.head;
   const { session, revision, number } = publication;
   const content = contentOfHead(base);
-  const { newest } = base.end;
-  const signing = repaired ?? (newest && (await signEnd(store, newest, keys, dryRun)));
   const board = recordsOf(tierView(content.market, TIERS.pro, session));
   return {
     outcome: "unchanged",
@@ -113,7 +102,7 @@ export async function keepHead(
     publication: number,
     manifest,
     board,
-    signing,
+    signing: null,
     unmovedSince,
   };
 }

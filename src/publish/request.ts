@@ -1,7 +1,7 @@
 import type { GateOptions } from "../feed/gates.ts";
 import type { Source } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";
-import type { LogKeys } from "../snapshot/signed-log.ts";
+import type { LogKeys } from "../snapshot/log/sign.ts";
 
 /** How a run writes and signs. */
 export interface ReleaseOptions {

@@ -1,7 +1,7 @@
 /** Publishes the head's session anew, as this version of the program renders it. */
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
-import { NO_KEYS, requireSignedEnd } from "../snapshot/signed-log.ts";
+import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead, type PublishedBase } from "./content.ts";
@@ -29,13 +29,10 @@ export const rerender = (
       throw new ConflictError(`${store.location} holds no snapshot to render anew`);
     }
     const { publication, manifest } = base.head;
-    const { keys = NO_KEYS, dryRun } = options;
-    const repaired = await requireSignedEnd(store, base.end, keys, dryRun);
+    await requireTrusted(store, base.end.newest, options.keys ?? NO_KEYS);
     const content = contentOfHead(base);
     const planned = await plan(content, base, progress);
-    if (planned.identity === manifest.identity) {
-      return keepHead(base, options, repaired, null, store);
-    }
+    if (planned.identity === manifest.identity) return keepHead(base, null);
     const { session } = publication;
     const name = { session, revision: await nextRevision(store, session, base.end.head) };
     const made = {

@@ -2,7 +2,8 @@
 import { DamageError } from "../lib/errors.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { highestClaimed } from "../snapshot/claims.ts";
-import { isPublication, readLogBackwards, type Publication } from "../snapshot/publication-log.ts";
+import { isPublication, type Publication } from "../snapshot/log/entry.ts";
+import { readLogBackwards } from "../snapshot/log/walk.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { parseSnapshotFileKey, REVISION_MAX, sessionFolder } from "../store/paths.ts";
 
@@ -76,7 +77,7 @@ async function publicationsSince(
   const isNew = sessionAt(Date.parse(head.at)) < session;
   if (isNew && (await highestStored(store, session)) === 0) return [];
   const publications: Publication[] = [];
-  for await (const entry of readLogBackwards(store)) {
+  for await (const { entry } of readLogBackwards(store)) {
     if (sessionAt(Date.parse(entry.at)) < session - 1) break;
     if (isPublication(entry)) publications.push(entry);
   }

@@ -146,13 +146,8 @@ function named(items: readonly { readonly id: string }[]): string {
   return `${items.length} (${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""})`;
 }
 
-function headlineOf({ snapshot, publication, outcome, signing }: PublishResult): string {
+function headlineOf({ snapshot, publication, outcome }: PublishResult): string {
   const name = snapshotText(snapshot);
-  const isSame = `${name}, which is the head and holds the same`;
-  if (signing?.outcome === "added") return `Signed ${isSame}`;
-  if (outcome === "unchanged" && signing?.outcome === "planned") {
-    return `Dry run: would sign ${isSame}; nothing was written`;
-  }
   return {
     published: `Published ${name} as publication ${publication}`,
     planned: `Dry run: would publish ${name}; nothing was written`,
@@ -162,13 +157,7 @@ function headlineOf({ snapshot, publication, outcome, signing }: PublishResult):
 
 function signatureOf({ signing }: PublishResult): string | null {
   if (signing === null) return null;
-  const { outcome, fingerprint } = signing;
-  return {
-    signed: `by ${fingerprint}`,
-    added: `by ${fingerprint}, added to the head`,
-    present: `by ${fingerprint}, there already`,
-    planned: `would be by ${fingerprint}`,
-  }[outcome];
+  return `${signing.outcome === "planned" ? "would be " : ""}by ${signing.fingerprint}`;
 }
 
 type MarkdownCell = string | number | undefined;

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { jsonText } from "../lib/json.ts";
-import { BOARDS, PRICE_TYPES, USUAL_CADENCE_DAYS, type Contract } from "../market/contract.ts";
+import { BOARDS, PRICE_TYPES, type Contract } from "../market/contract.ts";
 import { dateText, parseDate, type Day } from "../market/session.ts";
 
 /** A number in the file; in a contract, its shortest text. */
@@ -17,10 +17,7 @@ const day = z.codec(z.iso.date(), z.number(), {
   encode: dateText,
 });
 
-/**
- * The fields of an entry in the file's order, each with its name and schema. A field that older
- * snapshots lack needs a default.
- */
+/** The fields of an entry in the file's order, each with its name and schema. */
 const FIELDS = {
   id: ["id", z.string()],
   ticker: ["ticker", z.string()],
@@ -34,10 +31,10 @@ const FIELDS = {
   capacityGb: ["capacity_gb", decimal.nullable()],
   maxCarryDays: ["max_carry_days", z.int().nullable()],
   free: ["free", z.boolean()],
-  priceType: ["price_type", z.enum(PRICE_TYPES).nullable().default(null)],
-  delistedOn: ["delisted_on", day.nullable().default(null)],
-  formerly: ["formerly", z.string().nullable().default(null)],
-  cadenceDays: ["cadence_days", decimal.default(USUAL_CADENCE_DAYS)],
+  priceType: ["price_type", z.enum(PRICE_TYPES).nullable()],
+  delistedOn: ["delisted_on", day.nullable()],
+  formerly: ["formerly", z.string().nullable()],
+  cadenceDays: ["cadence_days", decimal],
 } satisfies { readonly [F in keyof Contract]: readonly [string, z.ZodType<Contract[F]>] };
 
 const entries = Object.entries(FIELDS) as [keyof Contract, [string, z.ZodType]][];

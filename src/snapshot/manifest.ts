@@ -9,10 +9,11 @@ import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
 import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
 import { ledgerPartContent, parseLedgerPartKey } from "../store/paths.ts";
+import { developed } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";
 
-/** The format that this version writes. It reads this format and all earlier ones. */
-export const FORMAT = 2;
+/** The format that this version writes: the first one that was released. */
+export const FORMAT = 3;
 
 /** The largest size of a manifest that is read: 100,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
@@ -26,6 +27,7 @@ const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
   [/^/, 64_000_000],
 ];
 
+/** Without a format: 1. */
 const formatSchema = z.object({ format: z.number().default(1) });
 
 const sessionUtc = z.iso.datetime({ precision: 3 });
@@ -64,7 +66,7 @@ const tierSummary = z.object({
 
 const manifestSchema = z.object({
   /** The version of the format's rules. */
-  format: z.int().min(1).max(FORMAT).default(1),
+  format: z.literal(FORMAT),
   session_utc: sessionUtc,
   revision: z.int().positive(),
   /** As `identityOf` makes it. */
@@ -83,7 +85,7 @@ const manifestSchema = z.object({
   counts: z.record(z.string(), z.int().nonnegative()),
   carried: z.array(pastLevel),
   dropped: z.array(pastLevel),
-  delisted: z.array(pastLevel).default([]),
+  delisted: z.array(pastLevel),
   /** Past levels that this snapshot changed; corrections.json holds all corrections so far. */
   corrected: z.array(
     z.object({
@@ -93,10 +95,10 @@ const manifestSchema = z.object({
       new_usd: z.string().nullable(),
     }),
   ),
-  /** What the run let through, held back or changed. 0.1.0 wrote none. */
-  judgements: z.array(judgementSchema).default([]),
+  /** What the run let through, held back or changed. */
+  judgements: z.array(judgementSchema),
   /** A missing tier has no data in this snapshot. */
-  tiers: z.object(perTier(() => tierSummary.optional())).default({}),
+  tiers: z.object(perTier(() => tierSummary.optional())),
   files: z.array(fileEntry),
   ledger: z.array(ledgerEntry),
 });
@@ -145,11 +147,12 @@ export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     ({ format } = formatSchema.parse(value));
-    if (format <= FORMAT) return manifestSchema.parse(value);
+    if (format === FORMAT) return manifestSchema.parse(value);
   } catch (cause) {
     throw new DamageError(`${where} is not a manifest this version can read`, [], { cause });
   }
+  if (format < FORMAT) throw developed(where);
   throw new DamageError(
-    `${where} was published by a newer chipboard: its format is ${format}, expected ${FORMAT} or less`,
+    `${where} was published by a newer chipboard: its format is ${format}, expected ${FORMAT}`,
   );
 }

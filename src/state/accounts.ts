@@ -4,7 +4,7 @@
  *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
  *   key-ids:<KEYID>      {"sha256":"…"}
- *   facts:…              what proxies keep beside them: address-subject.ts, log-memory.ts
+ *   facts:…              what proxies keep beside them: address-subject.ts, seen-entry.ts
  *
  * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
  * that look something up throw DamageError if an item is not a record; they pass on what the driver

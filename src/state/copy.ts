@@ -10,7 +10,7 @@ import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../
 import { counted, redactedUrl } from "../lib/text.ts";
 import type { CountName, StateContent } from "./driver.ts";
 import { FACTS } from "./accounts.ts";
-import type { SeenEntry } from "./log-memory.ts";
+import type { SeenEntry } from "../snapshot/log/seen.ts";
 import { SEEN_ITEM } from "./seen-entry.ts";
 import { forgetAtMs } from "./month.ts";
 import { withDriver } from "./open.ts";

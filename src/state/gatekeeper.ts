@@ -4,7 +4,7 @@
  * proxy.
  */
 import type { KeyTierName } from "../market/tier.ts";
-import type { LogMemory } from "./log-memory.ts";
+import type { LogMemory } from "../snapshot/log/seen.ts";
 
 /** The account that a key belongs to. */
 export interface KeyHolder {

@@ -1,9 +1,9 @@
-/** The memory of the log (log-memory.ts) in a state. */
+/** What a state remembers of the log (snapshot/log/seen.ts). */
 import type { Storage } from "unstorage";
 import { FACTS, find } from "./accounts.ts";
 import { change } from "./change.ts";
 import type { StateDriver } from "./driver.ts";
-import { newerSeen, seenEntry, type SeenEntry } from "./log-memory.ts";
+import { newerSeen, seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
 
 /** The name of the item that holds the entry. */
 export const SEEN_ITEM = `${FACTS}seen-entry`;

@@ -6,7 +6,7 @@ import { addressSecret, addressSubject } from "./address-subject.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver } from "./driver.ts";
 import type { Gatekeeper, KeyVerdict, Subject, TakeResult } from "./gatekeeper.ts";
-import type { SeenEntry } from "./log-memory.ts";
+import type { SeenEntry } from "../snapshot/log/seen.ts";
 import { see, seenIn } from "./seen-entry.ts";
 import { Verdicts, type Reachability } from "./verdicts.ts";
 

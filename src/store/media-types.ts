@@ -12,5 +12,3 @@ export const PARQUET_TYPE = "application/vnd.apache.parquet";
 export const TEXT_TYPE = "text/plain; charset=utf-8";
 /** The report. */
 export const HTML_TYPE = "text/html; charset=utf-8";
-/** A signature, which has no registered type. */
-export const SIGNATURE_TYPE = "application/octet-stream";

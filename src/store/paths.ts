@@ -2,13 +2,11 @@
  * Every key of a store. Only this module formats and parses keys:
  *
  *   publications/0000000042.json
- *   publications/0000000042.sig
  *   sessions/2026-11-21T00Z/r1/manifest.json
  *   sessions/2026-11-21T00Z/r1/pro/SHA256SUMS
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
  *   ledger/2026-11-3f…e9-41.ndjson
  *   claims/2026-11-21T00Z/r2.json            while that snapshot is written (see snapshot/claims.ts)
- *   claims/entries/0000000042-3f…e9.sig      while that entry is signed (see snapshot/signed-log.ts)
  *   taken/2026-11-20T12Z/r3.json             a name that is never used again (see there)
  */
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
@@ -37,26 +35,6 @@ export interface SnapshotName {
 /** The entry of the log with this number (1 or more). */
 export const publicationKey = (number: number): string =>
   `${PUBLICATIONS}${String(number).padStart(10, "0")}.json`;
-
-/** The signature of that entry. */
-export const signatureKey = (number: number): string =>
-  publicationKey(number).replace(/json$/, "sig");
-
-/** The number of the entry whose signature a key names; null for any other key. */
-export function parseSignatureKey(key: string): number | null {
-  const parts = /^publications\/(\d{10})\.sig$/.exec(key);
-  return parts === null ? null : Number(parts[1]);
-}
-
-/** The announcement of the entry with this number and SHA-256 (see snapshot/signed-log.ts). */
-export const announcementKey = (number: number, sha256: string): string =>
-  `${CLAIMS}entries/${String(number).padStart(10, "0")}-${sha256}.sig`;
-
-/** The number of the entry that a key of announcementKey names; null for any other. */
-export function parseAnnouncementKey(key: string): number | null {
-  const parts = /^claims\/entries\/(\d{10})-[0-9a-f]{64}\.sig$/.exec(key);
-  return parts === null ? null : Number(parts[1]);
-}
 
 /** The number of the entry that a key names; null for any other key. */
 export function parsePublicationKey(key: string): number | null {
@@ -115,22 +93,18 @@ export function parseClaimKey(key: string): SnapshotName | null {
 export const ledgerPartKey = (month: string, sha256: string, began: number): string =>
   `${LEDGER}${month}-${sha256}-${began}.ndjson`;
 
-/** What a key of ledgerPartKey says, or one of format 1 (began null); null for any other. */
+/** What a key of ledgerPartKey says; null for any other. */
 export function parseLedgerPartKey(
   key: string,
-): { month: string; sha256: string; began: number | null } | null {
-  const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})(?:-(\d{1,10}))?\.ndjson$/.exec(key);
+): { month: string; sha256: string; began: number } | null {
+  const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})-(\d{1,10})\.ndjson$/.exec(key);
   if (parts === null) return null;
-  const began = parts[3] === undefined ? null : Number(parts[3]);
-  return { month: parts[1] as string, sha256: parts[2] as string, began };
+  return { month: parts[1] as string, sha256: parts[2] as string, began: Number(parts[3]) };
 }
 
-/** The key without the run that named it: the same content has the same, as in format 1. */
+/** The key without the run that named it: the same content has the same. */
 export const ledgerPartContent = (key: string): string =>
   key.replace(/(-[0-9a-f]{64})-\d+(\.ndjson)$/, "$1$2");
-
-/** The path of a signature of the manifest, which 0.1.0 made. Nothing reads it any more. */
-export const OLD_SIGNATURE = "manifest.sig";
 
 /** Paths inside a snapshot's folder. */
 export const FILES = {

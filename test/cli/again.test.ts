@@ -1,22 +1,17 @@
 /** What is nothing to do, after an upgrade and a lost race, too; and `--rerender`, which is always something. */
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
-import { sourceOf } from "../../src/feed/source.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { rerender } from "../../src/publish/rerender.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { readPublications } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../store/log.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
-import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
-import { copyOf } from "../http/fixture.ts";
-import { INPUTS } from "../golden/market.ts";
 import { at, catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish, type Run } from "./market.ts";
 import { changeHead } from "./signed.ts";
@@ -68,33 +63,19 @@ describe("after an upgrade", () => {
     }
   });
 
-  test("an unsigned log of another version is signed", async () => {
+  test("an unsigned log is signed by the first entry with a key", async () => {
     const store = await published();
     await olderVersion(store);
     const signingKey = parseSigningKey(newKeyPair().privatePem, "the test's key");
     const keys = { signingKey, verifyKeys: [signingKey.verifyKey] };
     const request = { ...requestOf("2026-11-21T00Z"), keys: { ...keys, verifyKeys: null } };
     const { signing, outcome } = await publish(request, store, CLOCK, () => {});
-    expect([outcome, signing?.outcome]).toEqual(["unchanged", "added"]);
-    const again = await rerender("As of now", { dryRun: false, keys }, store, CLOCK, () => {});
+    expect([outcome, signing]).toEqual(["unchanged", null]);
+    const strict = rerender("As of now", { dryRun: false, keys }, store, CLOCK, () => {});
+    await expect(strict).rejects.toMatchObject({ exitCode: 6 });
+    const begin = { dryRun: false, keys: request.keys };
+    const again = await rerender("As of now", begin, store, CLOCK, () => {});
     expect([again.outcome, again.signing?.outcome]).toEqual(["published", "signed"]);
-  });
-
-  test("a store of format 1 is published on, and the last input again is nothing to do", async () => {
-    const frozen = new FolderStore(join(import.meta.dirname, "../golden/format-1/store"));
-    const store = await copyOf(frozen);
-    const before = await contentOf(store);
-    const request = { ...requestOf("2026-11-20T12Z"), revise: "The right feed" };
-    const again = {
-      ...request,
-      quotes: [sourceOf(join(INPUTS, "quotes-6.csv"))],
-      gates: { ...request.gates, minCoverageMicros: 60_000_000 },
-    };
-    for (const catalog of [null, sourceOf(join(INPUTS, "catalog.csv"))]) {
-      const { outcome, snapshot } = await publish({ ...again, catalog }, store, CLOCK, () => {});
-      expect([outcome, snapshotText(snapshot)]).toEqual(["unchanged", "2026-11-20T12Z/r2"]);
-    }
-    expect(await contentOf(store)).toEqual(before);
   });
 });
 

@@ -1,10 +1,9 @@
 /** Publishing the same, a later or an earlier session, with corrections, after a rollback, with orphans and damage. */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { appendEntry } from "../../src/snapshot/append.ts";
-import { readHead, readPublications } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { append, readHead, readPublications } from "../store/log.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { at, tryPublish, type Ended, type Run } from "./market.ts";
 
@@ -39,9 +38,8 @@ async function rollBack(
   const log = await readPublications(store);
   const entry = log.find((item) => item.session === at(session) && item.revision === revision);
   if (entry === undefined) throw new Error(`Not in the log: ${session}/r${revision}`);
-  const at_ = "2026-11-21T01:00:00.000Z";
-  const made = { ...entry, number: log.length + 1, action: "rollback" as const, reason, at: at_ };
-  expect(await appendEntry(store, made)).toBe("created");
+  const atMs = Date.parse("2026-11-21T01:00:00.000Z");
+  await append(store, { ...entry, action: "rollback", reason }, atMs);
 }
 
 describe("the same session", () => {

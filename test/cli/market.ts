@@ -6,7 +6,7 @@ import { parseSession, sessionStartMs, type Session } from "../../src/market/ses
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 

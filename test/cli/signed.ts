@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
-import { readHead, type Publication } from "../../src/snapshot/publication-log.ts";
+import { renderEntry, type Publication } from "../../src/snapshot/log/entry.ts";
+import { readHead } from "../store/log.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { FILES, publicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
+import { FILES, publicationKey, snapshotFolder } from "../../src/store/paths.ts";
 import type { Ran } from "../program/program.ts";
 import { catalogOf, quotesOf } from "./market.ts";
 import { inProcess } from "./run.ts";
@@ -90,9 +91,8 @@ export function workshop(): Workshop {
 export const stored = (session: string, file: string): string =>
   `store/sessions/${session}/r1/${file}`;
 
-/** The keys of the entry with this number and of its signature, below 10. */
+/** The key of the entry with this number, below 10. */
 export const ENTRY = (number: number): string => `publications/000000000${number}.json`;
-export const SIGNATURE = (number: number): string => `publications/000000000${number}.sig`;
 
 /** What openssl says of the signature of an entry, with the message as README.md makes it. */
 export async function opensslVerifies(
@@ -100,13 +100,39 @@ export async function opensslVerifies(
   publicKey: string,
   number = 1,
 ): Promise<boolean> {
-  await shop.openssl(`dgst -sha256 -binary -out @digest @store/${ENTRY(number)}`);
-  const message = Buffer.concat([Buffer.from("chipboard log v1\n"), shop.bytes("digest")]);
+  const text = String(shop.bytes(`store/${ENTRY(number)}`));
+  writeFileSync(shop.path("unsigned"), unsigned(text));
+  writeFileSync(shop.path("made"), Buffer.from(signatureIn(text), "base64"));
+  await shop.openssl("dgst -sha256 -binary -out @digest @unsigned");
+  const message = Buffer.concat([Buffer.from("chipboard log v2\n"), shop.bytes("digest")]);
   writeFileSync(shop.path("message"), message);
   const { code } = await shop.openssl(
-    `pkeyutl -verify -pubin -inkey @${publicKey} -rawin -in @message -sigfile @store/${SIGNATURE(number)}`,
+    `pkeyutl -verify -pubin -inkey @${publicKey} -rawin -in @message -sigfile @made`,
   );
   return code === 0;
+}
+
+/** The text of an entry without its signature, as it is signed. */
+export const unsigned = (text: string): string => text.replace(/,"signature":"[^"]*"\}$/m, "}");
+
+/** The signature in the text of an entry; "" without one. */
+export const signatureIn = (text: string): string =>
+  /,"signature":"([^"]*)"\}$/m.exec(text)?.[1] ?? "";
+
+/** The text of an entry with this signature in the place of its own. */
+export const signedAs = (text: string, signature: string): string =>
+  unsigned(text).replace("}\n", `,"signature":"${signature}"}\n`);
+
+/** Changes the text of an entry below 10. */
+export async function changeEntry(
+  store: ObjectStore,
+  number: number,
+  change: (text: string) => string,
+): Promise<void> {
+  const text = String(await store.get(ENTRY(number)));
+  const changed = change(text);
+  if (changed === text) throw new Error(`Nothing is changed in entry ${number}`);
+  await replace(store, ENTRY(number), Buffer.from(changed));
 }
 
 /** Replaces the bytes of an object. No store does this itself. */
@@ -165,13 +191,12 @@ export async function changeHead(
 export async function pointHeadTo(store: ObjectStore, manifest: Uint8Array): Promise<void> {
   const head = await requireHead(store);
   await replace(store, `${snapshotFolder(head)}manifest.json`, manifest);
-  const entry = {
-    ...head,
-    session: snapshotText(head).split("/")[0],
-    manifest_sha256: sha256Hex(manifest),
-    roots: rootsOf(JSON.parse(String(manifest))),
-  };
-  await replace(store, publicationKey(head.number), Buffer.from(JSON.stringify(entry)));
+  const roots = rootsOf(JSON.parse(String(manifest)));
+  const entry = renderEntry({ ...head, manifest_sha256: sha256Hex(manifest), roots });
+  const key = publicationKey(head.number);
+  const signature = signatureIn(String(await store.get(key)));
+  const text = signature === "" ? String(entry) : signedAs(String(entry), signature);
+  await replace(store, key, Buffer.from(text));
 }
 
 async function requireHead(store: ObjectStore): Promise<Publication> {

@@ -1,127 +1,115 @@
-/** The signature of the log's newest entry: one run adds it, later runs require it. */
+/** The signature of the log's newest entry: each run writes it with its entry, and later runs require it. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { copyStore } from "../../src/desk/copy.ts";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { describeSnapshot } from "../../src/desk/show.ts";
+import { verifySnapshots } from "../../src/desk/verify.ts";
 import { publish } from "../../src/publish/publish.ts";
-import { appendEntry } from "../../src/snapshot/append.ts";
-import { mustRead } from "../../src/snapshot/publication-log.ts";
-import type { LogKeys } from "../../src/snapshot/signed-log.ts";
+import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { snapshotText } from "../../src/store/paths.ts";
-import { RUNS } from "../desk/desk.ts";
-import { contentOf, headJson, lines, mustPublish, quotesOf, type Run } from "./market.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import { append, EMPTY_PRUNE } from "../store/log.ts";
+import { at, catalogOf, contentOf, quotesOf } from "./market.ts";
 import {
+  changeEntry,
   ENTRY,
   FIRST,
   forgeHead,
-  opensslVerifies,
-  replace,
   SECOND,
-  SIGNATURE,
+  signatureIn,
+  signedAs,
   stored,
   workshop,
-  type Workshop,
 } from "./signed.ts";
-import { CLOCK, requestOf } from "./signing-request.ts";
+import { CLOCK, KEY, requestOf, sourceOf } from "./signing-request.ts";
 
 const KEYS = "--sign-key @k --verify-key @k.pub";
 
 describe("an unchanged head", () => {
-  test("gets its signature, once", async () => {
+  test("is nothing to do, signed or not, with any key that may append", async () => {
     const shop = workshop();
-    const fingerprint = await shop.opensslKey("k");
-    await shop.publish(FIRST);
-    const unsigned = await contentOf(shop.store);
-    const added = await shop.publish(FIRST, "--sign-key @k");
-    expect([added.code, added.stdout]).toEqual([
-      0,
-      expect.stringMatching(/^Signed 2026-11-20T12Z\/r1, which is the head and holds the same\n/),
-    ]);
-    expect(await opensslVerifies(shop, "k.pub")).toBe(true);
-    const signed = await contentOf(shop.store);
-    const { [SIGNATURE(1)]: _signature, ...rest } = signed;
-    expect(rest).toEqual(unsigned);
-    const again = JSON.parse((await shop.publish(FIRST, "--sign-key @k --json")).stdout);
-    expect(again).toMatchObject({
-      outcome: "unchanged",
-      signature: { outcome: "present", fingerprint },
-    });
-    expect(await contentOf(shop.store)).toEqual(signed);
-  });
-
-  test("with carried, dropped, corrected or withdrawn levels gets its signature, too", async () => {
-    const store = new MemoryStore();
-    const sparse = { minCoverageMicros: 0, maxCarryDays: 1 };
-    const runs: readonly Run[] = [
-      ...RUNS,
-      { ...sparse, session: "2026-11-22T00Z", quotes: quotesOf({ a: 12.5, b: 10.5, d: 3.1 }) },
-      {
-        ...sparse,
-        session: "2026-11-22T00Z",
-        quotes: lines(
-          "id,spot_usd,session_utc,basis",
-          "b,10.7,2026-11-21T12:00:00.000Z,",
-          "a,,2026-11-21T00:00:00.000Z,withdrawn",
-        ),
-        revise: "Late report",
-      },
-    ];
-    for (const run of runs) {
-      const name = await mustPublish(store, run);
-      const { snapshot, outcome, signing } = await publish(requestOf(run), store, CLOCK, () => {});
-      expect([snapshotText(snapshot), outcome, signing?.outcome]).toEqual([
-        name,
-        "unchanged",
-        "added",
-      ]);
-    }
-    const { counts } = await headJson(store, "manifest.json");
-    expect(counts).toMatchObject({ dropped: 1, corrected: 2 });
-  });
-
-  test.each([
-    ["another key's", (shop: Workshop) => shop.publish(FIRST, "--sign-key @other")],
-    [
-      "no signature at all",
-      async (shop: Workshop) => {
-        await shop.publish(FIRST);
-        writeFileSync(shop.path(`store/${SIGNATURE(1)}`), "signed, honestly");
-      },
-    ],
-  ])("with %s: 4, dry run or not, and it does not change", async (_name, sign) => {
-    const shop = workshop();
-    const fingerprint = await shop.opensslKey("k");
-    await shop.opensslKey("other");
-    await sign(shop);
-    const before = await contentOf(shop.store);
-    for (const more of ["--sign-key @k", "--sign-key @k --dry-run"]) {
-      const { code, stderr } = await shop.publish(FIRST, more);
-      expect([code, stderr]).toEqual([
-        4,
-        expect.stringContaining(`.sig already holds a signature that is not by ${fingerprint}\n`),
-      ]);
-    }
-    expect(await contentOf(shop.store)).toEqual(before);
-    expect((await shop.publish(FIRST)).code).toBe(0);
-    expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(0);
-  });
-
-  test("signed by an old key, while both keys are given: its signature is there", async () => {
-    const shop = workshop();
-    const fingerprint = await shop.opensslKey("old");
+    await shop.opensslKey("old");
     await shop.opensslKey("k");
-    await shop.publish(FIRST, "--sign-key @old");
-    writeFileSync(
-      shop.path("both.pub"),
-      Buffer.concat([shop.bytes("old.pub"), shop.bytes("k.pub")]),
-    );
-    for (const keys of ["@both.pub", "@old.pub --verify-key @k.pub"]) {
-      const { stdout } = await shop.publish(FIRST, `--sign-key @k --verify-key ${keys} --json`);
-      expect(JSON.parse(stdout).signature).toEqual({ outcome: "present", fingerprint });
+    await shop.publish(FIRST);
+    await shop.publish(SECOND, "--sign-key @old");
+    const both = Buffer.concat([shop.bytes("old.pub"), shop.bytes("k.pub")]);
+    writeFileSync(shop.path("both.pub"), both);
+    const before = await contentOf(shop.store);
+    for (const keys of ["", "--sign-key @k", "--sign-key @k --verify-key @both.pub"]) {
+      const { code, stdout } = await shop.publish(SECOND, `${keys} --json`);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        0,
+        expect.objectContaining({ outcome: "unchanged", signature: null }),
+      ]);
     }
-    expect((await shop.publish(SECOND, "--sign-key @k --verify-key @both.pub")).code).toBe(0);
-    expect(await opensslVerifies(shop, "k.pub", 2)).toBe(true);
+    expect((await shop.publish(SECOND, KEYS)).code).toBe(6);
+    expect(await contentOf(shop.store)).toEqual(before);
   });
+});
+
+describe("the order of writing", () => {
+  const request = requestOf({ quotes: quotesOf({ a: 1 }) });
+  const first = { ...request, catalog: sourceOf("catalog.csv", catalogOf(["a"])) };
+
+  test("is manifest, then the entry with its signature", async () => {
+    const created: string[] = [];
+    const store = new InterceptedStore(new MemoryStore(), ({ kind, key }, run) => {
+      if (kind === "create") created.push(key);
+      return run();
+    });
+    await publish(first, store, CLOCK, () => {});
+    const manifest = "sessions/2026-11-21T00Z/r1/manifest.json";
+    expect(created.slice(-2)).toEqual([manifest, ENTRY(1)]);
+  });
+
+  test("a run that finds its number taken signs anew for the next one", async () => {
+    const inner = new MemoryStore();
+    await publish(first, inner, CLOCK, () => {});
+    let isRaced = false;
+    const store = new InterceptedStore(inner, async ({ kind, key }, run) => {
+      if (kind === "create" && key === ENTRY(2) && !isRaced) {
+        isRaced = true;
+        await append(inner, EMPTY_PRUNE, CLOCK.now(), first.keys);
+      }
+      return run();
+    });
+    const next = { ...request, session: at("2026-11-21T12Z") };
+    expect((await publish(next, store, CLOCK, () => {})).publication).toBe(3);
+    const { damages, signatures } = await verifySnapshots(inner, null, [KEY.verifyKey]);
+    expect([damages, signatures.map(({ number }) => number)]).toEqual([[], [1, 2, 3]]);
+  });
+});
+
+test("every read knows how large the object may be", async () => {
+  const unbounded: string[] = [];
+  class MeasuredStore extends MemoryStore {
+    override get(key: string, bytesMax?: number) {
+      if (bytesMax === undefined) unbounded.push(key);
+      return super.get(key, bytesMax);
+    }
+  }
+  const store = new MeasuredStore();
+  const strict: LogKeys = { signingKey: KEY, verifyKeys: [KEY.verifyKey] };
+  const quotes = quotesOf({ a: 1 });
+  const catalog = sourceOf("catalog.csv", catalogOf(["a"]));
+  for (const session of ["2026-11-21T00Z", "2026-11-21T12Z"]) {
+    const request = { ...requestOf({ session, quotes }), catalog, keys: strict };
+    await publish(request, store, CLOCK, () => {});
+  }
+  await rollBack(store, "head~1", "back", CLOCK, strict);
+  await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":1}'), "");
+  await store.create("taken/2026-11-22T00Z/r1.json", Buffer.from("{}"), "");
+  await prune(store, 0, false, CLOCK, strict);
+  expect((await verifySnapshots(store, null, strict.verifyKeys)).damages).toEqual([]);
+  await describeSnapshot(store, "head");
+  const copy = new MeasuredStore();
+  for (const outcome of ["copied", "unchanged"]) {
+    expect(await copyStore(store, copy, false, () => {})).toMatchObject({ outcome });
+  }
+  expect(unbounded).toEqual([]);
 });
 
 describe("publish --verify-key", () => {
@@ -136,7 +124,7 @@ describe("publish --verify-key", () => {
     );
     expect([code, stderr]).toEqual([
       6,
-      expect.stringContaining("0000000001.sig does not fit entry 1"),
+      expect.stringContaining("0000000001.json has a signature that does not fit it"),
     ]);
     const renamed = (text: string): string => text.replace("Contract a", "Contract z");
     await forgeHead(shop.store, renamed, "catalog.json");
@@ -157,10 +145,11 @@ describe("publish --verify-key", () => {
     const refused = await shop.publish(SECOND, KEYS);
     expect([refused.code, refused.stderr]).toEqual([
       6,
-      expect.stringContaining("0000000001.sig is missing: entry 1 is unsigned"),
+      expect.stringContaining("0000000001.json is unsigned: expected a signature by"),
     ]);
-    expect((await shop.publish(FIRST, "--sign-key @k")).code).toBe(0);
-    expect((await shop.publish(SECOND, KEYS)).code).toBe(0);
+    expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(0);
+    const line = `publish --quotes @${FIRST}.csv --session ${SECOND} --revise new ${KEYS}`;
+    expect((await shop.say(line)).code).toBe(0);
   });
 
   test("refuses what somebody without the key appended: a prune, a rollback, a copied signature", async () => {
@@ -182,44 +171,46 @@ describe("publish --verify-key", () => {
       }
       expect(await contentOf(shop.store)).toEqual(before);
     };
-    await refused("0000000003.sig is missing: entry 3 is unsigned");
-    await shop.store.create(SIGNATURE(3), (await shop.store.get(SIGNATURE(2))) as Buffer, "");
-    await refused("0000000003.sig does not fit entry 3");
-    await shop.store.delete(SIGNATURE(3));
+    await refused("0000000003.json is unsigned: expected a signature by");
+    const own = signatureIn(String(await shop.store.get(ENTRY(2))));
+    await changeEntry(shop.store, 3, (text) => signedAs(text, own));
+    await refused("0000000003.json has a signature that does not fit it");
     await shop.store.delete(ENTRY(3));
-    const prune = { number: 3, action: "prune" as const, at: "2026-11-21T01:00:00.000Z" };
-    const { sha256: previous } = await mustRead(shop.store, 2);
-    await appendEntry(shop.store, { ...prune, snapshots: [], parts: [], previous });
-    await refused("0000000003.sig is missing: entry 3 is unsigned");
+    await append(shop.store, EMPTY_PRUNE);
+    await refused("0000000003.json is unsigned: expected a signature by");
   });
 
-  test("refuses an entry before the newest that was changed, and a log that was cut off", async () => {
+  test("refuses an entry before the newest that was changed", async () => {
     const shop = workshop();
     await shop.opensslKey("k");
     for (const session of [FIRST, SECOND]) await shop.publish(session, KEYS);
-    const prune = { number: 3, action: "prune" as const, at: "2026-11-21T01:00:00.000Z" };
-    const { sha256: previous } = await mustRead(shop.store, 2);
-    const pem = String(shop.bytes("k"));
-    const keys: LogKeys = { signingKey: parseSigningKey(pem, "k"), verifyKeys: null };
-    await appendEntry(shop.store, { ...prune, snapshots: [], parts: [], previous }, keys);
-    const whole = (await shop.store.get(ENTRY(2))) as Buffer;
-    const changed = String(whole).replace('"corrections":0', '"corrections":1');
-    await replace(shop.store, ENTRY(2), Buffer.from(changed));
+    const keys = { signingKey: parseSigningKey(String(shop.bytes("k")), "k"), verifyKeys: null };
+    await append(shop.store, EMPTY_PRUNE, 0, keys);
+    const corrected = (text: string): string => text.replace('"corrections":0', '"corrections":1');
+    await changeEntry(shop.store, 2, corrected);
     const line = `publish --quotes @${SECOND}.csv --session ${SECOND} --revise new ${KEYS}`;
     const broken = await shop.say(line);
     expect([broken.code, broken.stderr]).toEqual([
       6,
       expect.stringContaining("0000000003.json does not follow the log before it"),
     ]);
-    await replace(shop.store, ENTRY(2), whole);
-    await shop.store.delete(ENTRY(3));
-    for (const keysOfRun of [KEYS, "--sign-key @k", "--verify-key @k.pub"]) {
-      const cut = await shop.publish(SECOND, keysOfRun);
-      expect([cut.code, cut.stderr]).toEqual([
-        6,
-        expect.stringContaining("0000000003.sig signs an entry that is gone: the log was cut off"),
+  });
+
+  test("without --sign-key it would append what nobody signed: 2, before anything is read", async () => {
+    const shop = workshop();
+    await shop.opensslKey("k");
+    for (const line of [
+      `publish --quotes @${FIRST}.csv`,
+      "snapshots rollback head --reason x",
+      "snapshots prune --keep-days 9",
+    ]) {
+      const { code, stderr } = await shop.say(`${line} --verify-key @k.pub`);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining("--verify-key without --sign-key"),
       ]);
     }
+    expect(existsSync(shop.path("store"))).toBe(false);
   });
 
   test("requires the public key of --sign-key: 2, before anything is read", async () => {

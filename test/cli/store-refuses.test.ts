@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Ran } from "../program/program.ts";

@@ -2,14 +2,11 @@
 import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
 import { sheetRows } from "../../src/desk/sheets.ts";
-import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
+import { FILES, snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import type { CatalogRow } from "./market.ts";
-import { changeHead } from "./signed.ts";
-import { replace } from "./signed.ts";
 
 const MIDNIGHT = "2026-11-21T00Z";
 const NOON = "2026-11-21T12Z";
@@ -185,55 +182,5 @@ describe("a unit, a capacity and a price type that a break at 12:00 changes", ()
     expect(String(await store.get(ledger.at(-1).key))).not.toContain("terms_before");
     const types = (await headJson(store, FILES.catalog)) as { price_type: string }[];
     expect(new Set(types.map((row) => row.price_type))).toEqual(new Set(["spot"]));
-  });
-});
-
-describe("a store that began with format 1", () => {
-  /** Makes the head one of 0.1.0: without a format, with this unit and capacity in its catalog. */
-  async function asFormat1(store: MemoryStore, terms: CatalogRow): Promise<void> {
-    const head = await readHead(store);
-    if (head === null) throw new Error("The store is empty");
-    const key = snapshotFileKey(head, FILES.catalog);
-    const rows = JSON.parse(String(await store.get(key))) as Record<string, unknown>[];
-    for (const row of rows) {
-      for (const later of ["price_type", "delisted_on", "formerly", "cadence_days"]) {
-        delete row[later];
-      }
-      if (row["id"] !== terms.id) continue;
-      Object.assign(row, { unit: terms.unit, capacity_gb: Number(terms.capacity_gb) });
-    }
-    const bytes = Buffer.from(`${JSON.stringify(rows)}\n`);
-    await replace(store, key, bytes);
-    await changeHead(store, ({ files }) => ({
-      format: undefined,
-      files: files.map((file) =>
-        file.path === FILES.catalog
-          ? { ...file, bytes: bytes.length, sha256: sha256Hex(bytes) }
-          : file,
-      ),
-    }));
-  }
-
-  test("shows the old terms after a break in a later version", async () => {
-    const store = await inChips();
-    await asFormat1(store, CHIP);
-    await mustPublish(store, { session: NOON, catalog: catalogOf([MODULE, "b"]), quotes: BREAK });
-    await expectOwnTerms(store);
-  });
-
-  test("shows the old terms of a break that 0.1.0 published, by the catalog before", async () => {
-    const store = await inChips();
-    await asFormat1(store, CHIP);
-    // 0.1.0 kept the break, but not the terms before it.
-    await mustPublish(store, { session: NOON, quotes: BREAK });
-    await asFormat1(store, MODULE);
-    // That the terms are known now is no change of what is published.
-    const { price_type: _later, ...modules } = MODULE;
-    const catalog = catalogOf([modules, "b"]);
-    const again = await tryPublish(store, { session: NOON, catalog, quotes: BREAK });
-    expect([again.said, again.result?.outcome]).toEqual([[], "unchanged"]);
-    await mustPublish(store, { session: NOON, quotes: quotesOf({ a: 104 }), revise: "Late" });
-    expect((await headJson(store, FILES.manifest)).format).toBe(2);
-    await expectOwnTerms(store, 104);
   });
 });

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
-import { readPublications } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../store/log.ts";
 import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SESSIONS, snapshotFileKey, snapshotFolder } from "../../src/store/paths.ts";

@@ -1,5 +1,5 @@
 /** `snapshots copy`: the copy, refusals, and interruptions. */
-import { existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { copyStore, type Copying } from "../../src/desk/copy.ts";
@@ -11,7 +11,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { changeHead, ENTRY, SIGNATURE } from "../cli/signed.ts";
+import { changeHead, ENTRY } from "../cli/signed.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
@@ -59,7 +59,6 @@ async function longHistory(): Promise<MemoryStore> {
   await mustPublish(store, daily("2026-11-22T12Z", 12.6));
   await prune(store, 0, false, clockAt("2026-11-22T13:00:00Z"));
   await mustPublish(store, daily("2026-11-23T00Z", 12.7));
-  await store.create(`sessions/2026-11-23T00Z/r1/manifest.sig`, Buffer.alloc(64, 7), "");
   // A publish is running: its claim, its files and its ledger part are not copied.
   await store.create("claims/2026-11-23T12Z/r1.json", Buffer.from('{"began":9}\n'), "");
   await store.create("sessions/2026-11-23T12Z/r1/catalog.json", Buffer.from("{}"), "");
@@ -132,9 +131,8 @@ test("a copy can be published into, rolled back and pruned, and no snapshot name
   expect(await keysOf(to, "taken/")).toEqual(["taken/2026-11-22T00Z/r1.json"]);
 });
 
-test("an entry is copied before its signature, and the next entry after that", async () => {
+test("entries are copied last, in their order", async () => {
   const store = await shortHistory();
-  for (const number of [1, 2, 3]) await store.create(SIGNATURE(number), Buffer.alloc(64, 7), "");
   const created: string[] = [];
   const to = new InterceptedStore(new MemoryStore(), ({ kind, key }, run) => {
     if (kind === "create") created.push(key);
@@ -142,20 +140,7 @@ test("an entry is copied before its signature, and the next entry after that", a
   });
   await copied(store, to);
   await expectCopy(store, to);
-  expect(created.slice(-6)).toEqual([1, 2, 3].flatMap((n) => [ENTRY(n), SIGNATURE(n)]));
-});
-
-test("if the source gets a signature later, the next run copies only that", async () => {
-  for (const signature of [`${HEAD}/manifest.sig`, SIGNATURE(3)]) {
-    const store = await shortHistory();
-    const to = new MemoryStore();
-    await copied(store, to);
-    await store.create(signature, Buffer.alloc(64, 7), "");
-    expect(await copied(store, to)).toMatchObject({ outcome: "copied", objects: 1, bytes: 64 });
-    // A signature that only the target has stays.
-    await store.delete(signature);
-    expect(await copied(store, to)).toMatchObject({ outcome: "unchanged" });
-  }
+  expect(created.slice(-3)).toEqual([1, 2, 3].map(ENTRY));
 });
 
 test("a dry run reads and checks everything, and writes nothing", async () => {
@@ -263,22 +248,6 @@ describe("a target with other content: 4, and nothing is changed", () => {
       async (to) => to.create(`${HEAD}/pro/contracts/z.json`, Buffer.from("{}"), ""),
       /2026-11-21T12Z\/r1\/pro\/contracts\/z\.json is not in memory:/,
     ],
-    [
-      "another signature",
-      async (to, from) => {
-        await from.create(`${HEAD}/manifest.sig`, Buffer.alloc(64, 7), "");
-        await to.create(`${HEAD}/manifest.sig`, Buffer.alloc(64, 8), "");
-      },
-      /2026-11-21T12Z\/r1\/manifest\.sig has other bytes/,
-    ],
-    [
-      "another signature of an entry",
-      async (to, from) => {
-        await from.create(SIGNATURE(3), Buffer.alloc(64, 7), "");
-        await to.create(SIGNATURE(3), Buffer.alloc(64, 8), "");
-      },
-      /publications\/0000000003\.sig has other bytes/,
-    ],
   ];
   test.each(STORIES)("%s", async (_, prepare, told) => {
     const from = await shortHistory();
@@ -369,18 +338,13 @@ describe("a damaged source: 6, the damage is named, and the target's log stays",
     expect(damages).toEqual(details);
   });
 
-  test("a link in the place of a file, a signature or a folder: nothing behind it is copied", async () => {
-    const paths = ["pro/board.json", "manifest.json", "manifest.sig"].map(
-      (path) => `${HEAD}/${path}`,
-    );
+  test("a link in the place of a file or a folder: nothing behind it is copied", async () => {
+    const paths = ["pro/board.json", "manifest.json"].map((path) => `${HEAD}/${path}`);
     for (const path of [...paths, "ledger"]) {
       const [from, aside, to] = [published(), temporaryFolder(), temporaryFolder()];
       const place = join(from, path);
-      if (path.endsWith(".sig")) writeFileSync(join(aside, "x"), "a private key");
-      else renameSync(place, join(aside, "x"));
+      renameSync(place, join(aside, "x"));
       symlinkSync(join(aside, "x"), place);
-      // A link is not listed, so it is no signature of an entry.
-      symlinkSync(join(from, "publications/0000000001.json"), join(from, SIGNATURE(1)));
       const { code, err } = await desk(`copy ${from} ${to}`, "");
       expect([code, err]).toEqual([
         6,

@@ -61,7 +61,9 @@ test("a missing file is found, and named once, the head's manifest too", async (
     const store = await copyOf(whole);
     await store.delete(key);
     for (const reference of ["head", null]) {
-      expect(await damages(store, reference)).toEqual([`${store.location}/${key} is missing`]);
+      const found = await damages(store, reference);
+      expect(found).toHaveLength(1);
+      expect(found[0]).toMatch(new RegExp(`^${store.location}/${key} is missing(; if a copy|$)`));
     }
   }
 });
@@ -128,7 +130,7 @@ describe("the log", () => {
     expect([lost.code, lost.out]).toEqual([6, ""]);
     expect(lost.err).toContain("but no publication");
     symlinkSync(aside, join(folder, "publications"));
-    expect(await desk("verify --all", folder)).toEqual(lost);
+    expect(await desk("verify --all", folder)).toMatchObject({ code: 6, out: "" });
     expect(await desk("verify --all", temporaryFolder())).toMatchObject({ code: 2, out: "" });
   });
 

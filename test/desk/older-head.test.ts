@@ -144,20 +144,18 @@ test("a catalog whose segments would be refused now: they share an index, or hav
   }
 });
 
-test("a head of format 3: 6, and who published it", async () => {
+test("a head of format 4: 6, and who published it", async () => {
   const folder = published();
   const store = new FolderStore(folder);
-  await changeHead(store, () => ({ format: 3, tiers: "elsewhere" }));
+  await changeHead(store, () => ({ format: 4, tiers: "elsewhere" }));
   for (const line of [...COMMANDS, "diff head~1 head"]) {
     const { code, err } = await desk(line, folder);
     expect([line, code]).toEqual([line, 6]);
-    expect(err).toContain(
-      "was published by a newer chipboard: its format is 3, expected 2 or less",
-    );
+    expect(err).toContain("was published by a newer chipboard: its format is 4, expected 3");
   }
   expect(await tryPublish(store, NEXT)).toMatchObject({
     code: 6,
-    said: [expect.stringContaining("was published by a newer chipboard: its format is 3")],
+    said: [expect.stringContaining("was published by a newer chipboard: its format is 4")],
   });
 });
 

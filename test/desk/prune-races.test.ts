@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { readHead, readLog } from "../../src/snapshot/publication-log.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
+import { readEntries, readHead } from "../store/log.ts";
 import { mustPublish, quotesOf } from "../cli/market.ts";
 import { InterceptedStore, type Operation } from "../faults/crash-store.ts";
 import { keysOf, RUNS } from "./desk.ts";
@@ -78,7 +78,7 @@ test("a prune does not stop a publish if it removes nothing that the publish nee
     expect((await prune(store, 0, false, clock)).snapshots).toHaveLength(1);
   });
   expect(await mustPublish(acting, NEXT)).toBe(`${NEXT.session}/r2`);
-  const actions = (await readLog(store)).map(({ action }) => action);
+  const actions = (await readEntries(store)).map(({ action }) => action);
   expect(actions.slice(3)).toEqual(["prune", "publish"]);
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
@@ -176,11 +176,11 @@ test("the next prune completes one that crashed after its entry", async () => {
   await expect(prune(crashing, 0, false, clock)).rejects.toThrow("crashed here");
   expect(await keysOf(store, `sessions/${OLDEST}/`)).not.toEqual([]);
   expect(await verifySnapshots(store, null)).toMatchObject({ damages: [], pruned: { length: 1 } });
-  const length = (await readLog(store)).length;
+  const length = (await readEntries(store)).length;
   const next = await prune(store, 9999, false, clock);
   expect(next.snapshots).toEqual([{ name: `${OLDEST}/r1`, orphan: false }]);
   expect(await keysOf(store, `sessions/${OLDEST}/`)).toEqual([]);
-  expect((await readLog(store)).length).toBe(length);
+  expect((await readEntries(store)).length).toBe(length);
 });
 
 test("a prune of more names than fit into 60,000 bytes writes several entries", async () => {
@@ -191,7 +191,7 @@ test("a prune of more names than fit into 60,000 bytes writes several entries", 
   );
   for (const key of keys) await store.create(key, Buffer.from("x"), "");
   await prune(store, 0, false, clock);
-  const entries = (await readLog(store)).filter(({ action }) => action === "prune");
+  const entries = (await readEntries(store)).filter(({ action }) => action === "prune");
   expect(entries.length).toBeGreaterThan(1);
   for (const { number } of entries) {
     expect((await store.get(publicationKey(number)))?.length).toBeLessThanOrEqual(60_000);

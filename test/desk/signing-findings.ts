@@ -1,6 +1,6 @@
 /** A store with a signed log, and what `snapshots verify` finds in it. */
 import { expect } from "vitest";
-import { ENTRY, FIRST, SECOND, SIGNATURE, workshop, type Workshop } from "../cli/signed.ts";
+import { ENTRY, FIRST, SECOND, workshop, type Workshop } from "../cli/signed.ts";
 
 export const OLD = `${FIRST}/r1`;
 export const HEAD = `${SECOND}/r1`;
@@ -28,10 +28,9 @@ export async function findings(shop: Workshop, line: string): Promise<readonly s
 }
 
 export const missing = (shop: Workshop, number: number, fingerprint: string): string =>
-  `${shop.path("store")}/${SIGNATURE(number)} is missing: entry ${number} is unsigned, ` +
-  `expected a signature by ${fingerprint}`;
+  `${shop.path("store")}/${ENTRY(number)} is unsigned: expected a signature by ${fingerprint}`;
 export const wrong = (shop: Workshop, number: number, ...fingerprints: string[]): string =>
-  `${shop.path("store")}/${SIGNATURE(number)} does not fit entry ${number}: ` +
+  `${shop.path("store")}/${ENTRY(number)} has a signature that does not fit it: ` +
   `expected a signature by ${fingerprints.join(" or ")}`;
 export const broken = (number: number): unknown =>
   expect.stringContaining(`/${ENTRY(number)} does not follow the log before it: its previous is `);

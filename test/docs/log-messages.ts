@@ -8,10 +8,6 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "within one second, beyond the 50 that have lines of their own",
     "",
   ],
-  "log cannot be read": [
-    "a list or a feed could not be made; the caller got 503 `busy`",
-    "look at the store",
-  ],
   "N lines were dropped": [
     "lines of this log could not be written",
     "look at the disk, or at the pipe's reader",

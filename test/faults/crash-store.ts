@@ -1,6 +1,6 @@
 /** A store whose operations a test can intercept. Faults are injected here. */
 import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts";
-import { parseAnnouncementKey, PUBLICATIONS } from "../../src/store/paths.ts";
+import { PUBLICATIONS } from "../../src/store/paths.ts";
 
 export interface Operation {
   readonly kind: "get" | "open" | "list" | "create" | "delete" | "prove" | "mayWrite";
@@ -17,10 +17,9 @@ export type Intercept = <T>(operation: Operation, run: () => Promise<T>) => Prom
 export const isWrite = ({ kind }: Operation): boolean =>
   kind === "create" || kind === "delete" || kind === "prove";
 
-/** Whether it writes an entry, a signature or an announcement, or removes one. */
+/** Whether it writes an entry of the log, or removes one. */
 export const isLogWrite = (operation: Operation): boolean =>
-  isWrite(operation) &&
-  (operation.key.startsWith(PUBLICATIONS) || parseAnnouncementKey(operation.key) !== null);
+  isWrite(operation) && operation.key.startsWith(PUBLICATIONS);
 
 /** A list is one operation: it is read completely at once. */
 export class InterceptedStore implements ObjectStore {

@@ -1,41 +1,30 @@
 /**
  * Watches a signed log while runs are struck or race: what they write to it, and what proxies with
- * `--verify-key` accept of it. A run signs only what is in the log and what a run appended, and nobody
- * removes entries or signatures: so no number is ever signed with two contents.
+ * `--verify-key` accept of it. A run appends an entry with its signature in one write, and nobody removes
+ * entries: so no number ever has two contents, and no entry is without its signature for a moment.
  */
-import { verify } from "node:crypto";
+import { hash, verify } from "node:crypto";
 import { DamageError } from "../../src/lib/errors.ts";
-import { VouchedLog } from "../../src/proxy/snapshot/vouched-log.ts";
+import { LogReader } from "../../src/proxy/snapshot/log-reader.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { signerOfEntry } from "../../src/snapshot/entry-signature.ts";
-import { readStoredEntry } from "../../src/snapshot/publication-log.ts";
-import { newerSeen, type SeenEntry } from "../../src/state/log-memory.ts";
+import { newerSeen, type SeenEntry } from "../../src/snapshot/log/seen.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import {
-  parseAnnouncementKey,
-  parsePublicationKey,
-  parseSignatureKey,
-  publicationKey,
-  PUBLICATIONS,
-  signatureKey,
-} from "../../src/store/paths.ts";
+import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../src/store/paths.ts";
 import { GOLDEN_KEY } from "../golden/golden-key.ts";
 import { InterceptedStore, type Operation } from "./crash-store.ts";
 
 const KEYS = [GOLDEN_KEY.verifyKey];
-const SHA256_IN_ANNOUNCEMENT = /[0-9a-f]{64}(?=\.sig$)/;
 
 export class LogWitness {
   readonly #store: ObjectStore;
   /** The SHA-256 of every entry that a run appended or tried to append. */
   readonly #tried = new Set<string>();
-  /** The SHA-256 of the entry that was created, and the signature that was made, by number. */
+  /** The SHA-256 of the entry that was created, by number. */
   readonly #created = new Map<number, string>();
-  readonly #signatures = new Map<number, string>();
   /** What the proxies of one state remember. */
   #seen: SeenEntry | null = null;
   /** The log of a proxy that runs all the time. */
-  #running: VouchedLog;
+  #running: LogReader;
   #breach: Error | null = null;
 
   private constructor(store: ObjectStore) {
@@ -59,7 +48,7 @@ export class LogWitness {
   /** The same store; every write to it that a run tries is watched. */
   watched(store: ObjectStore): ObjectStore {
     return new InterceptedStore(store, async (operation, run) => {
-      await this.#attempted(operation);
+      this.#attempted(operation);
       const result = await run();
       if (result === "created") this.#appended(operation);
       return result;
@@ -97,53 +86,39 @@ export class LogWitness {
     return at < 0 ? null : at + 1;
   }
 
-  #proxy(): VouchedLog {
+  #proxy(): LogReader {
     const memory = {
       seen: async () => this.#seen,
       see: async (entry: SeenEntry) => (this.#seen = newerSeen(this.#seen, entry) ?? entry),
     };
-    return new VouchedLog(this.#store, { keys: KEYS, memory });
+    return new LogReader(this.#store, { keys: KEYS, memory });
   }
 
-  async #attempted({ kind, key, bytes }: Operation): Promise<void> {
-    if (kind === "delete" && key.startsWith(PUBLICATIONS)) this.#broken(`${key} is removed`);
+  #attempted({ kind, key, bytes }: Operation): void {
+    if (!key.startsWith(PUBLICATIONS)) return;
+    if (kind === "delete") this.#broken(`${key} is removed`);
     if (bytes === undefined) return;
-    if (parsePublicationKey(key) !== null) this.#tried.add(sha256Hex(bytes));
-    if (parseAnnouncementKey(key) !== null) {
-      const [announced = ""] = SHA256_IN_ANNOUNCEMENT.exec(key) ?? [];
-      const isSignature = signerOfEntry(bytes, announced, KEYS) !== null;
-      if (isSignature) this.#broken(`${key} holds a signature of the log`);
-    }
-    const number = parseSignatureKey(key);
-    if (number === null) return;
-    this.#note(this.#signatures, number, Buffer.from(bytes).toString("hex"), "signed");
-    const stored = await readStoredEntry(this.#store, number);
-    if (stored === null || signerOfEntry(bytes, stored.sha256, KEYS) === null) {
-      this.#broken(`entry ${number} is signed before it is in the log`);
-    } else if (!this.#tried.has(stored.sha256)) {
-      this.#broken(`entry ${number} is signed, and no run appended it`);
-    }
+    this.#tried.add(sha256Hex(bytes));
+    if (parsePublicationKey(key) === null) this.#broken(`${key} is no entry of the log`);
+    if (!isSigned(bytes)) this.#broken(`${key} is written without its signature`);
   }
 
   #appended({ key, bytes }: Operation): void {
     const number = parsePublicationKey(key);
     if (number === null || bytes === undefined) return;
-    this.#note(this.#created, number, sha256Hex(bytes), "created");
-  }
-
-  #note(all: Map<number, string>, number: number, text: string, what: string): void {
-    const known = all.get(number) ?? text;
-    all.set(number, known);
-    if (known !== text) this.#broken(`entry ${number} is ${what} with two contents`);
+    const sha256 = sha256Hex(bytes);
+    const known = this.#created.get(number) ?? sha256;
+    this.#created.set(number, known);
+    if (known !== sha256) this.#broken(`entry ${number} is created with two contents`);
   }
 
   #broken(how: string): void {
     this.#breach ??= new Error(how);
   }
 
-  async #follow(proxy: VouchedLog): Promise<void> {
+  async #follow(proxy: LogReader): Promise<void> {
     try {
-      const { trouble } = await proxy.follow();
+      const trouble = await proxy.follow();
       if (trouble !== null) throw trouble;
     } catch (error) {
       const isUnsigned = error instanceof DamageError && error.message.includes("is unsigned");
@@ -152,10 +127,10 @@ export class LogWitness {
     const { newestNumber } = proxy;
     const log = await this.#log();
     for (let number = 1; number <= newestNumber; number += 1) {
-      if (proxy.entry(number)?.sha256 === log[number - 1]) continue;
+      if (proxy.get(number).sha256 === log[number - 1]) continue;
       throw new Error(`A proxy has accepted another entry ${number} than the log has`);
     }
-    if (newestNumber > (await this.#newestSigned(log))) {
+    if (newestNumber > (await this.#newestSigned(log.length))) {
       throw new Error(
         `A proxy has accepted entry ${newestNumber}, and nothing signed vouches for it`,
       );
@@ -172,15 +147,22 @@ export class LogWitness {
     }
   }
 
-  /** The number of the newest entry with a signature of the key, checked without the code of the proxy. */
-  async #newestSigned(log: readonly string[]): Promise<number> {
-    for (let number = log.length; number > 0; number -= 1) {
-      const signature = await this.#store.get(signatureKey(number));
-      const digest = Buffer.from(log[number - 1] as string, "hex");
-      const message = Buffer.concat([Buffer.from("chipboard log v1\n"), digest]);
-      if (signature !== null && verify(null, message, GOLDEN_KEY.verifyKey.key, signature))
-        return number;
+  /** The number of the newest entry that the key signed. */
+  async #newestSigned(length: number): Promise<number> {
+    for (let number = length; number > 0; number -= 1) {
+      const bytes = await this.#store.get(publicationKey(number));
+      if (bytes !== null && isSigned(bytes)) return number;
     }
     return 0;
   }
+}
+
+/** Whether the key signed the entry, checked without the code of the program. */
+function isSigned(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes).toString("latin1");
+  const [, unsigned, signature] = /^(.*),"signature":"(.{88})"\}\n$/.exec(text) ?? [];
+  if (unsigned === undefined || signature === undefined) return false;
+  const digest = hash("sha256", Buffer.from(`${unsigned}}\n`, "latin1"), "buffer");
+  const message = Buffer.concat([Buffer.from("chipboard log v2\n"), digest]);
+  return verify(null, message, GOLDEN_KEY.verifyKey.key, Buffer.from(signature, "base64"));
 }

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseSession, sessionUtc, type Session } from "../../src/market/session.ts";
-import { SIGNATURE_TYPE } from "../../src/store/media-types.ts";
-import { signatureKey, snapshotText } from "../../src/store/paths.ts";
+import { publicationKey, snapshotText } from "../../src/store/paths.ts";
+import { replace } from "../cli/signed.ts";
 import { testService } from "../services/services.ts";
 import { Tally } from "../../tools/faults/fault.ts";
 import { expectNothingLost } from "./short.ts";
@@ -55,7 +55,7 @@ describe.skipIf(redis === null)("a soak counts as lost:", () => {
     ],
     ["a level that is not published", /The pro board has .* expected .*#123\.4567/, levelled],
     ["a missing publication", /Number of publications is 1, expected 2/, published],
-    ["an entry without its signature", /is missing: entry 1 is unsigned/, unsigned],
+    ["an entry without its signature", /0000000001\.json is unsigned: expected/, unsigned],
     ["an answer with wrong bytes", /SHA-256 of pro\/index\.json is/, rewritten],
   ];
   test.for(losses)("%s", { timeout: 60_000 }, async ([what, message, lose]) => {
@@ -113,10 +113,11 @@ async function published(life: SoakLife): Promise<void> {
 
 /** The newest entry loses its signature. */
 async function unsigned(life: SoakLife): Promise<void> {
-  const key = signatureKey(1);
-  const signature = (await life.store.get(key)) as Buffer;
-  await life.store.delete(key);
-  await checkLog(life).finally(() => life.store.create(key, signature, SIGNATURE_TYPE));
+  const key = publicationKey(1);
+  const signed = (await life.store.get(key)) as Buffer;
+  const text = String(signed).replace(/,"signature":"[^"]*"/, "");
+  await replace(life.store, key, Buffer.from(text));
+  await checkLog(life).finally(() => replace(life.store, key, signed));
 }
 
 /** The load expects another file than the board. */

@@ -1,6 +1,6 @@
 /** A signing key that is the same in every process. It guards nothing: everybody can make it. */
 import { createPrivateKey } from "node:crypto";
-import type { LogKeys } from "../../src/snapshot/signed-log.ts";
+import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { parseSigningKey } from "../../src/snapshot/signing-key.ts";
 
 /** PKCS#8 of an Ed25519 key (RFC 8410) up to its 32 bytes. */

@@ -57,14 +57,15 @@ test("each entry names the one before and the SHA256SUMS of its snapshot, and is
     const tiers = ["free", "starter", "pro"];
     const roots = tiers.map((tier) => [tier, sha256(read(`${folder}/${tier}/SHA256SUMS`))]);
     expect(entry).toMatchObject({ previous, roots: Object.fromEntries(roots) });
-    previous = sha256(read(path));
-    if (entry.number < 3) continue;
-    const message = Buffer.concat([
-      Buffer.from("chipboard log v1\n"),
-      Buffer.from(previous, "hex"),
-    ]);
-    const signature = read(path.replace(/json$/, "sig"));
-    expect(verify(null, message, GOLDEN_KEY.verifyKey.key, signature)).toBe(true);
+    const bytes = read(path);
+    previous = sha256(bytes);
+    const [, unsigned, signature] = /^(.*),"signature":"(.*)"\}\n$/.exec(String(bytes)) ?? [];
+    expect(unsigned === undefined).toBe(entry.number < 3);
+    if (unsigned === undefined || signature === undefined) continue;
+    const digest = createHash("sha256").update(`${unsigned}}\n`).digest();
+    const message = Buffer.concat([Buffer.from("chipboard log v2\n"), digest]);
+    const { key } = GOLDEN_KEY.verifyKey;
+    expect(verify(null, message, key, Buffer.from(signature, "base64"))).toBe(true);
   }
 });
 

@@ -11,7 +11,7 @@ import { sourceOf } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
-import type { LogKeys } from "../../src/snapshot/signed-log.ts";
+import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SIGNED } from "./golden-key.ts";
 

@@ -1,12 +1,13 @@
 /** The requests that the documents show name contracts of the market that is served, and run. */
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { expect, test } from "vitest";
-import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { signatureOfEntry } from "../../src/snapshot/entry-signature.ts";
+import { renderEntry } from "../../src/snapshot/log/entry.ts";
+import { signedEntry } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, lines, mustPublish, type CatalogRow } from "../cli/market.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
-import { OPERATOR } from "../http/signed-log.ts";
+import { OPERATOR, signedBy } from "../http/signed-log.ts";
+import { publishOf } from "../unit/publications.ts";
 import { textOf, under } from "./texts.ts";
 
 const RECORDED = /\b(?:ddr5-16gb|tlc-1tb|n3-wafer)\b/;
@@ -106,12 +107,13 @@ test("before anything is published the documents name the market of the examples
 test("the guide gives the form of the message that a signature is of", () => {
   const proof = under(textOf("guide.md"), "Proof").replaceAll("\n", " ");
   const line =
-    /over the line `([^`]+)`, with its line feed, and the 32 bytes of the entry's SHA-256/;
-  const entry = Buffer.from('{"number":1}\n');
+    /over the line `([^`]+)`, with its line feed, and the 32 bytes of the SHA-256 of the entry's bytes without this member/;
+  const entry = publishOf(1, "2026-11-21T00Z");
   const message = Buffer.concat([
     Buffer.from(`${line.exec(proof)?.[1]}\n`),
-    createHash("sha256").update(entry).digest(),
+    createHash("sha256").update(renderEntry(entry)).digest(),
   ]);
-  const signature = signatureOfEntry(sha256Hex(entry), OPERATOR);
+  const bytes = signedEntry(entry, signedBy(OPERATOR));
+  const signature = Buffer.from(JSON.parse(String(bytes)).signature, "base64");
   expect(verify(null, message, createPublicKey(OPERATOR.key), signature)).toBe(true);
 });

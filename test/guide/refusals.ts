@@ -4,12 +4,11 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { instantText } from "../../src/lib/clock.ts";
 import type { KeyTierName } from "../../src/market/tier.ts";
-import { appendEntry } from "../../src/snapshot/append.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
+import { append, EMPTY_PRUNE } from "../store/log.ts";
 import { withoutFiles } from "../cli/older-head.ts";
 import { call, type CallOptions } from "../http/client.ts";
 import { eventually } from "../http/fixture.ts";
@@ -64,13 +63,8 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
     const kept = new FolderStore(root);
     await publishExample(kept, true);
     await reviseExample(kept);
-    await appendEntry(kept, {
-      number: 3,
-      action: "prune",
-      at: instantText(service.clock.now()),
-      snapshots: [snapshotText({ session: SESSION, revision: 1 })],
-      parts: [],
-    });
+    const snapshots = [snapshotText({ session: SESSION, revision: 1 })];
+    await append(kept, { ...EMPTY_PRUNE, snapshots }, service.clock.now());
     const pruned = await service.serve(kept);
     await ask(pruned, `${API}/prices?publication=1`, "pro");
     await rename(root, `${root}.away`);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf } from "../cli/market.ts";

@@ -15,15 +15,7 @@ import { copyOf, eventually, sessionsMs, startTestProxy, TestClock } from "./fix
 import type { TestProxy, TestProxyOptions } from "./fixture.ts";
 import { ask, asked, byInstant, byNumber, expectAll, expectAllRefused } from "./old-answers.ts";
 import { expectCode } from "./refusal.ts";
-import {
-  FROZEN_LAST,
-  FROZEN_PRUNED,
-  publishInto,
-  quotes,
-  recordLog,
-  type RecordedLog,
-  type Vintage,
-} from "./vintages.ts";
+import { publishInto, quotes, recordLog, type RecordedLog, type Vintage } from "./vintages.ts";
 
 const SECOND_MS = 1_000;
 
@@ -42,8 +34,6 @@ async function serve(options: TestProxyOptions = {}): Promise<void> {
 }
 
 const last = (): Vintage => log.vintages.at(-1) as Vintage;
-const entryOf = (number: number): Vintage =>
-  log.vintages.find((vintage) => vintage.number === number) as Vintage;
 /** Some entries of all kinds. */
 const sample = (): readonly Vintage[] => log.vintages.filter((_, index) => index % 12 === 1);
 
@@ -54,7 +44,7 @@ const isTurnOf =
     at % 5 === number % 5;
 
 describe("the recorded log", () => {
-  test("has rollbacks, revisions, entries of the same time, and files that lack", async () => {
+  test("has rollbacks, revisions and entries of the same time", async () => {
     await serve();
     const snapshots = log.vintages.map(({ snapshot }) => snapshot);
     expect(log.vintages.length).toBeGreaterThan(70);
@@ -68,7 +58,7 @@ describe("the recorded log", () => {
     const seen = new Set(statuses.flat());
     const { json } = last().answers.pro.get(DATA_ROUTES.corrections.path) as Received;
     expect(json.corrections.length).toBeGreaterThan(10);
-    expect(seen).toEqual(new Set([200, 308, "not_in_snapshot", "unknown_contract"]));
+    expect(seen).toEqual(new Set([200, 308, "not_on_board", "unknown_contract"]));
   });
 });
 
@@ -96,16 +86,6 @@ describe.each(KEY_TIER_NAMES)("%s", (tier) => {
     await serve();
     const first = Date.parse("2026-11-18T00:05:00.000Z");
     await expectAllRefused(proxy, tier, byInstant(first - 1), "not_published");
-  });
-
-  test("what 0.1.0 pruned", async () => {
-    await serve();
-    const { atMs } = entryOf(FROZEN_LAST - 4);
-    await expectAllRefused(proxy, tier, byInstant(atMs - SECOND_MS), "pruned");
-    for (const number of FROZEN_PRUNED) {
-      const path = asked(`${API}/prices`, `publication=${number}`);
-      await expectCode(proxy, path, { key: proxy[tier] }, "pruned");
-    }
   });
 
   test("by a proxy that is late: the delay is not raised", async () => {

@@ -2,15 +2,15 @@
  * What somebody can do to a signed store who can write to it and has a key that the operator has replaced,
  * but not the one that counts; and what each observer says of it.
  */
-import { announcementOf, signatureOfEntry } from "../../src/snapshot/entry-signature.ts";
+import { signedEntry } from "../../src/snapshot/log/sign.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
-import { mustRead } from "../../src/snapshot/publication-log.ts";
+import { mustRead } from "../../src/snapshot/log/walk.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { FILES, publicationKey, signatureKey } from "../../src/store/paths.ts";
+import { FILES, publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { replace } from "../cli/signed.ts";
+import { replace, signatureIn, signedAs, unsigned } from "../cli/signed.ts";
 import { copyOf, publishSession, SESSION, TestClock } from "./fixture.ts";
 import {
   CLOCK_MS,
@@ -45,7 +45,7 @@ const bytesOf = async (store: ObjectStore, key: string): Promise<Buffer> => {
   return bytes;
 };
 
-/** Changes the text of an entry; its signature stays. */
+/** Changes the text of an entry; its signature stays, unless that is what changes. */
 async function changeEntry(
   store: ObjectStore,
   number: number,
@@ -58,7 +58,7 @@ async function changeEntry(
   await replace(store, key, Buffer.from(text.replace(from, to)));
 }
 
-/** Removes entries, their signatures, and what else begins so. */
+/** Removes all that begins so. */
 async function remove(store: ObjectStore, ...prefixes: readonly string[]): Promise<void> {
   for (const prefix of prefixes) {
     const keys: string[] = [];
@@ -88,11 +88,16 @@ async function anotherStore(): Promise<MemoryStore> {
   return copyOf(await another);
 }
 
-/** Appends a rollback to the first snapshot, which nobody signs; returns its SHA-256. */
-async function appendUnsigned(store: ObjectStore): Promise<string> {
+/** Appends a rollback to the first snapshot, with this signature; null: without one. */
+async function appendUnsigned(store: ObjectStore, signature: string | null = null): Promise<void> {
   await rollBackTo(store, SNAPSHOTS[0]);
-  return (await mustRead(store, 4)).sha256;
+  const key = publicationKey(4);
+  const text = String(await bytesOf(store, key));
+  if (signature !== null) await replace(store, key, Buffer.from(signedAs(text, signature)));
 }
+
+const signatureOf = async (store: ObjectStore, number: number): Promise<string> =>
+  signatureIn(String(await bytesOf(store, publicationKey(number))));
 
 /**
  * Exchanges the files of the tiers free and pro in the first and the last snapshot, and makes that agree
@@ -133,89 +138,72 @@ async function swapTiers(
     const key = publicationKey(at + 1);
     const entry = JSON.parse(String(await bytesOf(store, key)));
     const agreed = { manifest_sha256: sha256Hex(bytes), roots: rootsOf(manifest), previous };
-    const text = JSON.stringify({ ...entry, ...agreed });
+    const text = `${JSON.stringify({ ...entry, ...agreed })}\n`;
     await replace(store, key, Buffer.from(text));
     previous = sha256Hex(text);
   }
 }
 
-const UNSIGNED_4 = /0000000004\.sig is missing: entry 4 is unsigned, expected a signature by/;
-const UNFIT_4 = /0000000004\.sig does not fit entry 4: expected a signature by/;
-const UNFIT_3 = /0000000003\.sig does not fit entry 3: expected a signature by/;
+const UNSIGNED = (number: number): RegExp =>
+  new RegExp(`000000000${number}\\.json is unsigned: expected a signature by`);
+const UNFIT = (number: number): RegExp =>
+  new RegExp(
+    `000000000${number}\\.json has a signature that does not fit it: expected a signature by`,
+  );
 const UNLINKED = (number: number): RegExp =>
   new RegExp(`000000000${number}\\.json does not follow the log before it: its previous is `);
 const GONE = (number: number): RegExp => new RegExp(`000000000${number}\\.json is gone`);
 const REWRITTEN =
-  /entry 3 of the log has the SHA-256 [0-9a-f]{64}, and the one that was served before has [0-9a-f]{64}/;
+  /Entry 3 of the log has the SHA-256 [0-9a-f]{64}, and the one seen before has [0-9a-f]{64}/;
 const CUT_TO = (number: number): RegExp =>
-  new RegExp(
-    `the log ends with entry ${number}, and entry 3 was served before: the log was cut off`,
-  );
+  new RegExp(`The log ends with entry ${number}, and entry 3 was seen before: the log was cut off`);
+const LACKS_2 = /the log lacks publications\/0000000002\.json/;
 const CHANGED = /0000000003\.json is not the entry that was read before: is it another store\?/;
 const MISFIT = (number: number): RegExp =>
-  new RegExp(`signature of entry ${number} \\(.*\\) does not fit it: expected a signature by`);
-const SEEN = /Entry 3 of the log has the SHA-256 [0-9a-f]{64}, and an earlier check has seen/;
-const SEEN_LONGER = (number: number): RegExp =>
   new RegExp(
-    `The log ends with entry ${number}, and an earlier check has seen entry 3: the log was`,
+    `Entry ${number} of the log \\(.*\\) has a signature that does not fit it: expected a signature by`,
   );
 const DAMAGED = /The service says of its store \(\/readyz\) that something in it is damaged/;
 
 export const ATTACKS: readonly Attack[] = [
   {
     name: "an older head offered as new",
-    apply: async (store) => void (await appendUnsigned(store)),
-    running: UNSIGNED_4,
-    restarted: UNSIGNED_4,
+    apply: (store) => appendUnsigned(store),
+    running: UNSIGNED(4),
+    restarted: UNSIGNED(4),
     kept: HEAD,
-    verified: UNSIGNED_4,
+    verified: UNSIGNED(4),
     checked: /Entry 4 of the log is unsigned: expected a signature by/,
   },
   {
     name: "an older head, signed with the key that was replaced",
     apply: async (store) => void (await rollBackTo(store, SNAPSHOTS[0], RETIRED)),
-    running: UNFIT_4,
-    restarted: UNFIT_4,
+    running: UNFIT(4),
+    restarted: UNFIT(4),
     kept: HEAD,
-    verified: UNFIT_4,
+    verified: UNFIT(4),
     checked: MISFIT(4),
   },
   {
     name: "an older head with the signature of another entry",
-    apply: async (store) => {
-      await appendUnsigned(store);
-      await store.create(signatureKey(4), await bytesOf(store, signatureKey(3)), "");
-    },
-    running: UNFIT_4,
-    restarted: UNFIT_4,
+    apply: async (store) => appendUnsigned(store, await signatureOf(store, 3)),
+    running: UNFIT(4),
+    restarted: UNFIT(4),
     kept: HEAD,
-    verified: UNFIT_4,
-    checked: MISFIT(4),
-  },
-  {
-    name: "an older head with its announcement, by the operator's key, in the place of its signature",
-    apply: async (store) => {
-      const sha256 = await appendUnsigned(store);
-      await store.create(signatureKey(4), announcementOf(sha256, OPERATOR), "");
-    },
-    running: UNFIT_4,
-    restarted: UNFIT_4,
-    kept: HEAD,
-    verified: UNFIT_4,
+    verified: UNFIT(4),
     checked: MISFIT(4),
   },
   {
     name: "an older head with a signature of another store by the same key",
     apply: async (store) => {
-      await appendUnsigned(store);
       const elsewhere = await anotherStore();
       await rollBackTo(elsewhere, SNAPSHOTS[0], OPERATOR);
-      await graft(store, elsewhere, signatureKey(4));
+      await appendUnsigned(store, await signatureOf(elsewhere, 4));
     },
-    running: UNFIT_4,
-    restarted: UNFIT_4,
+    running: UNFIT(4),
+    restarted: UNFIT(4),
     kept: HEAD,
-    verified: UNFIT_4,
+    verified: UNFIT(4),
     checked: MISFIT(4),
   },
   {
@@ -248,75 +236,74 @@ export const ATTACKS: readonly Attack[] = [
     running: CHANGED,
     restarted: REWRITTEN,
     kept: null,
-    verified: UNFIT_3,
+    verified: UNFIT(3),
     checked: MISFIT(3),
   },
   {
-    name: "the newest entry with a field more and other white space, which says the same",
-    apply: (store) => changeEntry(store, 3, "}\n", ', "more": 1 }\r\n'),
-    running: CHANGED,
-    restarted: REWRITTEN,
+    name: "the newest entry with other white space, which says the same",
+    apply: (store) => changeEntry(store, 3, "}\n", " }\n"),
+    running: /0000000003\.json is not an entry of the log/,
+    restarted: /0000000003\.json is not an entry of the log/,
     kept: null,
-    verified: UNFIT_3,
-    checked: MISFIT(3),
+    verified: /0000000003\.json is not an entry of the log/,
+    checked: CUT_TO(2),
   },
   {
-    name: "an older copy of the store: the newest entry cut off, with its signature and its snapshot",
-    apply: (store) => remove(store, "publications/0000000003.", `sessions/${HEAD}/`),
+    name: "an older copy of the store: the newest entry cut off, with its snapshot",
+    apply: (store) => remove(store, publicationKey(3), `sessions/${HEAD}/`),
     running: GONE(3),
     restarted: CUT_TO(2),
     kept: null,
-    verified: SEEN_LONGER(2),
-    checked: SEEN_LONGER(2),
-  },
-  {
-    name: "the newest entry cut off, and its signature left",
-    apply: (store) => store.delete(publicationKey(3)),
-    running: GONE(3),
-    restarted: CUT_TO(2),
-    kept: null,
-    verified:
-      /0000000003\.sig signs publications\/0000000003\.json, which is gone: the log was cut off/,
-    checked: SEEN_LONGER(2),
+    verified: CUT_TO(2),
+    checked: CUT_TO(2),
   },
   {
     name: "the log cut off to what the replaced key has signed",
-    apply: (store) => remove(store, "publications/0000000002.", "publications/0000000003."),
+    apply: (store) => remove(store, publicationKey(2), publicationKey(3)),
     running: GONE(3),
     restarted: CUT_TO(1),
     kept: null,
-    verified: /0000000001\.sig does not fit entry 1/,
+    verified: UNFIT(1),
     checked: MISFIT(1),
   },
   {
     name: "the newest signature taken away",
-    apply: (store) => store.delete(signatureKey(3)),
-    running: /0000000003\.sig is missing: entry 3 is unsigned/,
-    restarted: /0000000003\.sig is missing: entry 3 is unsigned/,
+    apply: async (store) => {
+      const text = unsigned(String(await bytesOf(store, publicationKey(3))));
+      await replace(store, publicationKey(3), Buffer.from(text));
+    },
+    running: CHANGED,
+    restarted: REWRITTEN,
     kept: null,
-    verified: /0000000003\.sig is missing: entry 3 is unsigned/,
+    verified: UNSIGNED(3),
     checked: /Entry 3 of the log is unsigned/,
   },
   {
-    name: "the newest signature with a byte more",
-    apply: async (store) => {
-      const key = signatureKey(3);
-      await replace(store, key, Buffer.concat([await bytesOf(store, key), Buffer.alloc(1)]));
-    },
-    running: UNFIT_3,
-    restarted: UNFIT_3,
+    name: "the newest signature with a character more",
+    apply: (store) => changeEntry(store, 3, '=="}', 'A=="}'),
+    running: /0000000003\.json is not an entry of the log/,
+    restarted: /0000000003\.json is not an entry of the log/,
     kept: null,
-    verified: UNFIT_3,
-    checked: MISFIT(3),
+    verified: /0000000003\.json is not an entry of the log/,
+    checked: CUT_TO(2),
   },
   {
-    name: "an entry taken out of the middle, with its signature",
-    apply: (store) => remove(store, "publications/0000000002."),
-    running: GONE(2),
+    name: "the newest signature in two places",
+    apply: (store) => changeEntry(store, 3, "{", '{"signature":"x",'),
+    running: /0000000003\.json is not an entry of the log/,
+    restarted: /0000000003\.json is not an entry of the log/,
+    kept: null,
+    verified: /0000000003\.json is not an entry of the log/,
+    checked: CUT_TO(2),
+  },
+  {
+    name: "an entry taken out of the middle",
+    apply: (store) => remove(store, publicationKey(2)),
+    running: /the log lacks publications\/0000000002\.json|0000000002\.json is gone/,
     restarted: CUT_TO(1),
     kept: null,
-    verified: /the log lacks publications\/0000000002\.json/,
-    checked: /GET .*\/log\/2 answers 404 not_published/,
+    verified: LACKS_2,
+    checked: /\/log\/2 answers 500 internal/,
   },
   {
     name: "the whole log replaced by an unsigned one",
@@ -324,7 +311,7 @@ export const ATTACKS: readonly Attack[] = [
     running: CHANGED,
     restarted: REWRITTEN,
     kept: null,
-    verified: /0000000003\.sig is missing: entry 3 is unsigned/,
+    verified: UNSIGNED(3),
     checked: /Entry 3 of the log is unsigned/,
   },
   {
@@ -333,8 +320,8 @@ export const ATTACKS: readonly Attack[] = [
     running: CHANGED,
     restarted: REWRITTEN,
     kept: null,
-    verified: SEEN,
-    checked: SEEN,
+    verified: REWRITTEN,
+    checked: REWRITTEN,
   },
   {
     name: "the whole log signed anew by the attacker, his public key beside it",
@@ -348,7 +335,7 @@ export const ATTACKS: readonly Attack[] = [
     running: CHANGED,
     restarted: REWRITTEN,
     kept: null,
-    verified: UNFIT_3,
+    verified: UNFIT(3),
     checked: MISFIT(3),
   },
   {
@@ -357,7 +344,7 @@ export const ATTACKS: readonly Attack[] = [
     running: GONE(3),
     restarted: CUT_TO(0),
     kept: null,
-    verified: SEEN_LONGER(0),
+    verified: CUT_TO(0),
     checked: /answers 503 no_session: No session is published yet/,
   },
   {
@@ -368,7 +355,7 @@ export const ATTACKS: readonly Attack[] = [
     restarted: /2026-11-21T12Z\/r1\/\S+ (is damaged: its SHA-256 is|has \d+ bytes, expected)/,
     kept: SNAPSHOTS[1],
     verified: /2026-11-21T12Z\/r1\/free\/board\.json has \d+ bytes, expected \d+/,
-    checked: SEEN_LONGER(2),
+    checked: CUT_TO(2),
   },
   {
     name: "the files of two tiers swapped, and SHA256SUMS and manifests made to agree",
@@ -377,7 +364,7 @@ export const ATTACKS: readonly Attack[] = [
     restarted: /2026-11-21T12Z\/r1\/manifest\.json is damaged: its SHA-256 is/,
     kept: SNAPSHOTS[1],
     verified: /2026-11-21T12Z\/r1\/manifest\.json is damaged: its SHA-256 is/,
-    checked: SEEN_LONGER(2),
+    checked: CUT_TO(2),
   },
   {
     name: "the files of two tiers swapped, and SHA256SUMS, manifests and the log made to agree",
@@ -385,7 +372,7 @@ export const ATTACKS: readonly Attack[] = [
     running: CHANGED,
     restarted: REWRITTEN,
     kept: null,
-    verified: UNFIT_3,
+    verified: UNFIT(3),
     checked: /\/prices has two numbers of delayed sessions/,
   },
   {
@@ -414,13 +401,11 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: "an entry that follows itself",
     apply: async (store) => {
-      const text = String(await bytesOf(store, publicationKey(3))).replace(
-        '"number":3',
-        '"number":4',
-      );
-      const circle = text.replace(/"previous":"[0-9a-f]{64}"/, `"previous":"${sha256Hex(text)}"`);
-      await store.create(publicationKey(4), Buffer.from(circle), "");
-      await store.create(signatureKey(4), signatureOfEntry(sha256Hex(circle), RETIRED), "");
+      const third = await mustRead(store, 3);
+      const entry = { ...third.entry, number: 4 };
+      const keys = signedBy(RETIRED);
+      const previous = sha256Hex(signedEntry(entry, keys));
+      await store.create(publicationKey(4), signedEntry({ ...entry, previous }, keys), "");
     },
     running: UNLINKED(4),
     restarted: UNLINKED(4),

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { check } from "../../src/check/check.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { mustRead } from "../../src/snapshot/publication-log.ts";
+import { mustRead } from "../../src/snapshot/log/walk.ts";
 import { ATTACKS } from "./attack-table.ts";
 import { eventually, snapshotOf, startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
 import { CLOCK_MS, HEAD, OPERATOR, signedStore } from "./signed-log.ts";

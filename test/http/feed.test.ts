@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
-import { appendEntry } from "../../src/snapshot/append.ts";
-import { readHead, type Publication } from "../../src/snapshot/publication-log.ts";
+import { type Publication } from "../../src/snapshot/log/entry.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { append, readHead } from "../store/log.ts";
 import {
   BROKEN,
   eventually,
@@ -32,10 +32,9 @@ afterEach(() => proxy.close());
 
 /** Appends rollbacks to the head with these reasons. */
 async function appendReasons(store: ObjectStore, reasons: readonly string[]): Promise<void> {
-  let last = (await readHead(store)) as Publication;
+  const head = (await readHead(store)) as Publication;
   for (const reason of reasons) {
-    last = { ...last, number: last.number + 1, action: "rollback", reason, corrections: 0 };
-    await appendEntry(store, last);
+    await append(store, { ...head, action: "rollback", reason, corrections: 0 });
   }
 }
 

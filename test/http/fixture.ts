@@ -21,7 +21,7 @@ import { createLogger } from "../../src/proxy/ops/log.ts";
 import { startProxy } from "../../src/proxy/serve.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import { NO_KEYS } from "../../src/snapshot/signed-log.ts";
+import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { call, type CallOptions, type Received } from "./client.ts";

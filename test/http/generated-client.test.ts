@@ -46,7 +46,6 @@ testWithClients()(
         health: "ok",
         overdue: 0,
         isRoot: true,
-        signature: "not_published",
         openapi: json.openapi,
         code: "key_required",
       });

@@ -1,7 +1,7 @@
 /** A proxy with snapshots that lack files of this version, or that have a newer format. */
 import { afterEach, expect, test } from "vitest";
-import { appendEntry } from "../../src/snapshot/append.ts";
 import type { MemoryStore } from "../../src/store/memory-store.ts";
+import { append, EMPTY_PRUNE } from "../store/log.ts";
 import { withoutFiles, withoutTier } from "../cli/older-head.ts";
 import { changeHead } from "../cli/signed.ts";
 import { copyOf, DROPPED, eventually, KEYED_IDS, NEVER } from "./fixture.ts";
@@ -105,7 +105,7 @@ test.each(["free", "starter", "pro"] as const)(
 );
 
 test("a manifest without a summary of any tier: no tier has data, and the proxy is ready", async () => {
-  await serve((store) => changeHead(store, () => ({ tiers: undefined })));
+  await serve((store) => changeHead(store, () => ({ tiers: {} })));
   await notThere(undefined, "/prices", "/prices/dram-0");
   await notThere(proxy.starter, "/prices", "/index", "/export.csv");
   await notThere(proxy.pro, "/prices", "/prices/dram-0", "/index?ids=dram-0", "/export.xlsx");
@@ -137,8 +137,13 @@ async function keepsServing(reason: string): Promise<void> {
 }
 
 test("a head of a newer format: the proxy keeps what it serves, and says why", async () => {
-  await arriving((source) => changeHead(source, () => ({ format: 3, tiers: "elsewhere" })));
-  await keepsServing("was published by a newer chipboard: its format is 3, expected 2 or less");
+  await arriving((source) => changeHead(source, () => ({ format: 4, tiers: "elsewhere" })));
+  await keepsServing("was published by a newer chipboard: its format is 4, expected 3");
+});
+
+test("a head of a development version: the proxy keeps what it serves, and says why", async () => {
+  await arriving((source) => changeHead(source, () => ({ format: 2 })));
+  await keepsServing("was written by a development version before 0.2.0; publish anew");
 });
 
 test("an entry with an unknown action: the proxy keeps what it serves, and says why", async () => {
@@ -151,10 +156,8 @@ test("an entry with an unknown action: the proxy keeps what it serves, and says 
 test("a prune entry: the proxy keeps its head, and follows later publications", async () => {
   const store = await publishedStore();
   proxy = await startTestProxy({ store });
-  const at = new Date(proxy.clock.ms).toISOString();
   const snapshots = ["2026-11-20T00Z/r1"];
-  const entry = { number: 2, action: "prune" as const, at, snapshots, parts: [] };
-  expect(await appendEntry(store, entry)).toBe("created");
+  await append(store, { ...EMPTY_PRUNE, snapshots }, proxy.clock.ms);
   // The proxy finds the next publication only by reading it.
   await publishSession(store, proxy.clock, SESSION, { usd: 12, revise: "Late report" });
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");

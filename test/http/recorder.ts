@@ -63,7 +63,7 @@ export function checkAgainstOpenApi(
 
 function templateOf(path: string): string | undefined {
   if (document.paths[path] !== undefined) return path;
-  const template = path.replace(/[^/]+?(\.sig)?$/, "{id}$1");
+  const template = path.replace(/[^/]+$/, "{id}");
   return document.paths[template] === undefined ? undefined : template;
 }
 

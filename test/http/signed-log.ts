@@ -1,7 +1,7 @@
 /** A store whose log is signed. */
 import { rollBack } from "../../src/desk/rollback.ts";
 import { newKeyPair, parseSigningKey, type SigningKey } from "../../src/snapshot/signing-key.ts";
-import type { LogKeys } from "../../src/snapshot/signed-log.ts";
+import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { copyOf, publishSession, SESSION, sessionsMs, TestClock } from "./fixture.ts";

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { publicationKey, signatureKey } from "../../src/store/paths.ts";
-import { FIRST, replace, SECOND, workshop } from "../cli/signed.ts";
+import { publicationKey } from "../../src/store/paths.ts";
+import { FIRST, replace, SECOND, unsigned, workshop } from "../cli/signed.ts";
 import { chipboard, killed, serve } from "../cluster/fixture.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Serving } from "../program/program.ts";
@@ -60,7 +60,6 @@ describe("a proxy", () => {
       const old = await proxy.get(`${PRICES}?publication=${number}`, { key: proxy.pro });
       expect([old.status, old.headers["x-publication"]]).toEqual([200, String(number)]);
       expect((await proxy.get(`/log/${number}`)).status).toBe(200);
-      expect((await proxy.get(`/log/${number}.sig`)).raw).toHaveLength(64);
     }
     expect((await proxy.get(`${API}/publications`)).json.publications).toHaveLength(4);
   });
@@ -69,7 +68,7 @@ describe("a proxy", () => {
     const store = await signedStore();
     await start(store);
     await rollBackTo(store, SNAPSHOTS[0]);
-    await says(/entry 4 is unsigned/);
+    await says(/0000000004\.json is unsigned/);
     expect(await ready()).toMatchObject({ store: "damaged", snapshot: HEAD });
     await expectCode(proxy, "/log/4", {}, "not_published");
     await expectCode(proxy, `${PRICES}?publication=4`, { key: proxy.pro }, "not_published");
@@ -84,7 +83,7 @@ describe("a proxy", () => {
   test("an unsigned log at the start: 503 with the reason, until it is signed", async () => {
     const store = await publishThree(null);
     await start(store);
-    await says(/entry 3 is unsigned/);
+    await says(/0000000003\.json is unsigned/);
     const prices = await expectCode(proxy, PRICES, {}, "no_session");
     expect(prices.json.detail).toBe("What is published cannot be loaded at the moment.");
     expect((await proxy.get("/readyz")).json.detail).toBe("No snapshot is loaded (damaged).");
@@ -104,21 +103,6 @@ describe("a proxy", () => {
     await becomes(SNAPSHOTS[0]);
   });
 
-  test("an entry that is appended and signed while a proxy starts: the log is not cut off", async () => {
-    const store = await signedStore();
-    let isAppended = false;
-    const racing = new InterceptedStore(store, async ({ kind, key }, run) => {
-      if (kind === "get" && key === signatureKey(4) && !isAppended) {
-        isAppended = true;
-        await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
-      }
-      return run();
-    });
-    await start(racing);
-    await becomes(SNAPSHOTS[1]);
-    expect(proxy.logged.filter((line) => /cut off/.test(line))).toEqual([]);
-  });
-
   test("two keys, during a change of keys; then the new one alone, for the whole log", async () => {
     const store = await signedStore();
     const next = newKey();
@@ -129,7 +113,7 @@ describe("a proxy", () => {
     await start(store, [next]);
     // Whoever has the old key can sign only for those who still have its public key.
     await rollBackTo(store, SNAPSHOTS[0], OPERATOR);
-    await says(/0000000005\.sig does not fit entry 5/);
+    await says(/0000000005\.json has a signature that does not fit/);
     expect(await snapshot()).toBe(SNAPSHOTS[1]);
     await proxy.close();
     await start(store, [next, OPERATOR]);
@@ -155,13 +139,14 @@ describe("a proxy", () => {
     await becomes(HEAD);
   });
 
-  test("an entry that was proven is not sent with other bytes", async () => {
+  test("an entry that was proven is sent as it was, whatever the store has now", async () => {
     const store = await signedStore();
     await start(store);
-    const text = String(await store.get(publicationKey(2)));
-    await replace(store, publicationKey(2), Buffer.from(text.replace("Restated", "Restored")));
-    await expectCode(proxy, "/log/2", {}, "internal");
-    await says(/0000000002\.json is not the entry that was proven before/);
+    const whole = (await store.get(publicationKey(2))) as Buffer;
+    const changed = String(whole).replace("Restated", "Restored");
+    await replace(store, publicationKey(2), Buffer.from(changed));
+    await says(/0000000002\.json is not the entry that was read before/);
+    expect((await proxy.get("/log/2")).raw.equals(whole)).toBe(true);
     const old = await proxy.get(`${PRICES}?publication=2`, { key: proxy.pro });
     expect([old.status, old.headers["x-snapshot"]]).toEqual([200, SNAPSHOTS[1]]);
   });
@@ -177,15 +162,16 @@ describe("a proxy", () => {
     expect(await snapshot()).toBe(HEAD);
     asked.length = 0;
     await eventually(() => asked.length > 20);
-    // The newest entry, the one after it, and in turn one of the others or the newest signature.
+    // The newest entry, the one after it, and in turn one of them all.
     const polls = asked.filter((key) => key === publicationKey(4)).length;
     expect(asked.length).toBeLessThanOrEqual(3 * (polls + 1));
-    expect(new Set(asked)).toEqual(new Set([...[1, 2, 3, 4].map(publicationKey), signatureKey(3)]));
+    expect(new Set(asked)).toEqual(new Set([1, 2, 3, 4].map(publicationKey)));
   });
 
   test("without keys a log may be unsigned and its entries of any chain", async () => {
     const store = await signedStore();
-    await replace(store, signatureKey(3), Buffer.alloc(64));
+    const newest = unsigned(String(await store.get(publicationKey(3))));
+    await replace(store, publicationKey(3), Buffer.from(newest));
     const text = String(await store.get(publicationKey(2)));
     await replace(store, publicationKey(2), Buffer.from(text.replace("Restated", "Restored")));
     proxy = await startTestProxy({ store });
@@ -210,17 +196,16 @@ describe("the memory", () => {
   test("is shared by the proxies of a state: one that has a shorter log serves nothing", async () => {
     const store = await signedStore();
     const shorter = await copyOf(store);
-    for (const key of [publicationKey(3), signatureKey(3)]) await shorter.delete(key);
+    await shorter.delete(publicationKey(3));
     const shop = workshop();
     const state = shop.path("state");
     await started(store, state);
     const behind = await started(shorter, state);
     await expectCode(behind, PRICES, {}, "no_session");
-    expect(behind.logged.join("")).toContain("the log ends with entry 2, and entry 3 was served");
+    expect(behind.logged.join("")).toContain("The log ends with entry 2, and entry 3 was seen");
     // It was late, not attacked.
-    for (const key of [publicationKey(3), signatureKey(3)]) {
-      await shorter.create(key, (await store.get(key)) as Buffer, "");
-    }
+    const third = (await store.get(publicationKey(3))) as Buffer;
+    await shorter.create(publicationKey(3), third, "");
     await eventually(async () => (await behind.get(PRICES)).headers["x-snapshot"] === HEAD);
   });
 
@@ -280,14 +265,13 @@ describe("serve", () => {
     await shop.publish(SECOND, "--sign-key @k");
     await eventually(async () => (await readyOf(proxy))["publication"] === 2);
     await shop.must(`snapshots rollback ${FIRST} --reason wrong`);
-    await eventually(() => proxy.stderr().includes("entry 3 is unsigned"));
+    await eventually(() => proxy.stderr().includes("0000000003.json is unsigned"));
     expect(await readyOf(proxy)).toMatchObject({ publication: 2, store: "damaged" });
     await proxy.end("SIGKILL");
     for (const number of [2, 3]) await shop.store.delete(publicationKey(number));
-    await shop.store.delete(signatureKey(2));
     const again = await start();
     await eventually(() =>
-      again.stderr().includes("the log ends with entry 1, and entry 2 was served before"),
+      again.stderr().includes("The log ends with entry 1, and entry 2 was seen before"),
     );
     expect((await fetch(`${again.url}${PRICES}`)).status).toBe(503);
     expect(await again.end()).toBe(0);

@@ -1,14 +1,11 @@
 /** `/sums`: the SHA-256 of each file of the caller's tier, for one call. */
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { oldestVintage, TIERS } from "../../src/market/tier.ts";
 import { prune } from "../../src/desk/prune.ts";
 import {
-  copyOf,
   eventually,
   publishedStore,
   publishSession,
@@ -157,12 +154,6 @@ describe("the sums", () => {
     await expectCode(proxy, `${SUMS}?as_of=2026-11-21T01:00:00Z`, { key }, "unknown_parameter");
     await expectCode(proxy, `${SUMS}?ids=a`, {}, "unknown_parameter");
     await expectCode(proxy, `${SUMS}?publication=4`, { key }, "not_published");
-    await proxy.close();
-    const frozen = new FolderStore(join(import.meta.dirname, "../golden/format-1/store"));
-    const clock = new TestClock(Date.parse("2026-11-20T13:00:00Z"));
-    proxy = await startTestProxy({ store: await copyOf(frozen), clock });
-    await expectCode(proxy, SUMS, {}, "not_in_snapshot");
-    await expectCode(proxy, `${SUMS}?publication=9`, { key: proxy.pro }, "not_in_snapshot");
   });
 
   test("a damaged file is not sent", async () => {

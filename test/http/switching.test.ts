@@ -5,8 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { sessionUtc } from "../../src/market/session.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import { appendEntry } from "../../src/snapshot/append.ts";
-import { readHead, readEntry, type Publication } from "../../src/snapshot/publication-log.ts";
+import { type Publication } from "../../src/snapshot/log/entry.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import {
@@ -15,6 +14,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../../src/store/paths.ts";
+import { append, readEntry, readHead } from "../store/log.ts";
 import { call } from "./client.ts";
 import {
   eventually,
@@ -129,15 +129,7 @@ test("a rollback: the older snapshot is served again", async () => {
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r2");
   clock.ms += 60_000;
   const published = (await readEntry(store, 1)) as Publication;
-  const at = new Date(clock.ms).toISOString();
-  const rollback = {
-    ...published,
-    number: 3,
-    action: "rollback",
-    reason: "It was right",
-    at,
-  } as const;
-  expect(await appendEntry(store, rollback)).toBe("created");
+  await append(store, { ...published, action: "rollback", reason: "It was right" }, clock.ms);
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-21T00Z/r1");
   const again = await ask();
   expect(again.body.equals(first.body)).toBe(true);

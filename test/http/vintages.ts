@@ -1,5 +1,5 @@
 /**
- * A log that begins with format 1 and goes on for 60 sessions with revisions, corrections, rollbacks, a
+ * A log that begins with the golden one and goes on for 60 sessions with revisions, corrections, rollbacks, a
  * renamed contract, a missed session and a slow clock; and every answer that keys got while each of its
  * entries was the head.
  */
@@ -9,13 +9,13 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionKey, sessionStartMs, sessionUtc, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.ts";
 import { DATA_ROUTES } from "../../src/proxy/routes.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { MemoryStore } from "../../src/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 import { at, lines, mustPublish, type Run } from "../cli/market.ts";
-import { INPUTS } from "../golden/market.ts";
+import { EXPECTED, INPUTS } from "../golden/market.ts";
 import { dataPaths } from "./addresses.ts";
 import type { Received } from "./client.ts";
 import {
@@ -27,10 +27,10 @@ import {
   type TestProxy,
 } from "./fixture.ts";
 
-const FROZEN = new FolderStore(join(import.meta.dirname, "../golden/format-1/store"));
-/** Entries of the frozen log whose snapshots 0.1.0 pruned, and the last entry. */
-export const FROZEN_PRUNED = [1, 2, 3, 4];
-export const FROZEN_LAST = 9;
+const GOLDEN = new FolderStore(EXPECTED);
+/** The last entry of the golden log that the log begins with, and what it has after that. */
+export const GOLDEN_LAST = 9;
+const GOLDEN_NEXT = "sessions/2026-11-21T00Z/";
 
 const RENAMED_IN = 2;
 const MISSED = 30;
@@ -68,11 +68,11 @@ export interface RecordedLog {
   readonly endMs: number;
 }
 
-/** Publishes the log up to that many sessions after format 1, and records every answer. */
+/** Publishes the log up to that many sessions after the golden one, and records every answer. */
 export async function recordLog(sessions: number): Promise<RecordedLog> {
   const recorder = await Recorder.start();
   try {
-    for (let number = FROZEN_LAST - 3; number <= FROZEN_LAST; number += 1) {
+    for (let number = 2; number <= GOLDEN_LAST; number += 1) {
       await recorder.append(number);
     }
     for (let ahead = 0; ahead < sessions; ahead += 1) {
@@ -162,13 +162,14 @@ class Recorder {
     this.proxy = proxy;
   }
 
-  /** A proxy over the frozen store as it was when entry 5, the oldest that is not pruned, was new. */
+  /** A proxy over the golden store as it was when entry 1 was new. */
   static async start(): Promise<Recorder> {
-    const store = await copyOf(FROZEN);
-    for (let number = FROZEN_LAST; number > 5; number -= 1) {
+    const store = await copyOf(GOLDEN);
+    for (let number = GOLDEN_LAST + 1; number > 1; number -= 1) {
       await store.delete(publicationKey(number));
     }
-    const clock = new TestClock(sessionStartMs(at("2026-11-20T00Z")) + 5 * 60_000);
+    for await (const { key } of GOLDEN.list(GOLDEN_NEXT)) await store.delete(key);
+    const clock = new TestClock(sessionStartMs(at("2026-11-18T00Z")) + 5 * 60_000);
     // The grace is so long that no delay is raised, also not after a rollback over some sessions.
     const graceMs = sessionsMs(100);
     // Without memory for files the proxy does not compress them, which nobody asks for here.
@@ -178,10 +179,10 @@ class Recorder {
     return recorder;
   }
 
-  /** Appends an entry of the frozen log. */
+  /** Appends an entry of the golden log. */
   async append(number: number): Promise<void> {
     const key = publicationKey(number);
-    await this.store.create(key, (await FROZEN.get(key)) as Buffer, "");
+    await this.store.create(key, (await GOLDEN.get(key)) as Buffer, "");
     await this.#record();
   }
 

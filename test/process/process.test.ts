@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { parseSession } from "../../src/market/session.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 import { testWith } from "../http/tools.ts";

@@ -1,6 +1,6 @@
 /** The report as a file of the snapshot: it has the numbers of the other files, and a replay gives the same bytes. */
 import { describe, expect, test } from "vitest";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../store/log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";

@@ -2,7 +2,7 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
 import { feedBody, xmlText } from "../../src/proxy/publications/feed.ts";
-import type { Publication } from "../../src/snapshot/publication-log.ts";
+import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 
 const FIRST = publishOf(1, "2026-11-20T12Z");
@@ -35,11 +35,6 @@ test("entries are the newest first and say session, revision, corrections and re
     "publish",
   ]);
   expect(/<updated>(.*)<\/updated>/.exec(feed)?.[1]).toBe(REVISED.at);
-});
-
-test("what is not known of corrections is not said", () => {
-  const { corrections: _unknown, ...first } = FIRST;
-  expect(contentsIn(feedOf(first))).toEqual(["Session 2026-11-20T12:00:00.000Z, revision 1."]);
 });
 
 test("ids are UUIDs of version 8; an entry keeps its own, the feed that of the first entry", () => {

@@ -95,7 +95,14 @@ const textOf = (rows: Rows, page: Page): string => Buffer.concat(listBody(rows, 
 test("a row says what an entry did; a prune only when", () => {
   const publish = { ...publishOf(4, "2026-11-21T00Z", 2, "a reason"), corrections: 3 };
   const at = "2026-11-21T01:00:00.000Z";
-  const prune = { number: 5, action: "prune" as const, at, snapshots: [], parts: [] };
+  const prune = {
+    number: 5,
+    action: "prune" as const,
+    at,
+    snapshots: [],
+    parts: [],
+    previous: null,
+  };
   const rows = rowsOf([publish, prune]);
   expect(JSON.parse(textOf(rows, { first: 4, last: 5, next: 5 }))).toEqual({
     publications: [

@@ -1,6 +1,6 @@
 /** Entries of a log, made without a store. */
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import type { Publication } from "../../src/snapshot/publication-log.ts";
+import type { Publication } from "../../src/snapshot/log/entry.ts";
 
 /** A publish of the session (`2026-11-21T00Z`), `minutes` after its start. */
 export function publishOf(
@@ -20,6 +20,8 @@ export function publishOf(
     at: new Date(sessionStartMs(parsed) + minutes * 60_000).toISOString(),
     manifest_sha256: String(number).padStart(64, "0"),
     corrections: 0,
+    previous: number === 1 ? null : "0".repeat(64),
+    roots: { free: null, starter: null, pro: null },
   };
 }
 

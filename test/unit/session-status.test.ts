@@ -1,6 +1,6 @@
 /** The status of sessions: published, late, missed, revised, rolled back. */
 import { describe, expect, test } from "vitest";
-import type { Publication } from "../../src/snapshot/publication-log.ts";
+import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { makeStatus, statusTickMs } from "../../src/proxy/publications/status.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 

@@ -1,9 +1,7 @@
-/** PEM keys and signatures, compared with the examples of the standards and with openssl. */
+/** PEM keys, compared with the examples of the standards and with openssl. */
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ChipboardError } from "../../src/lib/errors.ts";
-import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { signatureOfEntry, signerOfEntry } from "../../src/snapshot/entry-signature.ts";
 import { newKeyPair, parseSigningKey, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 
 /** RFC 8410, 10.1 and 10.3: a pair of keys, and the private key with attributes and public key. */
@@ -19,7 +17,6 @@ const PRIVATE_V2 = pem(
 );
 const DER = Buffer.from("MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=", "base64");
 const FINGERPRINT = createHash("sha256").update(DER).digest("hex");
-const DIGEST = sha256Hex("a manifest");
 
 describe("valid keys", () => {
   test.each([
@@ -116,56 +113,6 @@ test("all points whose order divides 8 are refused, and no others", () => {
   const base = "58" + "66".repeat(31);
   expect(eightTimes(yOf(base))).not.toBe(1n);
   expect(parseVerifyKeys(pointOf(base), "x")).toHaveLength(1);
-});
-
-describe("a signature", () => {
-  const key = parseSigningKey(PRIVATE, "x");
-  const keys = parseVerifyKeys(PUBLIC, "x");
-  const signature = signatureOfEntry(DIGEST, key);
-
-  test("has 64 bytes, is the same every time, and identifies its key", () => {
-    expect(signature).toHaveLength(64);
-    expect(signatureOfEntry(DIGEST, key)).toEqual(signature);
-    const others = parseVerifyKeys(newKeyPair().publicPem + newKeyPair().publicPem, "x");
-    expect(signerOfEntry(signature, DIGEST, [...others, ...keys])?.fingerprint).toBe(FINGERPRINT);
-    expect(signerOfEntry(signature, DIGEST, others)).toBeNull();
-    expect(signerOfEntry(signature, DIGEST, [])).toBeNull();
-  });
-
-  test("is invalid if one bit of it or of the digest changes", () => {
-    const digest = Buffer.from(DIGEST, "hex");
-    for (const bytes of [signature, digest]) {
-      for (let bit = 0; bit < bytes.length * 8; bit += 1) {
-        bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
-        expect(signerOfEntry(signature, digest.toString("hex"), keys), `bit ${bit}`).toBeNull();
-        bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
-      }
-    }
-    expect(signerOfEntry(signature, digest.toString("hex"), keys)?.fingerprint).toBe(FINGERPRINT);
-  });
-
-  test("is invalid if its number is not below the order of the curve (RFC 8032, 5.1.7)", () => {
-    const order = 2n ** 252n + 27742317777372353535851937790883648493n;
-    const number = yOf(signature.subarray(32).toString("hex"));
-    const withNumber = (other: bigint): Buffer =>
-      Buffer.concat([signature.subarray(0, 32), Buffer.from(littleEndian(other), "hex")]);
-    expect(signerOfEntry(withNumber(number), DIGEST, keys)).not.toBeNull();
-    for (const times of [1n, 2n, 14n]) {
-      expect(signerOfEntry(withNumber(number + times * order), DIGEST, keys)).toBeNull();
-    }
-  });
-
-  test("is invalid if it does not have 64 bytes", () => {
-    for (const bytes of [
-      Buffer.alloc(0),
-      signature.subarray(1),
-      signature.subarray(0, 63),
-      Buffer.concat([signature, Buffer.alloc(1)]),
-      Buffer.from(signature.toString("base64")),
-    ]) {
-      expect(signerOfEntry(bytes, DIGEST, keys)).toBeNull();
-    }
-  });
 });
 
 /** The field of the curve and the d of its equation (RFC 8032, 5.1). */

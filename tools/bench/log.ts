@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { Serving } from "../../test/program/program.ts";
 import { testService } from "../../test/services/services.ts";
-import { readHead } from "../../src/snapshot/publication-log.ts";
+import { readHead } from "../../test/store/log.ts";
 import { MEASURED_CHILD, printed, runMeasured, type Usage } from "./measured.ts";
 import { grown, median, type BenchOptions, type Section } from "./section.ts";
 import { cpuSeconds, residentMb } from "./server.ts";

@@ -9,7 +9,7 @@ import { findSnapshot } from "../../src/desk/reference.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { sessionKey } from "../../src/market/session.ts";
-import { NO_KEYS, type LogKeys } from "../../src/snapshot/signed-log.ts";
+import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES } from "../../src/store/paths.ts";
 import { TIER_NAMES } from "../../src/market/tier.ts";

@@ -10,13 +10,10 @@ import { sourceOf } from "../../src/feed/source.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import { appendPublication } from "../../src/snapshot/append.ts";
-import {
-  readLogEnd,
-  readPublications,
-  readStoredEntry,
-} from "../../src/snapshot/publication-log.ts";
-import { NO_KEYS, type LogKeys } from "../../src/snapshot/signed-log.ts";
+import { appendPublication } from "../../src/snapshot/log/append.ts";
+import { mustRead, readLogEnd } from "../../src/snapshot/log/walk.ts";
+import { readPublications } from "../../test/store/log.ts";
+import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Session } from "../../src/market/session.ts";
@@ -115,6 +112,6 @@ export async function appendRollbacks(
       [],
       keys,
     );
-    newest = appended && (await readStoredEntry(store, appended.number));
+    newest = appended && (await mustRead(store, appended.number));
   }
 }

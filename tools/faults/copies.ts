@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
 import { sessionKey } from "../../src/market/session.ts";
-import { logLength } from "../../src/snapshot/publication-log.ts";
+import { logLength } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";

@@ -84,7 +84,7 @@ const pruning: Scenario = {
   headAfterNext: NEXT,
 };
 
-/** A prune with the same words begins first and appends later: both have one announcement. */
+/** A prune with the same words begins first and appends later: both write the same bytes. */
 const pruningAlike: Scenario = {
   ...pruning,
   name: "prune, another alike",

@@ -148,8 +148,7 @@ async function requireHead(store: ObjectStore, sessions: readonly string[]): Pro
 /**
  * The writes to strike, counted from 1. Each kind starts at another write: if the stride is at most the
  * number of kinds, some kind strikes every write. A larger stride also includes the last write. The
- * long form strikes the writes to the log, from the announcement of an entry to its removal, with
- * every kind. The short form strikes all scenarios in memory, and elsewhere a publish.
+ * long form strikes the writes to the log with every kind. The short form strikes all scenarios in memory, and elsewhere a publish.
  */
 function stepsOf(
   scenario: Scenario,

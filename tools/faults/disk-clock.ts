@@ -6,7 +6,7 @@ import { listPublications } from "../../src/desk/list.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { sessionAt, sessionKey, sessionStartMs } from "../../src/market/session.ts";
-import { readPublications } from "../../src/snapshot/publication-log.ts";
+import { readPublications } from "../../test/store/log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { wholeHead } from "./crash-head.ts";

@@ -10,10 +10,9 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
-import { appendEntry, numberAfter, timeAfter } from "../../src/snapshot/append.ts";
-import { readLogEnd } from "../../src/snapshot/publication-log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
+import { append, EMPTY_PRUNE } from "../../test/store/log.ts";
 import { catalogOf, quotesOf } from "../../test/cli/market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";
 
@@ -101,11 +100,7 @@ export const stranger = (name: string): Actor => ({
   kind: "stranger",
   run: (store, clock) =>
     reported(async () => {
-      const { newest } = await readLogEnd(store);
-      const number = numberAfter(newest?.entry ?? null);
-      const at = timeAfter(newest?.entry ?? null, clock.now());
-      const previous = newest?.sha256 ?? null;
-      await appendEntry(store, { number, action: "prune", at, snapshots: [], parts: [], previous });
+      await append(store, EMPTY_PRUNE, clock.now());
       return null;
     }),
 });

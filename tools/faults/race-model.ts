@@ -1,11 +1,6 @@
 /** Checks after every write what is promised while publishers, rollbacks and prunes race. */
-import {
-  isPublication,
-  readEntry,
-  readLog,
-  readPublications,
-  type Publication,
-} from "../../src/snapshot/publication-log.ts";
+import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts";
+import { readEntries, readEntry, readPublications } from "../../test/store/log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import { wholeSnapshot } from "./crash-head.ts";
@@ -41,7 +36,7 @@ export class RaceModel {
     const number = parsePublicationKey(key);
     if (number === null) return;
     const entry = await readEntry(this.#store, number);
-    if (entry === null || !isPublication(entry)) return;
+    if (!isPublication(entry)) return;
     this.#makers.set(number, actor);
     await this.#look();
   }
@@ -82,7 +77,7 @@ export class RaceModel {
 
   /** Snapshots that a prune has named: parts may remain until the next prune removes them. */
   async #taken(): Promise<ReadonlySet<string>> {
-    const log = await readLog(this.#store);
+    const log = await readEntries(this.#store);
     return new Set(log.flatMap((entry) => (isPublication(entry) ? [] : entry.snapshots)));
   }
 

@@ -6,12 +6,9 @@ import { sessionStartMs, sessionUtc } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import { readSignature, signerOfEntry } from "../../src/snapshot/entry-signature.ts";
-import {
-  isPublication,
-  readStoredEntry,
-  type Publication,
-} from "../../src/snapshot/publication-log.ts";
+import { signerOf } from "../../src/snapshot/log/sign.ts";
+import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts";
+import { entriesIn } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -105,12 +102,9 @@ export class AnswerBook {
   async #readOn(): Promise<void> {
     for (;;) {
       const number = this.#read + 1;
-      const stored = await readStoredEntry(this.#store, number);
-      if (stored === null) return;
+      const stored = await entriesIn(this.#store)(number);
       // Nobody may serve what is not signed.
-      const signature = await readSignature(this.#store, number);
-      if (signature === null) return;
-      if (signerOfEntry(signature, stored.sha256, this.#keys) === null) return;
+      if (stored === null || signerOf(stored, this.#keys) === null) return;
       const { entry: publication } = stored;
       if (!isPublication(publication)) {
         this.#read = Math.max(this.#read, number);

@@ -3,9 +3,9 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
-import { appendEntry } from "../../src/snapshot/append.ts";
-import { readLogEnd, type Publication } from "../../src/snapshot/publication-log.ts";
+import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { FILES, publicationKey, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
+import { append } from "../../test/store/log.ts";
 import { same } from "./soak-answers.ts";
 import { checkLog, checkMarket, checkProxies } from "./soak-checks.ts";
 import type { Ran } from "../../test/program/program.ts";
@@ -311,12 +311,7 @@ async function forged(life: SoakLife): Promise<void> {
   const { store, proxies } = life;
   const head = await checkLog(life);
   const [older = head] = life.log;
-  const { newest } = await readLogEnd(store);
-  if (newest === null) throw new Error("The log is empty");
-  const { entry, sha256: previous } = newest;
-  const number = entry.number + 1;
-  const rollback = { ...older, action: "rollback" as const, reason: null, at: entry.at };
-  await appendEntry(store, { ...rollback, number, previous });
+  const { entry } = await append(store, { ...older, action: "rollback", reason: null });
   try {
     await allSay(proxies, "store", "damaged");
     await restart(life, "SIGKILL");
@@ -329,7 +324,7 @@ async function forged(life: SoakLife): Promise<void> {
     const pruned = await life.desk("prune", "--keep-days", KEPT_DAYS);
     requireCode(pruned, "prune after an unsigned entry", 6);
   } finally {
-    await store.delete(publicationKey(number));
+    await store.delete(publicationKey(entry.number));
   }
   await allSay(proxies, "store", "ok");
 }

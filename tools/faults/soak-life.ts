@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createClock } from "../../src/lib/clock.ts";
 import { sessionKey, sessionStartMs, sessionUtc, type Session } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
-import type { Publication } from "../../src/snapshot/publication-log.ts";
+import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { newKeyPair, parseVerifyKeys, type VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";

@@ -2,7 +2,7 @@
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES, SUMS_ROUTE, type Body, type DataRoute, type Route } from "../routes.ts";
-import { SIGNATURE_ROUTE, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
+import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import { headerRefs, ref, type HeaderName, type Json } from "./openapi-components.ts";
 import { examplesAt, problemExamples } from "./openapi-examples.ts";
 
@@ -48,7 +48,7 @@ const STAMP: readonly HeaderName[] = [
 /** The routes in the document, in its order: every address but those of the pages. */
 function documented(): Route[] {
   const { publications, entry, ...others } = UNCOUNTED_ROUTES;
-  const ofLog = [publications, SUMS_ROUTE, entry, SIGNATURE_ROUTE];
+  const ofLog = [publications, SUMS_ROUTE, entry];
   return [...Object.values(DATA_ROUTES), ...ofLog, ...Object.values(others)];
 }
 

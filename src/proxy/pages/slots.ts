@@ -3,7 +3,7 @@ import type { GateLimits } from "../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../market/decimal.ts";
 import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { contractRecord } from "../../render/schemas.ts";
-import { SIGNED_MESSAGE } from "../../snapshot/entry-signature.ts";
+import { SIGNED_MESSAGE } from "../../snapshot/log/sign.ts";
 import { delayText, historyText, tierTable, TIER_TITLES } from "../docs/tier-words.ts";
 import { PROBLEMS } from "../problems.ts";
 import { exampleOf, shown } from "./answers.ts";

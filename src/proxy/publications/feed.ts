@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { PROGRAM } from "../../lib/version.ts";
 import { sessionUtc } from "../../market/session.ts";
-import { whatOf, type Publication } from "../../snapshot/publication-log.ts";
+import { whatOf, type Publication } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { FEED_TYPE, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
@@ -42,7 +42,7 @@ function entryElement(entry: Publication): string {
   const what = whatOf(entry);
   const text = [
     `Session ${sessionUtc(session)}, revision ${revision}.`,
-    ...(corrections === undefined ? [] : [`Corrections: ${corrections}.`]),
+    `Corrections: ${corrections}.`,
     ...(reason === null ? [] : [`Reason: ${reason}`]),
   ].join(" ");
   // Feed readers ignore links of the type JSON, so this one has no type.

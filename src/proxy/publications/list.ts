@@ -1,6 +1,6 @@
 /** The list of publications: its parameters and its body. */
 import { sessionUtc } from "../../market/session.ts";
-import { isPublication, type Entry } from "../../snapshot/publication-log.ts";
+import { isPublication, type Entry } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
 import type { Denial } from "../problems.ts";
 import { fault, faultsDenial, nameFaults, type Fault, type Query } from "../query.ts";
@@ -89,15 +89,21 @@ export function listBody({ bytes, places }: Rows, { first, last, next }: Page): 
 
 function rowText(entry: Entry): string {
   const { number, at, action } = entry;
-  const none = { snapshot: null, session_utc: null, revision: null, reason: null };
+  const none = {
+    snapshot: null,
+    session_utc: null,
+    revision: null,
+    reason: null,
+    corrections: null,
+  };
   const made = isPublication(entry)
     ? {
         snapshot: snapshotText(entry),
         session_utc: sessionUtc(entry.session),
         revision: entry.revision,
         reason: entry.reason,
+        corrections: entry.corrections,
       }
     : none;
-  const corrections = isPublication(entry) ? (entry.corrections ?? null) : null;
-  return JSON.stringify({ number, at, action, ...made, corrections });
+  return JSON.stringify({ number, at, action, ...made });
 }

@@ -4,24 +4,19 @@
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
 import { madeOnce } from "../../lib/caches.ts";
-import { UnreachableError } from "../../lib/errors.ts";
-import { isPublication, type Publication } from "../../snapshot/publication-log.ts";
+import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
 import type { Asked, Found } from "../answer.ts";
 import type { Coder } from "../coding.ts";
 import { noSession, type DataSources } from "../data.ts";
 import { pageForms, PUBLIC_CACHE, type PageSource } from "../pages/pages.ts";
 import { statusPage } from "../pages/status.ts";
-import type { Logger } from "../ops/log.ts";
 import { deny, type Denial } from "../problems.ts";
 import { idIn } from "../routes.ts";
 import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
-import type { FollowedLog } from "../snapshot/followed-log.ts";
-import type { Forms } from "../snapshot/entity.ts";
+import { entityOf, type Forms } from "../snapshot/entity.ts";
 import { cacheControl, overdueSessions } from "../snapshot/freshness.ts";
 import type { LoadedSnapshot } from "../snapshot/load.ts";
-import { EntryFiles, readEntryFileName } from "./entry-files.ts";
 import { FEED_LENGTH, feedBody } from "./feed.ts";
 import {
   isNewestPage,
@@ -36,10 +31,7 @@ import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
 /** What these answers are made from. */
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
-  readonly store: ObjectStore;
-  readonly followed: FollowedLog;
   readonly coder: Coder;
-  readonly logger: Logger;
   /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
@@ -58,19 +50,23 @@ interface View {
   readonly key: string;
 }
 
+/** Nothing is served. */
+const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
+
+/** What is stored never changes (RFC 8246), and a cache holds it no longer than other public answers. */
+const ENTRY_CACHE = "public, max-age=60, immutable";
+
 /** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json` and `/status`. */
 export class PublicLog {
   readonly #options: PublicLogOptions;
-  readonly #entries: EntryFiles;
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
   readonly #rows = madeOnce<Rows>(1);
-  readonly #view = madeOnce<View>(1);
   /** The feed, the status and its page, the newest page of the list; and those before a change. */
   readonly #pages = madeOnce<Forms>(8);
+  #view = NOTHING;
 
   constructor(options: PublicLogOptions) {
     this.#options = options;
-    this.#entries = new EntryFiles(options.store);
   }
 
   /** A page of the list of publications. */
@@ -82,46 +78,41 @@ export class PublicLog {
     if (fault !== null) return fault;
     const query = readPageQuery(asked.query);
     if ("code" in query) return query;
-    return this.#unlessAway(asked, async () => {
-      const forms = await this.#list(await this.#viewOf(served), query);
-      return { forms, cacheControl: cacheControl(served.stamp, asked.nowMs) };
-    });
+    const forms = await this.#list(this.#viewOf(served), query);
+    return { forms, cacheControl: cacheControl(served.stamp, asked.nowMs) };
   }
 
-  /** An entry of the log, or its signature. */
-  async entry(asked: Asked): Promise<Found | Denial> {
-    const { live, followed, pollMs } = this.#options;
-    const name = readEntryFileName(idIn(asked.path, UNCOUNTED_ROUTES.entry.path));
-    if (name === null) return deny("not_found", "The log has entries such as 42 and 42.sig.");
+  /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
+  entry(asked: Asked): Found | Denial {
+    const { live, log, pollMs } = this.#options;
+    const name = idIn(asked.path, UNCOUNTED_ROUTES.entry.path);
+    if (!/^[1-9]\d{0,9}$/.test(name)) return deny("not_found", "The log has entries such as 42.");
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
-    return this.#unlessAway(asked, async () => {
-      const { newest } = await this.#viewOf(served);
-      if (name.number > newest) return deny("not_published", `The log ends with entry ${newest}.`);
-      return this.#entries.get(name, followed.provenSha256(name.number));
-    });
+    const { newest } = this.#viewOf(served);
+    if (Number(name) > newest) return deny("not_published", `The log ends with entry ${newest}.`);
+    const { bytes: body, sha256 } = log.get(Number(name));
+    const content = { "content-type": JSON_TYPE };
+    // Without a date: nobody knows when an entry arrived here.
+    const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+    return { forms: new Map([["identity", entity]]), cacheControl: ENTRY_CACHE };
   }
 
   /** The Atom feed. */
-  async feed(asked: Asked): Promise<Found | Denial> {
+  async feed(): Promise<Found | Denial> {
     const { live, coder, pollMs } = this.#options;
     const served = live.current;
     if (served === null) return noSession(live, pollMs);
     const { attribution } = served;
-    return this.#unlessAway(asked, async () => {
-      const { key, publications, changedMs } = await this.#viewOf(served);
-      const forms = await this.#made(UNCOUNTED_ROUTES.feed.path, key, async () => {
-        const newest = publications.slice(-FEED_LENGTH);
-        const [first] = publications as [Publication];
-        const body = Buffer.from(feedBody({ first, newest, attribution }));
-        return pageForms(
-          { path: UNCOUNTED_ROUTES.feed.path, mediaType: FEED_TYPE, body },
-          changedMs,
-          coder,
-        );
-      });
-      return { forms, cacheControl: PUBLIC_CACHE };
+    const { key, publications, changedMs } = this.#viewOf(served);
+    const { path } = UNCOUNTED_ROUTES.feed;
+    const forms = await this.#made(path, key, async () => {
+      const newest = publications.slice(-FEED_LENGTH);
+      const [first] = publications as [Publication];
+      const body = Buffer.from(feedBody({ first, newest, attribution }));
+      return pageForms({ path, mediaType: FEED_TYPE, body }, changedMs, coder);
     });
+    return { forms, cacheControl: PUBLIC_CACHE };
   }
 
   /** The sessions of the last thirty days. Answers also while nothing is served. */
@@ -141,7 +132,7 @@ export class PublicLog {
     );
   }
 
-  #statusAs(
+  async #statusAs(
     asked: Asked,
     path: string,
     form: (status: Status) => PageSource,
@@ -151,31 +142,27 @@ export class PublicLog {
     const served = live.current;
     const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
     const tickMs = statusTickMs(nowMs, graceMs);
-    return this.#unlessAway(asked, async () => {
-      const { key, publications, changedMs } =
-        served === null ? NOTHING : await this.#viewOf(served);
-      const forms = await this.#made(path, `${key} ${tickMs}`, () => {
-        const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
-        return pageForms(source, Math.max(changedMs, tickMs), coder);
-      });
-      return { forms, cacheControl: PUBLIC_CACHE };
+    const view = served === null ? NOTHING : this.#viewOf(served);
+    const { key, publications, changedMs } = view;
+    const forms = await this.#made(path, `${key} ${tickMs}`, () => {
+      const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
+      return pageForms(source, Math.max(changedMs, tickMs), coder);
     });
+    return { forms, cacheControl: PUBLIC_CACHE };
   }
 
-  async #viewOf({ publication: served }: LoadedSnapshot): Promise<View> {
-    const { live, log } = this.#options;
-    const known = live.newestNumber;
-    const key = `${served.number} ${known}`;
-    const make = async (): Promise<View> => {
-      await log.fill(known);
-      const all = log.known(known);
-      const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
-      const entries = end === -1 ? all : all.slice(0, end);
-      const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
-      const { number, at } = entries.at(-1) ?? served;
-      return { publications: [...older, served], newest: number, changedMs: Date.parse(at), key };
-    };
-    return this.#view.forceFetch(key, { context: make });
+  #viewOf({ publication: served }: LoadedSnapshot): View {
+    const { log } = this.#options;
+    const key = `${served.number} ${log.newestNumber}`;
+    if (this.#view.key === key) return this.#view;
+    const all = log.entries;
+    const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
+    const entries = end === -1 ? all : all.slice(0, end);
+    const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
+    const { number, at } = entries.at(-1) ?? served;
+    const publications = [...older, served];
+    this.#view = { publications, newest: number, changedMs: Date.parse(at), key };
+    return this.#view;
   }
 
   async #list(view: View, query: PageQuery): Promise<Forms> {
@@ -191,11 +178,10 @@ export class PublicLog {
     const { log } = this.#options;
     const page = pageOf(view.newest, query);
     // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
-    for (let number = page.first; number <= page.last; number += 1) {
-      await log.get(number);
-    }
-    const rows = await this.#rows.forceFetch(`${view.key} ${log.size}`, {
-      context: async () => rowsOf(log.known(view.newest)),
+    for (let number = page.first; number <= page.last; number += 1) log.get(number);
+    const { entries } = log;
+    const rows = await this.#rows.forceFetch(`${view.key} ${entries.length}`, {
+      context: async () => rowsOf(entries.filter(({ number }) => number <= view.newest)),
     });
     const source = {
       path: UNCOUNTED_ROUTES.publications.path,
@@ -208,22 +194,4 @@ export class PublicLog {
   #made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
     return this.#pages.forceFetch(`${path} ${key}`, { context: make });
   }
-
-  /** What `find` gives, or `busy` if the store does not answer. */
-  async #unlessAway(
-    { route }: Asked,
-    find: () => Promise<Found | Denial>,
-  ): Promise<Found | Denial> {
-    try {
-      return await find();
-    } catch (error) {
-      if (!(error instanceof UnreachableError)) throw error;
-      this.#options.logger.error({ err: error, route }, "log cannot be read");
-      const retryAfterMs = this.#options.pollMs;
-      return deny("busy", "The log cannot be read at the moment.", { retryAfterMs });
-    }
-  }
 }
-
-/** Nothing is served. */
-const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };

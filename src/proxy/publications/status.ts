@@ -6,7 +6,7 @@ import {
   unpublishedBetween,
   type Session,
 } from "../../market/session.ts";
-import type { Publication } from "../../snapshot/publication-log.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
 
 /** Thirty days. */

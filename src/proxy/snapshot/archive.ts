@@ -9,15 +9,14 @@
  * it saves. Their `delayed_sessions` is never raised.
  */
 import { LRUCache } from "lru-cache";
-import { DamageError } from "../../lib/errors.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
-import type { Publication } from "../../snapshot/publication-log.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
 import type { Subject } from "../../state/gatekeeper.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../../store/paths.ts";
-import { deny, pruned, type Denial } from "../problems.ts";
+import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
+import { deny, type Denial } from "../problems.ts";
 import { PreparedFile } from "./file.ts";
 import {
   catalogIn,
@@ -109,35 +108,22 @@ export class Archive {
   }
 
   /**
-   * The snapshot as the publication made it the head, or `busy`; `pruned` if a prune of 0.1.0 took it,
-   * which the log does not say. Throws DamageError if its manifest is missing or not the one that the
-   * log names, UnreachableError if the store does not answer. The functions of the snapshot give
-   * `busy` and throw the same. Readers take turns, and one of them cannot hold all reads.
+   * The snapshot as the publication made it the head, or `busy`. Throws DamageError if its manifest
+   * is missing or not the one that the log names, UnreachableError if the store does not answer. The
+   * functions of the snapshot give `busy` and throw the same. Readers take turns, and one of them
+   * cannot hold all reads.
    */
   async open(publication: Publication, reader: Subject): Promise<ServedSnapshot | Denial> {
     await this.#turns.next(reader);
     const stored = await this.#take(reader, keyOf(publication), async () => {
-      const manifest = await this.#manifest(publication);
-      if (manifest === null) return { value: null, bytes: ENTRY_BYTES };
+      const { manifest_sha256: sha256 } = publication;
+      const manifest = await readManifest(this.#store, publication, sha256);
       const { files, tiers } = manifest;
       const entries = new Map(files.map((entry) => [entry.path, entry]));
       const value: Stored = { tiers, entries, withoutLevel: withoutLevelOf(manifest) };
       return { value, bytes: files.length * ENTRY_BYTES };
     });
-    if (stored === null) return pruned(publication.number);
     return "code" in stored ? stored : this.#served({ publication, reader }, stored);
-  }
-
-  /** Null: a prune of 0.1.0 took the snapshot. It left no entry in the log, and no file. */
-  async #manifest(publication: Publication): Promise<Manifest | null> {
-    try {
-      return await readManifest(this.#store, publication, publication.manifest_sha256);
-    } catch (error) {
-      if (!(error instanceof DamageError) || publication.corrections !== undefined) throw error;
-      const objects = this.#store.list(snapshotFolder(publication))[Symbol.asyncIterator]();
-      if ((await objects.next()).done !== true) throw error;
-      return null;
-    }
   }
 
   #served(asked: Asked, { tiers, entries, withoutLevel }: Stored): ServedSnapshot {

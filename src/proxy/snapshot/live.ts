@@ -6,30 +6,25 @@
  *
  * If a publication cannot be loaded, the old snapshot stays and `trouble` says why until a
  * publication loads. The proxy tries it again at growing intervals, and tries a newer publication at
- * once. At the start it falls back to the newest publication that loads. It follows the log from the
- * newest entry that it knows, whose bytes must not change, and lists the log now and then to find
- * gaps.
+ * once. At the start it falls back to the newest publication that loads. log-reader.ts reads the log.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ChipboardError, DamageError, reasonOf } from "../../lib/errors.ts";
-import { isPublication, logLength, type Publication } from "../../snapshot/publication-log.ts";
+import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { snapshotText } from "../../store/paths.ts";
-import type { FollowedLog } from "./followed-log.ts";
 import { overdueSessions } from "./freshness.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
+import type { LogReader } from "./log-reader.ts";
 import type { Logger } from "../ops/log.ts";
 
 const RETRY_MAX_MS = 60_000;
-/** The cost of a listing grows with the length of the log. */
-const POLLS_PER_LISTING = 30;
 
 const UNREADABLE = "publication log cannot be read";
 
 /** What a LiveSnapshot needs to follow the log. */
 export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
   readonly store: ObjectStore;
-  readonly followed: FollowedLog;
+  readonly reader: LogReader;
   readonly clock: Clock;
   readonly log: Logger;
   /** The interval between two polls of the log. */
@@ -49,7 +44,6 @@ export class LiveSnapshot {
   #trouble: Trouble | null = null;
   /** The newest publication or rollback known. */
   #head: Publication | null = null;
-  #pollsToListing = POLLS_PER_LISTING;
   #failures = 0;
   #retryAt = 0;
   #loads = { loaded: 0, failed: 0 };
@@ -74,11 +68,6 @@ export class LiveSnapshot {
     return this.#head;
   }
 
-  /** The number of the newest entry known; 0: none. */
-  get newestNumber(): number {
-    return this.#options.followed.newestNumber;
-  }
-
   /** How many loads succeeded and failed since the start. */
   get loads(): { readonly loaded: number; readonly failed: number } {
     return this.#loads;
@@ -89,19 +78,21 @@ export class LiveSnapshot {
    * UnreachableError if the store cannot be read; damage does not prevent the start.
    */
   async start(): Promise<void> {
-    const { log, store, followed } = this.#options;
-    const taken = new Set<string>();
-    for await (const entry of followed.begin((error) => this.#report(error, UNREADABLE))) {
-      if (!isPublication(entry)) entry.snapshots.forEach((text) => taken.add(text));
-      if (!isPublication(entry) || taken.has(snapshotText(entry))) continue;
-      this.#head ??= entry;
+    const { log, store, reader } = this.#options;
+    const trouble = await reader.follow().catch((error: unknown) => {
+      if (error instanceof DamageError) return error;
+      throw error;
+    });
+    if (trouble !== null) this.#report(trouble, UNREADABLE);
+    this.#head = reader.head;
+    for (const entry of reader.entries.toReversed()) {
+      if (!isPublication(entry) || reader.isPruned(entry)) continue;
       const damage = this.#trouble;
       await this.#load(entry);
       this.#trouble ??= damage;
       if (this.#current !== null || this.#trouble?.kind === "unreachable") break;
     }
-    if (this.#trouble !== null) this.#pollsToListing = 0;
-    else if (this.newestNumber === 0) {
+    if (this.#trouble === null && reader.newestNumber === 0) {
       log.warn({ store: store.location }, "nothing is published there yet");
     }
     this.#schedule();
@@ -121,35 +112,24 @@ export class LiveSnapshot {
   }
 
   async #poll(): Promise<void> {
+    const { reader, log } = this.#options;
     try {
-      const { head, trouble } = await this.#options.followed.follow();
-      if (head !== null) {
+      const trouble = await reader.follow();
+      const { head } = reader;
+      if (head !== null && head !== this.#head) {
         this.#failures = 0;
         this.#head = head;
         await this.#load(head);
-      } else if (this.#failures > 0 && performance.now() >= this.#retryAt) {
-        if (this.#head !== null) await this.#load(this.#head);
-      } else if (trouble === null) {
-        await this.#requireNoGap();
-        if (this.#failures > 0 || this.#trouble === null) return;
+      } else if (head !== null && this.#failures > 0 && performance.now() >= this.#retryAt) {
+        await this.#load(head);
+      } else if (trouble === null && this.#failures === 0 && this.#trouble !== null) {
         this.#trouble = null;
-        this.#options.log.info({}, "store answers again");
+        log.info({}, "store answers again");
       }
       if (trouble !== null) this.#report(trouble, UNREADABLE);
     } catch (error) {
       this.#report(error, UNREADABLE);
     }
-  }
-
-  /** If an entry is missing in the middle of the log, only a listing shows the later ones. */
-  async #requireNoGap(): Promise<void> {
-    if (this.#pollsToListing > 0) {
-      this.#pollsToListing -= 1;
-      return;
-    }
-    // If this throws, the counter stays at 0 and the next poll lists again.
-    await logLength(this.#options.store);
-    this.#pollsToListing = POLLS_PER_LISTING;
   }
 
   async #load(publication: Publication): Promise<void> {

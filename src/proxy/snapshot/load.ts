@@ -16,7 +16,7 @@ import { perTier, type PerTier } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
-import type { Publication } from "../../snapshot/publication-log.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";

@@ -1,0 +1,101 @@
+/**
+ * Appends entries to the log: numbered, dated, linked to the entry before, signed. Every change of a
+ * store is an append. If several runs append the same number, exactly one succeeds.
+ *
+ * A prune appends an entry with the names of what it takes before it removes anything. A publish or
+ * rollback at the same time finds its number taken and reads that entry: if the entry names
+ * something that the run needs, the run starts again or is refused, otherwise it appends after the
+ * entry. If the publish comes first, the prune finds its number taken and starts again. So one of
+ * the two always sees the other, whatever their clocks say. A prune that crashes after its entry
+ * leaves objects that no run needs; the next prune removes them. A taken name is never used again
+ * (claims.ts, ledgerPartKey).
+ */
+import { instantText } from "../../lib/clock.ts";
+import { JSON_TYPE } from "../../store/media-types.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { publicationKey, snapshotText, type SnapshotName } from "../../store/paths.ts";
+import {
+  isPublication,
+  parseEntry,
+  type Entry,
+  type Publication,
+  type PruneEntry,
+  type StoredEntry,
+} from "./entry.ts";
+import { NO_KEYS, requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
+import { entriesIn, mustRead, requireLink, walkLog } from "./walk.ts";
+
+/** What the log before an entry decides. */
+type Place = "number" | "at" | "previous";
+
+/**
+ * Appends the entry after `newest`, signed if there is a key. Its time is that of the clock, but never
+ * before that of the entry before. Null: another run was first.
+ */
+export async function appendEntry(
+  store: ObjectStore,
+  wanted: Omit<Publication, Place> | Omit<PruneEntry, Place>,
+  newest: StoredEntry | null,
+  nowMs: number,
+  keys: LogKeys,
+): Promise<StoredEntry | null> {
+  const number = numberAfter(newest);
+  const at = instantText(Math.max(nowMs, newest === null ? nowMs : Date.parse(newest.entry.at)));
+  const bytes = signedEntry({ ...wanted, number, at, previous: newest?.sha256 ?? null }, keys);
+  const key = publicationKey(number);
+  const own = parseEntry(bytes, number, `${store.location}/${key}`);
+  if ((await store.create(key, bytes, JSON_TYPE)) === "created") return own;
+  // A retried request may find the entry of its own first try: no other run publishes this manifest. Two
+  // runs can roll back or prune with the same words.
+  const isOwn =
+    wanted.action === "publish" && (await mustRead(store, number)).sha256 === own.sha256;
+  return isOwn ? own : null;
+}
+
+/**
+ * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
+ * prunes do not stop it unless they took the snapshot or one of `parts`, the keys of its ledger.
+ * Returns the entry in the log, or null if another run was first. Throws DamageError if a prune that came
+ * first is not one that the keys let it go on from.
+ */
+export async function appendPublication(
+  store: ObjectStore,
+  wanted: Omit<Publication, Place>,
+  newest: StoredEntry | null,
+  nowMs: number,
+  parts: readonly string[],
+  keys: LogKeys = NO_KEYS,
+): Promise<Publication | null> {
+  const needed = new Set([snapshotText(wanted), ...parts]);
+  for (let last = newest; ;) {
+    const own = await appendEntry(store, wanted, last, nowMs, keys);
+    if (own !== null) return own.entry as Publication;
+    const there = await mustRead(store, numberAfter(last));
+    if (overtakes(there.entry, needed)) return null;
+    if (last !== null) requireLink(last, there);
+    await requireTrusted(store, there, keys);
+    last = there;
+  }
+}
+
+/**
+ * Whether an entry after `newest` stops a run that read the log until there: it makes a head, or takes
+ * the snapshot or one of `parts`.
+ */
+export async function isOvertaken(
+  store: ObjectStore,
+  name: SnapshotName,
+  newest: StoredEntry | null,
+  parts: readonly string[],
+): Promise<boolean> {
+  const needed = new Set([snapshotText(name), ...parts]);
+  for await (const { entry } of walkLog(entriesIn(store), numberAfter(newest))) {
+    if (overtakes(entry, needed)) return true;
+  }
+  return false;
+}
+
+const overtakes = (entry: Entry, needed: ReadonlySet<string>): boolean =>
+  isPublication(entry) || [...entry.snapshots, ...entry.parts].some((name) => needed.has(name));
+
+const numberAfter = (newest: StoredEntry | null): number => (newest?.entry.number ?? 0) + 1;

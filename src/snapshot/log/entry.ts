@@ -1,0 +1,159 @@
+/**
+ * The entries of the log. Each is an object of its own: one line of JSON and a line feed, created once
+ * and never changed.
+ *
+ *   publications/0000000041.json   {"number":41,"action":"publish","session":"2026-11-20T12Z",…}
+ *   publications/0000000042.json   {"number":42,"action":"rollback","session":"2026-11-20T00Z",…}
+ *   publications/0000000043.json   {"number":43,"action":"prune","at":"2026-11-21T00:05:00.000Z",
+ *                                   "snapshots":["2026-11-20T12Z/r1"],"parts":["ledger/…-40.ndjson"],…}
+ *
+ * The newest publish or rollback is the head; its append is the only step that readers see. `previous` is
+ * the SHA-256 of the whole entry before (walk.ts). If the entry is signed, its last member is the
+ * signature (sign.ts).
+ */
+import { z } from "zod";
+import { DamageError } from "../../lib/errors.ts";
+import { perTier } from "../../market/tier.ts";
+import { tooLarge } from "../../store/object-store.ts";
+import { REVISION_MAX } from "../../store/paths.ts";
+import { sha256Hex } from "../digest.ts";
+import { sessionField, sha256Field } from "../stored-fields.ts";
+
+/** The largest size of an entry, with its signature; a larger prune writes several entries. */
+export const ENTRY_BYTES_MAX = 60_000;
+
+/** What both schemas share. `at` is the time of the entry, `previous` null in the first one alone. */
+const shared = {
+  at: z.iso.datetime({ precision: 3 }),
+  previous: sha256Field.nullable(),
+};
+
+const publicationSchema = z.strictObject({
+  number: z.int().positive(),
+  action: z.enum(["publish", "rollback"]),
+  session: sessionField,
+  revision: z.int().positive().max(REVISION_MAX),
+  reason: z.string().nullable(),
+  at: shared.at,
+  manifest_sha256: sha256Field,
+  /** How many corrections it brought. */
+  corrections: z.int().nonnegative(),
+  previous: shared.previous,
+  /** The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. */
+  roots: z.strictObject(perTier(() => sha256Field.nullable())),
+});
+
+/** "From `at` on, the snapshot `session`/r`revision` is the head." */
+export type Publication = z.infer<typeof publicationSchema>;
+
+const pruneSchema = z.strictObject({
+  number: z.int().positive(),
+  action: z.literal("prune"),
+  at: shared.at,
+  /** `2026-11-20T12Z/r1` */
+  snapshots: z.array(z.string()),
+  /** Keys of the ledger's parts. */
+  parts: z.array(z.string()),
+  previous: shared.previous,
+});
+
+/** "From `at` on, no run may need these." */
+export type PruneEntry = z.infer<typeof pruneSchema>;
+
+/** Any entry of the log. */
+export type Entry = Publication | PruneEntry;
+
+const entrySchema = z.discriminatedUnion("action", [publicationSchema, pruneSchema]);
+const ACTIONS: readonly unknown[] = ["publish", "rollback", "prune"];
+
+/** Whether the entry made a snapshot the head. */
+export const isPublication = (entry: Entry): entry is Publication => entry.action !== "prune";
+
+/** The word for an entry: a publish with a reason is a revision. */
+export const whatOf = ({
+  action,
+  reason,
+}: Pick<Publication, "action" | "reason">): "publish" | "revise" | "rollback" =>
+  action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
+
+/** An entry as it was read. */
+export interface StoredEntry {
+  readonly entry: Entry;
+  readonly bytes: Buffer;
+  /** SHA-256 (hex) of all its bytes. */
+  readonly sha256: string;
+  /** The signature in Base64; null: it is unsigned. */
+  readonly signature: string | null;
+  /** Where it was read, for messages. */
+  readonly where: string;
+}
+
+/** 64 bytes in Base64, in their one form: the last character before `==` carries two bits. */
+const SIGNATURE = /,"signature":"([A-Za-z0-9+/]{85}[AQgw]==)"\}\n$/;
+
+/** How many bytes a signature adds to an entry. */
+export const SIGNATURE_TEXT_BYTES = ',"signature":""'.length + 88;
+
+/** The bytes of an entry without a signature. */
+export const renderEntry = (entry: Entry): Buffer =>
+  Buffer.from(`${JSON.stringify(z.encode(entrySchema, entry))}\n`);
+
+/** The bytes with the signature (Base64) as the last member. */
+export const withSignature = (unsigned: Buffer, signature: string): Buffer =>
+  Buffer.concat([unsigned.subarray(0, -2), Buffer.from(`,"signature":"${signature}"}\n`)]);
+
+/** The bytes of the entry without its signature: those that were signed. */
+export const unsignedBytes = ({ bytes, signature }: StoredEntry): Buffer =>
+  signature === null
+    ? bytes
+    : Buffer.concat([bytes.subarray(0, -2 - SIGNATURE_TEXT_BYTES), Buffer.from("}\n")]);
+
+/**
+ * Reads the bytes of the entry with this number. Throws DamageError, naming `where`, if they are no
+ * such entry, or one that this version does not know.
+ */
+export function parseEntry(bytes: Buffer, number: number, where: string): StoredEntry {
+  if (bytes.length > ENTRY_BYTES_MAX) throw tooLarge(where, bytes.length, ENTRY_BYTES_MAX);
+  const text = bytes.toString("utf8");
+  const [member = "", signature = null] = SIGNATURE.exec(text) ?? [];
+  const unsigned = member === "" ? text : `${text.slice(0, -member.length)}}\n`;
+  const entry = entryIn(unsigned, where);
+  if (!Buffer.from(text).equals(bytes)) throw new DamageError(`${where} is not UTF-8`);
+  if (entry.number !== number) throw new DamageError(`${where} carries another number`);
+  if ((entry.previous === null) !== (number === 1)) {
+    throw new DamageError(`${where}: expected a previous in every entry but the first`);
+  }
+  return { entry, bytes, sha256: sha256Hex(bytes), signature, where };
+}
+
+function entryIn(unsigned: string, where: string): Entry {
+  let value: unknown;
+  try {
+    value = JSON.parse(unsigned);
+  } catch (cause) {
+    throw new DamageError(`${where} is not an entry of the log`, [], { cause });
+  }
+  const isRendered = `${JSON.stringify(value)}\n` === unsigned;
+  const fields: object = typeof value === "object" && value !== null ? value : {};
+  if (!isRendered || !("action" in fields) || "signature" in fields) {
+    throw new DamageError(`${where} is not an entry of the log`);
+  }
+  if (!ACTIONS.includes(fields.action)) {
+    throw newer(where, `its action is ${JSON.stringify(fields.action)}`);
+  }
+  if (!("previous" in fields)) throw developed(where);
+  const found = entrySchema.safeParse(value);
+  if (found.success) return found.data;
+  const unknown = found.error.issues.find(({ code }) => code === "unrecognized_keys");
+  if (unknown?.code === "unrecognized_keys" && !unknown.keys.includes("signature")) {
+    throw newer(where, `it has ${unknown.keys.map((key) => JSON.stringify(key)).join(", ")}`);
+  }
+  throw new DamageError(`${where} is not an entry of the log`, [], { cause: found.error });
+}
+
+const newer = (where: string, why: string): DamageError =>
+  new DamageError(`${where} was published by a newer chipboard: ${why}`);
+
+/** The error for what no release has written. */
+export const developed = (where: string): DamageError =>
+  new DamageError(`${where} was written by a development version before 0.2.0; publish anew`);

@@ -1,0 +1,92 @@
+/**
+ * What is remembered of a log: the newest entry that was proven. Who cuts off a log, or puts a whole other
+ * one in its place, leaves nothing in the store that shows it. A state remembers for its proxies, the
+ * file of `--remember` for `check` and `snapshots verify`.
+ */
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
+import { z } from "zod";
+import { DamageError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
+import { sha256Field } from "../stored-fields.ts";
+
+/** An entry of the log by its number and the SHA-256 (hex) of its bytes. */
+export const seenEntry = z.strictObject({ number: z.int().positive(), sha256: sha256Field });
+
+const SIZE_BYTES_MAX = 1_000;
+
+/** See seenEntry. */
+export type SeenEntry = z.infer<typeof seenEntry>;
+
+/** The memory of a state. Its methods reject if the state does not answer. */
+export interface LogMemory {
+  /** The entry; null: none was seen. */
+  seen(): Promise<SeenEntry | null>;
+
+  /**
+   * Remembers the entry, unless the memory has one with the same or a higher number. Atomic. Returns
+   * what it has afterwards.
+   */
+  see(entry: SeenEntry): Promise<SeenEntry>;
+}
+
+/** The one with the higher number, and of two with the same the first. */
+export const newerSeen = (held: SeenEntry | null, entry: SeenEntry): SeenEntry =>
+  held !== null && held.number >= entry.number ? held : entry;
+
+/**
+ * Throws DamageError unless the log has the entry. `newest` is the number of its newest entry, `sha256`
+ * (hex) what it has in the place of the one that was seen; undefined: nothing. `wayOn` ends the message.
+ */
+export function requireSeen(
+  { number, sha256: seen }: SeenEntry,
+  newest: number,
+  sha256: string | undefined,
+  wayOn = "",
+): void {
+  if (sha256 === seen) return;
+  throw new DamageError(
+    sha256 === undefined
+      ? `The log ends with entry ${newest}, and entry ${number} was seen before: the log was cut off, or an older one is shown${wayOn}`
+      : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or is that of another store${wayOn}`,
+  );
+}
+
+/** What the file says; null: there is none yet. Throws InputError for any other file. */
+export async function readRemembered(path: string): Promise<SeenEntry | null> {
+  let text: string;
+  try {
+    text = await textOf(createReadStream(path, { end: SIZE_BYTES_MAX }));
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw new InputError(`${optionOf(path)}: cannot be read: ${reasonOf(error)}`);
+  }
+  try {
+    return seenEntry.parse(JSON.parse(text));
+  } catch (cause) {
+    const expected = 'expected a file of an earlier check: {"number":42,"sha256":"…"}';
+    throw new InputError(`${optionOf(path)}: ${expected}`, [], { cause });
+  }
+}
+
+/**
+ * Replaces the file in one step, unless it has this entry or a newer one, which another check may have
+ * written meanwhile. Throws InputError if it cannot be written.
+ */
+export async function writeRemembered(path: string, entry: SeenEntry): Promise<void> {
+  const written = await readRemembered(path);
+  if (newerSeen(written, entry) === written) return;
+  // If the path is a link, the file that it leads to is replaced.
+  const place = written === null ? path : await realpath(path);
+  const temporary = `${place}.${randomUUID()}.new`;
+  try {
+    await writeFile(temporary, `${JSON.stringify(entry)}\n`, { flag: "wx", flush: true });
+    await rename(temporary, place);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw new InputError(`${optionOf(path)}: cannot be written: ${reasonOf(error)}`);
+  }
+}
+
+const optionOf = (path: string): string => `--remember ${JSON.stringify(path)}`;

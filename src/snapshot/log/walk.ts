@@ -1,0 +1,144 @@
+/**
+ * Walks the log from entry to entry and proves that they follow each other: `previous` of an entry is the
+ * SHA-256 of the whole entry before, signature included.
+ *
+ *   sha256sum publications/0000000041.json                          previous of 42
+ *
+ * So the bytes of an entry vouch for all entries before it, and a signature of it (sign.ts) for the whole
+ * log until there.
+ */
+import { DamageError } from "../../lib/errors.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../store/paths.ts";
+import {
+  ENTRY_BYTES_MAX,
+  isPublication,
+  parseEntry,
+  type Publication,
+  type StoredEntry,
+} from "./entry.ts";
+
+const READS_AT_ONCE = 16;
+/** What has a number so much higher than all others is no part of the log: nobody loses so many entries. */
+const GAP_MAX = 1_000;
+
+/** Reads the entry with this number; null: the log ends before it. */
+export type ReadEntry = (number: number) => Promise<StoredEntry | null>;
+
+/**
+ * The entries from `from` on, up to the newest one, or down to the first one (`step` -1). Each is linked to
+ * the one that the caller got before. Reads only as far as the caller iterates, a few at once. Throws
+ * DamageError where a link is broken, and what `read` throws where it is reached.
+ */
+export async function* walkLog(
+  read: ReadEntry,
+  from: number,
+  step: 1 | -1 = 1,
+): AsyncGenerator<StoredEntry> {
+  let last: StoredEntry | null = null;
+  let next = from;
+  for (let atOnce = step === 1 ? 2 : 1; next > 0; atOnce = Math.min(2 * atOnce, READS_AT_ONCE)) {
+    const count = step === 1 ? atOnce : Math.min(atOnce, next);
+    const reads = Array.from({ length: count }, (_, at) => read(next + at * step));
+    await Promise.allSettled(reads);
+    for (const reading of reads) {
+      const stored = await reading;
+      if (stored === null) return;
+      if (last !== null && step === 1) requireLink(last, stored);
+      else if (last !== null) requireLink(stored, last);
+      last = stored;
+      yield stored;
+    }
+    next += count * step;
+  }
+}
+
+/** Throws DamageError unless `after` follows `before`, whose number is one less. */
+export function requireLink(before: StoredEntry, after: StoredEntry): void {
+  const { previous } = after.entry;
+  if (previous === before.sha256) return;
+  throw new DamageError(
+    `${after.where} does not follow the log before it: its previous is ${previous}, ` +
+      `expected ${before.sha256}`,
+  );
+}
+
+/** Reads entries of a store. Throws DamageError if one is damaged, or another one than was asked for. */
+export const entriesIn =
+  (store: ObjectStore): ReadEntry =>
+  async (number) => {
+    const key = publicationKey(number);
+    const bytes = await store.get(key, ENTRY_BYTES_MAX);
+    return bytes && parseEntry(bytes, number, `${store.location}/${key}`);
+  };
+
+/** Reads an entry that must be there. Throws DamageError if it is not, or is damaged. */
+export async function mustRead(store: ObjectStore, number: number): Promise<StoredEntry> {
+  const stored = await entriesIn(store)(number);
+  if (stored === null) throw lacks(store, number);
+  return stored;
+}
+
+/** The error for a gap in the log. */
+export const lacks = (store: ObjectStore, number: number): DamageError =>
+  new DamageError(`${store.location}: the log lacks ${publicationKey(number)}`);
+
+/**
+ * The log, newest entry first, from `newest` or from its end. Throws DamageError if a number is missing,
+ * or if an entry that the caller reaches is damaged or not linked.
+ */
+export async function* readLogBackwards(
+  store: ObjectStore,
+  newest?: StoredEntry,
+): AsyncGenerator<StoredEntry> {
+  const read: ReadEntry = async (number) =>
+    number === newest?.entry.number ? newest : mustRead(store, number);
+  yield* walkLog(read, newest?.entry.number ?? (await logLength(store)), -1);
+}
+
+/** The whole log, oldest first. Throws as `readLogBackwards` does. */
+export async function readLog(store: ObjectStore): Promise<StoredEntry[]> {
+  const log: StoredEntry[] = [];
+  for await (const stored of readLogBackwards(store)) log.push(stored);
+  return log.reverse();
+}
+
+/** The end of the log. */
+export interface LogEnd {
+  /** Null: the log is empty. */
+  readonly newest: StoredEntry | null;
+  readonly head: Publication | null;
+}
+
+/** Reads back to the head. Throws as `readLogBackwards` does. */
+export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
+  let newest: StoredEntry | null = null;
+  for await (const stored of readLogBackwards(store)) {
+    newest ??= stored;
+    if (isPublication(stored.entry)) return { newest, head: stored.entry };
+  }
+  return { newest, head: null };
+}
+
+/** How many entries the log has. Throws DamageError if it has a gap. */
+export async function logLength(store: ObjectStore): Promise<number> {
+  const { newest, missing } = await listLog(store);
+  if (missing !== null) throw lacks(store, missing);
+  return newest;
+}
+
+/** The highest number in the log (0: none) and the lowest number missing below it, or below what follows. */
+export async function listLog(
+  store: ObjectStore,
+): Promise<{ newest: number; missing: number | null }> {
+  let newest = 0;
+  let missing: number | null = null;
+  for await (const { key } of store.list(PUBLICATIONS)) {
+    const number = parsePublicationKey(key);
+    if (number === null) continue;
+    if (number !== newest + 1) missing ??= newest + 1;
+    if (number > newest + GAP_MAX) break;
+    newest = number;
+  }
+  return { newest, missing };
+}
