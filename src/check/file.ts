@@ -2,7 +2,7 @@
 import { DamageError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sessionUtc } from "../market/session.ts";
-import { TIER_NAMES, TIERS, tierSession, type TierName } from "../market/tier.ts";
+import { KEYLESS, TIER_NAMES, TIERS, tierSession, type TierName } from "../market/tier.ts";
 import { SUMS_ROUTE } from "../proxy/routes.ts";
 import { delayOf, withDelay } from "../render/envelope.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -45,7 +45,7 @@ export async function fileSteps(
     );
   }
   // Everybody without a key, and nobody with one, is of the tier free.
-  if (service.hasKey === (tier === "free")) {
+  if (service.hasKey === (tier === KEYLESS.name)) {
     throw new DamageError(
       `SHA256SUMS (${sums.what}) is that of the tier ${tier}, and the key was${service.hasKey ? "" : " not"} sent`,
     );

@@ -1,6 +1,6 @@
 /** The address to check: the answer, and the file of the tier that it must be. */
 import { InputError } from "../lib/errors.ts";
-import { TIERS } from "../market/tier.ts";
+import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesBasket, parseQuery } from "../proxy/query.ts";
 import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
 import { readVintage, type VintageQuery } from "../proxy/vintage.ts";
@@ -48,7 +48,7 @@ export function readTarget(text: string): Target {
   const denial = faultsDenial(faults);
   if (denial !== null) throw wrong(text, denial.detail);
   const isBasket = route.takesBasket && namesBasket(query);
-  const tier = TIERS.pro;
+  const tier = FULLEST;
   const file = route.file(tier, idIn(sent, route.path)).slice(`${tier.name}/`.length);
   return {
     base,

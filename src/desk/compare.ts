@@ -5,6 +5,7 @@ import type { Contract } from "../market/contract.ts";
 import { microsOf } from "../market/decimal.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
+import { FULLEST } from "../market/tier.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotText } from "../store/paths.ts";
 import {
@@ -103,7 +104,7 @@ interface Side {
 async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side> {
   const { name, manifest } = snapshot;
   const [board, index, catalog, corrections] = await Promise.all([
-    readBoard(store, snapshot, "pro"),
+    readBoard(store, snapshot, FULLEST.name),
     readIndex(store, snapshot),
     readSnapshotFile(store, name, manifest, FILES.catalog),
     readSnapshotFile(store, name, manifest, FILES.corrections),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import type { TierName } from "../market/tier.ts";
+import { FULLEST, type TierName } from "../market/tier.ts";
 import { DamageError } from "../lib/errors.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./reference.ts";
@@ -68,18 +68,19 @@ export const readBoard = (
 ): Promise<StoredBoard | null> =>
   readPayload(store, snapshot, FILES.board(tier), boardSchema, digitsKept);
 
-/** The composite index as Pro sees it, or null; throws DamageError as readBoard does. */
+/** The composite index of the fullest tier, or null; throws DamageError as readBoard does. */
 export const readIndex = (
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
-): Promise<StoredIndex | null> => readPayload(store, snapshot, FILES.index("pro"), indexSchema);
+): Promise<StoredIndex | null> =>
+  readPayload(store, snapshot, FILES.index(FULLEST.name), indexSchema);
 
-/** All indices as Pro sees them, or null; throws DamageError as readBoard does. */
+/** All indices of the fullest tier, or null; throws DamageError as readBoard does. */
 export async function readIndices(
   store: ObjectStore,
   snapshot: Pick<FoundSnapshot, "name" | "manifest">,
 ): Promise<StoredIndices | null> {
-  const payload = await readPayload(store, snapshot, FILES.indices("pro"), indicesSchema);
+  const payload = await readPayload(store, snapshot, FILES.indices(FULLEST.name), indicesSchema);
   return payload && payload.indices;
 }
 

@@ -1,6 +1,6 @@
 /** The gates on a given catalog: changed terms, missing contracts, another free slice. */
 import { changedTerms, TERMS, type Contract, type EarlierTerms } from "../market/contract.ts";
-import { TIERS } from "../market/tier.ts";
+import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView } from "../market/view.ts";
 import { quoted } from "./complaints.ts";
 import type { Finding, GateInput } from "./finding.ts";
@@ -57,7 +57,7 @@ export function missingContracts({ head, catalog, before }: GateInput): Finding[
   if (head === null) return [];
   const there = new Set(catalog.map(({ id }) => id));
   const market = { ...head, seriesOf: (id: string) => before.get(id) };
-  return recordsOf(tierView(market, TIERS.pro, head.session))
+  return recordsOf(tierView(market, FULLEST, head.session))
     .filter(({ contract }) => !there.has(contract.id))
     .map(({ contract: { id } }) => ({
       contract: id,

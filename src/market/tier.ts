@@ -35,6 +35,8 @@ export interface Terms {
 /** What the callers of a tier get. */
 export interface Tier {
   readonly name: TierName;
+  /** As people call it. */
+  readonly title: string;
   /** How many sessions of 12 hours the data is behind the head. */
   readonly delaySessions: number;
   /** Whether the board holds the whole catalog or only its free slice. */
@@ -73,6 +75,7 @@ const INTERNAL_USE = licensed("Internal use only");
 export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = {
   free: {
     name: "free",
+    title: "No key",
     delaySessions: 1,
     coverage: "free-slice",
     history: null,
@@ -87,6 +90,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   },
   starter: {
     name: "starter",
+    title: "Starter",
     delaySessions: 1,
     coverage: "all",
     history: { days: 90 },
@@ -101,6 +105,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   },
   pro: {
     name: "pro",
+    title: "Pro",
     delaySessions: 0,
     coverage: "all",
     history: { years: 5 },
@@ -114,6 +119,17 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     terms: { perMonthUsd: 19, perYearUsd: 190, support: "priority, named contact" },
   },
 };
+
+/** The tier of callers without a key. */
+export const KEYLESS = TIERS.free;
+/** The tier with the most data: what operators see. */
+export const FULLEST: Tier = TIERS[TIER_NAMES.at(-1) as TierName];
+
+/** The names of the tiers with keys that fit, as in a sentence: `starter and pro`. */
+export const tiersWhere = (fits: (tier: Tier) => boolean, word: "and" | "or"): string =>
+  new Intl.ListFormat("en-GB", { type: word === "and" ? "conjunction" : "disjunction" }).format(
+    KEY_TIER_NAMES.filter((name) => fits(TIERS[name])),
+  );
 
 /** The session that a tier sees when `head` is the newest published one. */
 export const tierSession = (tier: Tier, head: Session): Session => head - tier.delaySessions;

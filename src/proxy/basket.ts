@@ -5,6 +5,7 @@ import {
   type Constituent,
   type Weighting,
 } from "../market/composite.ts";
+import type { Tier } from "../market/tier.ts";
 import { basketBody, type BasketFile } from "../render/basket.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
@@ -71,6 +72,7 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
  */
 export function basketForms(
   { stamp, pricedBaskets }: Pick<ServedSnapshot, "stamp" | "pricedBaskets">,
+  tier: Tier,
   file: BasketFile,
   { ids, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
@@ -82,7 +84,7 @@ export function basketForms(
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
   // The same name for each query that means the same basket.
-  const name = `index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
+  const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
   const known = pricedBaskets?.get(name);
   if (known !== undefined) return known;
   const constituents = found as Constituent[];

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper, KeyVerdict, Subject } from "../state/gatekeeper.ts";
 import { KEY_PREFIX } from "../state/keys.ts";
-import { TIERS, type Tier } from "../market/tier.ts";
+import { KEYLESS, TIERS, type Tier } from "../market/tier.ts";
 import type { Reader } from "./answer.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
@@ -114,7 +114,7 @@ export function callerAt(
   nowMs: number,
 ): AdmittedCaller {
   const subject = gatekeeper.addressSubject(address, nowMs);
-  return { account: null, tier: TIERS.free, subject, keyId: null, refusal: null };
+  return { account: null, tier: KEYLESS, subject, keyId: null, refusal: null };
 }
 
 function callerOf(verdict: KeyVerdict): Caller {

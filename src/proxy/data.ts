@@ -159,10 +159,10 @@ async function find(
 ): Promise<Outcome> {
   const { stamp } = snapshot;
   if (basket !== null) {
-    const prices = await snapshot.baskets();
+    const prices = await snapshot.baskets(tier);
     if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
     if ("code" in prices) return prices;
-    const forms = basketForms(snapshot, prices, basket, faults, nowMs);
+    const forms = basketForms(snapshot, tier, prices, basket, faults, nowMs);
     return "code" in forms ? forms : { forms, cacheControl: fresh };
   }
   const file = await snapshot.file(route.file(tier, id));

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { cut } from "../lib/text.ts";
-import { KEY_TIER_NAMES, TIERS, type KeyTierName, type Terms } from "../market/tier.ts";
+import { KEY_TIER_NAMES, TIERS, tiersWhere, type KeyTierName, type Terms } from "../market/tier.ts";
 
 /** The terms of each tier that a key can belong to. */
 export type PlanTerms = Readonly<Record<KeyTierName, Terms>>;
@@ -47,7 +47,7 @@ const file = z.strictObject(
     KeyTierName,
     typeof tier
   >,
-  `an object with ${KEY_TIER_NAMES.join(" and ")}, or one of them`,
+  `an object with ${tiersWhere(() => true, "and")}, or one of them`,
 );
 
 /**

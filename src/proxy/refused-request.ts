@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
 import type { Clock } from "../lib/clock.ts";
+import { KEYLESS } from "../market/tier.ts";
 import { callerAt } from "./caller.ts";
 import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
@@ -68,7 +69,14 @@ export function answerRefusedRequests(
     socket.end(body);
     linger(socket);
     const durationMs = performance.now() - startedAt;
-    const line = { method: undefined, route: "(none)", status, code, account: null, tier: "free" };
+    const line = {
+      method: undefined,
+      route: "(none)",
+      status,
+      code,
+      account: null,
+      tier: KEYLESS.name,
+    };
     metrics.requests.observe(line.route, line.tier, status, durationMs);
     if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
   }

@@ -7,6 +7,7 @@ import {
   KEY_TIER_NAMES,
   TIER_NAMES,
   TIERS,
+  tiersWhere,
   type KeyTierName,
   type Tier,
   type TierName,
@@ -68,23 +69,21 @@ export interface DataRoute extends Route {
   readonly download?: "parts" | "whole";
 }
 
+const WITH_HISTORY = tiersWhere(({ history }) => history !== null, "and");
 const PUBLICATION: Parameter = {
   name: "publication",
-  description:
-    "The data as entry N of the log published it (starter and pro, to the depth of their history): the same bytes as then. Not together with as_of.",
+  description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Not together with as_of.`,
   schema: { type: "integer", minimum: 1 },
 };
 const AS_OF: Parameter = {
   name: "as_of",
-  description:
-    "The data as published at this instant (starter and pro, to the depth of their history): ISO 8601 with Z or an offset, not in the future.",
+  description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future.`,
   schema: { type: "string", format: "date-time" },
 };
 const BASKET: readonly Parameter[] = [
   {
     name: "ids",
-    description:
-      "Contracts of a basket of one's own (pro): 1 to 100 ids, each once, separated by commas.",
+    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets, "and")}): 1 to 100 ids, each once, separated by commas.`,
     schema: { type: "string" },
   },
   {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
-import { KEY_TIER_NAMES, oldestVintage, tierSession, type Tier } from "../market/tier.ts";
+import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../snapshot/log/entry.ts";
 import { deny, type Denial } from "./problems.ts";
 import { fault, type Fault, type Query } from "./query.ts";
@@ -95,13 +95,17 @@ function vintageAt(asOfMs: number, log: LogReader): Vintage | Denial {
 
 /** The denial if the vintage is too old for the tier while `head` is the newest session; else null. */
 export function depthDenial({ publication }: Vintage, tier: Tier, head: Session): Denial | null {
-  const oldest = oldestVintage(tier, tierSession(tier, head));
-  const session = tierSession(tier, publication.session);
-  if (oldest !== null && session >= oldest) return null;
-  const what = `Entry ${publication.number} is of session ${sessionUtc(session)} for the tier ${tier.name}`;
+  const oldestOf = (of: Tier): Session | null => oldestVintage(of, tierSession(of, head));
+  const reaches = (of: Tier): boolean =>
+    tierSession(of, publication.session) >= (oldestOf(of) ?? Infinity);
+  if (reaches(tier)) return null;
+  const oldest = oldestOf(tier);
+  const session = sessionUtc(tierSession(tier, publication.session));
+  const what = `Entry ${publication.number} is of session ${session} for the tier ${tier.name}`;
   const reach = oldest === null ? "no earlier one" : `sessions from ${sessionUtc(oldest)} on`;
   const detail = `${what}; the tier has ${reach}.`;
-  const deeper = KEY_TIER_NAMES[KEY_TIER_NAMES.findIndex((name) => name === tier.name) + 1];
+  const above = KEY_TIER_NAMES.slice(KEY_TIER_NAMES.findIndex((name) => name === tier.name) + 1);
+  const deeper = above.find((name) => reaches(TIERS[name])) ?? above.at(-1);
   return deeper === undefined
     ? deny("not_published", detail)
     : deny("tier_required", detail, { required_tier: deeper });

@@ -4,7 +4,7 @@ import { InputError } from "../lib/errors.ts";
 import { PROGRAM } from "../lib/version.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
-import { TIERS } from "../market/tier.ts";
+import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
 import { FORMAT, unfitIn, type Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
@@ -74,7 +74,12 @@ export async function release(
   });
   const unfit = unfitIn(manifest);
   if (unfit !== null) throw new InputError(`No reader would accept the snapshot: ${unfit}`);
-  const result = { snapshot: name, manifest, board: recordsOf(planned.views.pro), unmovedSince };
+  const result = {
+    snapshot: name,
+    manifest,
+    board: recordsOf(planned.views[FULLEST.name]),
+    unmovedSince,
+  };
   if (dryRun) {
     await store.mayWrite();
     const signing = signingOf(keys, "planned");
@@ -95,7 +100,7 @@ export function keepHead(base: PublishedBase, unmovedSince: Session | null): Pub
   const { publication, manifest } = base.head;
   const { session, revision, number } = publication;
   const content = contentOfHead(base);
-  const board = recordsOf(tierView(content.market, TIERS.pro, session));
+  const board = recordsOf(tierView(content.market, FULLEST, session));
   return {
     outcome: "unchanged",
     snapshot: { session, revision },

@@ -1,5 +1,5 @@
 /**
- * `pro/basket.json`: the data for custom baskets of this session, so that the proxy prices one without
+ * `basket.json` of a tier: the data for custom baskets of its session, so that the proxy prices one without
  * the ledger. The publisher writes the file and the proxy reads it, both through this module.
  */
 import { z } from "zod";

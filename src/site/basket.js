@@ -244,12 +244,12 @@ function focusFault() {
   return row !== null;
 }
 
-await withKey(async ({ tier }) => {
+await withKey(async ({ tier, offer }) => {
   const refusal = byId("refusal");
-  const tiers = (byId("access").dataset["tiers"] ?? "").split(" ");
-  refusal.hidden = tiers.includes(tier);
-  refusal.textContent = `Your key is of the tier ${tier}. Baskets need ${tiers.join(" or ")}.`;
-  if (!tiers.includes(tier)) return;
+  const needed = byId("needed").textContent;
+  refusal.hidden = offer.baskets;
+  refusal.textContent = `Your key is of the tier ${tier}. Baskets need ${needed}.`;
+  if (!offer.baskets) return;
   const { response, problem } = await ask("prices");
   if (response === null) {
     refusal.textContent = problem.detail;

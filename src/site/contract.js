@@ -3,19 +3,19 @@ import { askJson } from "./api.js";
 import { chartFile } from "./chart-file.js";
 import { chart } from "./chart.js";
 import { addCursor } from "./cursor.js";
-import { closesFrom, closesOf, historyCsv, RANGES, startOf } from "./history.js";
+import { closesFrom, closesOf, historyCsv, rangesWithin, startOf } from "./history.js";
 import { withKey } from "./key.js";
 import { recordHtml } from "./record.js";
 import { escaped, figureHtml, foreign } from "./text.js";
 
 /** @typedef {import("./record.js").ContractBody} ContractBody */
 /** @typedef {import("./history.js").Range} Range */
-/** @typedef {import("./key.js").Usage["tier"]} TierName */
+/** @typedef {import("./key.js").Caller} Caller */
 
 const page = /** @type {HTMLElement} */ (document.getElementById("content"));
 const id = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 
-await withKey(async ({ tier }) => {
+await withKey(async (caller) => {
   const { body, problem } = await askJson(`prices/${id}`);
   if (problem !== null) {
     const message = document.createElement("p");
@@ -25,25 +25,25 @@ await withKey(async ({ tier }) => {
     page.querySelector("h1")?.after(message);
     return;
   }
-  show(body, tier);
+  show(body, caller);
 });
 
 /**
  * @param {ContractBody} body
- * @param {TierName} tier
+ * @param {Caller} caller
  */
-function show(body, tier) {
-  page.innerHTML = recordHtml(body, tier === "pro" ? 0 : 1);
+function show(body, caller) {
+  page.innerHTML = recordHtml(body, caller.offer.delaySessions);
   document.title = `${body.name} · chipboard`;
-  if (body.history.length > 0) showHistory(body, tier);
+  if (body.history.length > 0) showHistory(body, caller);
 }
 
 /**
  * @param {ContractBody} body
- * @param {TierName} tier
+ * @param {Caller} caller
  */
-function showHistory(body, tier) {
-  const ranges = tier === "pro" ? RANGES : RANGES.slice(0, 1);
+function showHistory(body, { tier, offer }) {
+  const ranges = rangesWithin(offer.depthDays);
   const section = /** @type {HTMLElement} */ (page.querySelector("#history"));
   section.insertAdjacentHTML(
     "beforeend",

@@ -7,6 +7,15 @@ import { dateText, dayOf } from "./axis.js";
 /** The parts of a history that a page offers. */
 export const RANGES = /** @type {const} */ (["90 d", "1 y", "5 y"]);
 /** @typedef {typeof RANGES[number]} Range */
+const RANGE_DAYS = { "90 d": 90, "1 y": 365, "5 y": 5 * 365 };
+
+/**
+ * The ranges within a depth of history, and the shortest in any case.
+ *
+ * @param {number} depthDays
+ */
+export const rangesWithin = (depthDays) =>
+  RANGES.filter((range) => range === RANGES[0] || RANGE_DAYS[range] <= depthDays);
 
 /** @typedef {Point & { breakReason: string | null }} Close `breakReason`: of the break before it */
 

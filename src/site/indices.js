@@ -4,7 +4,7 @@ import { sessionLine } from "./board.js";
 import { chart } from "./chart.js";
 import { contractLink, contributionsTable, indexFigures } from "./contributions.js";
 import { addCursor } from "./cursor.js";
-import { closesFrom, RANGES, startOf } from "./history.js";
+import { closesFrom, RANGES, rangesWithin, startOf } from "./history.js";
 import { indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
 import { makeSortable } from "./table.js";
@@ -179,10 +179,9 @@ byId("all").addEventListener("click", ({ target }) => {
   if (href === `#${chosen}` && isMissing) void choose(chosen);
 });
 
-await withKey(async ({ tier }) => {
+await withKey(async ({ offer }) => {
   const refusal = byId("refusal");
-  const tiers = (byId("access").dataset["tiers"] ?? "").split(" ");
-  if (!tiers.includes(tier)) return;
+  if (!offer.index) return;
   const [listed, board] = await Promise.all([askDecimals("indices"), askJson("prices")]);
   const problem = listed.problem ?? board.problem;
   if (problem !== null) {
@@ -199,7 +198,7 @@ await withKey(async ({ tier }) => {
   byId("access").hidden = byId("example").hidden = true;
   byId("market").hidden = false;
   byId("all").innerHTML = indicesTable(indices, true);
-  const offered = tier === "pro" ? RANGES : RANGES.slice(0, 1);
+  const offered = rangesWithin(offer.depthDays);
   if (!offered.includes(range)) range = RANGES[0];
   ranges.innerHTML = offered
     .map((name) => `<button type="button" data-range="${name}">${name}</button>`)

@@ -5,7 +5,12 @@ import { counted } from "./text.js";
 /**
  * What `/usage` says of the caller.
  *
- * @typedef {{ account: string | null, tier: "free" | "starter" | "pro", limit: number | null, used: number, remaining: number | null }} Usage
+ * @typedef {{ account: string | null, tier: string, limit: number | null, used: number, remaining: number | null }} Usage
+ *
+ * What the caller's tier offers beyond the free one; `depthDays` of history. The page is made with it.
+ *
+ * @typedef {{ delaySessions: number, depthDays: number, index: boolean, baskets: boolean }} Offer
+ * @typedef {Usage & { offer: Offer }} Caller
  */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("key"));
@@ -20,10 +25,10 @@ let shownKey = null;
 let attempts = 0;
 
 /**
- * Shows the key field. Calls `show` with the caller's tier and usage whenever a stored or given key is
+ * Shows the key field. Calls `show` with what is known of the caller whenever a stored or given key is
  * good. A page without a good key stays as it was sent; forgetting the key loads it again.
  *
- * @param {(usage: Usage) => void | Promise<void>} show
+ * @param {(caller: Caller) => void | Promise<void>} show
  */
 export async function withKey(show) {
   form.hidden = false;
@@ -62,7 +67,7 @@ function keyIn(text) {
   return { key: null, fault: `A key has ${CHARACTERS} characters; this has ${key.length}.` };
 }
 
-/** @param {(usage: Usage) => void | Promise<void>} show */
+/** @param {(caller: Caller) => void | Promise<void>} show */
 async function useGiven(show) {
   const { key, fault } = keyIn(field.value);
   if (key === null) {
@@ -79,7 +84,7 @@ async function useGiven(show) {
  * not. The form is busy until the page is shown.
  *
  * @param {string} key
- * @param {(usage: Usage) => void | Promise<void>} show
+ * @param {(caller: Caller) => void | Promise<void>} show
  * @param {boolean} isGiven by the field, not stored
  */
 async function use(key, show, isGiven) {
@@ -95,7 +100,7 @@ async function use(key, show, isGiven) {
 
 /**
  * @param {string} key
- * @param {(usage: Usage) => void | Promise<void>} show
+ * @param {(caller: Caller) => void | Promise<void>} show
  * @param {boolean} isGiven
  * @param {number} attempt
  */
@@ -119,7 +124,8 @@ async function check(key, show, isGiven, attempt) {
   tellUsage(usage);
   // The field that had the focus is gone.
   if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
-  await show(usage);
+  const offers = /** @type {Record<string, Offer>} */ (JSON.parse(form.dataset["offers"] ?? "{}"));
+  await show({ ...usage, offer: /** @type {Offer} */ (offers[usage.tier]) });
 }
 
 /** @param {Usage} usage */

@@ -1,14 +1,7 @@
 /** The table of tiers in words: for the pages, the OpenAPI document and the README. */
-import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier, type TierName } from "../../market/tier.ts";
+import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { SESSIONS_PER_DAY } from "../../market/session.ts";
 import { counted, grouped } from "../../site/text.js";
-
-/** The tiers as people call them. */
-export const TIER_TITLES: Readonly<Record<TierName, string>> = {
-  free: "No key",
-  starter: "Starter",
-  pro: "Pro",
-};
 
 /** A line of the table; the texts are plain. */
 export interface TierRow {
@@ -31,9 +24,9 @@ export function historyText({ history }: Tier): string {
 }
 
 /** `25,000 per account`, or `unlimited`. */
-function callsText({ name, callsPerMonth }: Tier): string {
+function callsText({ keysPerAccount, callsPerMonth }: Tier): string {
   if (callsPerMonth === null) return "unlimited";
-  return `${grouped(String(callsPerMonth), 0)} per ${name === "free" ? "network address" : "account"}`;
+  return `${grouped(String(callsPerMonth), 0)} per ${keysPerAccount === 0 ? "network address" : "account"}`;
 }
 
 const FORMATS = { csv: "CSV", xlsx: "Excel", parquet: "Parquet" } as const;
@@ -97,7 +90,7 @@ export const TIER_ROWS: readonly TierRow[] = [
 /** TIER_ROWS as a table in Markdown. */
 export const tierTable = (): string =>
   [
-    ["", ...TIER_NAMES.map((name) => TIER_TITLES[name])],
+    ["", ...TIER_NAMES.map((name) => TIERS[name].title)],
     ["---", ...TIER_NAMES.map(() => "---")],
     ...TIER_ROWS.map(({ label, addresses = [], text }) => [
       [label, ...addresses.map((address) => `\`${address}\``)].join(", "),

@@ -1,5 +1,5 @@
 /** The basket page, `/basket`: an example until a key of a tier with baskets is given. */
-import { KEY_TIER_NAMES, TIERS } from "../../market/tier.ts";
+import { tiersWhere } from "../../market/tier.ts";
 import { contributionsTable, indexFigures, type IndexBody } from "../../site/contributions.js";
 import { filled, siteFile } from "../../site/files.ts";
 import { programsHtml } from "../../site/requests.js";
@@ -18,13 +18,11 @@ const EXAMPLE = "ids=ddr5-16gb,tlc-1tb&quantities=64,2";
 /** The page. `origin` is the address of the service, which the programs name. */
 export function basketPage(origin: Promise<string>): PageSource {
   const priced = withDecimals(exampleOf(`${INDEX}${EXAMPLE}`).body) as IndexBody;
-  const tiers = KEY_TIER_NAMES.filter((name) => TIERS[name].baskets);
   const { body, ...source } = framed({
     path: PAGES.basket.path,
     title: "Basket",
     main: filled(siteFile("basket.html"), {
-      tiers: tiers.join(" "),
-      tier_names: `the tier ${tiers.join(" or ")}`,
+      tiers: tiersWhere(({ baskets }) => baskets, "or"),
       example_words: exampleWords(priced),
       example_figures: indexFigures(priced),
       example_contributions: contributionsTable(priced.contributions, foreign),

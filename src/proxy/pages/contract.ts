@@ -1,5 +1,5 @@
 /** The page of a contract, `/contracts/{id}`: its record in the free tier, or that it needs a key. */
-import { TIERS } from "../../market/tier.ts";
+import { KEYLESS } from "../../market/tier.ts";
 import { filled, siteFile } from "../../site/files.ts";
 import { recordHtml, type ContractBody } from "../../site/record.js";
 import { PAGES } from "../uncounted-routes.ts";
@@ -10,7 +10,7 @@ const SCRIPT = "contract.js";
 
 /** The page with a contract's record in the free tier. */
 export const contractPage = (body: ContractBody): PageSource =>
-  page(body.name, recordHtml(body, TIERS.free.delaySessions));
+  page(body.name, recordHtml(body, KEYLESS.delaySessions));
 
 /** Why a page has no record. It names no contract, because the free tier may not know it. */
 const WITHOUT_RECORD = {

@@ -1,4 +1,5 @@
 /** The frame around every page: head, masthead, foot, and the content security policy. */
+import { perTier, TIERS } from "../../market/tier.ts";
 import { PROGRAM } from "../../lib/version.ts";
 import { filled, siteAssets, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
@@ -24,6 +25,18 @@ export const GUARDED = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "referrer-policy": "no-referrer",
 };
+
+/** What scripts must know of the tier that /usage names: JSON in an attribute. */
+const OFFERS = escaped(
+  JSON.stringify(
+    perTier((name) => {
+      const { delaySessions, history, index, baskets } = TIERS[name];
+      const depthDays =
+        history === null ? 0 : "days" in history ? history.days : history.years * 365;
+      return { delaySessions, depthDays, index, baskets };
+    }),
+  ),
+);
 
 /** What a page puts into the frame. */
 export interface PageContent {
@@ -71,6 +84,7 @@ export function framed({
         : [`<script type="module" src="${root}assets/${script}"></script>`]),
     ].join("\n"),
     navigation: links.join("\n"),
+    offers: OFFERS,
     main,
     foot:
       `<p id="attribution">${escaped(attribution ?? "")}</p>\n` +

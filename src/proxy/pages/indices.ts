@@ -1,8 +1,9 @@
 /** The page of the indices, `/indices`: an example until a key of a tier with indices is given. */
-import { KEY_TIER_NAMES, TIERS } from "../../market/tier.ts";
+import { KEY_TIER_NAMES, TIERS, tiersWhere, type KeyTierName } from "../../market/tier.ts";
 import { filled, siteFile } from "../../site/files.ts";
 import { indicesTable, type ListedIndex } from "../../site/indices-table.js";
 import { withDecimals } from "../../site/text.js";
+import { historyText } from "../docs/tier-words.ts";
 import { PAGES } from "../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import { framed } from "./frame.ts";
@@ -17,14 +18,12 @@ export function indicesPage(): PageSource {
   const { indices } = withDecimals(exampleOf("GET /api/public/v1/indices").body) as {
     readonly indices: readonly ListedIndex[];
   };
-  const tiers = KEY_TIER_NAMES.filter((name) => TIERS[name].index);
   return framed({
     path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
-      tiers: tiers.join(" "),
-      tier_names: `the tier ${tiers.join(" or ")}`,
-      depths: depths(tiers),
+      tiers: tiersWhere(({ index }) => index, "or"),
+      depths: depths(KEY_TIER_NAMES.filter((name) => TIERS[name].index)),
       difference: DIFFERENCE,
       example: indicesTable(indices, false),
     }),
@@ -34,12 +33,7 @@ export function indicesPage(): PageSource {
 }
 
 /** How far back each tier sees the series. */
-function depths(tiers: readonly (keyof typeof TIERS)[]): string {
-  const words = tiers.map((name) => {
-    const { history } = TIERS[name];
-    if (history === null) return `none of it with ${name}`;
-    const depth = "days" in history ? `${history.days} days` : `${history.years} years`;
-    return `${depth} with ${name}`;
-  });
+function depths(tiers: readonly KeyTierName[]): string {
+  const words = tiers.map((name) => `${historyText(TIERS[name])} with ${name}`);
   return `The series goes back ${words.join(", ")}.`;
 }

@@ -7,7 +7,7 @@ import { limitsOf } from "../../feed/finding.ts";
 import { FILES } from "../../store/paths.ts";
 import type { Board } from "../../site/board.js";
 import type { ContractBody } from "../../site/record.js";
-import { TIERS } from "../../market/tier.ts";
+import { KEYLESS } from "../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import type { Coder } from "../coding.ts";
 import { noSession, withoutContract } from "../data.ts";
@@ -50,7 +50,7 @@ export class LivePages {
     const { origin, documents, graceMs } = this.#options;
     const makers = new Map<string, Maker>();
     makers.set(PAGES.market.path, async (snapshot, overdue) =>
-      marketPage(snapshot && (await payload<Board>(snapshot, FILES.board("free"), overdue))),
+      marketPage(snapshot && (await payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue))),
     );
     for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
       makers.set(path, async (snapshot) =>
@@ -75,14 +75,14 @@ export class LivePages {
     const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
-    const path = FILES.contract(TIERS.free.name, id);
+    const path = FILES.contract(KEYLESS.name, id);
     if (snapshot.files.has(path)) {
       return this.#found(asked, path, async (_, overdue) =>
         contractPage((await payload<ContractBody>(snapshot, path, overdue)) as ContractBody),
       );
     }
     // A relative address, so that the service works below a prefix.
-    const found = await withoutContract(snapshot, TIERS.free, id, "../contracts/");
+    const found = await withoutContract(snapshot, KEYLESS, id, "../contracts/");
     const { code } = found;
     if (code !== "key_required" && code !== "not_on_board") return found;
     return this.#found(asked, code, async () => lockedPage(code));

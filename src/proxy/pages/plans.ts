@@ -1,6 +1,7 @@
 /** The plans, `/plans`: what each tier offers, what it costs, and who helps. */
 import {
   ENTERPRISE_LICENCE,
+  KEYLESS,
   perTier,
   TIERS,
   TIER_NAMES,
@@ -9,7 +10,7 @@ import {
 } from "../../market/tier.ts";
 import { filled, siteFile } from "../../site/files.ts";
 import { escaped, foreign, grouped, NO_FIGURE } from "../../site/text.js";
-import { TIER_ROWS, TIER_TITLES } from "../docs/tier-words.ts";
+import { TIER_ROWS } from "../docs/tier-words.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { PAGES } from "../uncounted-routes.ts";
 import { framed } from "./frame.ts";
@@ -18,7 +19,7 @@ import type { PageSource } from "./pages.ts";
 /** The page with an operator's terms. It needs no script; the script marks the caller's own tier. */
 export function plansPage(terms: PlanTerms): PageSource {
   const tiers: PerTier<Tier> = perTier((name) =>
-    name === "free" ? TIERS.free : { ...TIERS[name], terms: terms[name] },
+    name === KEYLESS.name ? KEYLESS : { ...TIERS[name], terms: terms[name] },
   );
   const line = (
     label: string,
@@ -28,7 +29,7 @@ export function plansPage(terms: PlanTerms): PageSource {
     `<tr><th scope="row">${label}${addressesHtml(addresses)}</th>` +
     `${TIER_NAMES.map((name) => `<td data-tier="${name}">${html(tiers[name])}</td>`).join("")}</tr>`;
   const termsLine = (label: string, html: (tier: Tier) => string | null): string[] =>
-    TIER_NAMES.some((name) => name !== "free" && html(tiers[name]) !== null)
+    TIER_NAMES.some((name) => name !== KEYLESS.name && html(tiers[name]) !== null)
       ? [line(label, [], (tier) => html(tier) ?? NO_FIGURE)]
       : [];
   const rows = [
@@ -40,7 +41,7 @@ export function plansPage(terms: PlanTerms): PageSource {
     ...termsLine("Support", ({ terms: { support } }) => support && foreign(support)),
   ];
   const heads = TIER_NAMES.map(
-    (name) => `<th scope="col" data-tier="${name}">${TIER_TITLES[name]}</th>`,
+    (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,
   );
   return framed({
     path: PAGES.plans.path,

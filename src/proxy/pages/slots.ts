@@ -1,10 +1,10 @@
 /** What the texts of src/site leave open: tables, limits and recorded answers, as Markdown. */
 import type { GateLimits } from "../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../market/decimal.ts";
-import { TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
+import { KEY_TIER_NAMES, TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { contractRecord } from "../../render/schemas.ts";
 import { SIGNED_MESSAGE } from "../../snapshot/log/sign.ts";
-import { delayText, historyText, tierTable, TIER_TITLES } from "../docs/tier-words.ts";
+import { delayText, historyText, tierTable } from "../docs/tier-words.ts";
 import { PROBLEMS } from "../problems.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN } from "./markdown.ts";
@@ -51,8 +51,7 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
   tiers: tierTable,
   timeliness: timelinessTable,
   fields: fieldTable,
-  "starter-history": () => historyText(TIERS.starter),
-  "pro-history": () => historyText(TIERS.pro),
+  depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
   "signed-message": () => SIGNED_MESSAGE,
   problems: problemTable,
   /** The recorded answer to a request. */
@@ -77,7 +76,7 @@ function timelinessTable(): string {
 
 function perTier(rows: readonly (readonly [name: string, text: (tier: Tier) => string])[]): string {
   return tableOf(
-    ["", ...TIER_NAMES.map((name) => TIER_TITLES[name])],
+    ["", ...TIER_NAMES.map((name) => TIERS[name].title)],
     rows.map(([name, text]) => [name, ...TIER_NAMES.map((tier) => cell(text(TIERS[tier])))]),
   );
 }

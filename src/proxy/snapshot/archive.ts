@@ -144,9 +144,9 @@ export class Archive {
         this.#parsed(asked, entries.get(FILES.catalog), (bytes) =>
           freeIdsOf(catalogIn(bytes, stamp)),
         ),
-      baskets: () => {
-        const entry = entries.get(FILES.basket("pro"));
-        return this.#parsed(asked, tiers.pro && entry, readBaskets);
+      baskets: ({ name }) => {
+        const entry = entries.get(FILES.basket(name));
+        return this.#parsed(asked, tiers[name] && entry, readBaskets);
       },
     };
   }

@@ -12,7 +12,7 @@ import { cacheOf } from "../../lib/caches.ts";
 import { DamageError } from "../../lib/errors.ts";
 import { parseSession, type Session } from "../../market/session.ts";
 import type { Contract } from "../../market/contract.ts";
-import { perTier, type PerTier } from "../../market/tier.ts";
+import { perTier, TIER_NAMES, type PerTier, type Tier } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
@@ -49,8 +49,8 @@ export interface ServedSnapshot {
   file(path: string): Promise<PreparedFile | Denial | undefined>;
   /** Null: the snapshot has no catalog. */
   catalog(): Promise<FreeIds | Denial | null>;
-  /** Null: the snapshot has no file for baskets. */
-  baskets(): Promise<BasketFile | Denial | null>;
+  /** Null: the snapshot has no file for baskets of the tier. */
+  baskets(tier: Tier): Promise<BasketFile | Denial | null>;
 }
 
 /** A verified snapshot, ready to answer from at once. */
@@ -112,11 +112,12 @@ export async function loadSnapshot(
     files.set(entry.path, new PreparedFile(file, source, options.coder));
   });
   const catalogBytes = inner.get(FILES.catalog);
-  const basketBytes = inner.get(FILES.basket("pro"));
   const catalog = catalogBytes === undefined ? null : catalogIn(catalogBytes, stamp);
   const free = catalog && freeIdsOf(catalog);
-  const baskets =
-    basketBytes === undefined || manifest.tiers.pro === undefined ? null : readBaskets(basketBytes);
+  const baskets = perTier((name) => {
+    const bytes = inner.get(FILES.basket(name));
+    return bytes === undefined || manifest.tiers[name] === undefined ? null : readBaskets(bytes);
+  });
   return {
     publication,
     free: catalog?.filter(({ free: isFree }) => isFree) ?? [],
@@ -128,7 +129,7 @@ export async function loadSnapshot(
     files,
     file: async (path) => files.get(path),
     catalog: async () => free,
-    baskets: async () => baskets,
+    baskets: async ({ name }) => baskets[name],
     judgements: manifest.judgements,
     options: manifest.options,
     attribution: manifest.attribution,
@@ -156,7 +157,7 @@ export const freeIdsOf = (catalog: readonly Contract[]): FreeIds =>
   new Map(catalog.map(({ id, free }) => [id, free]));
 
 /** Files that the proxy reads and never sends. */
-const INNER: ReadonlySet<string> = new Set([FILES.catalog, FILES.basket("pro")]);
+const INNER: ReadonlySet<string> = new Set([FILES.catalog, ...TIER_NAMES.map(FILES.basket)]);
 
 /** The paths of the files to hold in memory, with their stored sizes. */
 function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import type { Correction } from "../../ledger/corrections.ts";
 import { sessionKey, type Session } from "../../market/session.ts";
-import { TIERS } from "../../market/tier.ts";
+import { FULLEST } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { recordsOf, tierView, type Market } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
@@ -51,7 +51,7 @@ export interface ReportInput {
  */
 export function renderReport(input: ReportInput, indices: readonly IndexWithSeries[]): string {
   const { market, head, attribution, corrections, gates, judgements, program } = input;
-  const view = tierView(market, TIERS.pro, head);
+  const view = tierView(market, FULLEST, head);
   const records = recordsOf(view);
   const index = traceIndex(market, view);
   return `<!doctype html>
@@ -70,7 +70,7 @@ export function renderReport(input: ReportInput, indices: readonly IndexWithSeri
 <header>
 <h1>Session ${sessionHtml(head)}</h1>
 <p>${foreign(attribution)}</p>
-<p>Next session ${sessionHtml(head + 1)}. Pro tier: ${escaped(TIERS.pro.license)}</p>
+<p>Next session ${sessionHtml(head + 1)}. ${FULLEST.title} tier: ${escaped(FULLEST.license)}</p>
 ${NAVIGATION}
 </header>
 <main>
@@ -103,10 +103,10 @@ ${correctionsSection(corrections, head)}
 const BESIDE = [
   FILES.manifest,
   FILES.corrections,
-  FILES.board(TIERS.pro.name),
-  FILES.index(TIERS.pro.name),
-  FILES.csv(TIERS.pro.name),
-  FILES.xlsx(TIERS.pro.name),
+  FILES.board(FULLEST.name),
+  FILES.index(FULLEST.name),
+  FILES.csv(FULLEST.name),
+  FILES.xlsx(FULLEST.name),
 ];
 
 const ANCHORS = {

@@ -2,7 +2,7 @@
 import { counted } from "../../lib/text.ts";
 import type { Composite } from "../../market/composite.ts";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
-import { TIERS } from "../../market/tier.ts";
+import { FULLEST } from "../../market/tier.ts";
 import {
   countsOf,
   recordsOf,
@@ -129,7 +129,7 @@ function carryRow(market: Market, view: TierView): string[] {
 
 /** The differences from the session 12 hours earlier, by today's ledger and catalog. */
 export function sinceSection(market: Market, view: TierView): string {
-  const before = tierView(market, TIERS.pro, view.session - 1);
+  const before = tierView(market, FULLEST, view.session - 1);
   const earlier = new Map(recordsOf(before).map((record) => [record.contract.id, record]));
   const records = recordsOf(view);
   const ids = new Set(records.map(({ contract }) => contract.id));
