@@ -7,7 +7,7 @@ import {
   type StoredEntry,
 } from "../snapshot/log/entry.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
-import { wasThere } from "../proxy/vintage.ts";
+import { wasThere } from "../proxy/answers/vintage.ts";
 import { unexpected, type Service } from "./service.ts";
 
 /** More than a century of two sessions a day; a log that is longer does not end. */

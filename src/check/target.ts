@@ -3,7 +3,7 @@ import { InputError } from "../lib/errors.ts";
 import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesBasket, parseQuery } from "../proxy/query.ts";
 import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
-import { readVintage, type VintageQuery } from "../proxy/vintage.ts";
+import { readVintage, type VintageQuery } from "../proxy/answers/vintage.ts";
 
 /** An answer of a service. */
 export interface Target {

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { errorCode, InputError } from "../lib/errors.ts";
-import { listen } from "../proxy/server.ts";
+import { listen } from "../proxy/http/server.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
 type PortOption = Parameters<typeof listen>[1];

@@ -6,8 +6,8 @@ import { clockFromEnvironment } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { printLine } from "../lib/terminal.ts";
 import type { Logger } from "../proxy/ops/log.ts";
-import type { PlanTerms } from "../proxy/plan-terms.ts";
-import type { Certificate } from "../proxy/server.ts";
+import type { PlanTerms } from "../proxy/answers/plan-terms.ts";
+import type { Certificate } from "../proxy/http/server.ts";
 import type { RunningProxy } from "../proxy/serve.ts";
 import { examples } from "./every-command.ts";
 import { readable } from "./option-files.ts";
@@ -169,7 +169,7 @@ async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certificate |
 /** The terms in the file of `--plans`; undefined: the usual ones. */
 async function readPlans({ plans: file }: ServeOptions): Promise<PlanTerms | undefined> {
   if (file === undefined) return undefined;
-  const { NO_TERMS, parsePlanTerms } = await import("../proxy/plan-terms.ts");
+  const { NO_TERMS, parsePlanTerms } = await import("../proxy/answers/plan-terms.ts");
   if (file === "off") return NO_TERMS;
   const where = `--plans ${JSON.stringify(file)}`;
   return parsePlanTerms(await readable(where, () => readFile(file)), where);

@@ -1,10 +1,10 @@
 /** Starts and stops the whole proxy: snapshot, app and sockets. */
 import type { Gatekeeper } from "../state/gatekeeper.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { createApp } from "./app.ts";
-import { Backlog } from "./backlog.ts";
-import { Coder } from "./coding.ts";
-import { Connections } from "./connections.ts";
+import { createApp } from "./http/app.ts";
+import { Backlog } from "./http/backlog.ts";
+import { Coder } from "./serve/coding.ts";
+import { Connections } from "./http/connections.ts";
 import {
   CONNECTION_LIMITS,
   createHttpServer,
@@ -12,26 +12,26 @@ import {
   useCertificate,
   type Certificate,
   type ConnectionLimits,
-} from "./server.ts";
-import { PublicLog } from "./publications/public-log.ts";
-import { Archive } from "./snapshot/archive.ts";
-import { behindMs, overdueSessions } from "./snapshot/freshness.ts";
-import { LiveSnapshot, type LiveSnapshotOptions } from "./snapshot/live.ts";
-import { LogReader } from "./snapshot/log-reader.ts";
+} from "./http/server.ts";
+import { PublicLog } from "./answers/publications/public-log.ts";
+import { Archive } from "./serve/archive.ts";
+import { behindMs, overdueSessions } from "./serve/freshness.ts";
+import { LiveSnapshot, type LiveSnapshotOptions } from "./serve/live.ts";
+import { LogReader } from "./serve/log-reader.ts";
 import { PerSecond } from "./ops/per-second.ts";
-import { startMetricsServer } from "./ops/metrics-server.ts";
+import { startMetricsServer } from "./http/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
-import { basketPage } from "./pages/basket.ts";
-import { assets } from "./pages/frame.ts";
-import { indicesPage } from "./pages/indices.ts";
-import { referencePages } from "./pages/reference.ts";
-import { textPages } from "./pages/texts.ts";
-import { LivePages } from "./pages/live-pages.ts";
-import { Pages } from "./pages/pages.ts";
-import { plansPage } from "./pages/plans.ts";
-import { USUAL_TERMS, type PlanTerms } from "./plan-terms.ts";
-import { appListener } from "./listener.ts";
-import { answerRefusedRequests } from "./refused-request.ts";
+import { basketPage } from "./answers/pages/basket.ts";
+import { assets } from "./answers/pages/frame.ts";
+import { indicesPage } from "./answers/pages/indices.ts";
+import { referencePages } from "./answers/pages/reference.ts";
+import { textPages } from "./answers/pages/texts.ts";
+import { LivePages } from "./answers/pages/live-pages.ts";
+import { Pages } from "./answers/pages/pages.ts";
+import { plansPage } from "./answers/pages/plans.ts";
+import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
+import { appListener } from "./http/listener.ts";
+import { answerRefusedRequests } from "./http/refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
 export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder" | "reader"> {

@@ -5,7 +5,7 @@
  */
 import { hash, verify } from "node:crypto";
 import { DamageError } from "../../src/lib/errors.ts";
-import { LogReader } from "../../src/proxy/snapshot/log-reader.ts";
+import { LogReader } from "../../src/proxy/serve/log-reader.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { newerSeen, type SeenEntry } from "../../src/snapshot/log/seen.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

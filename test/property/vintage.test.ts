@@ -8,8 +8,8 @@ import { instantText } from "../../src/lib/clock.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
 import type { Fault } from "../../src/proxy/query.ts";
-import { LogReader } from "../../src/proxy/snapshot/log-reader.ts";
-import { depthDenial, findVintage, readVintage } from "../../src/proxy/vintage.ts";
+import { LogReader } from "../../src/proxy/serve/log-reader.ts";
+import { depthDenial, findVintage, readVintage } from "../../src/proxy/answers/vintage.ts";
 import {
   isPublication,
   renderEntry,

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { Coder } from "../../src/proxy/coding.ts";
-import { PreparedFile } from "../../src/proxy/snapshot/file.ts";
+import { Coder } from "../../src/proxy/serve/coding.ts";
+import { PreparedFile } from "../../src/proxy/serve/file.ts";
 
 const bodyOf = (at: number): Buffer => Buffer.from(`${at} `.repeat(2_000));
 

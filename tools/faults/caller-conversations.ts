@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/proxy/routes.ts";
-import { CONNECTION_LIMITS } from "../../src/proxy/server.ts";
+import { CONNECTION_LIMITS } from "../../src/proxy/http/server.ts";
 import { credentials, type Credential } from "./caller-keys.ts";
 import {
   drafts,

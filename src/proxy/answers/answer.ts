@@ -1,0 +1,81 @@
+/** What handlers are asked, and what they answer with. app.ts makes HTTP of it. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Tier } from "../../market/tier.ts";
+import type { Subject } from "../../state/gatekeeper.ts";
+import type { Denial, ProblemCode } from "../problems.ts";
+import type { Query } from "../query.ts";
+import { CORS_HEADERS, VARY, type Entity, type Forms, type HeaderFields } from "../serve/entity.ts";
+
+/** A request, as handlers see it. */
+export interface Asked {
+  /** The path as sent: not decoded, dot segments not resolved. */
+  readonly path: string;
+  readonly query: Query;
+  readonly headers: IncomingHttpHeaders;
+  /** The path template of the route that answers. */
+  readonly route: string;
+  /** When the request arrived (epoch milliseconds, by the service's clock). */
+  readonly nowMs: number;
+  /** The refusal of a request with a body; null: it has none. */
+  bodyFault(): Denial | null;
+}
+
+/** The caller that an answer is for. */
+export interface Reader {
+  /** Null: a caller without a key. */
+  readonly account: string | null;
+  readonly tier: Tier;
+  /** Whose calls are counted. */
+  readonly subject: Subject;
+}
+
+/** Something to send: all of it, a part or a 304, as the request means it. */
+export interface Found {
+  readonly forms: Forms;
+  readonly cacheControl: string;
+  /** Gives the refusal if the body cannot be opened, or throws the error. */
+  readonly unopened?: (error: unknown) => Promise<Denial>;
+}
+
+/** An answer as it is sent, whatever the request's preconditions. */
+export interface Reply {
+  readonly status: number;
+  readonly fields: HeaderFields;
+  /** Null: no body. A list is one body. */
+  readonly body: Exclude<Entity["body"], Function> | ReadableStream<Uint8Array> | null;
+  /** The remaining calls, if they were looked up or a call was counted. */
+  readonly remaining?: number;
+  /** The code of a problem, for the log. */
+  readonly code?: ProblemCode;
+}
+
+/** What a handler answers with. */
+export type Outcome = Found | Reply | Denial;
+
+/** A document that caches must not store. */
+export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
+  ...CORS_HEADERS,
+  "content-type": mediaType,
+  "content-length": String(body.length),
+  "cache-control": "no-store",
+  vary: VARY,
+});
+
+/** A small JSON document that caches must not store. */
+export function jsonReply(value: unknown): Reply {
+  const body = Buffer.from(`${JSON.stringify(value)}\n`);
+  return { status: 200, fields: uncached(body, "application/json"), body };
+}
+
+/** The address of something has changed for good (RFC 9110, 15.4.9); the method stays the same. */
+export const movedReply = (location: string): Reply => ({
+  status: 308,
+  fields: {
+    ...CORS_HEADERS,
+    location,
+    "content-length": "0",
+    "cache-control": "no-store",
+    vary: VARY,
+  },
+  body: null,
+});

@@ -1,0 +1,163 @@
+/** Custom baskets: reads `ids`, `weights` and `quantities`, and prices the basket for the session. */
+import {
+  EQUAL_WEIGHT,
+  QUANTITY_DECIMALS,
+  type Constituent,
+  type Weighting,
+} from "../../market/composite.ts";
+import type { Tier } from "../../market/tier.ts";
+import { basketBody, type BasketFile } from "../../render/basket.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
+import { JSON_TYPE } from "../../store/media-types.ts";
+import type { Denial } from "../problems.ts";
+import { fault, faultsDenial, namesBasket, type Fault, type Query } from "../query.ts";
+import type { ServedSnapshot } from "../serve/load.ts";
+import { tagOf, type Forms } from "../serve/entity.ts";
+import { snapshotEntity } from "../serve/file.ts";
+import { overdueSessions } from "../serve/freshness.ts";
+
+const MAX_IDS = 100;
+/** A weight or a quantity. */
+const AMOUNT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
+/** The parameters that say how much of each id, and their weightings. */
+const AMOUNTS = [
+  ["weights", "custom"],
+  ["quantities", "quantities"],
+] as const;
+type AmountsName = (typeof AMOUNTS)[number][0];
+
+/** A basket as a query names it; the ids are not looked up yet. */
+export interface BasketQuery {
+  /** Null: the item cannot be an id. */
+  readonly ids: readonly (string | null)[];
+  /** For each id its weight or quantity in units of 10⁻⁹; if `weighting` is `equal`, 1. */
+  readonly amounts: readonly bigint[];
+  readonly weighting: Weighting;
+}
+
+/**
+ * Reads the basket that the query names and adds the faults that need no snapshot to `faults`. Null:
+ * the query names none.
+ */
+export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
+  if (!namesBasket(query)) return null;
+  const idsText = query.find(([name]) => name === "ids")?.[1];
+  const given = AMOUNTS.flatMap(([name, weighting]) => {
+    const text = query.find((parameter) => parameter[0] === name)?.[1];
+    return text === undefined ? [] : [{ name, weighting, text }];
+  });
+  const [first, second] = given;
+  if (idsText === undefined) {
+    faults.push(invalid("ids", "", `${first?.name} need ids to belong to`));
+  }
+  if (first !== undefined && second !== undefined) {
+    faults.push(
+      invalid(second.name, second.text, `expected ${first.name} or ${second.name}, not both`),
+    );
+  }
+  const items = idsText?.split(",") ?? [];
+  const ids = readIds(items, faults);
+  const count = idsText === undefined ? null : items.length;
+  const [amounts] = given.map(({ name, text }) => readAmounts(name, text, count, faults));
+  return {
+    ids,
+    amounts: amounts ?? items.map(() => EQUAL_WEIGHT),
+    weighting: first?.weighting ?? "equal",
+  };
+}
+
+/**
+ * The price of the basket in the snapshot, or all its faults: `faults`, and those of its ids. Callers
+ * repeat the same few baskets, so a live snapshot keeps recent ones.
+ */
+export function basketForms(
+  { stamp, pricedBaskets }: Pick<ServedSnapshot, "stamp" | "pricedBaskets">,
+  tier: Tier,
+  file: BasketFile,
+  { ids, amounts, weighting }: BasketQuery,
+  faults: readonly Fault[],
+  nowMs: number,
+): Forms | Denial {
+  const found = ids.map((id) => (id === null ? null : constituentOf(id, file)));
+  const all = [...faults, ...found.filter((item) => item !== null && "code" in item)];
+  const denial = faultsDenial(all);
+  if (denial !== null) return denial;
+  const overdue = overdueSessions(stamp, nowMs);
+  // The same name for each query that means the same basket.
+  const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
+  const known = pricedBaskets?.get(name);
+  if (known !== undefined) return known;
+  const constituents = found as Constituent[];
+  const body = Buffer.from(basketBody(file, constituents, amounts, weighting, overdue));
+  const entity = snapshotEntity(stamp, file.envelope, overdue, {
+    etag: tagOf(stamp.manifestSha256, name),
+    body,
+    sha256: sha256Hex(body),
+    content: { "content-type": JSON_TYPE },
+  });
+  const forms: Forms = new Map([["identity", entity]]);
+  pricedBaskets?.set(name, forms);
+  return forms;
+}
+
+function readIds(items: readonly string[], faults: Fault[]): (string | null)[] {
+  if (items.length > MAX_IDS) {
+    const detail = `expected 1 to ${MAX_IDS} ids, got ${items.length}`;
+    faults.push(invalid("ids", items.join(","), detail));
+    return [];
+  }
+  const seen = new Set<string>();
+  return items.map((id) => {
+    const detail = id === "" ? "no empty item" : seen.has(id) ? "each id once" : null;
+    seen.add(id);
+    if (detail === null) return id;
+    faults.push(invalid("ids", id, `expected ${detail}`));
+    return null;
+  });
+}
+
+function constituentOf(id: string, file: BasketFile): Constituent | Fault {
+  const entry = file.contracts.get(id);
+  if (entry === undefined) {
+    const detail = "expected the id of a contract on the board";
+    return fault("unknown_contract", "ids", id, detail);
+  }
+  return "excluded" in entry ? fault("no_base_level", "ids", id, WHY[entry.excluded]) : entry;
+}
+
+const WHY = {
+  no_base_level: "has no level a year before this session",
+  break: "has a break since a year before this session: its levels do not compare",
+} as const;
+
+function readAmounts(
+  name: AmountsName,
+  text: string,
+  count: number | null,
+  faults: Fault[],
+): bigint[] {
+  const items = text.split(",");
+  if (count !== null && items.length !== count) {
+    const detail = `expected as many ${name} as ids (${count}), got ${items.length}`;
+    faults.push(invalid(name, text, detail));
+  }
+  // The number of items is wrong in any case, so the single ones are not checked.
+  if (items.length > MAX_IDS) return [];
+  return items.map((item) => {
+    const amount = parseAmount(item);
+    if (amount > 0n) return amount;
+    const detail = "expected a decimal above 0 with up to 9 digits before and after the point";
+    faults.push(invalid(name, item, detail));
+    return 0n;
+  });
+}
+
+/** The amount in units of 10⁻⁹; 0 if the item is none. */
+function parseAmount(item: string): bigint {
+  const parts = AMOUNT.exec(item);
+  if (parts === null) return 0n;
+  return BigInt(`${parts[1]}${(parts[2] ?? "").padEnd(QUANTITY_DECIMALS, "0")}`);
+}
+
+const invalid = (name: string, value: string, detail: string): Fault =>
+  fault("invalid_parameter", name, value, detail);

@@ -1,0 +1,220 @@
+/**
+ * The answers of the data routes: boards, contracts, indices, exports, baskets, and the sums of a tier's
+ * files. All checks after the caller's, in their order, for the live snapshot and for old ones.
+ */
+import { DamageError, UnreachableError } from "../../lib/errors.ts";
+import type { Tier } from "../../market/tier.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
+import { FILES } from "../../store/paths.ts";
+import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
+import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
+import type { Logger } from "../ops/log.ts";
+import { deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
+import { faultsDenial, nameFaults, namesVintage, type Fault } from "../query.ts";
+import {
+  DATA_ROUTES,
+  idIn,
+  parametersOf,
+  prefixOf,
+  requiredTier,
+  SUMS_ROUTE,
+  type DataRoute,
+} from "../routes.ts";
+import type { Archive } from "../serve/archive.ts";
+import { cacheControl, overdueSessions } from "../serve/freshness.ts";
+import type { LiveSnapshot } from "../serve/live.ts";
+import type { FreeIds, LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
+import type { LogReader } from "../serve/log-reader.ts";
+import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
+
+/** What the data routes are answered from. */
+export interface DataSources {
+  readonly live: LiveSnapshot;
+  readonly log: LogReader;
+  readonly archive: Archive;
+}
+
+interface DataOptions extends DataSources {
+  readonly logger: Logger;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
+}
+
+/** A request with its parameters read. */
+interface Wanted {
+  readonly route: DataRoute;
+  /** The id in the address; empty where the route has none. */
+  readonly id: string;
+  readonly basket: BasketQuery | null;
+  /** Those of the basket; others are refused at once. */
+  readonly faults: readonly Fault[];
+}
+
+/** An answer for ever (RFC 8246). */
+const SETTLED = "private, max-age=31536000, immutable";
+const BUSY_RETRY_MS = 1_000;
+
+/** A function that answers a request of a data route, or of SUMS_ROUTE. */
+export function dataAnswers({
+  live,
+  log,
+  archive,
+  logger,
+  pollMs,
+}: DataOptions): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
+  return async (route, asked, reader) => {
+    const { query, nowMs } = asked;
+    const { tier } = reader;
+    const snapshot = live.current;
+    // Without a key, too, one may name the entry that an answer came from while it is the head.
+    const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
+    const isOld = namesVintage(query) && !(isHeads && tier.history === null);
+    if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
+      if (reader.account === null) return deny("key_required", "This address needs an API key.");
+      const required = requiredTier(route, query);
+      const detail = `This needs the tier ${required}; the key's tier is ${tier.name}.`;
+      return deny("tier_required", detail, { required_tier: required });
+    }
+    if (snapshot === null) return noSession(live, pollMs);
+    const fault = asked.bodyFault();
+    if (fault !== null) return fault;
+    const faults = nameFaults(query, parametersOf(route));
+    const vintage = isOld ? readVintage(query, nowMs, faults) : null;
+    const basket = route.takesBasket ? readBasket(query, faults) : null;
+    if (basket === null || vintage !== null) {
+      const denial = faultsDenial(faults);
+      if (denial !== null) return denial;
+    }
+    const wanted = { route, id: idIn(asked.path, route.path), basket, faults };
+    if (vintage !== null) return old(vintage, wanted, asked, reader, snapshot);
+    return find(wanted, asked, tier, snapshot, cacheControl(snapshot.stamp, nowMs));
+  };
+
+  /** Answers with the data as it was published then. */
+  async function old(
+    query: VintageQuery,
+    wanted: Wanted,
+    asked: Asked,
+    reader: Reader,
+    { stamp }: LoadedSnapshot,
+  ): Promise<Outcome> {
+    let publication: Publication | null = null;
+    const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
+    try {
+      const vintage = findVintage(query, log);
+      if ("code" in vintage) return vintage;
+      const denial = depthDenial(vintage, reader.tier, stamp.head);
+      if (denial !== null) return denial;
+      ({ publication } = vintage);
+      if (log.isPruned(publication)) return pruned(publication.number);
+      const snapshot = await archive.open(publication, reader.subject);
+      if ("code" in snapshot) return snapshot;
+      const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, asked.nowMs);
+      const found = await find(wanted, asked, reader.tier, snapshot, fresh);
+      // A stream is opened later, and its file may be gone by then.
+      return "forms" in found ? { ...found, unopened } : found;
+    } catch (error) {
+      return unopened(error);
+    }
+  }
+
+  /** What to answer where an old snapshot cannot be read. Throws the error if it is no refusal. */
+  async function denialOf(
+    error: unknown,
+    publication: Publication | null,
+    { route }: Asked,
+  ): Promise<Denial> {
+    try {
+      if (!(error instanceof DamageError) || publication === null) throw error;
+      // A prune that this process has not read yet is no damage; a reading may have begun before it.
+      const isGone = (): boolean => log.isPruned(publication);
+      for (let tries = 0; tries < 2 && !isGone(); tries += 1) await log.follow();
+      if (isGone()) return pruned(publication.number);
+      throw error;
+    } catch (cause) {
+      if (!(cause instanceof UnreachableError)) throw cause;
+      logger.error({ err: cause, route }, "old snapshot cannot be read");
+      const detail = "Old snapshots cannot be read at the moment.";
+      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+    }
+  }
+}
+
+/** The denial while nothing is served. */
+export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
+  const detail =
+    trouble === null
+      ? "No session is published yet."
+      : "What is published cannot be loaded at the moment.";
+  return deny("no_session", detail, { retryAfterMs: pollMs });
+}
+
+/** Finds what the request asks for in the snapshot. */
+async function find(
+  { route, id, basket, faults }: Wanted,
+  { nowMs, headers }: Asked,
+  tier: Tier,
+  snapshot: ServedSnapshot,
+  fresh: string,
+): Promise<Outcome> {
+  const { stamp } = snapshot;
+  if (basket !== null) {
+    const prices = await snapshot.baskets(tier);
+    if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
+    if ("code" in prices) return prices;
+    const forms = basketForms(snapshot, tier, prices, basket, faults, nowMs);
+    return "code" in forms ? forms : { forms, cacheControl: fresh };
+  }
+  const file = await snapshot.file(route.file(tier, id));
+  if (file === undefined) {
+    if (route === DATA_ROUTES.contract) {
+      return withoutContract(snapshot, tier, id, prefixOf(route.path));
+    }
+    if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
+    return notInSnapshot(stamp.text);
+  }
+  if ("code" in file) return file;
+  const forms = await file.forms(overdueSessions(stamp, nowMs), headers["accept-encoding"]);
+  return { forms, cacheControl: fresh };
+}
+
+/** Says where the contract went, below `prefix`, or why the tier has no file of it. */
+export async function withoutContract(
+  snapshot: ServedSnapshot,
+  tier: Tier,
+  id: string,
+  prefix: string,
+): Promise<Reply | Denial> {
+  const newId = snapshot.newIds.get(id);
+  if (newId !== undefined) return movedReply(`${prefix}${newId}`);
+  if (snapshot.withoutLevel[tier.name].has(id)) {
+    return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
+  }
+  const catalog = await snapshot.catalog();
+  return catalog !== null && "code" in catalog ? catalog : noContract(snapshot, catalog, tier, id);
+}
+
+function noContract(
+  { stamp }: ServedSnapshot,
+  catalog: FreeIds | null,
+  tier: Tier,
+  id: string,
+): Denial {
+  const isFree = catalog?.get(id);
+  if (catalog !== null && isFree === undefined) {
+    return deny("unknown_contract", "No contract has this id; /prices lists all ids.");
+  }
+  if (tier.coverage === "free-slice" && isFree === false) {
+    const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
+    return deny("key_required", detail);
+  }
+  return notInSnapshot(stamp.text);
+}
+
+/** Says why the tier has no file of the index: a snapshot with a list of indices has a file of each. */
+async function withoutIndex(snapshot: ServedSnapshot, tier: Tier): Promise<Denial> {
+  const list = await snapshot.file(FILES.indices(tier.name));
+  if (list === undefined) return notInSnapshot(snapshot.stamp.text);
+  if ("code" in list) return list;
+  return deny("unknown_index", "No index has this id; /indices lists all ids.");
+}

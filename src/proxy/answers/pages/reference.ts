@@ -1,0 +1,48 @@
+/** The reference of the interface, `/docs`: Swagger UI, from this process, and the table of problems. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { filled, siteFile } from "../../../site/files.ts";
+import { escaped } from "../../../site/text.js";
+import { openApiDocument } from "../../docs/openapi.ts";
+import { PROBLEMS, type Problem } from "../../problems.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import { framed } from "./frame.ts";
+import type { PageSource } from "./pages.ts";
+
+/** The OpenAPI document, the page, and the files of Swagger UI. */
+export function referencePages(): [openApi: PageSource, ...others: PageSource[]] {
+  const articles = Object.entries(PROBLEMS).map(([code, problem]) => article(code, problem));
+  const page = framed({
+    path: PAGES.reference.path,
+    title: "API reference",
+    main: filled(siteFile("reference.html"), { problems: articles.join("\n") }),
+    script: "reference.js",
+    libraries: [PAGES.swaggerScript.path.slice(1)],
+    styles: [PAGES.swaggerStyle.path.slice(1), "assets/reference.css"],
+  });
+  const document = `${JSON.stringify(openApiDocument(), null, 1)}\n`;
+  return [
+    file(UNCOUNTED_ROUTES.openApi.path, "application/json", Buffer.from(document)),
+    page,
+    file(
+      PAGES.swaggerScript.path,
+      "text/javascript; charset=utf-8",
+      swagger("swagger-ui-bundle.js"),
+    ),
+    file(PAGES.swaggerStyle.path, "text/css; charset=utf-8", swagger("swagger-ui.css")),
+  ];
+}
+
+const file = (path: string, mediaType: string, body: Buffer): PageSource => ({
+  path,
+  mediaType,
+  body,
+});
+
+const swagger = (name: string): Buffer =>
+  readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
+
+/** `type` of a problem document is the address of its article. */
+const article = (code: string, { status, title, meaning, remedy }: Problem): string =>
+  `<article id="${code}"><h3><code>${code}</code> ${status}: ${escaped(title)}</h3>` +
+  `<p>${escaped(meaning)} ${escaped(remedy)}</p></article>`;

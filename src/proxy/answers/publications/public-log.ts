@@ -1,0 +1,197 @@
+/**
+ * What the log says to everybody: its entries, their list, the feed and the status. Each body is made
+ * once for each change of the log or of the missing sessions, not per request. All of them end with the
+ * publication that is served, so nobody hears of one before its data can be asked for.
+ */
+import { madeOnce } from "../../../lib/caches.ts";
+import { isPublication, type Publication } from "../../../snapshot/log/entry.ts";
+import { JSON_TYPE } from "../../../store/media-types.ts";
+import type { Asked, Found } from "../answer.ts";
+import type { Coder } from "../../serve/coding.ts";
+import { noSession, type DataSources } from "../data.ts";
+import { pageForms, PUBLIC_CACHE, type PageSource } from "../pages/pages.ts";
+import { statusPage } from "../pages/status.ts";
+import { deny, type Denial } from "../../problems.ts";
+import { idIn } from "../../routes.ts";
+import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import { entityOf, type Forms } from "../../serve/entity.ts";
+import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
+import type { LoadedSnapshot } from "../../serve/load.ts";
+import { FEED_LENGTH, feedBody } from "./feed.ts";
+import {
+  isNewestPage,
+  listBody,
+  pageOf,
+  readPageQuery,
+  rowsOf,
+  type PageQuery,
+  type Rows,
+} from "./list.ts";
+import { makeStatus, statusTickMs, type Status } from "./status.ts";
+
+/** What these answers are made from. */
+export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
+  readonly coder: Coder;
+  /** How late a session may be before it counts as missing. */
+  readonly graceMs: number;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
+}
+
+/** The log as far as it is served. */
+interface View {
+  /** The publishes and rollbacks, oldest first; the last one is served. */
+  readonly publications: readonly Publication[];
+  /** The number of the newest entry. */
+  readonly newest: number;
+  /** The time of the newest entry (epoch milliseconds). */
+  readonly changedMs: number;
+  /** Names this view. */
+  readonly key: string;
+}
+
+/** Nothing is served. */
+const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
+
+/** What is stored never changes (RFC 8246), and a cache holds it no longer than other public answers. */
+const ENTRY_CACHE = "public, max-age=60, immutable";
+
+/** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json` and `/status`. */
+export class PublicLog {
+  readonly #options: PublicLogOptions;
+  /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
+  readonly #rows = madeOnce<Rows>(1);
+  /** The feed, the status and its page, the newest page of the list; and those before a change. */
+  readonly #pages = madeOnce<Forms>(8);
+  #view = NOTHING;
+
+  constructor(options: PublicLogOptions) {
+    this.#options = options;
+  }
+
+  /** A page of the list of publications. */
+  async list(asked: Asked): Promise<Found | Denial> {
+    const { live, pollMs } = this.#options;
+    const served = live.current;
+    if (served === null) return noSession(live, pollMs);
+    const fault = asked.bodyFault();
+    if (fault !== null) return fault;
+    const query = readPageQuery(asked.query);
+    if ("code" in query) return query;
+    const forms = await this.#list(this.#viewOf(served), query);
+    return { forms, cacheControl: cacheControl(served.stamp, asked.nowMs) };
+  }
+
+  /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
+  entry(asked: Asked): Found | Denial {
+    const { live, log, pollMs } = this.#options;
+    const name = idIn(asked.path, UNCOUNTED_ROUTES.entry.path);
+    if (!/^[1-9]\d{0,9}$/.test(name)) return deny("not_found", "The log has entries such as 42.");
+    const served = live.current;
+    if (served === null) return noSession(live, pollMs);
+    const { newest } = this.#viewOf(served);
+    if (Number(name) > newest) return deny("not_published", `The log ends with entry ${newest}.`);
+    const { bytes: body, sha256 } = log.get(Number(name));
+    const content = { "content-type": JSON_TYPE };
+    // Without a date: nobody knows when an entry arrived here.
+    const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+    return { forms: new Map([["identity", entity]]), cacheControl: ENTRY_CACHE };
+  }
+
+  /** The Atom feed. */
+  async feed(): Promise<Found | Denial> {
+    const { live, coder, pollMs } = this.#options;
+    const served = live.current;
+    if (served === null) return noSession(live, pollMs);
+    const { attribution } = served;
+    const { key, publications, changedMs } = this.#viewOf(served);
+    const { path } = UNCOUNTED_ROUTES.feed;
+    const forms = await this.#made(path, key, async () => {
+      const newest = publications.slice(-FEED_LENGTH);
+      const [first] = publications as [Publication];
+      const body = Buffer.from(feedBody({ first, newest, attribution }));
+      return pageForms({ path, mediaType: FEED_TYPE, body }, changedMs, coder);
+    });
+    return { forms, cacheControl: PUBLIC_CACHE };
+  }
+
+  /** The sessions of the last thirty days. Answers also while nothing is served. */
+  status(asked: Asked): Promise<Found | Denial> {
+    return this.#statusAs(asked, UNCOUNTED_ROUTES.status.path, (status) => {
+      const body = Buffer.from(`${JSON.stringify(status)}\n`);
+      return { path: UNCOUNTED_ROUTES.status.path, mediaType: JSON_TYPE, body };
+    });
+  }
+
+  /** The same as a page. */
+  statusPage(asked: Asked): Promise<Found | Denial> {
+    const { live, graceMs } = this.#options;
+    const attribution = live.current?.attribution;
+    return this.#statusAs(asked, PAGES.status.path, (status) =>
+      statusPage(status, { graceMs, attribution }),
+    );
+  }
+
+  async #statusAs(
+    asked: Asked,
+    path: string,
+    form: (status: Status) => PageSource,
+  ): Promise<Found | Denial> {
+    const { live, coder, graceMs } = this.#options;
+    const { nowMs } = asked;
+    const served = live.current;
+    const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
+    const tickMs = statusTickMs(nowMs, graceMs);
+    const view = served === null ? NOTHING : this.#viewOf(served);
+    const { key, publications, changedMs } = view;
+    const forms = await this.#made(path, `${key} ${tickMs}`, () => {
+      const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
+      return pageForms(source, Math.max(changedMs, tickMs), coder);
+    });
+    return { forms, cacheControl: PUBLIC_CACHE };
+  }
+
+  #viewOf({ publication: served }: LoadedSnapshot): View {
+    const { log } = this.#options;
+    const key = `${served.number} ${log.newestNumber}`;
+    if (this.#view.key === key) return this.#view;
+    const all = log.entries;
+    const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
+    const entries = end === -1 ? all : all.slice(0, end);
+    const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
+    const { number, at } = entries.at(-1) ?? served;
+    const publications = [...older, served];
+    this.#view = { publications, newest: number, changedMs: Date.parse(at), key };
+    return this.#view;
+  }
+
+  async #list(view: View, query: PageQuery): Promise<Forms> {
+    // Few ask for the same one of the others, and compressing them would delay the live snapshot.
+    if (!isNewestPage(query)) return this.#makeList(view, query, null);
+    const { coder } = this.#options;
+    return this.#made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
+      this.#makeList(view, query, coder),
+    );
+  }
+
+  async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<Forms> {
+    const { log } = this.#options;
+    const page = pageOf(view.newest, query);
+    // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
+    for (let number = page.first; number <= page.last; number += 1) log.get(number);
+    const { entries } = log;
+    const rows = await this.#rows.forceFetch(`${view.key} ${entries.length}`, {
+      context: async () => rowsOf(entries.filter(({ number }) => number <= view.newest)),
+    });
+    const source = {
+      path: UNCOUNTED_ROUTES.publications.path,
+      mediaType: JSON_TYPE,
+      body: listBody(rows, page),
+    };
+    return pageForms(source, view.changedMs, coder);
+  }
+
+  #made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
+    return this.#pages.forceFetch(`${path} ${key}`, { context: make });
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The service's HTTP interface as one h3 app: all routes, and all checks in their order. The first
+ * check that fails decides the answer. Denials are return values; an exception is a defect.
+ */
+import { H3, type H3Event } from "h3";
+import type { IncomingMessage } from "node:http";
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Outcome, Reply } from "../answers/answer.ts";
+import type { Backlog } from "./backlog.ts";
+import {
+  addressOf,
+  identify,
+  isAdmitted,
+  misplacedIn,
+  type AdmittedCaller,
+  type Caller,
+} from "./caller.ts";
+import { dataAnswers, type DataSources } from "../answers/data.ts";
+import { shortened } from "./client-address.ts";
+import type { LivePages } from "../answers/pages/live-pages.ts";
+import type { Pages } from "../answers/pages/pages.ts";
+import { Exchange } from "./exchange.ts";
+import type { Logger } from "../ops/log.ts";
+import type { ProxyMetrics } from "../ops/metrics.ts";
+import { healthReply, readiness } from "../answers/readiness.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "./problem-reply.ts";
+import { deny, type Denial } from "../problems.ts";
+import { faultsDenial, holdsKey, nameFaults } from "../query.ts";
+import { charged, remaining, responseOf, sent, usageReply } from "./send.ts";
+import type { PublicLog } from "../answers/publications/public-log.ts";
+import { DATA_ROUTES, isExact, SUMS_ROUTE } from "../routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
+
+/** What the app needs to answer. */
+export interface AppOptions extends DataSources {
+  readonly gatekeeper: Gatekeeper;
+  /** Bodies pass through it. */
+  readonly backlog: Backlog;
+  readonly pages: Pages;
+  readonly livePages: LivePages;
+  readonly publicLog: PublicLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: ProxyMetrics;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
+  readonly trustedHops: number;
+}
+
+type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>;
+type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => Outcome | Promise<Outcome>;
+
+const exchangeOf = ({ context }: H3Event): Exchange => context["exchange"] as Exchange;
+
+const NOT_FOUND = deny("not_found", "There is nothing at this path.");
+const STATE_RETRY_MS = 5_000;
+
+/** Makes the app. It takes requests of Node's HTTP server (see listener.ts). */
+export function createApp(options: AppOptions): H3 {
+  const { live, log, archive, gatekeeper, pages, livePages, publicLog, clock, logger, pollMs } =
+    options;
+  const { backlog } = options;
+  const app = new H3({
+    // A path with malformed escapes reaches the routes and gets a 404.
+    allowMalformedURL: true,
+    silent: true,
+    onError: (error, event) => {
+      const exchange = exchangeOf(event);
+      logger.error({ err: error.cause ?? error, route: exchange.route }, "request failed");
+      exchange.asksState = false;
+      return finish(exchange, deny("internal", "The service failed to answer; this is logged."));
+    },
+  });
+
+  // Wraps every request: sends the response, counts it in the metrics and logs it.
+  app.use(async (event, next) => {
+    const exchange = new Exchange(event.runtime?.node?.req as IncomingMessage, clock.now());
+    event.context["exchange"] = exchange;
+    return finish(exchange, exchange.hostFault() ?? ((await next()) as Outcome));
+  });
+
+  // These routes need no key and never wait for the state.
+  route(UNCOUNTED_ROUTES.health.path, () => healthReply());
+  route(UNCOUNTED_ROUTES.readiness.path, ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
+  route(UNCOUNTED_ROUTES.feed.path, () => publicLog.feed());
+  route(UNCOUNTED_ROUTES.status.path, (exchange) => publicLog.status(exchange));
+  route(PAGES.status.path, (exchange) => publicLog.statusPage(exchange));
+  route(PAGES.contract.path, (exchange) => livePages.contract(exchange));
+  for (const [path, answer] of livePages.routes) route(path, answer);
+  for (const path of pages.paths) route(path, () => pages.found(path));
+  route(UNCOUNTED_ROUTES.entry.path, (exchange) => publicLog.entry(exchange));
+
+  // These routes take a key; callers without one get the free slice.
+  keyed(UNCOUNTED_ROUTES.usage.path, async (exchange, caller) => {
+    const { query, nowMs } = exchange;
+    const fault = exchange.bodyFault() ?? faultsDenial(nameFaults(query, []));
+    if (fault !== null) return fault;
+    return usageReply(caller, await gatekeeper.used(caller.subject, nowMs), nowMs);
+  });
+  keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
+  const data = dataAnswers({ live, log, archive, logger, pollMs });
+  for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
+    keyed(dataRoute.path, async (exchange, caller) => {
+      const found = await data(dataRoute, exchange, caller);
+      return "forms" in found ? charged(found, exchange, caller, gatekeeper) : found;
+    });
+  }
+
+  app.all("/**", () => NOT_FOUND);
+  return app;
+
+  /** Matches the exact path only; h3's router also matches `/a/`, escapes and dot segments. */
+  function route(path: string, handler: Handler, asksState = false): void {
+    app.all(path.replace("{id}", ":id"), (event) => {
+      const exchange = exchangeOf(event);
+      if (!isExact(exchange.path, path)) return NOT_FOUND;
+      exchange.route = path;
+      const { method } = exchange.request;
+      if (method === "OPTIONS") return OPTIONS_REPLY;
+      exchange.asksState = asksState;
+      if (method !== "GET" && method !== "HEAD") {
+        return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
+      }
+      if (holdsKey(exchange.query)) {
+        const detail = "The query holds what looks like an API key; send it in a header field.";
+        return deny("key_in_query", detail);
+      }
+      return handler(exchange);
+    });
+  }
+
+  function keyed(path: string, handler: KeyedHandler): void {
+    const checked: Handler = async (exchange) => {
+      const caller = await callerOf(exchange);
+      return isAdmitted(caller) ? handler(exchange, caller) : refused(caller, exchange);
+    };
+    route(path, checked, true);
+  }
+
+  /** Makes the response from the outcome and the remaining quota. */
+  async function finish(exchange: Exchange, outcome: Outcome): Promise<Response> {
+    const { request, nowMs, asksState } = exchange;
+    const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
+    const reply = "extras" in answer ? problemReply(answer, exchange) : answer;
+    const caller = await callerOf(exchange);
+    const left = reply.remaining ?? (await remaining(caller, gatekeeper, nowMs, asksState));
+    record(exchange, caller, reply);
+    return responseOf(reply, backlog.bodyFor(request, exchange.isHead ? null : reply.body), left);
+  }
+
+  /** Counts and logs the request. Neither metrics nor log holds a path, query or key as sent. */
+  function record(
+    { request, route: path, startedAt }: Exchange,
+    caller: Caller,
+    reply: Reply,
+  ): void {
+    const { status, code } = reply;
+    const durationMs = performance.now() - startedAt;
+    const tier = caller.tier?.name ?? "none";
+    options.metrics.requests.observe(path, tier, status, durationMs);
+    if (!logger.wantsRequest(code)) return;
+    const { method } = request;
+    const from = shortened(addressOf(request, options.trustedHops));
+    const { account } = caller;
+    logger.request({ method, route: path, status, code, account, tier, from, durationMs });
+  }
+
+  /** Identifies the caller once per request. */
+  async function callerOf(exchange: Exchange): Promise<Caller> {
+    const { request, nowMs, asksState } = exchange;
+    exchange.caller ??= await identify(request, options.trustedHops, gatekeeper, nowMs, asksState);
+    return exchange.caller;
+  }
+}
+
+const REFUSALS = {
+  invalid_key: "The key sent is not valid.",
+  key_suspended: "The key, or its account, is suspended.",
+  trial_lapsed: "The trial of the key's account has ended.",
+  state_unavailable: "Keys cannot be checked at the moment.",
+} as const;
+
+function refused({ refusal }: Caller, { request }: Exchange): Denial {
+  if (refusal === null) throw new Error("A caller without a refusal is admitted");
+  const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
+  const field = refusal === "invalid_key" ? misplacedIn(request) : undefined;
+  if (field === undefined) return deny(refusal, REFUSALS[refusal], retry);
+  const detail = `The field ${field} holds a key in a form that is not read: send Authorization: Bearer KEY, or x-api-key: KEY.`;
+  return deny(refusal, detail);
+}

@@ -1,0 +1,145 @@
+/** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
+import type { IncomingMessage } from "node:http";
+import type { Gatekeeper, KeyVerdict, Subject } from "../../state/gatekeeper.ts";
+import { KEY_PREFIX } from "../../state/keys.ts";
+import { KEYLESS, TIERS, type Tier } from "../../market/tier.ts";
+import type { Reader } from "../answers/answer.ts";
+import { clientAddress, type AddressGroup } from "./client-address.ts";
+
+/** A caller, admitted or refused. */
+export interface Caller {
+  /** Null: no key, or a key that names no account. */
+  readonly account: string | null;
+  /** Null: the key names no account. */
+  readonly tier: Tier | null;
+  /** Whose calls are counted; null: the key names no account. */
+  readonly subject: Subject | null;
+  /** The KEYID of the key; null: no key, or one that names no account. */
+  readonly keyId: string | null;
+  /** Null: the caller is admitted. */
+  readonly refusal: Refusal | null;
+}
+
+/** Why a key is refused; the problem has the same code. */
+export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
+
+/** A caller that is admitted, with a key or without. */
+export type AdmittedCaller = Caller & Reader;
+
+/** Whether the caller is admitted. */
+export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
+
+const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
+const BASIC = /^basic(?:[ \t]+(.*))?$/i;
+const BASE64 = /^[a-z0-9+/]*={0,2}$/i;
+const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
+const NO_KEY_AT_ALL = "";
+/** Where a key may be that is not read: under another scheme, and where other services read keys. */
+const STRAY_FIELDS = ["authorization", "apikey", "api-key", "x-api-token", "x-auth-token", "token"];
+const STARTS_A_KEY = new RegExp(`\\b${KEY_PREFIX}`);
+
+/**
+ * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
+ * case: RFC 9110, 11.4) takes precedence over x-api-key, and so does Basic, except if it holds nothing
+ * like a key: programs add it by themselves. Other schemes are ignored. A key without a scheme, two
+ * Authorization fields, a Bearer value of more than one word, and Basic without a key all count as an
+ * invalid key: the caller tried to send a key and must not silently get the free slice.
+ */
+function readKey(request: IncomingMessage): string | null {
+  const { authorization } = request.headers;
+  // Node joins repeated x-api-key fields with commas, and no key contains a comma.
+  const apiKey = request.headers["x-api-key"] as string | undefined;
+  if (authorization !== undefined) {
+    if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
+    if (authorization.startsWith(USUAL_PREFIX)) {
+      return authorization.slice(USUAL_PREFIX.length - KEY_PREFIX.length);
+    }
+    const bearer = BEARER.exec(authorization);
+    if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
+    if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
+    const basic = BASIC.exec(authorization);
+    if (basic !== null) {
+      const sent = basic[1] ?? "";
+      const decoded = BASE64.test(sent) ? Buffer.from(sent, "base64").toString("latin1") : "";
+      const holdsKey = sent.includes(KEY_PREFIX) || decoded.includes(KEY_PREFIX);
+      if (apiKey === undefined || holdsKey) return keyIn(decoded);
+    }
+  }
+  return apiKey ?? null;
+}
+
+/**
+ * The field that holds a key in a form that is not read, if no other key is sent; else undefined. Such
+ * a caller tried to send a key, too.
+ */
+export function misplacedIn(request: IncomingMessage): string | undefined {
+  if (readKey(request)) return undefined;
+  return STRAY_FIELDS.find((name) => STARTS_A_KEY.test(String(request.headers[name])));
+}
+
+/** What the gatekeeper must judge; null: the request has no key. */
+const presentedKey = (request: IncomingMessage): string | null =>
+  readKey(request) ?? (misplacedIn(request) === undefined ? null : NO_KEY_AT_ALL);
+
+/** The key in Basic's `user:password` (RFC 7617, 2): the password or, if it is empty, the user. */
+function keyIn(userPass: string): string {
+  const colon = userPass.indexOf(":");
+  if (colon === -1) return NO_KEY_AT_ALL;
+  return userPass.slice(colon + 1) || userPass.slice(0, colon);
+}
+
+/**
+ * Finds the caller. If the answer must not wait for the state (`asksState`), a key that this process has
+ * not seen counts as no key.
+ */
+export async function identify(
+  request: IncomingMessage,
+  trustedHops: number,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+  asksState: boolean,
+): Promise<Caller> {
+  const key = presentedKey(request);
+  if (key !== null) {
+    const verdict = asksState ? await gatekeeper.authenticate(key) : gatekeeper.knownVerdict(key);
+    if (verdict !== null) return callerOf(verdict);
+  }
+  return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
+}
+
+/** The caller without a key at this address. */
+export function callerAt(
+  address: AddressGroup,
+  gatekeeper: Gatekeeper,
+  nowMs: number,
+): AdmittedCaller {
+  const subject = gatekeeper.addressSubject(address, nowMs);
+  return { account: null, tier: KEYLESS, subject, keyId: null, refusal: null };
+}
+
+function callerOf(verdict: KeyVerdict): Caller {
+  const refusal = verdict.ok ? null : verdict.code;
+  if (!("account" in verdict)) {
+    return { account: null, tier: null, subject: null, keyId: null, refusal };
+  }
+  const { account, tier, subject, keyId } = verdict;
+  return { account, tier: TIERS[tier], subject, keyId, refusal };
+}
+
+/** The address group that a request without a key is counted for. */
+export const addressOf = (request: IncomingMessage, trustedHops: number): AddressGroup =>
+  clientAddress(
+    request.socket.remoteAddress,
+    request.headers["x-forwarded-for"] as string | undefined,
+    trustedHops,
+  );
+
+/** How many fields have this name. `headers` hides repeats of some fields; `rawHeaders` does not. */
+export function countFields(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const field = rawHeaders[at] as string;
+    if (field.length === name.length && field.toLowerCase() === name) count += 1;
+  }
+  return count;
+}

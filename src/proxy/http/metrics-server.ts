@@ -1,0 +1,38 @@
+/** Serves Prometheus metrics (text format 0.0.4) on a separate port. */
+import { createServer } from "node:http";
+import { Registry } from "prom-client";
+import { Connections } from "./connections.ts";
+import { listen } from "./server.ts";
+
+interface MetricsServer {
+  /** `http://127.0.0.1:9464/metrics`, with the actual port. */
+  readonly url: string;
+  /** Stops accepting and finishes answers in flight for at most `deadlineMs`. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/**
+ * Answers /metrics with the text that `read` returns, and other paths with 404. Throws InputError
+ * if the server cannot listen on the address.
+ */
+export async function startMetricsServer(
+  host: string,
+  port: number,
+  read: () => Promise<string>,
+): Promise<MetricsServer> {
+  const server = createServer();
+  const connections = new Connections(server, (request, response) => {
+    response.setHeader("x-content-type-options", "nosniff");
+    if (request.url !== "/metrics") {
+      response.writeHead(404).end();
+      return;
+    }
+    void read().then(
+      (text) =>
+        response.writeHead(200, { "content-type": Registry.PROMETHEUS_CONTENT_TYPE }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  const url = `${await listen(server, "--metrics-port", "http", host, port)}/metrics`;
+  return { url, close: (deadlineMs) => connections.close(deadlineMs) };
+}

@@ -1,0 +1,110 @@
+/** Node's HTTP server with the limits of its connections, plain or with TLS. */
+import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createSecureContext, Server as TlsServer } from "node:tls";
+import { InputError, reasonOf } from "../../lib/errors.ts";
+
+/** The limits of connections in milliseconds and bytes. */
+export interface ConnectionLimits {
+  /** Request line and header fields together; a key and the largest basket fit. */
+  readonly headerBytes: number;
+  /** From the first byte of a request to the end of its header; also for a TLS handshake. */
+  readonly headersMs: number;
+  /** From the first byte of a request to its end. */
+  readonly requestMs: number;
+  /** Between requests. Longer than most load balancers', so that they close first. */
+  readonly keepAliveMs: number;
+  /** Without a byte in either direction while an answer is sent. */
+  readonly stalledMs: number;
+  /** For answers in flight to finish when the proxy stops. */
+  readonly shutdownMs: number;
+  /** What waits for readers in memory, over all connections. */
+  readonly waitingBytes: number;
+}
+
+/** The limits of connections unless a test sets others. */
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  headerBytes: 16 * 1024,
+  headersMs: 15_000,
+  requestMs: 30_000,
+  keepAliveMs: 65_000,
+  stalledMs: 60_000,
+  shutdownMs: 30_000,
+  waitingBytes: 64_000_000,
+};
+
+/** TLS 1.2 with forward secrecy and authenticated encryption (AEAD); TLS 1.3 has nothing else. */
+const TLS = {
+  minVersion: "TLSv1.2",
+  ciphers: "ECDHE+AESGCM:ECDHE+CHACHA20",
+} as const;
+
+/** A certificate with its chain, and its private key (PEM). */
+export interface Certificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** Makes the server. Throws InputError if certificate and key do not fit. */
+export function createHttpServer(limits: ConnectionLimits, tls: Certificate | null): Server {
+  const settings = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+    // The app answers HTTP/1.1 without Host with a problem document.
+    requireHostHeader: false,
+    // Requests here have no body; skipping the work to read one saves a tenth of a request.
+    optimizeEmptyRequests: true,
+  };
+  let server: Server;
+  if (tls === null) {
+    server = createServer(settings);
+  } else {
+    server = createTlsServer({ ...settings, handshakeTimeout: limits.headersMs });
+    useCertificate(server, tls);
+  }
+  // No limit: the checks must see all fields, because a second Host or key may be the last one.
+  server.maxHeadersCount = 0;
+  // A client that ends its side after the request still gets its answer.
+  return Object.assign(server, { httpAllowHalfOpen: true });
+}
+
+/** Gives this certificate to new connections. Throws InputError as `renewCertificate` of a proxy does. */
+export function useCertificate(server: Server, { cert, key }: Certificate): void {
+  if (!(server instanceof TlsServer)) throw new InputError("The proxy serves plain HTTP");
+  const settings = { ...TLS, cert, key };
+  try {
+    // Tried first: setSecureContext has half of the settings when it fails.
+    createSecureContext(settings);
+  } catch (cause) {
+    const message = `--tls-cert and --tls-key cannot be used: ${reasonOf(cause)}`;
+    throw new InputError(message, [], { cause });
+  }
+  server.setSecureContext(settings);
+}
+
+/**
+ * Listens and returns the address with the actual port: `http://127.0.0.1:8080`. Messages name
+ * `option`, which gave the port. Throws InputError if the server cannot listen on the address.
+ */
+export async function listen(
+  server: Server,
+  option: "--port" | "--metrics-port",
+  scheme: string,
+  host: string,
+  port: number,
+): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
+      const message = `Cannot listen on ${host}:${port} (${option}): ${reason}`;
+      reject(new InputError(message, [], { cause }));
+    });
+    server.listen({ port, host }, resolve);
+  });
+  const { address, family, port: bound } = server.address() as AddressInfo;
+  return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
+}

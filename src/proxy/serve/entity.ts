@@ -1,0 +1,101 @@
+/**
+ * An entity: the bytes of an answer in one coding, and the header fields that describe them. Files of
+ * snapshots, baskets, entries of the log and pages are sent as entities, which are made once, not per
+ * request.
+ */
+import { createHash } from "node:crypto";
+import { digestField } from "../../snapshot/digest.ts";
+import type { Coding } from "./coding.ts";
+import type { ByteRange, Pace } from "./stream.ts";
+
+/** Header fields by lower-case name, in sending order. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
+/**
+ * Opens a new stream of the body, or of a part of it, for one answer; each piece waits until `pace`
+ * resolves. Rejects if it cannot.
+ */
+export type OpenBody = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
+
+/** A body in one coding, with its header fields. */
+export interface Entity {
+  readonly etag: string;
+  /** For Last-Modified and If-Modified-Since (epoch milliseconds); null: it has no date. */
+  readonly modifiedMs: number | null;
+  /** Of the whole body. */
+  readonly sizeBytes: number;
+  /** The fields of an answer with it, without those that depend on the request. */
+  readonly fields: HeaderFields;
+  /** The fields of a 304, without the same ones. */
+  readonly notModifiedFields: HeaderFields;
+  /** A list is one body. */
+  readonly body: Buffer | readonly Buffer[] | OpenBody;
+}
+
+/** An entity in each coding that it has; at least in identity. */
+export type Forms = ReadonlyMap<Coding, Entity>;
+
+/** On every answer (Fetch, 3.3): scripts of any page may read it and these fields. */
+export const CORS_HEADERS = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, " +
+    "Retry-After, Unencoded-Digest, Vary, WWW-Authenticate, X-Delayed-Sessions, X-Publication, " +
+    "X-RateLimit-Remaining, X-Session-UTC, X-Snapshot",
+} as const;
+
+/** The request fields that the answer depends on (RFC 9110, 12.5.5). */
+export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
+
+interface Parts extends Pick<Entity, "etag" | "modifiedMs" | "body"> {
+  /** Further fields of every answer, of a 304, too. */
+  readonly shared?: HeaderFields;
+  /** Fields that describe the body: media type, file name. */
+  readonly content: HeaderFields;
+  /** Identity unless it is given. */
+  readonly coding?: Coding;
+  /** Of a stream; bytes know their own. */
+  readonly sizeBytes?: number;
+  /** SHA-256 (hex) of the whole body in identity; undefined: the answer does not say it. */
+  readonly sha256?: string;
+}
+
+/** Makes an entity. */
+export function entityOf(parts: Parts): Entity {
+  const { etag, modifiedMs, body, shared, content, coding = "identity", sha256 } = parts;
+  const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);
+  const notModifiedFields = {
+    ...CORS_HEADERS,
+    vary: VARY,
+    ...(modifiedMs !== null && { "last-modified": new Date(modifiedMs).toUTCString() }),
+    ...shared,
+    etag,
+  };
+  return {
+    etag,
+    modifiedMs,
+    sizeBytes,
+    fields: {
+      ...notModifiedFields,
+      ...content,
+      "content-length": String(sizeBytes),
+      // Not in a 304, which costs no call: a level could be guessed from the digest.
+      ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
+      ...(coding !== "identity" && { "content-encoding": coding }),
+    },
+    notModifiedFields,
+    body,
+  };
+}
+
+const sizeOf = (body: Buffer | readonly Buffer[]): number =>
+  Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0);
+
+const TAG_BYTES = 16;
+
+/**
+ * A strong entity tag (RFC 9110, 8.8.3). `parts` name the content but do not include its bytes, so
+ * that nobody can guess levels and check them against a tag.
+ */
+export const tagOf = (...parts: readonly string[]): string =>
+  `"${createHash("sha256").update(parts.join("\n")).digest().subarray(0, TAG_BYTES).toString("base64url")}"`;

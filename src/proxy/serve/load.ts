@@ -1,0 +1,253 @@
+/**
+ * Loads a published snapshot: reads every file and compares its SHA-256 with the manifest's before
+ * the first answer uses it. Throws DamageError if any file is missing or changed, and
+ * UnreachableError if the store does not answer.
+ *
+ * Memory is bounded: the smallest files are held until the budget is used. The others are verified
+ * now, and streamed from the store and verified again on each request.
+ */
+import type { LRUCache } from "lru-cache";
+import { atOnce } from "../../lib/at-once.ts";
+import { cacheOf } from "../../lib/caches.ts";
+import { DamageError } from "../../lib/errors.ts";
+import { parseSession, type Session } from "../../market/session.ts";
+import type { Contract } from "../../market/contract.ts";
+import { perTier, TIER_NAMES, type PerTier, type Tier } from "../../market/tier.ts";
+import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
+import { parseCatalog } from "../../snapshot/catalog-file.ts";
+import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
+import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
+import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
+import { verified, type Pace } from "./stream.ts";
+import type { Coder } from "./coding.ts";
+import type { Denial } from "../problems.ts";
+import { PreparedFile, type FileDescription } from "./file.ts";
+import type { Forms, OpenBody } from "./entity.ts";
+import type { SnapshotStamp } from "./freshness.ts";
+
+/** Callers repeat the same few baskets. One takes 3 to 25 kB. */
+const REMEMBERED_BASKETS = 500;
+
+/** Bytes of memory per stored byte: the stored form, the form with a raised delay, br and gzip. */
+const HELD_COST = 3;
+
+/** Whether each contract of a catalog, by id, is in the free slice. */
+export type FreeIds = ReadonlyMap<string, boolean>;
+
+/** A snapshot to answer from. Its files are in memory, or are read when somebody asks for them. */
+export interface ServedSnapshot {
+  readonly stamp: SnapshotStamp;
+  /** The present id of each contract that was renamed, by its former id. */
+  readonly newIds: ReadonlyMap<string, string>;
+  /** The ids of each tier's contracts that never had a level. */
+  readonly withoutLevel: PerTier<ReadonlySet<string>>;
+  /** Recently priced baskets by name and number of overdue sessions; null: none is kept. */
+  readonly pricedBaskets: LRUCache<string, Forms> | null;
+  /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
+  file(path: string): Promise<PreparedFile | Denial | undefined>;
+  /** Null: the snapshot has no catalog. */
+  catalog(): Promise<FreeIds | Denial | null>;
+  /** Null: the snapshot has no file for baskets of the tier. */
+  baskets(tier: Tier): Promise<BasketFile | Denial | null>;
+}
+
+/** A verified snapshot, ready to answer from at once. */
+export interface LoadedSnapshot extends ServedSnapshot {
+  readonly publication: Publication;
+  /** The free slice, in catalog order. */
+  readonly free: readonly Contract[];
+  readonly files: ReadonlyMap<string, PreparedFile>;
+  /** What the publish let through, held back or changed. */
+  readonly judgements: Manifest["judgements"];
+  /** The options of the publish, its limits among them. */
+  readonly options: Manifest["options"];
+  /** The credit line in all payloads. */
+  readonly attribution: string;
+  /** Stored size of the files in memory. */
+  readonly heldBytes: number;
+}
+
+/** The options of loading; the proxy's options extend them. */
+export interface LoadOptions {
+  /** How late a session may be before it counts as missing. */
+  readonly graceMs: number;
+  /** Memory for all files: LIVE_SHARE of it for each of two snapshots, the rest for old ones. */
+  readonly cacheBytes: number;
+  readonly coder: Coder;
+  /** Receives the error when a file turns out to be damaged while it is sent. */
+  readonly onStreamFailure: (error: unknown) => void;
+}
+
+/** During a switch two snapshots are in memory. An eighth is left for old ones (archive.ts). */
+const LIVE_SHARE = 7 / 16;
+
+/** Loads the snapshot that the publication names. The top of this file lists the errors. */
+export async function loadSnapshot(
+  store: ObjectStore,
+  publication: Publication,
+  options: LoadOptions,
+): Promise<LoadedSnapshot> {
+  const manifest = await readManifest(store, publication, publication.manifest_sha256);
+  const stamp = stampOf(publication, options.graceMs);
+  const held = chooseHeld(manifest.files, options.cacheBytes * LIVE_SHARE);
+  const files = new Map<string, PreparedFile>();
+  const inner = new Map<string, Buffer>();
+
+  await atOnce(manifest.files, async (entry) => {
+    const key = snapshotFileKey(publication, entry.path);
+    if (INNER.has(entry.path)) {
+      inner.set(entry.path, await readVerified(store, key, entry.sha256, entry.bytes));
+      return;
+    }
+    const file = descriptionOf(manifest, entry, stamp);
+    if (file === null) {
+      await verifyStreamed(store, key, entry);
+      return;
+    }
+    const source = held.has(entry.path)
+      ? await readVerified(store, key, entry.sha256, entry.bytes)
+      : await streamedSource(store, key, entry, options.onStreamFailure);
+    files.set(entry.path, new PreparedFile(file, source, options.coder));
+  });
+  const catalogBytes = inner.get(FILES.catalog);
+  const catalog = catalogBytes === undefined ? null : catalogIn(catalogBytes, stamp);
+  const free = catalog && freeIdsOf(catalog);
+  const baskets = perTier((name) => {
+    const bytes = inner.get(FILES.basket(name));
+    return bytes === undefined || manifest.tiers[name] === undefined ? null : readBaskets(bytes);
+  });
+  return {
+    publication,
+    free: catalog?.filter(({ free: isFree }) => isFree) ?? [],
+    stamp,
+    newIds: new Map(
+      catalog?.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
+    ),
+    withoutLevel: withoutLevelOf(manifest),
+    files,
+    file: async (path) => files.get(path),
+    catalog: async () => free,
+    baskets: async ({ name }) => baskets[name],
+    judgements: manifest.judgements,
+    options: manifest.options,
+    attribution: manifest.attribution,
+    pricedBaskets: cacheOf(REMEMBERED_BASKETS),
+    heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+/** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
+export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
+  text: snapshotText(publication),
+  manifestSha256: publication.manifest_sha256,
+  publication: publication.number,
+  head: publication.session,
+  publishedAtMs: Date.parse(publication.at),
+  graceMs,
+});
+
+/** The catalog's contracts. Throws DamageError. */
+export const catalogIn = (bytes: Buffer, stamp: SnapshotStamp): Contract[] =>
+  parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`);
+
+/** Whether each contract, by id, is in the free slice. */
+export const freeIdsOf = (catalog: readonly Contract[]): FreeIds =>
+  new Map(catalog.map(({ id, free }) => [id, free]));
+
+/** Files that the proxy reads and never sends. */
+const INNER: ReadonlySet<string> = new Set([FILES.catalog, ...TIER_NAMES.map(FILES.basket)]);
+
+/** The paths of the files to hold in memory, with their stored sizes. */
+function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {
+  const held = new Map<string, number>();
+  let cost = 0;
+  for (const { path, bytes } of entries
+    .filter(({ tier, path }) => tier !== null && !INNER.has(path))
+    .sort((a, b) => a.bytes - b.bytes)) {
+    cost += bytes * HELD_COST;
+    if (cost > budgetBytes) break;
+    held.set(path, bytes);
+  }
+  return held;
+}
+
+/** What to serve the file as; null: it belongs to no tier, or to one without data. */
+export function descriptionOf(
+  { tiers }: Pick<Manifest, "tiers">,
+  { path, tier, bytes, sha256, media_type }: FileEntry,
+  stamp: SnapshotStamp,
+): FileDescription | null {
+  const summary = tier === null ? undefined : tiers[tier];
+  if (tier === null || summary === undefined) return null;
+  const [, name, extension] = /\/(export|history)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
+  return {
+    stamp,
+    path,
+    tier,
+    position: {
+      session: parseSession(summary.session_utc) as Session,
+      delayedSessions: summary.delayed_sessions,
+    },
+    sizeBytes: bytes,
+    sha256,
+    mediaType: media_type,
+    nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
+  };
+}
+
+/**
+ * Verifies the file, each piece when `pace` resolves, and returns a function that streams and verifies
+ * it again for each answer.
+ */
+export async function streamedSource(
+  store: ObjectStore,
+  key: string,
+  entry: FileEntry,
+  onFailure: (error: unknown) => void,
+  pace?: Pace,
+): Promise<OpenBody> {
+  await verifyStreamed(store, key, entry, pace);
+  return openerOf(store, key, entry, onFailure);
+}
+
+async function verifyStreamed(
+  store: ObjectStore,
+  key: string,
+  entry: FileEntry,
+  pace?: Pace,
+): Promise<void> {
+  const stream = await openerOf(store, key, entry, () => {})(undefined, pace);
+  await stream.pipeTo(new WritableStream());
+}
+
+const openerOf =
+  (
+    store: ObjectStore,
+    key: string,
+    entry: FileEntry,
+    onDamage: (error: DamageError) => void,
+  ): OpenBody =>
+  async (range, pace) => {
+    const where = `${store.location}/${key}`;
+    const object = await store.open(key);
+    if (object === null) throw new DamageError(`${where} is missing`);
+    return object.stream.pipeThrough(verified(entry, where, onDamage, range, pace));
+  };
+
+/** The ids of each tier's contracts that never had a level. */
+export const withoutLevelOf = ({ tiers }: Manifest): ServedSnapshot["withoutLevel"] =>
+  perTier(
+    (name) =>
+      new Set(tiers[name]?.off_board.flatMap(({ id, as_of }) => (as_of === null ? [id] : []))),
+  );
+
+/** What baskets are priced from. Throws DamageError. */
+export function readBaskets(bytes: Buffer): BasketFile {
+  try {
+    return parseBasketFile(bytes);
+  } catch (cause) {
+    throw new DamageError("The snapshot's basket.json cannot be read", [], { cause });
+  }
+}
