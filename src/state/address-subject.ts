@@ -6,8 +6,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { FACTS, find } from "./accounts.ts";
 import { change } from "./change.ts";
-import type { StateDriver } from "./driver.ts";
-import type { Subject } from "./gatekeeper.ts";
+import type { StateDriver, Subject } from "./driver.ts";
 import { monthOf } from "./month.ts";
 
 const SUBJECT_BYTES = 16;

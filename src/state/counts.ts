@@ -10,8 +10,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { CountName, CountReply, CountRequest, StateDriver } from "./driver.ts";
-import type { Subject, TakeResult } from "./gatekeeper.ts";
+import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
 
@@ -19,6 +18,14 @@ const REMEMBERED_COUNTS = 200_000;
 /** While the state does not answer, at most this many subjects are counted in memory. */
 const UNWRITTEN_COUNTS = 500_000;
 const REQUESTS_PER_BATCH = 1_000;
+
+/** The answer to one more call. */
+export interface TakeResult {
+  /** Whether the call is granted. Exactly the granted calls are counted. */
+  readonly granted: boolean;
+  /** The subject's calls in the month, with this one if it is granted. */
+  readonly used: number;
+}
 
 /** What this process knows of a count. */
 interface Count extends CountName {
@@ -73,12 +80,17 @@ export class Counts {
     return this.#batch !== null || this.#unwritten.size > 0 || this.#waiting.size > 0;
   }
 
-  /** See Gatekeeper. */
+  /**
+   * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
+   * no limit). Exactly `limit` calls succeed, however many processes ask at once. A granted call is
+   * in the state, and counted for the key that it came with (null: none) in the same step; while the
+   * state does not answer, it is in memory and is written when the state is back.
+   */
   async take(
     subject: Subject,
     limit: number | null,
     atMs: number,
-    keyId: string | null,
+    keyId: string | null = null,
   ): Promise<TakeResult> {
     const count = this.#count(subject, atMs);
     const counts: Item["counts"] =
@@ -90,7 +102,7 @@ export class Counts {
     });
   }
 
-  /** See Gatekeeper. */
+  /** Calls counted so far in the month of `atMs`. */
   async used(subject: Subject, atMs: number): Promise<number> {
     const count = this.#count(subject, atMs);
     // Calls that are being written may be in the state's number already.
@@ -106,7 +118,7 @@ export class Counts {
     return usedOf(count);
   }
 
-  /** See Gatekeeper. */
+  /** The same from this process's memory, without asking the state; null if it does not know it. */
   known(subject: Subject, atMs: number): number | null {
     const count = this.#counts.get(idOf(subject, monthOf(atMs)));
     return count === undefined ? null : usedOf(count);

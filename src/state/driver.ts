@@ -1,7 +1,6 @@
 /** The interface of the state's drivers. SQLite and Redis keep the same promises. */
 import type { Storage } from "unstorage";
 import { UnreachableError } from "../lib/errors.ts";
-import type { Subject } from "./gatekeeper.ts";
 
 /**
  * The use of an open state. "read", "change": a command uses a state that must exist; "create": a
@@ -30,6 +29,12 @@ export interface StateContent {
 
 /** An item of the registry: its name and its JSON. */
 export type Item<J extends string | null> = readonly [name: string, json: J];
+
+/**
+ * What calls are counted for: an account (all its keys together), the keyed hash of a client address,
+ * or a key by its KEYID. The first two have a limit; the calls of a key are those of its account, too.
+ */
+export type Subject = `account:${string}` | `address:${string}` | `key:${string}`;
 
 /** A count in the state. */
 export interface CountName {

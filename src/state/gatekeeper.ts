@@ -1,76 +1,132 @@
 /**
- * The proxy's two questions to the state: who holds this key, and may this caller make one more
- * call? Answers are values; only the commands see exceptions. The state also remembers the log for the
- * proxy.
+ * The state as a serving proxy uses it: verdicts on keys, counts of calls, and the entry of the log that
+ * was seen. It checks the state twice a second and reports why it does not answer. Verdicts and counts are
+ * values; only commands see exceptions.
  */
-import type { KeyTierName } from "../market/tier.ts";
-import type { LogMemory } from "../snapshot/log/seen.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Clock } from "../lib/clock.ts";
+import { reasonOf, UnreachableError } from "../lib/errors.ts";
+import { addressSecret, addressSubject } from "./address-subject.ts";
+import { Counts } from "./counts.ts";
+import type { StateDriver, Subject } from "./driver.ts";
+import type { LogMemory, SeenEntry } from "../snapshot/log/seen.ts";
+import { see, seenIn } from "./seen-entry.ts";
+import { Verdicts, type Reachability } from "./verdicts.ts";
 
-/** The account that a key belongs to. */
-export interface KeyHolder {
-  readonly account: string;
-  readonly tier: KeyTierName;
-  /** The subject that the key's calls are counted for. */
-  readonly subject: Subject;
-  readonly keyId: string;
-}
+const LOOK_MS = 500;
+const FORGET_MS = 60_000;
+/** How long `close` tries to write the unwritten counts. */
+const CLOSE_PATIENCE_MS = 3_000;
+const CLOSE_RETRY_MS = 100;
 
-/** The verdict on a key. This list is complete; the proxy maps each code to HTTP in one place. */
-export type KeyVerdict =
-  | ({ readonly ok: true } & KeyHolder)
-  | ({ readonly ok: false; readonly code: "key_suspended" | "trial_lapsed" } & KeyHolder)
-  | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
+/** Receives the reason why the state does not answer, once for each reason; null: it answers again. */
+export type OnTrouble = (trouble: string | null) => void;
 
-/**
- * What calls are counted for: an account (all its keys together), the keyed hash of a client address,
- * or a key by its KEYID. The first two have a limit; the calls of a key are those of its account, too.
- */
-export type Subject = `account:${string}` | `address:${string}` | `key:${string}`;
+/** A state that is open to serve (see openGatekeeper). */
+export class Gatekeeper implements LogMemory, Reachability {
+  readonly verdicts: Verdicts;
+  readonly counts: Counts;
+  /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
+  trouble: string | null = null;
+  readonly #driver: StateDriver;
+  readonly #clock: Clock;
+  readonly #onTrouble: OnTrouble;
+  readonly #timer: NodeJS.Timeout;
+  #addressSecret: string;
+  #looking: Promise<void> | null = null;
+  #forgetAtMs = -Infinity;
 
-/** The answer to one more call. */
-export interface TakeResult {
-  /** Whether the call is granted. Exactly the granted calls are counted. */
-  readonly granted: boolean;
-  /** The subject's calls in the month, with this one if it is granted. */
-  readonly used: number;
-}
-
-/** A value that is there, or one that must be waited for. */
-export type MaybePromise<T> = T | Promise<T>;
-
-/** The state as a serving proxy sees it. */
-export interface Gatekeeper extends LogMemory {
-  /** The verdict on a key as it was sent (any text). Never throws. */
-  authenticate(key: string): Promise<KeyVerdict>;
-
-  /** The same from this process's memory, without asking the state; null if it does not know the key. */
-  knownVerdict(key: string): KeyVerdict | null;
+  constructor(driver: StateDriver, clock: Clock, addressSecret: string, onTrouble: OnTrouble) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#addressSecret = addressSecret;
+    this.#onTrouble = onTrouble;
+    this.verdicts = new Verdicts(driver.storage, clock, this);
+    this.counts = new Counts(driver, clock, this);
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+  }
 
   /** The subject for a normalised client address (IPv4, or an IPv6 /64). */
-  addressSubject(address: string, atMs: number): Subject;
+  addressSubject(address: string, atMs: number): Subject {
+    return addressSubject(this.#addressSecret, address, atMs);
+  }
 
-  /**
-   * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
-   * no limit). Exactly `limit` calls succeed, however many processes ask at once. A granted call is
-   * in the state, and counted for the key that it came with (null: none) in the same step; while the
-   * state does not answer, it is in memory and is written when the state is back.
-   */
-  take(
-    subject: Subject,
-    limit: number | null,
-    atMs: number,
-    keyId?: string | null,
-  ): Promise<TakeResult>;
+  /** See LogMemory. */
+  seen(): Promise<SeenEntry | null> {
+    return seenIn(this.#driver.storage).catch(this.#throwExplained);
+  }
 
-  /** Calls counted so far in the month of `atMs`. */
-  used(subject: Subject, atMs: number): Promise<number>;
+  /** See LogMemory. */
+  see(entry: SeenEntry): Promise<SeenEntry> {
+    return see(this.#driver, entry).catch(this.#throwExplained);
+  }
 
-  /** The same from this process's memory, without asking the state; null if it does not know it. */
-  known(subject: Subject, atMs: number): number | null;
-
-  /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
-  readonly trouble: string | null;
+  readonly #throwExplained = (error: unknown): never => {
+    throw this.#driver.explain(error);
+  };
 
   /** Writes the unwritten counts and closes the state. Throws UnreachableError if it cannot write them. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    const deadline = performance.now() + CLOSE_PATIENCE_MS;
+    // If the file was replaced, the first look closes the old one and the second opens the new one.
+    await this.#look();
+    while (this.counts.hasUnwritten && performance.now() < deadline) {
+      await this.#look();
+      if (this.trouble === null) await this.counts.flush();
+      else await delay(CLOSE_RETRY_MS);
+    }
+    const isWritten = !this.counts.hasUnwritten;
+    await this.#driver.close();
+    if (isWritten) return;
+    throw new UnreachableError(`The last calls could not be written: ${this.trouble}`);
+  }
+
+  /** See Reachability. */
+  failed(error: unknown): void {
+    this.#say(reasonOf(this.#driver.explain(error)));
+    this.counts.answerHere();
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    try {
+      const isChanged = await this.#driver.look();
+      if (this.trouble !== null) await this.#recover();
+      else if (isChanged) await this.#follow();
+      const nowMs = this.#clock.now();
+      if (nowMs < this.#forgetAtMs) return;
+      const hasMore = await this.#driver.forget(nowMs);
+      if (!hasMore) this.#forgetAtMs = nowMs + FORGET_MS;
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Accounts and keys have changed. A copy into the state brings its own secret, too. */
+  async #follow(): Promise<void> {
+    this.#addressSecret = await addressSecret(this.#driver, this.#addressSecret);
+    this.verdicts.invalidate();
+  }
+
+  /** Makes up for an outage: the state that is back may be another one, or may have lost counts. */
+  async #recover(): Promise<void> {
+    await this.#follow();
+    this.counts.rewrite();
+    await this.counts.sendOne();
+    this.#say(null);
+    await this.counts.flush();
+  }
+
+  #say(trouble: string | null): void {
+    if (trouble === this.trouble) return;
+    this.trouble = trouble;
+    this.#onTrouble(trouble);
+  }
 }

@@ -1,6 +1,6 @@
 /** Calls are counted by calendar month UTC (`2026-11`). When a month ends, and how long it is kept. */
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
-import type { Subject } from "./gatekeeper.ts";
+import type { Subject } from "./driver.ts";
 
 /** How long counts outlive their month. Counts of addresses get an hour, for clocks that differ. */
 const ADDRESS_RETENTION_MS = HOUR_MS;

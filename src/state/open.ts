@@ -3,9 +3,9 @@ import type { Clock } from "../lib/clock.ts";
 import { InputError } from "../lib/errors.ts";
 import { redactedUrl } from "../lib/text.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
-import type { Gatekeeper } from "./gatekeeper.ts";
+import { addressSecret } from "./address-subject.ts";
+import { Gatekeeper, type OnTrouble } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
-import { createGatekeeper, type OnTrouble } from "./state-gatekeeper.ts";
 
 /**
  * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. Throws what
@@ -55,7 +55,15 @@ export async function openGatekeeper(
   clock: Clock,
   onTrouble: OnTrouble = () => undefined,
 ): Promise<Gatekeeper> {
-  return createGatekeeper(await openDriver(location, "serve"), clock, onTrouble);
+  const driver = await openDriver(location, "serve");
+  try {
+    const secret = await addressSecret(driver);
+    await driver.look();
+    return new Gatekeeper(driver, clock, secret, onTrouble);
+  } catch (error) {
+    await driver.close();
+    throw driver.explain(error);
+  }
 }
 
 async function openDriver(location: string, purpose: StatePurpose): Promise<StateDriver> {

@@ -12,6 +12,7 @@ import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../lib/clock.ts";
 import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
+import type { KeyTierName } from "../market/tier.ts";
 import {
   findAccount,
   findKey,
@@ -21,7 +22,7 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { KeyHolder, KeyVerdict } from "./gatekeeper.ts";
+import type { Subject } from "./driver.ts";
 import { keySha256, looksLikeKey } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
@@ -30,6 +31,21 @@ const REMEMBERED_MISSES = 10_000;
 /** 32 bytes. The text of a key may be a part of its whole header field, and would keep that in memory. */
 const missOf = (key: string): string => hash("sha256", key, "binary");
 const GRACE_MS = HOUR_MS;
+
+/** The account that a key belongs to. */
+interface KeyHolder {
+  readonly account: string;
+  readonly tier: KeyTierName;
+  /** The subject that the key's calls are counted for. */
+  readonly subject: Subject;
+  readonly keyId: string;
+}
+
+/** The verdict on a key. This list is complete; the proxy maps each code to HTTP in one place. */
+export type KeyVerdict =
+  | ({ readonly ok: true } & KeyHolder)
+  | ({ readonly ok: false; readonly code: "key_suspended" | "trial_lapsed" } & KeyHolder)
+  | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
 
 interface Remembered {
   readonly key: KeyRecord;

@@ -76,7 +76,7 @@ describe.skipIf(redis === null)("four proxies on one Redis", () => {
     const clock = createClock(NOW);
     const gatekeeper = await openGatekeeper(state, clock);
     const spent = Array.from({ length: LIMIT - 1_000 }, async () =>
-      gatekeeper.take(`account:${account}`, LIMIT, clock.now()),
+      gatekeeper.counts.take(`account:${account}`, LIMIT, clock.now()),
     );
     await Promise.all(spent);
     await gatekeeper.close();

@@ -11,7 +11,7 @@ process.send?.("ready");
 process.once("message", async () => {
   const calling = Array.from({ length: Number(callers) }, async () => {
     for (;;) {
-      const { granted, used } = await gatekeeper.take("account:acme", Number(limit), now);
+      const { granted, used } = await gatekeeper.counts.take("account:acme", Number(limit), now);
       if (!granted) return;
       process.send?.(used);
     }

@@ -68,7 +68,7 @@ function copyTests(redis: RedisServer): void {
     let isWorking = true;
     const counting = Array.from({ length: 20 }, async () => {
       while (isWorking) {
-        await gatekeeper.take("account:acme", null, START, keyId);
+        await gatekeeper.counts.take("account:acme", null, START, keyId);
         await nextTurn();
       }
     });
@@ -109,15 +109,15 @@ function copyTests(redis: RedisServer): void {
     await registry.close();
     const gatekeeper = await openGatekeeper(location, clock);
     for (const [index, key] of valid.entries()) {
-      const verdict = await gatekeeper.authenticate(key);
+      const verdict = await gatekeeper.verdicts.authenticate(key);
       if (!verdict.ok) throw new Error(verdict.code);
       for (let call = 0; call <= index; call++) {
-        await gatekeeper.take(verdict.subject, null, START, verdict.keyId);
+        await gatekeeper.counts.take(verdict.subject, null, START, verdict.keyId);
       }
     }
-    await gatekeeper.take("account:acme", null, START - 30 * 24 * HOUR_MS);
+    await gatekeeper.counts.take("account:acme", null, START - 30 * 24 * HOUR_MS);
     for (const address of ADDRESSES) {
-      await gatekeeper.take(gatekeeper.addressSubject(address, START), 1_000, START);
+      await gatekeeper.counts.take(gatekeeper.addressSubject(address, START), 1_000, START);
     }
     await gatekeeper.close();
     return { valid, refused: [suspended, revoked] };
@@ -136,12 +136,14 @@ function copyTests(redis: RedisServer): void {
     for (const location of [through, to]) {
       const gatekeeper = await serve(location);
       for (const key of valid)
-        expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true });
-      const codes = await Promise.all(refused.map(async (key) => gatekeeper.authenticate(key)));
+        expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({ ok: true });
+      const codes = await Promise.all(
+        refused.map(async (key) => gatekeeper.verdicts.authenticate(key)),
+      );
       expect(codes).toMatchObject([{ code: "key_suspended" }, { code: "invalid_key" }]);
       for (const address of ADDRESSES) {
         const subject = gatekeeper.addressSubject(address, START);
-        expect(await gatekeeper.used(subject, START)).toBe(1);
+        expect(await gatekeeper.counts.used(subject, START)).toBe(1);
       }
       const read = await openRegistry(location, clock, "read");
       expect((await read.usage()).map(({ account, used }) => [account, used])).toEqual([
@@ -156,7 +158,10 @@ function copyTests(redis: RedisServer): void {
       ]);
       expect((await read.account("other")).note).toBe("note on other");
       await read.close();
-      expect(await gatekeeper.take("account:acme", 9, START)).toEqual({ granted: true, used: 9 });
+      expect(await gatekeeper.counts.take("account:acme", 9, START)).toEqual({
+        granted: true,
+        used: 9,
+      });
     }
   });
 
@@ -181,7 +186,7 @@ function copyTests(redis: RedisServer): void {
       await use(from);
       const to = place();
       const other = await openGatekeeper(to, clock);
-      await other.take(other.addressSubject("203.0.113.9", START), 1_000, START);
+      await other.counts.take(other.addressSubject("203.0.113.9", START), 1_000, START);
       await other.close();
       for (const held of ["0 accounts, 0 keys and 1 count", "1 account, 0 keys and 1 count"]) {
         const before = await contentOf(to);
@@ -227,9 +232,11 @@ function copyTests(redis: RedisServer): void {
       await copyState(from, to, START);
       await vi.waitFor(
         async () => {
-          expect(await gatekeeper.authenticate(valid[0] as string)).toMatchObject({ ok: true });
+          expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+            ok: true,
+          });
           const subject = gatekeeper.addressSubject(ADDRESSES[0] as string, START);
-          expect(await gatekeeper.used(subject, START)).toBe(1);
+          expect(await gatekeeper.counts.used(subject, START)).toBe(1);
         },
         { timeout: 5_000 },
       );
@@ -283,7 +290,9 @@ function copyTests(redis: RedisServer): void {
         await copyState(file, to, START);
         expect(await contentOf(to)).toEqual(before);
         const gatekeeper = await serve(to);
-        expect(await gatekeeper.authenticate(valid[0] as string)).toMatchObject({ ok: true });
+        expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+          ok: true,
+        });
       }
     });
 
@@ -312,7 +321,7 @@ function copyTests(redis: RedisServer): void {
       const file = join(folder, "state.backup");
       const gatekeeper = await serve(at(9));
       await backUpState(at(9), file, START);
-      await gatekeeper.take("account:acme", null, START);
+      await gatekeeper.counts.take("account:acme", null, START);
       const emptied = new Redis(at(9));
       onTestFinished(() => emptied.disconnect());
       await emptied.flushdb();
@@ -321,8 +330,10 @@ function copyTests(redis: RedisServer): void {
       });
       await copyState(file, at(9), START);
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
-      expect(await gatekeeper.authenticate(valid[0] as string)).toMatchObject({ ok: true });
-      expect(await gatekeeper.used("account:acme", START)).toBe(9);
+      expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+        ok: true,
+      });
+      expect(await gatekeeper.counts.used("account:acme", START)).toBe(9);
     });
   });
 

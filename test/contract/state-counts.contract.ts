@@ -19,15 +19,15 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     test("exactly the limit is granted, even to many parallel callers", async () => {
       const gatekeeper = await use.serve();
       const results = await Promise.all(
-        Array.from({ length: 200 }, async () => gatekeeper.take("account:acme", 73, START)),
+        Array.from({ length: 200 }, async () => gatekeeper.counts.take("account:acme", 73, START)),
       );
       const granted = results.filter((result) => result.granted);
       expect(granted.map(({ used }) => used).sort((a, b) => a - b)).toEqual(
         Array.from({ length: 73 }, (_, index) => index + 1),
       );
       for (const result of results) if (!result.granted) expect(result.used).toBe(73);
-      expect(await gatekeeper.used("account:acme", START)).toBe(73);
-      expect(await gatekeeper.used("account:other", START)).toBe(0);
+      expect(await gatekeeper.counts.used("account:acme", START)).toBe(73);
+      expect(await gatekeeper.counts.used("account:other", START)).toBe(0);
     });
 
     test.each([1, 2, 4])(
@@ -78,14 +78,17 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     test("a count never decreases within its month, even if the state loses data", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();
-      for (let call = 0; call < 5; call++) await gatekeeper.take("account:acme", 8, START);
+      for (let call = 0; call < 5; call++) await gatekeeper.counts.take("account:acme", 8, START);
       await use.state.loseCounts();
-      expect(await gatekeeper.used("account:acme", START)).toBe(5);
-      expect(await gatekeeper.take("account:acme", 8, START)).toEqual({ granted: true, used: 6 });
+      expect(await gatekeeper.counts.used("account:acme", START)).toBe(5);
+      expect(await gatekeeper.counts.take("account:acme", 8, START)).toEqual({
+        granted: true,
+        used: 6,
+      });
       expect(await use.usedBy("acme")).toBe(6);
       await use.state.loseCounts();
       const two = await Promise.all(
-        [1, 2, 3].map(async () => gatekeeper.take("account:acme", 8, START)),
+        [1, 2, 3].map(async () => gatekeeper.counts.take("account:acme", 8, START)),
       );
       expect(two.map(({ granted }) => granted)).toEqual([true, true, false]);
       expect(await use.usedBy("acme")).toBe(8);
@@ -100,7 +103,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
       const reason = gatekeeper.trouble;
       expect(reason).toMatch(/^State .* \(--state\) cannot be used: /);
-      await gatekeeper.take("account:acme", 8, START);
+      await gatekeeper.counts.take("account:acme", 8, START);
       await delay(1_200);
       await use.state.restore();
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), WITHIN_FIVE_SECONDS);
@@ -114,21 +117,25 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       await use.registry.addAccount("acme", "starter", null);
       const { key } = await use.registry.createKey("acme", null);
       const gatekeeper = await use.serve();
-      expect(gatekeeper.known("account:acme", START)).toBeNull();
-      expect(gatekeeper.knownVerdict(key)).toBeNull();
-      expect(gatekeeper.knownVerdict("no key")).toMatchObject({ ok: false, code: "invalid_key" });
-      expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true, account: "acme" });
-      for (let call = 0; call < 3; call++) await gatekeeper.take("account:acme", 2, START);
-      expect(gatekeeper.known("account:acme", START)).toBe(2);
-      expect(gatekeeper.known("account:other", START)).toBeNull();
-      expect(gatekeeper.known("account:acme", START + 40 * 24 * HOUR_MS)).toBeNull();
-      expect(gatekeeper.knownVerdict(key)).toMatchObject({ ok: true, account: "acme" });
+      expect(gatekeeper.counts.known("account:acme", START)).toBeNull();
+      expect(gatekeeper.verdicts.known(key)).toBeNull();
+      expect(gatekeeper.verdicts.known("no key")).toMatchObject({ ok: false, code: "invalid_key" });
+      expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({
+        ok: true,
+        account: "acme",
+      });
+      for (let call = 0; call < 3; call++) await gatekeeper.counts.take("account:acme", 2, START);
+      expect(gatekeeper.counts.known("account:acme", START)).toBe(2);
+      expect(gatekeeper.counts.known("account:other", START)).toBeNull();
+      expect(gatekeeper.counts.known("account:acme", START + 40 * 24 * HOUR_MS)).toBeNull();
+      expect(gatekeeper.verdicts.known(key)).toMatchObject({ ok: true, account: "acme" });
     });
 
     test("counts survive the gatekeeper and a change of tier", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();
-      for (let call = 0; call < 5; call++) await gatekeeper.take("account:acme", 25_000, START);
+      for (let call = 0; call < 5; call++)
+        await gatekeeper.counts.take("account:acme", 25_000, START);
       await use.stop(gatekeeper);
       expect(await use.registry.usage("acme")).toEqual([
         {
@@ -143,7 +150,10 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       ]);
       await use.registry.setAccount("acme", { tier: "pro" });
       const next = await use.serve();
-      expect(await next.take("account:acme", null, START)).toEqual({ granted: true, used: 6 });
+      expect(await next.counts.take("account:acme", null, START)).toEqual({
+        granted: true,
+        used: 6,
+      });
       await use.stop(next);
       expect(await use.registry.usage()).toMatchObject([{ used: 6, limit: null, remaining: null }]);
     });
@@ -155,7 +165,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       const granted = [0, 0];
       const taking = Array.from({ length: 90 }, async (_, at) => {
         const which = at % 3 === 0 ? 0 : 1;
-        const result = await gatekeeper.take("account:acme", 50, START, keyIds[which]);
+        const result = await gatekeeper.counts.take("account:acme", 50, START, keyIds[which]);
         if (result.granted) granted[which] = (granted[which] ?? 0) + 1;
       });
       await Promise.all(taking);
@@ -167,7 +177,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       ]);
       expect(granted[0]! + granted[1]!).toBe(50);
       // Calls of the account without a key, as version 0.1.0 counted them.
-      await gatekeeper.take("account:acme", 51, START);
+      await gatekeeper.counts.take("account:acme", 51, START);
       expect(await byKey()).toContainEqual([undefined, 1]);
     });
 
@@ -175,7 +185,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       await use.registry.addAccount("acme", "pro", null);
       const keyId = keyIdOf(await use.newKey("acme"));
       const gatekeeper = await use.serve();
-      const take = () => gatekeeper.take("account:acme", null, START, keyId);
+      const take = () => gatekeeper.counts.take("account:acme", null, START, keyId);
       await take();
       await use.state.breakDown();
       await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
@@ -205,7 +215,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       const months = ["2026-11-21", "2026-11-22", "2027-01-05"];
       for (const day of months) {
         use.clock.nowMs = Date.parse(`${day}T09:30:00.000Z`);
-        await gatekeeper.take("account:acme", null, use.clock.nowMs);
+        await gatekeeper.counts.take("account:acme", null, use.clock.nowMs);
       }
       const byMonth = async (): Promise<unknown> =>
         (await use.registry.usageByMonth()).map((one) => [one.account, one.month, one.used]);
@@ -222,7 +232,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     test("a granted call is in the state", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const gatekeeper = await use.serve();
-      await gatekeeper.take("account:acme", 25_000, START);
+      await gatekeeper.counts.take("account:acme", 25_000, START);
       expect(await use.usedBy("acme")).toBe(1);
     });
 
@@ -233,23 +243,28 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
         const end = Date.UTC(year, number, 1);
         const gatekeeper = await use.serve();
         use.clock.nowMs = end - 1;
-        const last = [0, 1, 2].map(async () => gatekeeper.take("account:acme", 2, use.clock.nowMs));
+        const last = [0, 1, 2].map(async () =>
+          gatekeeper.counts.take("account:acme", 2, use.clock.nowMs),
+        );
         expect((await Promise.all(last)).map(({ granted }) => granted)).toEqual([
           true,
           true,
           false,
         ]);
         use.clock.nowMs = end;
-        expect(await gatekeeper.take("account:acme", 2, end)).toEqual({ granted: true, used: 1 });
+        expect(await gatekeeper.counts.take("account:acme", 2, end)).toEqual({
+          granted: true,
+          used: 1,
+        });
         // A call that arrives before the month ends and is counted after it belongs to the old month.
-        expect(await gatekeeper.take("account:acme", 3, end - 1)).toEqual({
+        expect(await gatekeeper.counts.take("account:acme", 3, end - 1)).toEqual({
           granted: true,
           used: 3,
         });
         await use.stop(gatekeeper);
         const next = await use.serve();
-        expect(await next.used("account:acme", end - 1)).toBe(3);
-        expect(await next.used("account:acme", end)).toBe(1);
+        expect(await next.counts.used("account:acme", end - 1)).toBe(3);
+        expect(await next.counts.used("account:acme", end)).toBe(1);
       },
     );
 
@@ -269,20 +284,20 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       const [key, unseen] = [await use.newKey("acme"), await use.newKey("acme")];
       const gatekeeper = await use.serve();
       await use.expectSoon(gatekeeper, key, "ok");
-      await gatekeeper.take("account:acme", 25_000, START);
+      await gatekeeper.counts.take("account:acme", 25_000, START);
       await use.state.breakDown();
       await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
-      expect(codeOf(await gatekeeper.authenticate(unseen))).toBe("state_unavailable");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(unseen))).toBe("state_unavailable");
       for (let call = 0; call < 10; call++) {
-        const { granted, used } = await gatekeeper.take("account:acme", 8, START);
+        const { granted, used } = await gatekeeper.counts.take("account:acme", 8, START);
         expect({ granted, used }).toEqual({ granted: call < 7, used: Math.min(call + 2, 8) });
       }
-      await gatekeeper.take("account:late", 5, START);
+      await gatekeeper.counts.take("account:late", 5, START);
       use.clock.nowMs = START + HOUR_MS;
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
       use.clock.nowMs += 1;
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe("state_unavailable");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("state_unavailable");
       await use.state.restore();
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
         ...WITHIN_FIVE_SECONDS,
@@ -290,7 +305,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       });
       await use.expectSoon(gatekeeper, key, "ok");
       await use.expectSoon(gatekeeper, unseen, "ok");
-      expect(await gatekeeper.take("account:acme", 25_000, START)).toEqual({
+      expect(await gatekeeper.counts.take("account:acme", 25_000, START)).toEqual({
         granted: true,
         used: 9,
       });

@@ -19,7 +19,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.registry.addAccount("acme", "starter", null);
       const key = await use.newKey("acme");
       const gatekeeper = await use.serve();
-      expect(await gatekeeper.authenticate(key)).toEqual({
+      expect(await gatekeeper.verdicts.authenticate(key)).toEqual({
         ok: true,
         account: "acme",
         tier: "starter",
@@ -28,7 +28,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       });
       const { createKey } = await import("../../src/state/keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
-        expect(codeOf(await gatekeeper.authenticate(other))).toBe("invalid_key");
+        expect(codeOf(await gatekeeper.verdicts.authenticate(other))).toBe("invalid_key");
       }
     });
 
@@ -47,7 +47,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.expectSoon(gatekeeper, key, "key_suspended");
       await use.registry.setAccount("acme", { suspended: false, tier: "starter" });
       await vi.waitFor(async () => {
-        const verdict = await gatekeeper.authenticate(key);
+        const verdict = await gatekeeper.verdicts.authenticate(key);
         expect(verdict).toMatchObject({ ok: true, account: "acme", tier: "starter" });
       }, WITHIN_FIVE_SECONDS);
       await use.registry.revokeKey(keyId);
@@ -61,10 +61,10 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const others = await use.newKey("other");
       const gatekeeper = await use.serve();
       for (const key of keys) await use.expectSoon(gatekeeper, key, "ok");
-      await gatekeeper.take("account:acme", null, START, keyIdOf(keys[0]));
+      await gatekeeper.counts.take("account:acme", null, START, keyIdOf(keys[0]));
       expect(await use.registry.removeAccount("acme")).toMatchObject({ name: "acme" });
       for (const key of keys) await use.expectSoon(gatekeeper, key, "invalid_key");
-      expect(codeOf(await gatekeeper.authenticate(others))).toBe("ok");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(others))).toBe("ok");
       expect((await use.registry.accounts()).map(({ name }) => name)).toEqual(["other"]);
       expect((await use.registry.keys()).map(({ key_id }) => key_id)).toEqual([keyIdOf(others)]);
       await expect(use.registry.revokeKey(keyIdOf(keys[1]))).rejects.toThrow("no such key");
@@ -101,9 +101,9 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const key = await use.newKey("acme");
       const gatekeeper = await use.serve();
       use.clock.nowMs = START + 14 * 24 * HOUR_MS - 1;
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
       use.clock.nowMs += 1;
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe("trial_lapsed");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("trial_lapsed");
       await use.registry.setAccount("acme", { tier: "starter" });
       await use.expectSoon(gatekeeper, key, "ok");
       expect((await use.registry.account("acme")).trial).toBeNull();
@@ -118,10 +118,10 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       expect(replaced).toMatchObject({ replaced_by: keyIdOf(key) });
       await use.expectSoon(gatekeeper, key, "ok");
       use.clock.nowMs = START + 24 * HOUR_MS - 1;
-      expect(codeOf(await gatekeeper.authenticate(old))).toBe("ok");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(old))).toBe("ok");
       use.clock.nowMs += 1;
       await use.expectSoon(gatekeeper, old, "invalid_key");
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe("ok");
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
       await expect(use.registry.rotateKey(keyIdOf(old), 0)).rejects.toThrow(/rotated out/);
       const next = await use.registry.rotateKey(keyIdOf(key), 0);
       await use.expectSoon(gatekeeper, key, "invalid_key");

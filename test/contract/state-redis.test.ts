@@ -84,7 +84,7 @@ function redisTests(baseUrl: string): void {
         Array.from({ length: 400 }, async (_, index) => {
           if (index % 50 === 0) await delay(1);
           const gatekeeper = both[index % 2] as Gatekeeper;
-          return gatekeeper.take("account:acme", 250, now);
+          return gatekeeper.counts.take("account:acme", 250, now);
         }),
       );
       const granted = results.filter((result) => result.granted).map(({ used }) => used);
@@ -102,7 +102,7 @@ function redisTests(baseUrl: string): void {
         vi.waitFor(
           async () => {
             for (const gatekeeper of both) {
-              const verdict = await gatekeeper.authenticate(key);
+              const verdict = await gatekeeper.verdicts.authenticate(key);
               expect(verdict.ok ? "ok" : verdict.code).toBe(code);
             }
           },
@@ -122,11 +122,11 @@ function redisTests(baseUrl: string): void {
           await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
           forwarder.loseNextReply();
         }
-        const { granted, used } = await gatekeeper.take("account:acme", 100, now);
+        const { granted, used } = await gatekeeper.counts.take("account:acme", 100, now);
         expect({ granted, used }).toEqual({ granted: true, used: call });
       }
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
-      expect(await gatekeeper.used("account:acme", now)).toBe(20);
+      expect(await gatekeeper.counts.used("account:acme", now)).toBe(20);
       open.splice(0);
       await gatekeeper.close();
       await forwarder.stop();
@@ -134,8 +134,8 @@ function redisTests(baseUrl: string): void {
 
     test("only counts and writers expire", async () => {
       const gatekeeper = await serve(direct);
-      await gatekeeper.take("account:acme", null, now);
-      await gatekeeper.take(gatekeeper.addressSubject("203.0.113.7", now), 1_000, now);
+      await gatekeeper.counts.take("account:acme", null, now);
+      await gatekeeper.counts.take(gatekeeper.addressSubject("203.0.113.7", now), 1_000, now);
       const client = new Redis(direct);
       const toMonthEnd = (Date.parse("2026-12-01T00:00:00Z") - now) / 1_000;
       for (const key of await client.keys("chipboard:calls:*")) {
@@ -153,12 +153,12 @@ function redisTests(baseUrl: string): void {
       const gatekeeper = await openGatekeeper(direct, clock, (trouble) => said.push(trouble));
       open.push(gatekeeper);
       const address = gatekeeper.addressSubject("203.0.113.7", now);
-      for (let call = 0; call < 3; call++) await gatekeeper.take(address, 5, now);
+      for (let call = 0; call < 3; call++) await gatekeeper.counts.take(address, 5, now);
       await clean();
       for (const used of [4, 5]) {
-        expect(await gatekeeper.take(address, 5, now)).toEqual({ granted: true, used });
+        expect(await gatekeeper.counts.take(address, 5, now)).toEqual({ granted: true, used });
       }
-      expect(await gatekeeper.take(address, 5, now)).toEqual({ granted: false, used: 5 });
+      expect(await gatekeeper.counts.take(address, 5, now)).toEqual({ granted: false, used: 5 });
       const reason = /the Redis is empty; it held a chipboard state before \(FLUSHALL, or/;
       await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(reason), { timeout: 5_000 });
       for (const purpose of ["read", "change", "serve"] as const) {
@@ -254,8 +254,8 @@ function redisTests(baseUrl: string): void {
       const callers = Array.from({ length: 20 }, async (_, index) => {
         const gatekeeper = all[index % 2] as Gatekeeper;
         while (isRunning) {
-          expect(await gatekeeper.authenticate(key)).toMatchObject({ ok: true });
-          const result = await gatekeeper.take("account:acme", 1_000_000_000, now);
+          expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({ ok: true });
+          const result = await gatekeeper.counts.take("account:acme", 1_000_000_000, now);
           expect(result.granted).toBe(true);
           granted += 1;
           await delay(2);
@@ -282,15 +282,15 @@ function redisTests(baseUrl: string): void {
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());
       const gatekeeper = await openGatekeeper(`redis://127.0.0.1:${server.port}/0`, clock);
-      await gatekeeper.take("account:acme", 10, now);
+      await gatekeeper.counts.take("account:acme", 10, now);
       process.kill(server.pid as number, "SIGSTOP");
       const late = await Promise.all(
-        [1, 2, 3].map(async () => gatekeeper.take("account:acme", 10, now)),
+        [1, 2, 3].map(async () => gatekeeper.counts.take("account:acme", 10, now)),
       );
       expect(late.map(({ used }) => used)).toEqual([2, 3, 4]);
       process.kill(server.pid as number, "SIGCONT");
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 20_000 });
-      expect(await gatekeeper.used("account:acme", now)).toBe(4);
+      expect(await gatekeeper.counts.used("account:acme", now)).toBe(4);
       await gatekeeper.close();
     });
   });

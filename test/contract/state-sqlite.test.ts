@@ -40,7 +40,7 @@ describe("an SQLite state", () => {
 
   test("is readable by its owner only", async () => {
     const gatekeeper = await openGatekeeper(location, clock);
-    await gatekeeper.take("account:acme", null, clock.now());
+    await gatekeeper.counts.take("account:acme", null, clock.now());
     expect(((await stat(location)).mode & 0o777).toString(8)).toBe("700");
     const names = await readdir(location);
     expect(names).toEqual(expect.arrayContaining(["chipboard.sqlite", "chipboard.sqlite-wal"]));
@@ -102,15 +102,15 @@ describe("an SQLite state", () => {
   test("with a damaged file: counts in memory, then writes them to the file that replaces it", async () => {
     const file = join(location, "chipboard.sqlite");
     const gatekeeper = await openGatekeeper(location, clock);
-    await gatekeeper.take("account:acme", 10, clock.now());
+    await gatekeeper.counts.take("account:acme", 10, clock.now());
     await rename(file, `${file}.away`);
     await writeFile(file, "not a database");
     await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
-    expect(await gatekeeper.take("account:acme", 10, clock.now())).toEqual({
+    expect(await gatekeeper.counts.take("account:acme", 10, clock.now())).toEqual({
       granted: true,
       used: 2,
     });
-    expect(await gatekeeper.take("account:new", 10, clock.now())).toEqual({
+    expect(await gatekeeper.counts.take("account:new", 10, clock.now())).toEqual({
       granted: true,
       used: 1,
     });
@@ -119,8 +119,8 @@ describe("an SQLite state", () => {
     await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
     await gatekeeper.close();
     const after = await openGatekeeper(location, clock);
-    expect(await after.used("account:acme", clock.now())).toBe(2);
-    expect(await after.used("account:new", clock.now())).toBe(1);
+    expect(await after.counts.used("account:acme", clock.now())).toBe(2);
+    expect(await after.counts.used("account:new", clock.now())).toBe(1);
     await after.close();
   });
 
@@ -131,7 +131,8 @@ describe("an SQLite state", () => {
     );
     const older = await readFile(file);
     const gatekeeper = await openGatekeeper(location, clock);
-    for (let call = 0; call < 3; call++) await gatekeeper.take("account:acme", null, clock.now());
+    for (let call = 0; call < 3; call++)
+      await gatekeeper.counts.take("account:acme", null, clock.now());
     for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix);
     await writeFile(file, older, { mode: 0o600 });
     await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
@@ -148,7 +149,7 @@ describe("an SQLite state", () => {
     const other = new DatabaseSync(join(location, "chipboard.sqlite"));
     other.exec("BEGIN IMMEDIATE");
     let isAnswered = false;
-    const call = Promise.resolve(gatekeeper.take("account:acme", 10, clock.now())).then(
+    const call = Promise.resolve(gatekeeper.counts.take("account:acme", 10, clock.now())).then(
       (result) => {
         isAnswered = true;
         return result;
@@ -175,8 +176,8 @@ describe("an SQLite state", () => {
     let nowMs = Date.parse("2026-11-30T23:59:59.999Z");
     const moving = { now: () => nowMs };
     const gatekeeper = await openGatekeeper(location, moving);
-    await gatekeeper.take(gatekeeper.addressSubject("203.0.113.7", nowMs), 1_000, nowMs);
-    await gatekeeper.take("account:acme", null, nowMs);
+    await gatekeeper.counts.take(gatekeeper.addressSubject("203.0.113.7", nowMs), 1_000, nowMs);
+    await gatekeeper.counts.take("account:acme", null, nowMs);
     await gatekeeper.close();
     nowMs = Date.parse("2026-12-01T01:00:00.000Z");
     const next = await openGatekeeper(location, moving);
@@ -190,13 +191,13 @@ describe("an SQLite state", () => {
       const nowMs = Date.parse(`${at}T09:30:00.000Z`);
       const gatekeeper = await openGatekeeper(location, { now: () => nowMs });
       const address = gatekeeper.addressSubject("203.0.113.7", nowMs);
-      await gatekeeper.take(address, 1_000, nowMs);
-      await gatekeeper.take("account:acme", null, nowMs);
+      await gatekeeper.counts.take(address, 1_000, nowMs);
+      await gatekeeper.counts.take("account:acme", null, nowMs);
       // Longer than one check of the file.
       await delay(1_100);
       if (at < "2026-12" || at > "2027") {
-        expect(await gatekeeper.used("account:acme", november)).toBeGreaterThan(0);
-        const { used } = await gatekeeper.take(
+        expect(await gatekeeper.counts.used("account:acme", november)).toBeGreaterThan(0);
+        const { used } = await gatekeeper.counts.take(
           gatekeeper.addressSubject("203.0.113.7", november),
           1_000,
           november,

@@ -1,6 +1,6 @@
 /** A state under test: registry, gatekeepers, and a clock that only a test moves. */
 import { expect, vi } from "vitest";
-import type { KeyVerdict } from "../../src/state/gatekeeper.ts";
+import type { KeyVerdict } from "../../src/state/verdicts.ts";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
 import type { Registry } from "../../src/state/registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
@@ -65,7 +65,7 @@ export class StateInUse {
   /** Waits until the gatekeeper gives a key this verdict. */
   expectSoon(gatekeeper: Gatekeeper, key: string, code: string): Promise<void> {
     return vi.waitFor(async () => {
-      expect(codeOf(await gatekeeper.authenticate(key))).toBe(code);
+      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe(code);
     }, WITHIN_FIVE_SECONDS);
   }
 

@@ -95,7 +95,7 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   const { gatekeeper, clock } = service;
   const subject = gatekeeper.addressSubject("127.0.0.1", clock.now());
   for (let calls = 0; calls < 1_000; calls += 1) {
-    await gatekeeper.take(subject, 1_000, clock.now(), null);
+    await gatekeeper.counts.take(subject, 1_000, clock.now(), null);
   }
   await ask(url, `${API}/prices`);
 

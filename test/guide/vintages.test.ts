@@ -272,12 +272,12 @@ const used = async (tier: KeyTierName): Promise<number> =>
 
 async function spendQuota(): Promise<void> {
   const gatekeeper = await openGatekeeper(join(folder, "state"), clock);
-  const verdict = await gatekeeper.authenticate(proxy.starter);
+  const verdict = await gatekeeper.verdicts.authenticate(proxy.starter);
   if (!verdict.ok) throw new Error(verdict.code);
   const limit = TIERS.starter.callsPerMonth;
   await Promise.all(
     Array.from({ length: limit ?? 0 }, async () =>
-      gatekeeper.take(verdict.subject, limit, clock.now(), verdict.keyId),
+      gatekeeper.counts.take(verdict.subject, limit, clock.now(), verdict.keyId),
     ),
   );
   await gatekeeper.close();

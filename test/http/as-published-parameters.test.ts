@@ -266,7 +266,7 @@ describe("the order of the checks", () => {
       const tag = await ask(spent, key);
       const gatekeeper = await openGatekeeper(state, spent.clock);
       const takes = Array.from({ length: 25_000 }, async () =>
-        gatekeeper.take("account:small", 25_000, spent.clock.ms),
+        gatekeeper.counts.take("account:small", 25_000, spent.clock.ms),
       );
       await Promise.all(takes);
       await gatekeeper.close();

@@ -312,7 +312,7 @@ test("at the quota: 429, to parts, to 416 and to 304", async () => {
     // Another proxy on the same state takes all calls but one.
     const other = await openGatekeeper(state, proxy.clock);
     const takes = Array.from({ length: 24_997 }, async () =>
-      other.take("account:small", 25_000, proxy.clock.ms),
+      other.counts.take("account:small", 25_000, proxy.clock.ms),
     );
     await Promise.all(takes);
     await other.close();

@@ -387,7 +387,7 @@ inChromium(
     const take = (calls: number): Promise<unknown> =>
       Promise.all(
         Array.from({ length: calls }, async () =>
-          gatekeeper.take("account:small", LIMIT, spent.clock.ms),
+          gatekeeper.counts.take("account:small", LIMIT, spent.clock.ms),
         ),
       );
     const refusal = expect.stringContaining("429");

@@ -1,7 +1,7 @@
 /** What handlers are asked, and what they answer with. app.ts makes HTTP of it. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Tier } from "../../market/tier.ts";
-import type { Subject } from "../../state/gatekeeper.ts";
+import type { Subject } from "../../state/driver.ts";
 import type { Denial, ProblemCode } from "../problems.ts";
 import type { Query } from "../query.ts";
 import { CORS_HEADERS, VARY, type Entity, type Forms, type HeaderFields } from "../serve/entity.ts";

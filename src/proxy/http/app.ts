@@ -96,14 +96,14 @@ export function createApp(options: AppOptions): H3 {
     const { query, nowMs } = exchange;
     const fault = exchange.bodyFault() ?? faultsDenial(nameFaults(query, []));
     if (fault !== null) return fault;
-    return usageReply(caller, await gatekeeper.used(caller.subject, nowMs), nowMs);
+    return usageReply(caller, await gatekeeper.counts.used(caller.subject, nowMs), nowMs);
   });
   keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
   const data = dataAnswers({ live, log, archive, logger, pollMs });
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
     keyed(dataRoute.path, async (exchange, caller) => {
       const found = await data(dataRoute, exchange, caller);
-      return "forms" in found ? charged(found, exchange, caller, gatekeeper) : found;
+      return "forms" in found ? charged(found, exchange, caller, gatekeeper.counts) : found;
     });
   }
 
@@ -144,7 +144,7 @@ export function createApp(options: AppOptions): H3 {
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
     const reply = "extras" in answer ? problemReply(answer, exchange) : answer;
     const caller = await callerOf(exchange);
-    const left = reply.remaining ?? (await remaining(caller, gatekeeper, nowMs, asksState));
+    const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);
     return responseOf(reply, backlog.bodyFor(request, exchange.isHead ? null : reply.body), left);
   }

@@ -1,7 +1,9 @@
 /** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
 import type { IncomingMessage } from "node:http";
-import type { Gatekeeper, KeyVerdict, Subject } from "../../state/gatekeeper.ts";
+import type { Subject } from "../../state/driver.ts";
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { KEY_PREFIX } from "../../state/keys.ts";
+import type { KeyVerdict } from "../../state/verdicts.ts";
 import { KEYLESS, TIERS, type Tier } from "../../market/tier.ts";
 import type { Reader } from "../answers/answer.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
@@ -100,8 +102,9 @@ export async function identify(
   asksState: boolean,
 ): Promise<Caller> {
   const key = presentedKey(request);
+  const { verdicts } = gatekeeper;
   if (key !== null) {
-    const verdict = asksState ? await gatekeeper.authenticate(key) : gatekeeper.knownVerdict(key);
+    const verdict = asksState ? await verdicts.authenticate(key) : verdicts.known(key);
     if (verdict !== null) return callerOf(verdict);
   }
   return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);

@@ -61,7 +61,7 @@ export function answerRefusedRequests(
     const { status, code } = denial;
     const address = clientAddress(socket.remoteAddress, undefined, 0);
     const { subject, tier } = callerAt(address, gatekeeper, nowMs);
-    const left = remainingAfter(tier.callsPerMonth, gatekeeper.known(subject, nowMs) ?? 0);
+    const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
     const { body, fields } = problemReply(denial, { path: PROGRAMS, headers: {} });
     const head = { ...sentFields(fields, left), connection: "close" };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);

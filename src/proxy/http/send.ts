@@ -2,7 +2,7 @@
 import { STATUS_CODES, type IncomingHttpHeaders } from "node:http";
 import { FastResponse } from "srvx";
 import { instantText } from "../../lib/clock.ts";
-import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import type { Counts } from "../../state/counts.ts";
 import { callsLeft, monthEndMs, monthOf } from "../../state/month.ts";
 import { jsonReply, type Found, type Reply } from "../answers/answer.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
@@ -26,7 +26,7 @@ export async function charged(
   found: Found,
   exchange: Exchange,
   caller: AdmittedCaller,
-  gatekeeper: Gatekeeper,
+  counts: Counts,
 ): Promise<Reply | Denial> {
   const { request, nowMs } = exchange;
   const { subject, keyId } = caller;
@@ -34,7 +34,7 @@ export async function charged(
   const intent = intentOf(found.forms, request);
   // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
   if (intent.status === 416 || (intent.status === 304 && !asksForAny(request.headers))) {
-    const used = limit === null ? 0 : await gatekeeper.used(subject, nowMs);
+    const used = limit === null ? 0 : await counts.used(subject, nowMs);
     if (limit !== null && used >= limit) return quotaExceeded(caller, nowMs);
     if (intent.status === 416) return unsatisfiable(intent);
     return { ...(await replyOf(intent, found, exchange)), remaining: remainingAfter(limit, used) };
@@ -46,7 +46,7 @@ export async function charged(
     if (found.unopened === undefined) throw error;
     return found.unopened(error);
   }
-  const { granted, used } = await gatekeeper.take(subject, limit, nowMs, keyId);
+  const { granted, used } = await counts.take(subject, limit, nowMs, keyId);
   if (granted) return { ...reply, remaining: remainingAfter(limit, used) };
   // Nobody reads this body, so an error of cancel() does not matter.
   if (reply.body instanceof ReadableStream) reply.body.cancel().catch(() => {});
@@ -135,16 +135,14 @@ export const remainingAfter = (limit: number | null, used: number): number =>
  */
 export async function remaining(
   { subject, tier }: Caller,
-  gatekeeper: Gatekeeper,
+  counts: Counts,
   nowMs: number,
   asksState: boolean,
 ): Promise<number> {
   if (subject === null || tier === null) return 0;
   const limit = tier.callsPerMonth;
   if (limit === null) return UNLIMITED;
-  const known = asksState
-    ? await gatekeeper.used(subject, nowMs)
-    : gatekeeper.known(subject, nowMs);
+  const known = asksState ? await counts.used(subject, nowMs) : counts.known(subject, nowMs);
   return remainingAfter(limit, known ?? 0);
 }
 

@@ -13,7 +13,7 @@ import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
 import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
-import type { Subject } from "../../state/gatekeeper.ts";
+import type { Subject } from "../../state/driver.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { deny, type Denial } from "../problems.ts";

@@ -18,8 +18,7 @@ import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { redactedUrl } from "../../lib/text.ts";
-import { NoStateError, type CountName, type StatePurpose } from "../driver.ts";
-import type { Subject } from "../gatekeeper.ts";
+import { NoStateError, type CountName, type StatePurpose, type Subject } from "../driver.ts";
 
 /** The keys of Redis that this room names. unstorage names those of the registry. */
 export const REDIS_KEYS = {

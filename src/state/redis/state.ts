@@ -201,7 +201,7 @@ class RedisState implements StateDriver {
   /** A script found no state: throws why. */
   async #gone(): Promise<never> {
     await this.look();
-    throw new Error("the state was gone for a moment");
+    throw redisFailure(this.#connection, new Error("the state was gone for a moment"));
   }
 }
 

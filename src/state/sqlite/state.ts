@@ -18,8 +18,8 @@ import type {
   StateContent,
   StateDriver,
   StatePurpose,
+  Subject,
 } from "../driver.ts";
-import type { Subject } from "../gatekeeper.ts";
 import { keptMonths, monthOf } from "../month.ts";
 import {
   createStateFile,
@@ -168,7 +168,8 @@ class SqliteState implements StateDriver {
 
   /** The open database. Throws if none is open. */
   #opened(): DatabaseSync {
-    if (this.#database === null) throw new Error("chipboard.sqlite is not open");
+    if (this.#database === null)
+      throw unfit(this.#folder, new Error("chipboard.sqlite is not open"));
     return this.#database;
   }
 
