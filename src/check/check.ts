@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
-import { isPublication, type Publication } from "../snapshot/log/entry.ts";
+import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
 import {
   readRemembered,
   requireSeen,
@@ -15,7 +15,7 @@ import {
 import { requireSigned } from "../snapshot/log/sign.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { snapshotText } from "../store/paths.ts";
-import { fetchEntry, proveLog, sha256Of, type ProvenLog } from "./log.ts";
+import { fetchEntry, proveLog, type ProvenLog } from "./log.ts";
 import { refusalOf, saysDamaged, Service, unexpected, type Answer } from "./service.ts";
 import { answerStep, fileSteps } from "./file.ts";
 import type { Step } from "./step.ts";
@@ -87,7 +87,7 @@ async function checkOnce(
 ): Promise<boolean> {
   const remembered = remember === null ? null : await readRemembered(remember);
   const answer = await fetchAnswer(service, target);
-  const { publication, sha256 } = await entryOf(service, answer);
+  const { stored, publication } = await entryOf(service, answer);
   const { number } = publication;
   const { vintage } = target;
   if ("number" in vintage && vintage.number !== number) {
@@ -112,10 +112,8 @@ async function checkOnce(
   }
   const known = Math.min(remembered?.number ?? 1, number);
   const { asOfMs } = "asOfMs" in vintage ? vintage : LIVE;
-  const log = await proveLog(service, Math.max(1, known - PROVEN_AGAIN), number, asOfMs);
-  if (sha256Of(log, number) !== sha256) {
-    throw new DamageError(`Entry ${number} of the log changed while it was read`);
-  }
+  const first = Math.max(1, known - PROVEN_AGAIN);
+  const log = await proveLog(service, stored, first, remembered?.number ?? 0, asOfMs);
   if ("asOfMs" in vintage && log.head !== number) {
     if (!isLastTry) return false;
     const when = vintage === LIVE ? "" : " at that instant";
@@ -149,7 +147,7 @@ async function fetchAnswer(service: Service, { path }: Target): Promise<Answer> 
 async function entryOf(
   service: Service,
   { what, headers }: Answer,
-): Promise<{ publication: Publication; sha256: string }> {
+): Promise<{ stored: StoredEntry; publication: Publication }> {
   const named = headers["x-publication"];
   if (typeof named !== "string" || !/^[1-9]\d{0,9}$/.test(named)) {
     throw new DamageError(`${what} names no entry of the log in x-publication`);
@@ -158,12 +156,12 @@ async function entryOf(
   if (stored === null) {
     throw new DamageError(`${what} names entry ${named} of the log, which does not have it`);
   }
-  const { entry, sha256 } = stored;
+  const { entry } = stored;
   if (!isPublication(entry)) {
     throw new DamageError(`${what} names entry ${named} of the log, which is a prune`);
   }
   const text = snapshotText(entry);
-  if (headers["x-snapshot"] === text) return { publication: entry, sha256 };
+  if (headers["x-snapshot"] === text) return { stored, publication: entry };
   throw new DamageError(
     `${what} names the snapshot ${String(headers["x-snapshot"] ?? "(none)")}, and entry ${named} of the log ${text}`,
   );
@@ -175,34 +173,34 @@ const noLongerHead = ({ what }: Answer, number: number): DamageError =>
   );
 
 function logStep({ first, newest }: ProvenLog): Step {
-  const text = `Entries ${first} to ${newest} of the log follow each other`;
+  const text = `Entries ${first} to ${newest.entry.number} of the log follow each other`;
   return { link: "log", isProven: true, text };
 }
 
 /** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */
 function signatureStep(
-  log: ProvenLog,
+  { newest, signed }: ProvenLog,
   number: number,
   keys: readonly VerifyKey[] | null,
 ): { step: Step; seen: SeenEntry } {
-  const { newest, signed } = log;
+  const last = newest.entry.number;
   if (keys === null) {
     const text = "Signatures are not checked without --verify-key";
-    const seen = { number: newest, sha256: sha256Of(log, newest) as string };
+    const seen = { number: last, sha256: newest.sha256 };
     return { step: { link: "signature", isProven: false, text }, seen };
   }
-  if (signed === null || signed.entry.number < number) {
+  if (signed === null) {
     const which =
-      number === newest
+      number === last
         ? `Entry ${number} of the log is unsigned`
-        : `No entry of the log from ${number} to ${newest} is signed`;
+        : `No entry of the log from ${number} to ${last} is signed`;
     throw new DamageError(
       `${which}: expected a signature by ${keys.map(({ fingerprint }) => fingerprint).join(" or ")}`,
     );
   }
   const { fingerprint } = requireSigned(signed, keys);
   const seen = { number: signed.entry.number, sha256: signed.sha256 };
-  const after = seen.number === newest ? "" : `; entries up to ${newest} are unsigned`;
+  const after = seen.number === last ? "" : `; entries up to ${last} are unsigned`;
   const text = `Entry ${seen.number} of the log is signed by ${fingerprint}${after}`;
   return { step: { link: "signature", isProven: true, text }, seen };
 }
@@ -215,7 +213,7 @@ function memoryStep(log: ProvenLog, remembered: SeenEntry | null, path: string |
         : `${path} remembers the log from now on`;
     return { link: "memory", isProven: false, text };
   }
-  const { number } = remembered;
-  requireSeen(remembered, log.newest, sha256Of(log, number));
-  return { link: "memory", isProven: true, text: `Entry ${number}, seen before, is in the log` };
+  requireSeen(remembered, log.newest.entry.number, log.seenSha256);
+  const text = `Entry ${remembered.number}, seen before, is in the log`;
+  return { link: "memory", isProven: true, text };
 }

@@ -10,26 +10,18 @@ import { walkLog } from "../snapshot/log/walk.ts";
 import { wasThere } from "../proxy/answers/vintage.ts";
 import { unexpected, type Service } from "./service.ts";
 
-/** More than a century of two sessions a day; a log that is longer does not end. */
-const ENTRIES_MAX = 100_000;
-
 /** A proven log, from one entry to the newest. */
 export interface ProvenLog {
   /** The number of the entry that the proof begins with. */
   readonly first: number;
-  /** The number of the newest entry. */
-  readonly newest: number;
+  readonly newest: StoredEntry;
+  /** The newest entry that has a signature, no older than the one answered with; null: none has. */
+  readonly signed: StoredEntry | null;
   /** The number of the newest publish or rollback that is not later than the instant asked for; 0: none. */
   readonly head: number;
-  /** The newest entry that has a signature; null: none has. */
-  readonly signed: StoredEntry | null;
-  /** The SHA-256 (hex) of each entry, from `first` on. */
-  readonly sha256s: readonly string[];
+  /** The SHA-256 (hex) of the entry that was seen before; undefined: the log ends before it. */
+  readonly seenSha256: string | undefined;
 }
-
-/** The SHA-256 (hex) of the entry; undefined: the proof does not reach it. */
-export const sha256Of = ({ first, sha256s }: ProvenLog, number: number): string | undefined =>
-  sha256s[number - first];
 
 /** The entry; null: the log ends before it. Throws DamageError if it is damaged. */
 export async function fetchEntry(service: Service, number: number): Promise<StoredEntry | null> {
@@ -40,27 +32,37 @@ export async function fetchEntry(service: Service, number: number): Promise<Stor
 }
 
 /**
- * Proves the log from the entry `first` to its newest one. `asOfMs` (epoch milliseconds) is the instant of
- * the head. Throws DamageError if a link is broken, or the log ends before the entry `through`.
+ * Proves the log from the entry that the service answers with: back to the entry `first`, and on to the newest
+ * one. `seen` is the number of an entry seen before, `asOfMs` (epoch milliseconds) the instant of the
+ * head. Throws DamageError if a link is broken or missing.
  */
 export async function proveLog(
   service: Service,
+  answered: StoredEntry,
   first: number,
-  through: number,
+  seen: number,
   asOfMs: number,
 ): Promise<ProvenLog> {
-  const sha256s: string[] = [];
-  let head = 0;
+  const { number } = answered.entry;
+  const read = async (at: number): Promise<StoredEntry | null> => {
+    if (at < first || at === number) return at < first ? null : answered;
+    const stored = await fetchEntry(service, at);
+    if (stored !== null || at > number) return stored;
+    throw new DamageError(`${service.at(`/log/${at}`)}: the log has no such entry`);
+  };
+  let newest = answered;
   let signed: StoredEntry | null = null;
-  for await (const stored of walkLog((number) => fetchEntry(service, number), first)) {
-    const { entry } = stored;
-    if (isPublication(entry) && wasThere(entry, asOfMs)) head = entry.number;
+  let head = 0;
+  let seenSha256: string | undefined;
+  const note = ({ entry, sha256 }: StoredEntry): void => {
+    if (isPublication(entry) && wasThere(entry, asOfMs)) head = Math.max(head, entry.number);
+    if (entry.number === seen) seenSha256 = sha256;
+  };
+  for await (const stored of walkLog(read, number, -1)) note(stored);
+  for await (const stored of walkLog(read, number)) {
+    note(stored);
+    newest = stored;
     if (stored.signature !== null) signed = stored;
-    if (sha256s.push(stored.sha256) > ENTRIES_MAX) {
-      throw new DamageError(`${service.at("/log")} shows more than ${ENTRIES_MAX} entries`);
-    }
   }
-  const newest = first + sha256s.length - 1;
-  if (newest >= through) return { first, newest, head, signed, sha256s };
-  throw new DamageError(`${service.at(`/log/${newest + 1}`)}: the log has no such entry`);
+  return { first, newest, signed, head, seenSha256 };
 }

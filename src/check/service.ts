@@ -177,11 +177,14 @@ export async function saysDamaged(service: Service): Promise<boolean> {
   }
 }
 
-/** The error for an answer that is none of those expected. A gateway says 502 to 504. */
+/** What a gateway or a busy service says. */
+const AWAY = [429, 502, 503, 504];
+
+/** The error for an answer that is none of those expected. */
 export function unexpected(answer: Answer, expected: string): Error {
   const { status, what } = answer;
   const refusal = refusalOf(answer);
   const message = `${what} answers ${refusal?.text ?? status}; expected ${expected}`;
-  const isAway = status === 429 || status >= 502 || (status === 500 && refusal !== null);
+  const isAway = AWAY.includes(status) || (status === 500 && refusal !== null);
   return isAway ? new UnreachableError(message) : new DamageError(message);
 }
