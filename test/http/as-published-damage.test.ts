@@ -186,7 +186,10 @@ test.each([
   }
   expect((await proxy.get(board, { key: proxy.pro })).status).toBe(200);
   await put(key, whole);
-  for (const path of paths) expect((await proxy.get(path, { key: proxy.pro })).status).toBe(200);
+  const statuses = (): Promise<number[]> =>
+    Promise.all(paths.map(async (path) => (await proxy.get(path, { key: proxy.pro })).status));
+  // A poll finds that it is whole again.
+  await expect.poll(statuses, { timeout: 30_000 }).toEqual(paths.map(() => 200));
 });
 
 test("an entry in the middle of the log that is damaged: instants that it does not decide are answered", async () => {
@@ -208,7 +211,9 @@ test("an entry in the middle of the log that is damaged: instants that it does n
   ];
   expect(await Promise.all(instants.map(at))).toEqual([404, 500, 500, "3"]);
   await put(key, whole);
-  expect(await Promise.all(instants.map(at))).toEqual([404, "1", "2", "3"]);
+  // A poll finds that it is whole again.
+  const published = (): Promise<unknown[]> => Promise.all(instants.map(at));
+  await expect.poll(published, { timeout: 30_000 }).toEqual([404, "1", "2", "3"]);
 });
 
 test("a whole snapshot that is lost, and that no entry prunes, is damage", async () => {

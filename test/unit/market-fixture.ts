@@ -4,7 +4,6 @@ import { Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type Tier } from "../../src/market/tier.ts";
 import { tierView, type Market, type TierView } from "../../src/market/view.ts";
-import { parseCatalog } from "../../src/snapshot/catalog-file.ts";
 
 /** The session of the fixtures. */
 export const HEAD = parseSession("2026-11-21T00Z") as Session;
@@ -21,28 +20,24 @@ export const listing = (contract: Partial<Contract> = {}, usd = 12_500_000): Lis
   levels: [{ session: HEAD, usd }],
 });
 
-/** As an old snapshot has it: what was added to the catalog since has its default. */
-const [PLAIN] = parseCatalog(
-  Buffer.from(
-    JSON.stringify([
-      {
-        id: "contract",
-        ticker: "T",
-        name: "Contract",
-        board: "memory",
-        segment: "DRAM",
-        unit: "USD per piece",
-        ai_exposure_pct: 50,
-        source: "Source",
-        source_url: "https://example.com/prices",
-        capacity_gb: null,
-        max_carry_days: null,
-        free: false,
-      },
-    ]),
-  ),
-  "the fixture",
-) as [Contract];
+const PLAIN: Contract = {
+  id: "contract",
+  ticker: "T",
+  name: "Contract",
+  board: "memory",
+  segment: "DRAM",
+  unit: "USD per piece",
+  aiExposurePct: "50",
+  source: "Source",
+  sourceUrl: "https://example.com/prices",
+  capacityGb: null,
+  maxCarryDays: null,
+  free: false,
+  priceType: null,
+  delistedOn: null,
+  formerly: null,
+  cadenceDays: "1",
+};
 
 export function marketOf(listings: readonly Listing[]): Market {
   const catalog = listings.map(({ contract }, at): Contract => ({
