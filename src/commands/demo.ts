@@ -6,14 +6,14 @@ import { ChipboardError, DamageError, UnreachableError } from "../lib/errors.ts"
 import { printLine, progressTo } from "../lib/terminal.ts";
 import { sessionKey } from "../market/session.ts";
 import type { RunningProxy } from "../proxy/serve.ts";
-import { examples } from "./every-command.ts";
+import { examples, withOptions } from "./every-command.ts";
 import { nextSignal, serve } from "./serve.ts";
-import { withServeOptions, type ServeOptions } from "./serve-options.ts";
+import { serveOptions, type ServeOptions } from "./serve-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
 /** `demo`: publish the demonstration market up to now, create keys, and serve it. */
 export function demoCommand(): Command {
-  return withServeOptions(new Command("demo"))
+  return withOptions(new Command("demo"), serveOptions())
     .addHelpText(
       "after",
       examples("demo", "demo --port 8090 --store /tmp/demo --state /tmp/demo-state"),

@@ -1,5 +1,5 @@
-/** The parts of every command: `--json`, and examples in its help. */
-import type { Option } from "commander";
+/** The parts of every command: its options, `--json`, and examples in its help. */
+import type { Command, Option } from "commander";
 import { setting } from "../lib/config.ts";
 
 /** The value of `--json`. */
@@ -9,6 +9,12 @@ export interface JsonOption {
 
 /** `--json`: output for programs. */
 export const jsonOption = (): Option => setting("--json", "print JSON");
+
+/** Adds options to a command, in their order. */
+export function withOptions(command: Command, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option);
+  return command;
+}
 
 /** Examples for the end of a command's help. A line begins after the program's name. */
 export const examples = (...lines: string[]): string =>

@@ -1,5 +1,5 @@
 /** The options of `publish`, in groups, and what their texts stand for. */
-import type { Command } from "commander";
+import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/finding.ts";
@@ -17,9 +17,9 @@ import {
   type OptionParser,
 } from "./option-values.ts";
 import { signKeyOption, verifyKeyOption, type LogKeyOptions } from "./signing-options.ts";
-import { withStoreOptions, type StoreOptions } from "./store-options.ts";
+import { storeOptions, type StoreOptions } from "./store-options.ts";
 
-/** The values of the options of withPublishOptions. */
+/** The values of publishOptions. */
 export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption {
   readonly catalog?: string;
   readonly quotes?: readonly string[];
@@ -47,131 +47,100 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly allowSparse?: true;
 }
 
-/** Adds the options of `publish`. */
-export function withPublishOptions(command: Command): Command {
-  command
-    .optionsGroup("Input:")
-    .addOption(
-      setting(
-        "--catalog <source>",
-        "contracts: a file, - or an http(s) address (default: the last published catalog)",
+/** The options of `publish`, by the headings of its help. */
+export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
+  "Input:": [
+    setting(
+      "--catalog <source>",
+      "contracts: a file, - or an http(s) address (default: the last published catalog)",
+    ),
+    setting("--quotes <sources...>", "levels of sessions"),
+    setting("--closes <sources...>", "daily history"),
+    setting(
+      "--feed-header <headers...>",
+      "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines: better set the variable, with one header per line",
+    ),
+    setting(
+      "--wait <duration>",
+      "while an input cannot be fetched, only coverage is refused, or no level has moved and rows have no session_utc, read again every 30 seconds, for this long (such as 25m)",
+      durationMs("m", 1_000, DAY_MS),
+    ),
+    setting(
+      "--hold <ids...>",
+      "leave out all rows of these contracts (ID,ID): they keep their level",
+    ),
+    setting("--hold-invalid", "leave out rows that cannot be read, as --hold does"),
+    setting("--ignore-unknown", "leave out rows of ids outside the catalog"),
+    setting("--round", "round levels with more than 6 decimals, half away from zero"),
+  ],
+  "Snapshot:": [
+    setting(
+      "--session <session>",
+      "session to publish, such as 2026-11-21T00Z (default: the current one)",
+      session,
+    ),
+    setting(
+      "--attribution <text>",
+      "credit line of all payloads (default: that of the last snapshot)",
+      lineOfText,
+    ),
+    setting(
+      "--revise <reason>",
+      "change published levels, for this reason, which is public: it is published with the session",
+      lineOfText,
+    ),
+    setting(
+      "--rerender <reason>",
+      "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public: it is published with the session",
+      lineOfText,
+    ),
+    setting("--dry-run", "do everything except write"),
+    setting("--summary <file>", "also write the result, or the refusal, to this file, as Markdown"),
+    jsonOption(),
+  ],
+  "Gates:": [
+    setting(
+      "--accept <gates...>",
+      `let through what a gate refuses: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
+    ),
+    setting(
+      "--max-move <percent>",
+      "moves: refuse larger ones from one level to the next",
+      percent(1e9),
+    ).default(USUAL_LIMITS.maxMoveMicros, "50"),
+    setting("--accept-moves", "moves: accept all, if there are any"),
+    setting(
+      "--min-coverage <percent>",
+      "sparse: refuse if fewer contracts have a level for the session",
+      percent(100),
+    ).default(USUAL_LIMITS.minCoverageMicros, "80"),
+    setting("--allow-sparse", "sparse: accept fewer levels, if they are fewer"),
+    setting(
+      "--max-unchanged <sessions>",
+      "unchanged: refuse levels that have not moved for more sessions",
+      wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
+    ).default(USUAL_LIMITS.maxUnchangedSessions),
+    setting(
+      "--max-gap <sessions>",
+      "gap: refuse a session that is more sessions after the head",
+      wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
+    ).default(USUAL_LIMITS.maxGapSessions),
+    setting(
+      "--max-carry-days <days>",
+      "how long a contract keeps its level without a new one",
+      wholeNumber(
+        `expected a whole number of days, at most ${MAX_CARRY_DAYS} days`,
+        0,
+        MAX_CARRY_DAYS,
       ),
-    )
-    .addOption(setting("--quotes <sources...>", "levels of sessions"))
-    .addOption(setting("--closes <sources...>", "daily history"))
-    .addOption(
-      setting(
-        "--feed-header <headers...>",
-        "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines: better set the variable, with one header per line",
-      ),
-    )
-    .addOption(
-      setting(
-        "--wait <duration>",
-        "while an input cannot be fetched, only coverage is refused, or no level has moved and rows have no session_utc, read again every 30 seconds, for this long (such as 25m)",
-        durationMs("m", 1_000, DAY_MS),
-      ),
-    )
-    .addOption(
-      setting(
-        "--hold <ids...>",
-        "leave out all rows of these contracts (ID,ID): they keep their level",
-      ),
-    )
-    .addOption(setting("--hold-invalid", "leave out rows that cannot be read, as --hold does"))
-    .addOption(setting("--ignore-unknown", "leave out rows of ids outside the catalog"))
-    .addOption(setting("--round", "round levels with more than 6 decimals, half away from zero"))
-    .optionsGroup("Snapshot:")
-    .addOption(
-      setting(
-        "--session <session>",
-        "session to publish, such as 2026-11-21T00Z (default: the current one)",
-        session,
-      ),
-    )
-    .addOption(
-      setting(
-        "--attribution <text>",
-        "credit line of all payloads (default: that of the last snapshot)",
-        lineOfText,
-      ),
-    )
-    .addOption(
-      setting(
-        "--revise <reason>",
-        "change published levels, for this reason, which is public: it is published with the session",
-        lineOfText,
-      ),
-    )
-    .addOption(
-      setting(
-        "--rerender <reason>",
-        "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public: it is published with the session",
-        lineOfText,
-      ),
-    )
-    .addOption(setting("--dry-run", "do everything except write"))
-    .addOption(
-      setting(
-        "--summary <file>",
-        "also write the result, or the refusal, to this file, as Markdown",
-      ),
-    )
-    .addOption(jsonOption())
-    .optionsGroup("Gates:")
-    .addOption(
-      setting(
-        "--accept <gates...>",
-        `let through what a gate refuses: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
-      ),
-    )
-    .addOption(
-      setting(
-        "--max-move <percent>",
-        "moves: refuse larger ones from one level to the next",
-        percent(1e9),
-      ).default(USUAL_LIMITS.maxMoveMicros, "50"),
-    )
-    .addOption(setting("--accept-moves", "moves: accept all, if there are any"))
-    .addOption(
-      setting(
-        "--min-coverage <percent>",
-        "sparse: refuse if fewer contracts have a level for the session",
-        percent(100),
-      ).default(USUAL_LIMITS.minCoverageMicros, "80"),
-    )
-    .addOption(setting("--allow-sparse", "sparse: accept fewer levels, if they are fewer"))
-    .addOption(
-      setting(
-        "--max-unchanged <sessions>",
-        "unchanged: refuse levels that have not moved for more sessions",
-        wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
-      ).default(USUAL_LIMITS.maxUnchangedSessions),
-    )
-    .addOption(
-      setting(
-        "--max-gap <sessions>",
-        "gap: refuse a session that is more sessions after the head",
-        wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
-      ).default(USUAL_LIMITS.maxGapSessions),
-    )
-    .addOption(
-      setting(
-        "--max-carry-days <days>",
-        "how long a contract keeps its level without a new one",
-        wholeNumber(
-          `expected a whole number of days, at most ${MAX_CARRY_DAYS} days`,
-          0,
-          MAX_CARRY_DAYS,
-        ),
-      ).default(USUAL_LIMITS.maxCarryDays),
-    )
-    .optionsGroup("Signing:")
-    .addOption(signKeyOption())
-    .addOption(verifyKeyOption("build only on a log that one of these public keys has signed"))
-    .optionsGroup("Store:");
-  return withStoreOptions(command).optionsGroup("Options:");
-}
+    ).default(USUAL_LIMITS.maxCarryDays),
+  ],
+  "Signing:": [
+    signKeyOption(),
+    verifyKeyOption("build only on a log that one of these public keys has signed"),
+  ],
+  "Store:": storeOptions(),
+});
 
 /** The limits of the gates, and what the run lets through. Throws InputError for a wrong `--accept`. */
 export const gatesFrom = (options: PublishOptions): GateOptions => ({

@@ -6,13 +6,13 @@ import { sessionAt } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
 import type { Progress } from "../publish/request.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { examples } from "./every-command.ts";
+import { examples, withOptions } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 import {
   feedHeadersFrom,
   gatesFrom,
   heldFrom,
-  withPublishOptions,
+  publishOptions,
   type PublishOptions,
 } from "./publish-options.ts";
 import { logKeysFrom } from "./signing-options.ts";
@@ -28,8 +28,13 @@ A gate refuses what may be wrong (exit code 3), and says which --accept lets exa
 --accept of what is not refused is an error (2). CHIPBOARD_ACCEPT holds several, separated by spaces.`;
 
 /** `publish`: make a session's snapshot from feeds, and make it the head. */
-export const publishCommand = (): Command =>
-  withPublishOptions(new Command("publish"))
+export function publishCommand(): Command {
+  const command = new Command("publish");
+  for (const [heading, options] of Object.entries(publishOptions())) {
+    withOptions(command.optionsGroup(heading), options);
+  }
+  return command
+    .optionsGroup("Options:")
     .addHelpText(
       "after",
       examples(
@@ -45,6 +50,7 @@ export const publishCommand = (): Command =>
     )
     .addHelpText("after", INPUT_HELP)
     .action(publishFromOptions);
+}
 
 async function publishFromOptions(options: PublishOptions, command: Command): Promise<void> {
   const { failureMarkdown, resultView, summaryLines, summaryMarkdown } =

@@ -1,5 +1,5 @@
 /** The options of `serve`, and how their values are read. */
-import type { Command } from "commander";
+import type { Option } from "commander";
 import { HOUR_MS } from "../lib/clock.ts";
 import { setting } from "../lib/config.ts";
 import {
@@ -12,7 +12,7 @@ import { jsonOption } from "./every-command.ts";
 import { durationMs, oneOf, parsedBy, textThat, wholeNumber } from "./option-values.ts";
 import type { VerifyKeyOptions } from "./signing-options.ts";
 import { stateOption, type StateOptions } from "./state-options.ts";
-import { withStoreOptions, type StoreOptions } from "./store-options.ts";
+import { storeOptions, type StoreOptions } from "./store-options.ts";
 
 /**
  * The values of the options of `serve`. `publicUrl` has no slash at its end, `poll` and `grace` are in milliseconds, `trustProxy` in hops.
@@ -34,86 +34,65 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly logRequests: RequestLog;
 }
 
-/** Adds every option of `serve`. `demo` has them, too. */
-export const withServeOptions = (command: Command): Command =>
-  withStoreOptions(command)
-    .addOption(stateOption())
-    .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
-    .addOption(setting("--port <port>", "port to listen on; 0: any free port", port).default(8080))
-    .addOption(
-      setting(
-        "--public-url <url>",
-        "address at which callers reach the service, for the commands in the guide (default: where it listens)",
-        publicUrl,
-      ),
-    )
-    .addOption(
-      setting(
-        "--metrics-port <port>",
-        "port of /metrics; 0: any free port; off: no metrics",
-        metricsPort,
-      ).default(9464),
-    )
-    .addOption(
-      setting(
-        "--poll <duration>",
-        "how often to look for a new publication",
-        durationMs("s", 10, HOUR_MS),
-      ).default(2_000, "2s"),
-    )
-    .addOption(
-      setting(
-        "--grace <duration>",
-        "how late a session may be before it counts as overdue",
-        durationMs("m", 0, 12 * HOUR_MS),
-      ).default(HOUR_MS, "60m"),
-    )
-    .addOption(
-      setting(
-        "--trust-proxy <hops>",
-        "number of your own proxies in front; chipboard trusts their X-Forwarded-For",
-        hops,
-      ).default(0),
-    )
-    .addOption(
-      setting(
-        "--tls-cert <file>",
-        "certificate and its chain (PEM); serve HTTPS; SIGHUP reads it again",
-      ),
-    )
-    .addOption(setting("--tls-key <file>", "private key (PEM) of the certificate"))
-    .addOption(
-      setting(
-        "--cache-mb <megabytes>",
-        "memory for files, an eighth of it for old snapshots; other files are streamed from the store",
-        megabytes,
-      ).default(256),
-    )
-    .addOption(
-      setting(
-        "--max-connections <number>",
-        "connections open at once; further ones are closed",
-        connections,
-      ).default(2_000),
-    )
-    .addOption(
-      setting("--plans <file>", "your own prices and support on the page /plans (JSON); off: none"),
-    )
-    .addOption(
-      setting(
-        "--log-level <level>",
-        "what to log on standard error: silent, error, warn or info",
-        oneOf(LOG_LEVELS),
-      ).default("info"),
-    )
-    .addOption(
-      setting(
-        "--log-requests <which>",
-        "requests to log: all, problems (those answered with a problem), or none",
-        oneOf(REQUEST_LOGS),
-      ).default("problems"),
-    )
-    .addOption(jsonOption());
+/** The options of `serve`. `demo` has them, too. */
+export const serveOptions = (): Option[] => [
+  ...storeOptions(),
+  stateOption(),
+  setting("--host <address>", "address to listen on", host).default("127.0.0.1"),
+  setting("--port <port>", "port to listen on; 0: any free port", port).default(8080),
+  setting(
+    "--public-url <url>",
+    "address at which callers reach the service, for the commands in the guide (default: where it listens)",
+    publicUrl,
+  ),
+  setting(
+    "--metrics-port <port>",
+    "port of /metrics; 0: any free port; off: no metrics",
+    metricsPort,
+  ).default(9464),
+  setting(
+    "--poll <duration>",
+    "how often to look for a new publication",
+    durationMs("s", 10, HOUR_MS),
+  ).default(2_000, "2s"),
+  setting(
+    "--grace <duration>",
+    "how late a session may be before it counts as overdue",
+    durationMs("m", 0, 12 * HOUR_MS),
+  ).default(HOUR_MS, "60m"),
+  setting(
+    "--trust-proxy <hops>",
+    "number of your own proxies in front; chipboard trusts their X-Forwarded-For",
+    hops,
+  ).default(0),
+  setting(
+    "--tls-cert <file>",
+    "certificate and its chain (PEM); serve HTTPS; SIGHUP reads it again",
+  ),
+  setting("--tls-key <file>", "private key (PEM) of the certificate"),
+  setting(
+    "--cache-mb <megabytes>",
+    "memory for files, an eighth of it for old snapshots; other files are streamed from the store",
+    megabytes,
+  ).default(256),
+  setting(
+    "--max-connections <number>",
+    "connections open at once; further ones are closed",
+    connections,
+  ).default(2_000),
+  setting("--plans <file>", "your own prices and support on the page /plans (JSON); off: none"),
+  setting(
+    "--log-level <level>",
+    "what to log on standard error: silent, error, warn or info",
+    oneOf(LOG_LEVELS),
+  ).default("info"),
+  setting(
+    "--log-requests <which>",
+    "requests to log: all, problems (those answered with a problem), or none",
+    oneOf(REQUEST_LOGS),
+  ).default("problems"),
+  jsonOption(),
+];
 
 const host = textThat(
   (text) => text.trim() !== "",

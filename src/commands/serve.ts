@@ -9,9 +9,9 @@ import type { Logger } from "../proxy/ops/log.ts";
 import type { PlanTerms } from "../proxy/answers/plan-terms.ts";
 import type { Certificate } from "../proxy/http/server.ts";
 import type { RunningProxy } from "../proxy/serve.ts";
-import { examples } from "./every-command.ts";
+import { examples, withOptions } from "./every-command.ts";
 import { readable } from "./option-files.ts";
-import { withServeOptions, type ServeOptions } from "./serve-options.ts";
+import { serveOptions, type ServeOptions } from "./serve-options.ts";
 import { verifyKeyOption, verifyKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
@@ -20,7 +20,7 @@ const END_MS = 1_000;
 
 /** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
-  return withServeOptions(new Command("serve"))
+  return withOptions(new Command("serve"), serveOptions())
     .addOption(
       verifyKeyOption(
         "serve only what one of these public keys has signed: the log to its newest entry",

@@ -4,7 +4,7 @@ import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
 import type * as Words from "../desk/words.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { examples, jsonOption, type JsonOption } from "./every-command.ts";
+import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 import {
   logKeysFrom,
   rememberOption,
@@ -17,14 +17,15 @@ import {
 } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
 import {
+  s3Options,
   s3SettingsFrom,
   storeFromOptions,
-  withS3Options,
-  withStoreOptions,
+  storeOptions,
   type StoreOptions,
 } from "./store-options.ts";
 
 type SnapshotOptions = StoreOptions & JsonOption;
+type PruneOptions = SnapshotOptions & LogKeyOptions & { keepDays: number; dryRun?: true };
 
 const REFERENCES = `
 To name a snapshot, write head, head~1 (the publication before), a session (2026-11-21T00Z: its
@@ -183,11 +184,6 @@ function rollbackCommand(): Command {
     );
 }
 
-interface PruneOptions {
-  readonly keepDays: number;
-  readonly dryRun?: true;
-}
-
 function pruneCommand(): Command {
   return desk("prune", "remove old snapshots and leftovers of crashed runs")
     .addOption(
@@ -204,7 +200,7 @@ function pruneCommand(): Command {
       "after",
       examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),
     )
-    .action(async (options: SnapshotOptions & LogKeyOptions & PruneOptions) => {
+    .action(async (options: PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
       const { warnOfDepths } = await import("../desk/words.ts");
       const keys = await logKeysFrom(options);
@@ -227,12 +223,10 @@ published to TO, or pruned it, it takes no more copies. FROM is never changed.
 `;
 
 function copyCommand(): Command {
-  return withS3Options(
-    new Command("copy")
-      .description("copy a whole store: what the log names, then the log")
-      .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
-      .argument("<to>", "the store to copy into, which is empty or an earlier copy"),
-  )
+  return withOptions(new Command("copy"), s3Options())
+    .description("copy a whole store: what the log names, then the log")
+    .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
+    .argument("<to>", "the store to copy into, which is empty or an earlier copy")
     .addOption(setting("--dry-run", "read and check everything; write nothing"))
     .addOption(jsonOption())
     .addHelpText(
@@ -270,7 +264,7 @@ async function copyFromOptions(
 }
 
 const desk = (name: string, description: string): Command =>
-  withStoreOptions(new Command(name).description(description)).addOption(jsonOption());
+  withOptions(new Command(name).description(description), [...storeOptions(), jsonOption()]);
 
 async function withStore(
   options: StoreOptions,

@@ -1,11 +1,11 @@
 /** The options of every command that reads or writes snapshots. */
-import type { Command } from "commander";
+import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { openStore, type S3Settings } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 
-/** The values of the options of withStoreOptions. */
+/** The values of storeOptions. */
 export interface StoreOptions {
   readonly store: string;
   readonly s3Endpoint?: string;
@@ -18,26 +18,20 @@ const endpoint = textThat(
   "expected an http(s) URL",
 );
 
-/** Adds `--store` and the `--s3-…` options. */
-export const withStoreOptions = (command: Command): Command =>
-  withS3Options(
-    command.addOption(
-      setting("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
-        "./snapshots",
-      ),
-    ),
-  );
+/** `--store` and the `--s3-…` options. */
+export const storeOptions = (): Option[] => [
+  setting("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
+    "./snapshots",
+  ),
+  ...s3Options(),
+];
 
-/** Adds the `--s3-…` options only. */
-export const withS3Options = (command: Command): Command =>
-  command
-    .addOption(
-      setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", endpoint),
-    )
-    .addOption(setting("--s3-region <region>", "region of the bucket"))
-    .addOption(
-      setting("--s3-path-style", "put the bucket's name into the path instead of the host name"),
-    );
+/** The `--s3-…` options only. */
+export const s3Options = (): Option[] => [
+  setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", endpoint),
+  setting("--s3-region <region>", "region of the bucket"),
+  setting("--s3-path-style", "put the bucket's name into the path instead of the host name"),
+];
 
 /** Opens the store that the options name. Throws InputError if they name none. */
 export const storeFromOptions = (options: StoreOptions): Promise<ObjectStore> =>

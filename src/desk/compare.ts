@@ -31,27 +31,11 @@ export interface Comparison {
   /** Contracts on the older board only. */
   readonly removed: readonly string[] | null;
   /** Contracts with another level, largest move first. */
-  readonly repriced:
-    | readonly {
-        readonly id: string;
-        readonly old_usd: number;
-        readonly new_usd: number;
-        readonly change_pct: number;
-      }[]
-    | null;
+  readonly repriced: ReturnType<typeof repriced> | null;
   /** Changed fields of the catalog or the level, except the price. */
-  readonly metadata:
-    | readonly {
-        readonly id: string;
-        readonly field: string;
-        readonly old: string | null;
-        readonly new: string | null;
-      }[]
-    | null;
+  readonly metadata: ReturnType<typeof changedMetadata> | null;
   /** Corrections that only the newer snapshot lists. */
-  readonly corrected:
-    | readonly ({ readonly contract: string } & ReturnType<typeof correctionFields>)[]
-    | null;
+  readonly corrected: ReturnType<typeof newCorrections> | null;
   /** The composite index; each snapshot's level uses its own base. */
   readonly index: IndexMove;
 }
@@ -151,7 +135,7 @@ function withIdsOf(other: Side, side: Side): Side {
 const idsWithout = (records: Records, others: Records): string[] =>
   [...records.keys()].filter((id) => !others.has(id));
 
-function repriced(before: Records, after: Records): NonNullable<Comparison["repriced"]> {
+function repriced(before: Records, after: Records) {
   return [...after]
     .flatMap(([id, record]) => {
       const old = before.get(id);
@@ -188,7 +172,7 @@ function metadataOf(catalog: ReadonlyMap<string, Contract>, records: Records | n
   return metadata;
 }
 
-function changedMetadata(before: Metadata, after: Metadata): NonNullable<Comparison["metadata"]> {
+function changedMetadata(before: Metadata, after: Metadata) {
   return [...after].flatMap(([id, fields]) => {
     const old = before.get(id);
     if (old === undefined) return [];
@@ -211,10 +195,7 @@ const breakBetween =
     return old.break?.session_utc !== now.break?.session_utc;
   };
 
-function newCorrections(
-  before: readonly Correction[],
-  after: readonly Correction[],
-): NonNullable<Comparison["corrected"]> {
+function newCorrections(before: readonly Correction[], after: readonly Correction[]) {
   const known = new Set(before.map((item) => JSON.stringify(item)));
   return after
     .filter((item) => !known.has(JSON.stringify(item)))

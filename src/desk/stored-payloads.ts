@@ -4,6 +4,7 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import { FULLEST, type TierName } from "../market/tier.ts";
 import { DamageError } from "../lib/errors.ts";
+import { index, indices } from "../render/schemas.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./reference.ts";
 
@@ -30,30 +31,17 @@ const boardSchema = z.object({
 });
 type StoredBoard = z.infer<typeof boardSchema>;
 
-const indexSchema = z.object({
-  session_utc: z.string(),
-  level: z.number().nullable(),
-  chg_24h_pct: z.number().nullable(),
-  chg_30d_pct: z.number().nullable(),
-  contributions: z.array(z.object({ id: z.string(), base_usd: z.number(), spot_usd: z.number() })),
-});
+const indexSchema = index
+  .pick({ session_utc: true, level: true, chg_24h_pct: true, chg_30d_pct: true })
+  .extend({
+    contributions: z.array(
+      z.object({ id: z.string(), base_usd: z.number(), spot_usd: z.number() }),
+    ),
+  });
 /** The composite index of a snapshot. */
 export type StoredIndex = z.infer<typeof indexSchema>;
 
-const indicesSchema = z.object({
-  indices: z.array(
-    z.object({
-      id: z.string(),
-      name: z.string(),
-      constituents: z.int(),
-      level: z.number().nullable(),
-      chg_24h_pct: z.number().nullable(),
-      chg_30d_pct: z.number().nullable(),
-      series_close: z.number().nullable(),
-      series_date: z.string().nullable(),
-    }),
-  ),
-});
+const indicesSchema = indices.pick({ indices: true });
 /** The indices of a snapshot. */
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 

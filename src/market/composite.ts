@@ -7,7 +7,15 @@
  * shares of the costs at the base.
  */
 import { CHANGE_DECIMALS } from "./change.ts";
-import { MICROS_PER_UNIT, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
+import {
+  MICROS_PER_UNIT,
+  ratio,
+  roundRatio,
+  sumOfRatios,
+  type Decimal,
+  type Micros,
+  type Ratio,
+} from "./decimal.ts";
 import type { BoardBasis } from "./series.ts";
 import type { Day } from "./session.ts";
 
@@ -32,12 +40,6 @@ export interface Constituent {
   /** The last levels given at or before 24 hours and 30 days ago, of any age. */
   readonly then24h: Micros;
   readonly then30d: Micros;
-  /** Left out if an older version published the levels. */
-  readonly standing?: Standing;
-}
-
-/** What the two levels of a constituent are. */
-export interface Standing {
   /** Of the level in force. */
   readonly basis: BoardBasis;
   /** The days of the level in force and of the base. */
@@ -99,10 +101,16 @@ export function composite(
     return { level: null, chg24hPct: null, chg30dPct: null, contributions: [] };
   }
   const totalWeight = weights.reduce((sum, weight) => sum + weight, 0n);
-  const { now, then24h, then30d, denominator } = sumOf(
-    constituents.map((item, at) => weightedRelatives(item, weights[at] as bigint)),
-  );
-  // The sums have one denominator, which cancels out between two of them.
+  /** Each sum has the product of all bases as its denominator, which cancels out between two of them. */
+  const sumBy = (levelOf: (item: Constituent) => Micros): Ratio =>
+    sumOfRatios(
+      constituents.map((item, at) =>
+        ratio((weights[at] as bigint) * BigInt(levelOf(item)), BigInt(item.base)),
+      ),
+    );
+  const { numerator: now, denominator } = sumBy((item) => item.now);
+  const { numerator: then24h } = sumBy((item) => item.then24h);
+  const { numerator: then30d } = sumBy((item) => item.then30d);
   const changePct = (then: bigint): Decimal =>
     roundRatio(ratio((now - then) * 100n, then), CHANGE_DECIMALS);
   return {
@@ -164,37 +172,5 @@ export function quantityComposite(
       then24h: total(costsBy((item) => item.then24h)),
       then30d: total(costsBy((item) => item.then30d)),
     },
-  };
-}
-
-/** Weighted relatives at three instants, as numerators over one denominator. */
-interface Relatives {
-  readonly now: bigint;
-  readonly then24h: bigint;
-  readonly then30d: bigint;
-  readonly denominator: bigint;
-}
-
-const weightedRelatives = (item: Constituent, weight: bigint): Relatives => ({
-  now: weight * BigInt(item.now),
-  then24h: weight * BigInt(item.then24h),
-  then30d: weight * BigInt(item.then30d),
-  denominator: BigInt(item.base),
-});
-
-/**
- * The exact sums of one or more. It adds in pairs, so that the operands have similar sizes: with
- * thousands of different denominators, a running sum would soon be as long as all of them.
- */
-function sumOf(terms: readonly Relatives[]): Relatives {
-  if (terms.length === 1) return terms[0] as Relatives;
-  const half = terms.length >> 1;
-  const [a, b] = [sumOf(terms.slice(0, half)), sumOf(terms.slice(half))];
-  const sum = (one: bigint, other: bigint): bigint => one * b.denominator + other * a.denominator;
-  return {
-    now: sum(a.now, b.now),
-    then24h: sum(a.then24h, b.then24h),
-    then30d: sum(a.then30d, b.then30d),
-    denominator: a.denominator * b.denominator,
   };
 }

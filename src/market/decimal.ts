@@ -63,7 +63,10 @@ export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({
   denominator,
 });
 
-/** The exact sum; 0 of none. It adds in pairs, so that the operands have similar sizes. */
+/**
+ * The exact sum, not reduced; 0 of none. It adds in pairs, so that the operands have similar sizes: with
+ * thousands of different denominators, a running sum would soon be as long as all of them.
+ */
 export function sumOfRatios(terms: readonly Ratio[]): Ratio {
   if (terms.length < 2) return terms[0] ?? ratio(0n, 1n);
   const half = terms.length >> 1;

@@ -115,25 +115,12 @@ export function isWithinHistory(view: TierView, session: Session): boolean {
   return floor !== null && session <= view.session && dayOf(session) > floor;
 }
 
-/** How many contracts a view has, and how many of them are where. */
-interface ViewCounts {
-  readonly contracts: number;
-  readonly memory: number;
-  readonly semiconductor: number;
-  /** On a board, with a level of the view's session. */
-  readonly given: number;
-  /** On a board, with a level of an earlier session. */
-  readonly carried: number;
-  /** Off the boards: the last level is over its carry limit. */
-  readonly dropped: number;
-  /** Off the boards: delisted, after a level. */
-  readonly delisted: number;
-  /** Off the boards: never had a level. */
-  readonly withoutLevel: number;
-}
-
-/** A contract is in exactly one of `given`, `carried`, `dropped`, `delisted` and `withoutLevel`. */
-export function countsOf(view: TierView): ViewCounts {
+/**
+ * How many contracts a view has. `given` have a level of the view's session, `carried` one of an earlier
+ * session; `dropped` are over their carry limit, and `delisted` had a level. Each is in exactly one of
+ * these and `withoutLevel`.
+ */
+export function countsOf(view: TierView) {
   const records = recordsOf(view);
   const carried = records.filter((record) => record.carried).length;
   const [dropped, delisted] = [droppedOf(view).length, delistedOf(view).length];
@@ -234,7 +221,7 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
 
 /** A contract's part in the index, or the reason why it has none. */
 export type Membership =
-  | { readonly record: BoardRecord; readonly constituent: Required<Constituent> }
+  | { readonly record: BoardRecord; readonly constituent: Constituent }
   | { readonly record: BoardRecord; readonly excluded: ExclusionReason };
 
 /** For every record of the view, in board order, whether it is a constituent of the index. */
@@ -255,13 +242,11 @@ export function memberships(market: Market, view: TierView): Membership[] {
         segment,
         now: level.usd,
         base: base.usd,
-        standing: {
-          basis: boardBasisOf(record),
-          asOf: dateOf(level),
-          baseAsOf: dateOf(base),
-        },
         then24h: usdAt(HORIZONS["24h"](view.session)),
         then30d: usdAt(HORIZONS["30d"](view.session)),
+        basis: boardBasisOf(record),
+        asOf: dateOf(level),
+        baseAsOf: dateOf(base),
       },
     };
   });

@@ -34,10 +34,9 @@ const basketFileSchema = z.object({
         base_usd: z.number().positive(),
         then_24h_usd: z.number().positive(),
         then_30d_usd: z.number().positive(),
-        // The files of 0.1.0 lack these three.
-        basis: z.enum(BOARD_BASES).optional(),
-        as_of: z.iso.date().optional(),
-        base_as_of: z.iso.date().optional(),
+        basis: z.enum(BOARD_BASES),
+        as_of: z.iso.date(),
+        base_as_of: z.iso.date(),
       }),
       z.object({ id: z.string(), excluded: z.enum(EXCLUSION_REASONS) }),
     ]),
@@ -60,8 +59,8 @@ export function renderBasketFile(envelope: Envelope, members: readonly Membershi
     ...envelopeFields(envelope),
     contracts: members.map((member) => {
       if ("excluded" in member) return { id: member.record.contract.id, excluded: member.excluded };
-      const { id, ticker, segment, now, base, then24h, then30d } = member.constituent;
-      const { basis, asOf, baseAsOf } = member.constituent.standing;
+      const { id, ticker, segment, now, base, then24h, then30d, basis, asOf, baseAsOf } =
+        member.constituent;
       return {
         id,
         ticker,
@@ -97,22 +96,20 @@ function entryOf(
   item: z.infer<typeof basketFileSchema>["contracts"][number],
 ): [string, BasketEntry] {
   if ("excluded" in item) return [item.id, { excluded: item.excluded }];
-  const { id, ticker, segment, basis, as_of, base_as_of } = item;
-  const levels = {
+  const { id, ticker, segment, basis } = item;
+  const constituent = {
+    id,
+    ticker,
+    segment,
     now: microsOf(item.spot_usd),
     base: microsOf(item.base_usd),
     then24h: microsOf(item.then_24h_usd),
     then30d: microsOf(item.then_30d_usd),
-  };
-  if (basis === undefined || as_of === undefined || base_as_of === undefined) {
-    return [id, { id, ticker, segment, ...levels }];
-  }
-  const standing = {
     basis,
-    asOf: parseDate(as_of) as Day,
-    baseAsOf: parseDate(base_as_of) as Day,
+    asOf: parseDate(item.as_of) as Day,
+    baseAsOf: parseDate(item.base_as_of) as Day,
   };
-  return [id, { id, ticker, segment, ...levels, standing }];
+  return [id, constituent];
 }
 
 /**

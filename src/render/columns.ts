@@ -8,7 +8,7 @@
  */
 import type { Horizon } from "../market/change.ts";
 import { PRICE_TYPES, type Board } from "../market/contract.ts";
-import { formatMicros } from "../market/decimal.ts";
+import { formatMicros, type Micros } from "../market/decimal.ts";
 import { dateOf } from "../market/series.ts";
 import { dateText, sessionUtc, SESSIONS_PER_DAY } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
@@ -27,8 +27,6 @@ export interface Column {
    * this field.
    */
   readonly follows?: string | null;
-  /** The format of snapshots that has it first, if not 1: stored answers of older ones lack it. */
-  readonly since?: 2;
   readonly kind: ColumnKind;
   /** Whether a decimal column has whole numbers only. */
   readonly whole?: true;
@@ -47,6 +45,14 @@ export interface Column {
 /** The name of the column's field in a JSON record. */
 export const fieldOf = ({ field, name }: Column): string => field ?? name;
 
+/** A text of the catalog. */
+const text = (name: "ticker" | "name" | "segment" | "unit", meaning: string): Column => ({
+  name,
+  kind: "text",
+  meaning,
+  value: ({ contract }) => contract[name],
+});
+
 /** The change over a time. */
 const change = (name: string, horizon: Horizon, time: string): Column => ({
   name,
@@ -55,6 +61,23 @@ const change = (name: string, horizon: Horizon, time: string): Column => ({
   shownDecimals: 2,
   meaning: `Change against the level in force ${time} earlier, percent.`,
   value: ({ changePct }) => changePct[horizon],
+});
+
+/** A price in US dollars that not every record has. */
+const price = (
+  name: string,
+  meaning: string,
+  usdOf: (record: BoardRecord) => Micros | undefined,
+): Column => ({
+  name,
+  kind: "decimal",
+  nullable: true,
+  shownDecimals: 6,
+  meaning,
+  value: (record) => {
+    const usd = usdOf(record);
+    return usd === undefined ? null : formatMicros(usd);
+  },
 });
 
 /**
@@ -77,30 +100,13 @@ export const COLUMNS: readonly Column[] = [
     meaning: "Identifier of the contract, as used in addresses.",
     value: ({ contract }) => contract.id,
   },
-  {
-    name: "ticker",
-    kind: "text",
-    meaning: "Short ticker. Memory contracts have no exchange tickers; these are the publisher's.",
-    value: ({ contract }) => contract.ticker,
-  },
-  {
-    name: "name",
-    kind: "text",
-    meaning: "Display name.",
-    value: ({ contract }) => contract.name,
-  },
-  {
-    name: "segment",
-    kind: "text",
-    meaning: "Segment, such as DRAM, HBM, NAND, LPDDR, NOR, eMMC or SSD.",
-    value: ({ contract }) => contract.segment,
-  },
-  {
-    name: "unit",
-    kind: "text",
-    meaning: "Currency and item that the level is for.",
-    value: ({ contract }) => contract.unit,
-  },
+  text(
+    "ticker",
+    "Short ticker. Memory contracts have no exchange tickers; these are the publisher's.",
+  ),
+  text("name", "Display name."),
+  text("segment", "Segment, such as DRAM, HBM, NAND, LPDDR, NOR, eMMC or SSD."),
+  text("unit", "Currency and item that the level is for."),
   {
     name: "spot_usd",
     kind: "decimal",
@@ -142,33 +148,22 @@ export const COLUMNS: readonly Column[] = [
     meaning: "memory or semiconductor.",
     value: ({ contract }) => contract.board,
   },
-  { ...change("chg_7d_pct", "7d", "7 days"), since: 2 },
-  { ...change("chg_60d_pct", "60d", "60 days"), since: 2 },
-  { ...change("chg_90d_pct", "90d", "90 days"), since: 2 },
-  { ...change("chg_180d_pct", "180d", "180 days"), since: 2 },
-  {
-    name: "low_52w_usd",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 6,
-    meaning:
-      "Lowest level given in the calendar year up to the session, none before the latest break.",
-    value: ({ yearRange }) => yearRange && formatMicros(yearRange.low),
-  },
-  {
-    name: "high_52w_usd",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 6,
-    meaning:
-      "Highest level given in the calendar year up to the session, none before the latest break.",
-    value: ({ yearRange }) => yearRange && formatMicros(yearRange.high),
-  },
+  change("chg_7d_pct", "7d", "7 days"),
+  change("chg_60d_pct", "60d", "60 days"),
+  change("chg_90d_pct", "90d", "90 days"),
+  change("chg_180d_pct", "180d", "180 days"),
+  price(
+    "low_52w_usd",
+    "Lowest level given in the calendar year up to the session, none before the latest break.",
+    ({ yearRange }) => yearRange?.low,
+  ),
+  price(
+    "high_52w_usd",
+    "Highest level given in the calendar year up to the session, none before the latest break.",
+    ({ yearRange }) => yearRange?.high,
+  ),
   {
     name: "prev_as_of",
-    since: 2,
     kind: "date",
     nullable: true,
     meaning: "Date of the level that chg_24h_pct compares with; empty without a change.",
@@ -176,7 +171,6 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: "age_days",
-    since: 2,
     kind: "decimal",
     shownDecimals: 1,
     meaning: "Days from the level's session to this one: 0, 0.5, 1 and so on.",
@@ -184,33 +178,23 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: "price_type",
-    since: 2,
     kind: "text",
     nullable: true,
     meaning: `What kind of price it is: ${PRICE_TYPES.join(", ")}; empty where the publisher does not say.`,
     value: ({ contract }) => contract.priceType,
   },
-  {
-    name: "low_usd",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 6,
-    meaning: "Lowest price behind the level in force, US dollars per unit; empty where not given.",
-    value: ({ level }) => (level.lowUsd === undefined ? null : formatMicros(level.lowUsd)),
-  },
-  {
-    name: "high_usd",
-    since: 2,
-    kind: "decimal",
-    nullable: true,
-    shownDecimals: 6,
-    meaning: "Highest price behind the level in force, US dollars per unit; empty where not given.",
-    value: ({ level }) => (level.highUsd === undefined ? null : formatMicros(level.highUsd)),
-  },
+  price(
+    "low_usd",
+    "Lowest price behind the level in force, US dollars per unit; empty where not given.",
+    ({ level }) => level.lowUsd,
+  ),
+  price(
+    "high_usd",
+    "Highest price behind the level in force, US dollars per unit; empty where not given.",
+    ({ level }) => level.highUsd,
+  ),
   {
     name: "inputs",
-    since: 2,
     kind: "decimal",
     whole: true,
     nullable: true,

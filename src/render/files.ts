@@ -1,14 +1,7 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
-import { renderCorrections, type Correction } from "../ledger/corrections.ts";
-import type { Session } from "../market/session.ts";
+import { renderCorrections } from "../ledger/corrections.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
-import {
-  discontinuedOf,
-  memberships,
-  recordsOf,
-  type Market,
-  type TierView,
-} from "../market/view.ts";
+import { discontinuedOf, memberships, recordsOf, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "./basket.ts";
 import type { Envelope } from "./envelope.ts";
 import {
@@ -21,14 +14,12 @@ import {
   type PricedIndex,
 } from "./indices.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
-import type { Judgement } from "../snapshot/judgement.ts";
 import { CSV_TYPE, HTML_TYPE, JSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
 import { historyCsv, historyParquet } from "./history.ts";
 import { boardBody, contractBody, correctionsBody } from "./json.ts";
-import { renderReport } from "./report/page.ts";
-import type { ReportGates } from "./report/gates.ts";
+import { renderReport, type ReportInput } from "./report/page.ts";
 import { renderWorkbook } from "./workbook/workbook.ts";
 
 /** A file of a snapshot that is not rendered yet. */
@@ -41,25 +32,8 @@ export interface PlannedFile {
   render(): Uint8Array | Promise<Uint8Array>;
 }
 
-/** The input of the renderer. */
-export interface RenderInput {
-  readonly market: Market;
-  /** The snapshot's session. */
-  readonly head: Session;
-  /** Credit line of every payload. */
-  readonly attribution: string;
-  /** All corrections so far, oldest first. */
-  readonly corrections: readonly Correction[];
-  /** The run's limits, for the report. */
-  readonly gates: ReportGates;
-  /** What the run let through, held or changed, for the report. */
-  readonly judgements: readonly Judgement[];
-  /** The name and version of the program, for the report. */
-  readonly program: { readonly name: string; readonly version: string };
-}
-
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
-export function snapshotFiles(input: RenderInput, views: PerTier<TierView>): PlannedFile[] {
+export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): PlannedFile[] {
   const { market, head } = input;
   const { catalog } = market;
   const indices = indicesWithSeries(market, head);
@@ -72,7 +46,7 @@ export function snapshotFiles(input: RenderInput, views: PerTier<TierView>): Pla
 }
 
 function tierFiles(
-  input: RenderInput,
+  input: ReportInput,
   view: TierView,
   indices: readonly IndexWithSeries[],
 ): PlannedFile[] {

@@ -41,14 +41,14 @@ export function indexFields<N extends string>(
       cost_30d_usd: exactly(costs.then30d),
     }),
     constituents: contributions.length,
-    carried: carriedIn(contributions),
+    carried: contributions.filter(({ constituent }) => constituent.basis === "carried").length,
     contributions: contributions.map(contributionOf),
     excluded: [...excluded],
   };
 }
 
 function contributionOf(item: Contribution): Body<typeof index>["contributions"][number] {
-  const { id, ticker, segment, base, now, standing } = item.constituent;
+  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = item.constituent;
   return {
     id,
     ticker,
@@ -60,17 +60,8 @@ function contributionOf(item: Contribution): Body<typeof index>["contributions"]
     relative: exactly(item.relative),
     contribution: exactly(item.contribution),
     contribution_24h_pct: exactly(item.contribution24hPct),
-    ...(standing && {
-      basis: standing.basis,
-      as_of: dateText(standing.asOf),
-      base_as_of: dateText(standing.baseAsOf),
-    }),
+    basis,
+    as_of: dateText(asOf),
+    base_as_of: dateText(baseAsOf),
   };
-}
-
-/** How many constituents have no level for the session; undefined if an older version published them. */
-function carriedIn(contributions: readonly Contribution[]): number | undefined {
-  const standings = contributions.map(({ constituent }) => constituent.standing);
-  if (standings.includes(undefined)) return undefined;
-  return standings.filter((standing) => standing?.basis === "carried").length;
 }

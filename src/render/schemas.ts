@@ -93,7 +93,6 @@ export const contract = z.object({
   rationale: z
     .string()
     .nullable()
-    .optional()
     .describe("The judgement behind the level in force; null: not given."),
   corrections: z.array(z.object(correctionFields)).describe(CORRECTIONS),
 });
@@ -108,9 +107,9 @@ const contribution = z.object({
   relative: z.number().nonnegative().describe("spot_usd / base_usd."),
   contribution: z.number().describe("Points of the level; they sum to level − 100."),
   contribution_24h_pct: z.number().describe("Percentage points of chg_24h_pct."),
-  basis: z.enum(BOARD_BASES).optional().describe("Of the level in force, as on the board."),
-  as_of: date.optional().describe("Date of the level in force."),
-  base_as_of: date.optional().describe("Date of the level of the base."),
+  basis: z.enum(BOARD_BASES).describe("Of the level in force, as on the board."),
+  as_of: date.describe("Date of the level in force."),
+  base_as_of: date.describe("Date of the level of the base."),
 });
 
 const cost = (levels: string) =>
@@ -136,9 +135,9 @@ const indexFields = {
   chg_24h_pct: percent("Change against 24 hours earlier, same constituents, weights and base"),
   chg_30d_pct: percent("Change against 30 days earlier, same constituents, weights and base"),
   constituents: count,
-  carried: count
-    .optional()
-    .describe("How many constituents have no level for the session: their last one stands."),
+  carried: count.describe(
+    "How many constituents have no level for the session: their last one stands.",
+  ),
   contributions: z.array(contribution),
   excluded: z
     .array(z.object({ id: z.string(), reason: z.enum(EXCLUSION_REASONS) }))
@@ -210,6 +209,5 @@ function valueOf(column: Column): z.ZodType {
     date,
     instant,
   }[column.kind];
-  const value = column.nullable === true ? plain.nullable() : plain;
-  return (column.since === undefined ? value : value.optional()).describe(column.meaning);
+  return (column.nullable === true ? plain.nullable() : plain).describe(column.meaning);
 }

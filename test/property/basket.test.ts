@@ -30,6 +30,9 @@ const constituent: fc.Arbitrary<Constituent> = fc
     segment: "S",
     ...levels,
     then24h: isFlat ? levels.now : levels.then24h,
+    basis: "reported",
+    asOf: 0,
+    baseAsOf: 0,
   }));
 const weight = fc.oneof(
   fc.constant(1n),

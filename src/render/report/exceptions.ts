@@ -17,20 +17,20 @@ import {
   sessionHtml,
   table,
   usdText,
-  type Heading,
+  type Headings,
 } from "./html.ts";
 
 /** A longer list is cut and says so, so that the page stays small after a correction of years. */
 const LISTED_MAX = 300;
 
-const PAST_LEVEL: readonly Heading[] = [
-  { label: "Contract" },
-  { label: "Name", wideOnly: true },
-  { label: "Level USD", numeric: true },
-  { label: "As of" },
-  { label: "Age", numeric: true },
-  { label: "Limit", numeric: true },
-];
+const PAST_LEVEL = {
+  Contract: "",
+  Name: "wide",
+  "Level USD": "n",
+  "As of": "",
+  Age: "n",
+  Limit: "n",
+} as const;
 
 /** The carried levels, first the one that drops next. */
 export function carriedSection(market: Market, view: TierView): string {
@@ -63,7 +63,13 @@ export function delistedSection(view: TierView): string {
     dateHtml(dateOf(level)),
     dateHtml(contract.delistedOn as Day),
   ]);
-  const headings = [...PAST_LEVEL.slice(0, 4), { label: "Delisted on" }];
+  const headings = {
+    Contract: "",
+    Name: "wide",
+    "Level USD": "n",
+    "As of": "",
+    "Delisted on": "",
+  } as const;
   return listSection("delisted", "Delisted", headings, rows, { all: FILES.manifest });
 }
 
@@ -75,12 +81,7 @@ export function judgementsSection(judgements: readonly Judgement[]): string {
     foreign(String(measured ?? "")),
     foreign(String(limit ?? "")),
   ]);
-  const headings = [
-    { label: "Gate" },
-    { label: "Contract" },
-    { label: "Measured" },
-    { label: "Limit" },
-  ] as const;
+  const headings = { Gate: "", Contract: "", Measured: "", Limit: "" } as const;
   return listSection("judgements", "Judgements", headings, rows, { all: FILES.manifest });
 }
 
@@ -113,12 +114,7 @@ export function breaksSection(market: Market, view: TierView): string {
     sessionHtml(session),
     foreign(reason),
   ]);
-  const headings = [
-    { label: "Contract" },
-    { label: "Name", wideOnly: true },
-    { label: "From" },
-    { label: "Reason" },
-  ] as const;
+  const headings = { Contract: "", Name: "wide", From: "", Reason: "" } as const;
   return listSection("breaks", "Breaks", headings, rows, { all: "each contract's file" });
 }
 
@@ -140,14 +136,14 @@ export function correctionsSection(corrections: readonly Correction[], session: 
       foreign(item.reason),
       `${escaped(item.correctedIn)}${isOwn(item) ? ' <span class="tag">this session</span>' : ""}`,
     ]);
-  const headings = [
-    { label: "Contract" },
-    { label: "Session" },
-    { label: "Old USD", numeric: true },
-    { label: "New USD", numeric: true },
-    { label: "Reason" },
-    { label: "Corrected in" },
-  ] as const;
+  const headings = {
+    Contract: "",
+    Session: "",
+    "Old USD": "n",
+    "New USD": "n",
+    Reason: "",
+    "Corrected in": "",
+  } as const;
   const count = corrections.filter(isOwn).length;
   const note =
     count === 0 ? "" : `\n<p>${counted(count, "correction")} came with this session.</p>`;
@@ -161,7 +157,7 @@ export function correctionsSection(corrections: readonly Correction[], session: 
 function listSection(
   id: string,
   title: string,
-  headings: readonly Heading[],
+  headings: Headings,
   rows: readonly (readonly string[])[],
   { all, note = "" }: { all: string; note?: string },
 ): string {

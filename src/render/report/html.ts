@@ -24,26 +24,22 @@ export const dateHtml = (day: Day): string => `<time>${dateText(day)}</time>`;
 /** A number of sessions in days: `21.5`. */
 export const daysText = (sessions: number): string => String(sessions / SESSIONS_PER_DAY);
 
-/** The heading of a table's column; its label is HTML. */
-export interface Heading {
-  readonly label: string;
-  /** Whether the cells are aligned to the right. */
-  readonly numeric?: true;
-  /** Whether a narrow screen leaves it out. */
-  readonly wideOnly?: true;
-}
+/**
+ * A table's columns: the heading of each and its classes. `n`: its cells are aligned to the right;
+ * `wide`: a narrow screen leaves it out.
+ */
+export type Headings = Readonly<Record<string, "" | "n" | "wide" | "n wide">>;
 
 /** A table whose cells are HTML; the first of each row is the row's header. */
 export function table(
   name: string,
-  headings: readonly Heading[],
+  headings: Headings,
   rows: readonly (readonly string[])[],
 ): string {
-  const classes = headings.map(({ numeric, wideOnly }) => {
-    const names = [...(numeric ? ["n"] : []), ...(wideOnly ? ["wide"] : [])];
-    return names.length === 0 ? "" : ` class="${names.join(" ")}"`;
-  });
-  const head = headings.map(({ label }, at) => `<th scope="col"${classes[at]}>${label}</th>`);
+  const classes = Object.values(headings).map((names) => (names === "" ? "" : ` class="${names}"`));
+  const head = Object.keys(headings).map(
+    (label, at) => `<th scope="col"${classes[at]}>${label}</th>`,
+  );
   const body = rows.map((cells) => {
     const [first, ...others] = cells.map((cell, at) =>
       at === 0 ? `<th scope="row">${cell}</th>` : `<td${classes[at]}>${cell}</td>`,

@@ -103,15 +103,15 @@ export function indicesSection(indices: readonly PricedIndex[]): string {
       last === undefined ? changeHtml(null) : grouped(last.close),
     ];
   });
-  const headings = [
-    { label: "Index" },
-    { label: "Id", wideOnly: true },
-    { label: "Constituents", numeric: true, wideOnly: true },
-    { label: "Level", numeric: true },
-    { label: "24 h %", numeric: true },
-    { label: "30 d %", numeric: true },
-    { label: "Series", numeric: true },
-  ] as const;
+  const headings = {
+    Index: "",
+    Id: "wide",
+    Constituents: "n wide",
+    Level: "n",
+    "24 h %": "n",
+    "30 d %": "n",
+    Series: "n",
+  } as const;
   return section(
     "indices",
     "Indices",

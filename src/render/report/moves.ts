@@ -31,17 +31,17 @@ export function segmentsSection(records: readonly BoardRecord[]): string {
       `${counts.down}`,
     ];
   });
-  const headings = [
-    { label: "Segment" },
-    { label: "Board", wideOnly: true },
-    { label: "Contracts", numeric: true },
-    { label: "Carried", numeric: true, wideOnly: true },
-    { label: "24 h %", numeric: true },
-    { label: "30 d %", numeric: true },
-    { label: "1 year %", numeric: true },
-    { label: "Up", numeric: true, wideOnly: true },
-    { label: "Down", numeric: true, wideOnly: true },
-  ] as const;
+  const headings = {
+    Segment: "",
+    Board: "wide",
+    Contracts: "n",
+    Carried: "n wide",
+    "24 h %": "n",
+    "30 d %": "n",
+    "1 year %": "n",
+    Up: "n wide",
+    Down: "n wide",
+  } as const;
   return section(
     "segments",
     "Segments",
@@ -73,12 +73,7 @@ function movesOver(
     usdText(level.usd),
     changeHtml(change),
   ]);
-  const headings = [
-    { label: "Contract" },
-    { label: "Segment", wideOnly: true },
-    { label: "Level USD", numeric: true },
-    { label: "Change %", numeric: true },
-  ] as const;
+  const headings = { Contract: "", Segment: "wide", "Level USD": "n", "Change %": "n" } as const;
   return `<div>${title}\n${table(`${counted(moves.length, "move")} over ${horizon}`, headings, rows)}</div>`;
 }
 

@@ -30,17 +30,20 @@ import { movesSection, segmentsSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 import { figures, gatesSection, sinceSection } from "./summary.ts";
 
-/** The content of the report. */
+/** What the files of a snapshot are rendered from. */
 export interface ReportInput {
   readonly market: Market;
   /** The snapshot's session. */
   readonly head: Session;
+  /** Credit line of every payload. */
   readonly attribution: string;
   /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
+  /** The run's limits, for the report. */
   readonly gates: ReportGates;
+  /** What the run let through, held or changed, for the report. */
   readonly judgements: readonly Judgement[];
-  /** The name and version of the program, for the foot of the page. */
+  /** The name and version of the program, for the report. */
   readonly program: { readonly name: string; readonly version: string };
 }
 

@@ -53,12 +53,7 @@ export function gatesSection(market: Market, view: TierView, gates: ReportGates)
     standstillRow(standstill(market, records, view.session, gates), gates),
     carryRow(market, view),
   ];
-  const headings = [
-    { label: "Gate" },
-    { label: "Measured" },
-    { label: "Limit", numeric: true },
-    { label: "To spare", numeric: true },
-  ] as const;
+  const headings = { Gate: "", Measured: "", Limit: "n", "To spare": "n" } as const;
   return section("gates", "Gates", table("Gates", headings, rows));
 }
 
@@ -154,11 +149,7 @@ export function sinceSection(market: Market, view: TierView): string {
     ["Newly on the board", `${listed.length}`, named(listed)],
     ["Gone from the board", `${gone.length}`, named(gone)],
   ];
-  const headings = [
-    { label: "What" },
-    { label: "Contracts", numeric: true },
-    { label: "Of these" },
-  ] as const;
+  const headings = { What: "", Contracts: "n", "Of these": "" } as const;
   return section(
     "since",
     "Since the session before",
