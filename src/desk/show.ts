@@ -26,13 +26,7 @@ export interface Description {
   /** Starts with the store's location. */
   readonly folder: string;
   /** The last entry of the log that names it, or null. */
-  readonly publication: {
-    readonly number: number;
-    readonly action: Publication["action"];
-    readonly session: string;
-    readonly reason: string | null;
-    readonly at: string;
-  } | null;
+  readonly publication: ReturnType<typeof shownEntry> | null;
   readonly index: Pick<StoredIndex, "level" | "chg_24h_pct" | "chg_30d_pct"> | null;
   /** The composite and the indices of segments. */
   readonly indices: StoredIndices | null;
@@ -64,16 +58,7 @@ export async function describeSnapshot(
   return {
     snapshot: snapshotText(found.name),
     folder: `${store.location}/${snapshotFolder(found.name)}`,
-    publication:
-      publication === null
-        ? null
-        : {
-            number: publication.number,
-            action: publication.action,
-            session: sessionKey(publication.session),
-            reason: publication.reason,
-            at: publication.at,
-          },
+    publication: publication && shownEntry(publication),
     index: index && {
       level: index.level,
       chg_24h_pct: index.chg_24h_pct,
@@ -96,6 +81,14 @@ export async function describeSnapshot(
     manifest,
   };
 }
+
+const shownEntry = ({ number, action, session, reason, at }: Publication) => ({
+  number,
+  action,
+  session: sessionKey(session),
+  reason,
+  at,
+});
 
 /** The place of the snapshot's report. Throws InputError if it has none. */
 export async function reportPath(store: ObjectStore, reference: string): Promise<string> {

@@ -1,25 +1,9 @@
 /** Reads CSV (RFC 4180): turns text into records of cells. */
-import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
+import { lineReader, MAX_ROW_CHARACTERS, ROW_TOO_LONG, type TextReader } from "./text.ts";
 
 /** Receives a record with the number of its first line, from 1. Returns false to stop the reading. */
 type TakeRecord = (record: readonly string[], line: number) => boolean;
 type TakeFault = (finding: string, line: number) => void;
-
-/**
- * Passes each record, including the header, to `take`. Skips empty lines. Stops at the first fault,
- * because the rest cannot be trusted.
- */
-export async function readCsv(
-  chunks: AsyncIterable<string>,
-  take: TakeRecord,
-  fault: TakeFault,
-): Promise<void> {
-  const reader = csvReader(take, fault);
-  for await (const chunk of chunks) {
-    if (!reader.read(chunk)) return;
-  }
-  reader.end();
-}
 
 /** The records of a file that the program made itself. Throws Error if it is not CSV. */
 export function csvRecords(text: string): (readonly string[])[] {
@@ -34,10 +18,11 @@ export function csvRecords(text: string): (readonly string[])[] {
   return records;
 }
 
-/** Takes the text in chunks. `read` returns false if nothing more is wanted. */
-function csvReader(take: TakeRecord, fault: TakeFault) {
-  /** The part of the last line that has arrived. */
-  let rest = "";
+/**
+ * Passes each record, including the header, to `take`. Skips empty lines. Stops at the first fault,
+ * because the rest cannot be trusted.
+ */
+export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
   /** The lines so far of a record with a quoted cell that is not closed; null: there is none. */
   let open: string | null = null;
   let nextLine = 1;
@@ -78,17 +63,11 @@ function csvReader(take: TakeRecord, fault: TakeFault) {
     return cells === null || take(cells, begin);
   };
 
+  const lines = lineReader(readLine);
   return {
-    read(chunk: string): boolean {
-      const lines = chunk.split("\n");
-      lines[0] = rest + (lines[0] as string);
-      rest = lines.pop() as string;
-      if (!lines.every((line) => readLine(line, true))) return false;
-      // The line may never end, so it is not kept.
-      return rest.length <= MAX_ROW_CHARACTERS || readLine(rest, false);
-    },
+    read: lines.read,
     end(): void {
-      if ((rest !== "" && !readLine(rest, false)) || open === null) return;
+      if (!lines.end() || open === null) return;
       const cells = cellsOf(open);
       stop(typeof cells === "string" ? cells : "a quoted field is not closed");
     },

@@ -1,5 +1,5 @@
 /** Reads JSON (an array of objects) and NDJSON (an object per line) as a stream. */
-import { MAX_ROW_CHARACTERS, ROW_TOO_LONG } from "./text.ts";
+import { lineReader, MAX_ROW_CHARACTERS, ROW_TOO_LONG, type TextReader } from "./text.ts";
 
 /** A number with its digits as written: floating point would change them. */
 class NumberText {
@@ -22,120 +22,83 @@ type TakeFields = (fields: Fields, position: number) => void;
 /** Receives a fault; position null means the whole text. */
 type TakeFault = (finding: string, position: number | null) => void;
 
-/** Reads an array of objects; positions are indices from 0. Stops at the first fault. */
-export async function readJson(
-  chunks: AsyncIterable<string>,
-  take: TakeFields,
-  fault: TakeFault,
-): Promise<void> {
-  const items = new ArrayItems(take, fault);
-  for await (const chunk of chunks) {
-    if (!items.read(chunk)) return;
-  }
-  items.end();
-}
-
 const SPACE = /^[ \t\n\r]*$/;
 
-/** Cuts the text of an array into its items. Holds the text of at most one item. */
-class ArrayItems {
-  readonly #take: TakeFields;
-  readonly #fault: TakeFault;
-  #place: "before" | "within" | "after" = "before";
+/**
+ * Reads an array of objects; positions are indices from 0. Stops at the first fault. Holds the text of at
+ * most one item.
+ */
+export function jsonReader(take: TakeFields, fault: TakeFault): TextReader {
+  let place: "before" | "within" | "after" = "before";
   /** How many arrays and objects are open within the item. */
-  #depth = 0;
-  #isQuoted = false;
-  #isEscaped = false;
+  let depth = 0;
+  let isQuoted = false;
+  let isEscaped = false;
   /** The part of the item in earlier chunks. */
-  #item = "";
-  #index = 0;
-
-  constructor(take: TakeFields, fault: TakeFault) {
-    this.#take = take;
-    this.#fault = fault;
-  }
-
-  /** Returns false, after a complaint, if the text is not an array of objects. */
-  read(chunk: string): boolean {
-    let from = 0;
-    if (this.#place === "before") {
-      const start = /[^ \t\n\r]/.exec(chunk);
-      if (start === null) return true;
-      if (start[0] !== "[") {
-        this.#fault("expected an array of objects", null);
-        return false;
-      }
-      this.#place = "within";
-      from = start.index + 1;
-    }
-    while (this.#place === "within") {
-      const end = this.#endOfItem(chunk, from);
-      this.#item += chunk.slice(from, end);
-      if (this.#item.length > MAX_ROW_CHARACTERS) {
-        this.#fault(ROW_TOO_LONG, this.#index);
-        return false;
-      }
-      if (end === chunk.length) return true;
-      if (!this.#endItem(chunk[end] === "]")) return false;
-      from = end + 1;
-    }
-    if (SPACE.test(chunk.slice(from))) return true;
-    this.#fault("not JSON: text after the array", null);
-    return false;
-  }
-
-  end(): void {
-    if (this.#place === "after") return;
-    this.#fault("not JSON: ends before the array is closed", null);
-  }
+  let item = "";
+  let index = 0;
 
   /** The index of the comma or bracket after the item; the chunk's length if the item goes on. */
-  #endOfItem(chunk: string, from: number): number {
+  const endOfItem = (chunk: string, from: number): number => {
     for (let at = from; at < chunk.length; at += 1) {
       const character = chunk[at];
-      if (this.#isEscaped) this.#isEscaped = false;
-      else if (character === '"') this.#isQuoted = !this.#isQuoted;
-      else if (this.#isQuoted) this.#isEscaped = character === "\\";
-      else if (character === "{" || character === "[") this.#depth += 1;
-      else if (this.#depth <= 0 && (character === "," || character === "]")) return at;
-      else if (character === "}" || character === "]") this.#depth -= 1;
+      if (isEscaped) isEscaped = false;
+      else if (character === '"') isQuoted = !isQuoted;
+      else if (isQuoted) isEscaped = character === "\\";
+      else if (character === "{" || character === "[") depth += 1;
+      else if (depth <= 0 && (character === "," || character === "]")) return at;
+      else if (character === "}" || character === "]") depth -= 1;
     }
     return chunk.length;
-  }
+  };
 
-  /** Returns false if the item is not JSON: the rest cannot be trusted. */
-  #endItem(isLast: boolean): boolean {
-    const [text, index] = [this.#item, this.#index];
-    this.#item = "";
-    this.#index += 1;
-    if (isLast) this.#place = "after";
-    if (isLast && index === 0 && SPACE.test(text)) return true;
-    return takeText(text, index, this.#take, this.#fault);
-  }
+  const stop = (finding: string, position: number | null = null): false => {
+    fault(finding, position);
+    return false;
+  };
+
+  return {
+    read(chunk) {
+      let from = 0;
+      if (place === "before") {
+        const start = /[^ \t\n\r]/.exec(chunk);
+        if (start === null) return true;
+        if (start[0] !== "[") return stop("expected an array of objects");
+        place = "within";
+        from = start.index + 1;
+      }
+      while (place === "within") {
+        const end = endOfItem(chunk, from);
+        item += chunk.slice(from, end);
+        if (item.length > MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG, index);
+        if (end === chunk.length) return true;
+        if (chunk[end] === "]") place = "after";
+        const isNone = place === "after" && index === 0 && SPACE.test(item);
+        if (!isNone && !takeText(item, index, take, fault)) return false;
+        item = "";
+        index += 1;
+        from = end + 1;
+      }
+      return SPACE.test(chunk.slice(from)) || stop("not JSON: text after the array");
+    },
+    end() {
+      if (place !== "after") fault("not JSON: ends before the array is closed", null);
+    },
+  };
 }
 
 /** Reads an object per line; positions are line numbers from 1, empty lines included. */
-export async function readNdjson(
-  chunks: AsyncIterable<string>,
-  take: TakeFields,
-  fault: TakeFault,
-): Promise<void> {
+export function ndjsonReader(take: TakeFields, fault: TakeFault): TextReader {
   let line = 0;
-  const read = (text: string): void => {
+  return lineReader((text, isEnded) => {
     line += 1;
-    if (text.length > MAX_ROW_CHARACTERS) fault(ROW_TOO_LONG, line);
-    else if (text.trim() !== "") takeText(text, line, take, fault);
-  };
-  let rest = "";
-  for await (const chunk of chunks) {
-    const lines = chunk.split("\n");
-    lines[0] = rest + (lines[0] as string);
-    rest = lines.pop() as string;
-    lines.forEach(read);
-    // The line may never end, so it is not kept.
-    if (rest.length > MAX_ROW_CHARACTERS) break;
-  }
-  read(rest);
+    if (text.length > MAX_ROW_CHARACTERS) {
+      fault(ROW_TOO_LONG, line);
+      return isEnded;
+    }
+    if (text.trim() !== "") takeText(text, line, take, fault);
+    return true;
+  });
 }
 
 /** Parses the text and passes its object to `take`. Returns false if the text is not JSON. */

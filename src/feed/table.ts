@@ -2,9 +2,9 @@
 import { counted } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
-import { readCsv } from "./csv.ts";
+import { csvReader } from "./csv.ts";
 import type { Field } from "./fields.ts";
-import { cellText, readJson, readNdjson, type Fields } from "./json.ts";
+import { cellText, jsonReader, ndjsonReader, type Fields } from "./json.ts";
 import type { Format, Source } from "./source.ts";
 import { MAX_INPUT_ROWS, readText, sniffed } from "./text.ts";
 
@@ -124,12 +124,15 @@ export async function readTable(
       countRow();
     };
     const rows: Rows = { shape, complaints, where, filter, countRow, take: begin(where) };
-    if (format === "csv") {
-      await readCsv(chunks, recordTaker(rows), fault);
-    } else {
-      const read = format === "json" ? readJson : readNdjson;
-      await read(chunks, (fields, position) => takeFields(rows, fields, position), fault);
+    const objectReader = format === "json" ? jsonReader : ndjsonReader;
+    const reader =
+      format === "csv"
+        ? csvReader(recordTaker(rows), fault)
+        : objectReader((fields, position) => takeFields(rows, fields, position), fault);
+    for await (const chunk of chunks) {
+      if (!reader.read(chunk)) return;
     }
+    reader.end();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     complaints.unreadable(error);

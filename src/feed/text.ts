@@ -107,6 +107,33 @@ async function* withLongStart(chunks: AsyncIterable<Uint8Array>): AsyncIterable<
  */
 export const detached = (text: string): string => Buffer.from(text).toString();
 
+/** Reads text in chunks. */
+export interface TextReader {
+  /** Returns false if nothing more is wanted: the rest cannot be trusted. */
+  read(chunk: string): boolean;
+  /** Call it after the last chunk, unless `read` returned false. */
+  end(): void;
+}
+
+/**
+ * Passes each line to `take`, the last one if it is not empty. `isEnded`: a line feed ended the line. A
+ * line of more than MAX_ROW_CHARACTERS may come as its beginning only: it may never end, so it is not
+ * kept. `take` returns false to stop the reading; `read` and `end` then return false, too.
+ */
+export function lineReader(take: (line: string, isEnded: boolean) => boolean) {
+  let rest = "";
+  return {
+    read(chunk: string): boolean {
+      const lines = chunk.split("\n");
+      lines[0] = rest + (lines[0] as string);
+      rest = lines.pop() as string;
+      if (!lines.every((line) => take(line, true))) return false;
+      return rest.length <= MAX_ROW_CHARACTERS || take(rest, false);
+    },
+    end: (): boolean => rest === "" || take(rest, false),
+  };
+}
+
 /** The first character that is not white space (null: none), and the complete text. */
 export async function sniffed(
   text: AsyncGenerator<string>,

@@ -15,24 +15,17 @@ export class DirectorySync {
   }
 
   #join(folder: string): Promise<void> {
-    const running = this.#running.get(folder);
-    if (running === undefined) return this.#start(folder);
-    const next = this.#next.get(folder);
-    if (next !== undefined) return next;
-    const round = running
-      .catch(() => {})
-      .then(() => {
-        this.#next.delete(folder);
-        return this.#start(folder);
-      });
-    this.#next.set(folder, round);
-    return round;
+    const next = this.#next.get(folder) ?? this.#after(this.#running.get(folder), folder);
+    this.#next.set(folder, next);
+    return next;
   }
 
-  #start(folder: string): Promise<void> {
+  async #after(running: Promise<void> | undefined, folder: string): Promise<void> {
+    await running?.catch(() => {});
+    this.#next.delete(folder);
     const round = syncFolder(folder).finally(() => this.#running.delete(folder));
     this.#running.set(folder, round);
-    return round;
+    await round;
   }
 }
 

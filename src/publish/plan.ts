@@ -18,6 +18,7 @@ import {
 import { snapshotFiles } from "../render/files.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {
+  FORMAT,
   identityOf,
   type FileEntry,
   type LedgerEntry,
@@ -122,10 +123,7 @@ function keeper(): (bytes: Uint8Array, render: Render) => Render {
 }
 
 /** The fields of a manifest that neither the plan nor the content has. */
-type ManifestHead = Pick<
-  Manifest,
-  "format" | "program" | "parent" | "reason" | "inputs" | "corrected"
->;
+type ManifestHead = Pick<Manifest, "parent" | "reason" | "inputs" | "corrected">;
 
 /** The manifest of the snapshot `name`. The same arguments give the same bytes. */
 export function manifestOf(
@@ -142,11 +140,11 @@ export function manifestOf(
     as_of: dateText(dateOf(level)),
   });
   return {
-    format: head.format,
+    format: FORMAT,
     session_utc: sessionUtc(name.session),
     revision: name.revision,
     identity: plan.identity,
-    program: head.program,
+    program: PROGRAM,
     parent: head.parent,
     reason: head.reason,
     attribution: content.attribution,

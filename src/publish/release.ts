@@ -1,12 +1,11 @@
 /** Makes a content the head: renders it, and writes and commits it unless the run is a dry one. */
 import type { Clock } from "../lib/clock.ts";
 import { InputError } from "../lib/errors.ts";
-import { PROGRAM } from "../lib/version.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
-import { FORMAT, unfitIn, type Manifest } from "../snapshot/manifest.ts";
+import { unfitIn, type Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
@@ -60,8 +59,6 @@ export async function release(
 ): Promise<PublishResult | null> {
   const planned = rendered ?? (await plan(content, base, progress));
   const manifest = manifestOf(planned, name, content, {
-    format: FORMAT,
-    program: PROGRAM,
     parent: parentOf(base),
     reason,
     inputs,

@@ -4,7 +4,7 @@ import { ConflictError } from "../lib/errors.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
-import { contentOfHead, type PublishedBase } from "./content.ts";
+import { contentOfHead } from "./content.ts";
 import { plan } from "./plan.ts";
 import { untilFirst } from "./publish.ts";
 import { keepHead, release, type PublishResult } from "./release.ts";
@@ -24,28 +24,20 @@ export const rerender = (
   progress: Progress,
 ): Promise<PublishResult> =>
   untilFirst(async () => {
-    const base = await loadBase(store);
-    if (!isPublished(base)) {
+    const stored = await loadBase(store);
+    const { head } = stored;
+    if (head === null) {
       throw new ConflictError(`${store.location} holds no snapshot to render anew`);
     }
-    const { publication, manifest } = base.head;
+    const base = { ...stored, head };
+    const { publication, manifest } = head;
     await requireTrusted(store, base.end.newest, options.keys ?? NO_KEYS);
     const content = contentOfHead(base);
     const planned = await plan(content, base, progress);
     if (planned.identity === manifest.identity) return keepHead(base, null);
     const { session } = publication;
     const name = { session, revision: await nextRevision(store, session, base.end.head) };
-    const made = {
-      name,
-      content,
-      reason,
-      inputs: [],
-      fresh: [],
-      unmovedSince: null,
-      plan: planned,
-    };
+    const none = { inputs: [], fresh: [], unmovedSince: null };
+    const made = { name, content, reason, ...none, plan: planned };
     return release(made, base, options, store, clock, progress);
   });
-
-const isPublished = (base: Awaited<ReturnType<typeof loadBase>>): base is PublishedBase =>
-  base.head !== null;

@@ -6,6 +6,7 @@ import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import { judgementText } from "../snapshot/judgement.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
 import type { PublishResult } from "./release.ts";
 
 const NAMES_SHOWN = 8;
@@ -75,21 +76,9 @@ export function summaryMarkdown(result: PublishResult, location: string): string
         change,
       ]),
     ),
-    ...listing(
-      "Carried",
-      ["contract", "level of", "as of"],
-      carried.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
-    ),
-    ...listing(
-      "Dropped",
-      ["contract", "last level of", "as of"],
-      dropped.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
-    ),
-    ...listing(
-      "Delisted",
-      ["contract", "last level of", "as of"],
-      delisted.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
-    ),
+    ...pastLevels("Carried", "level of", carried),
+    ...pastLevels("Dropped", "last level of", dropped),
+    ...pastLevels("Delisted", "last level of", delisted),
     ...listing(
       "Corrected",
       ["contract", "session", "old USD", "new USD"],
@@ -172,6 +161,13 @@ function listing(
   const rest = more > 0 ? [`and ${more} more`] : [];
   return [`### ${title}`, tableOf(columns, rows.slice(0, ROWS_SHOWN)), ...rest];
 }
+
+const pastLevels = (title: string, heading: string, levels: Manifest["carried"]): string[] =>
+  listing(
+    title,
+    ["contract", heading, "as of"],
+    levels.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
+  );
 
 const tableOf = (columns: readonly string[], rows: readonly (readonly MarkdownCell[])[]): string =>
   [columns, columns.map(() => "---"), ...rows]

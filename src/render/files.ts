@@ -58,6 +58,12 @@ function tierFiles(
     license: tier.license,
     attribution,
   };
+  const file = (path: string, mediaType: string, render: PlannedFile["render"]): PlannedFile => ({
+    path,
+    mediaType,
+    tier: tier.name,
+    render,
+  });
   const json = (path: string, body: () => string): PlannedFile =>
     textFile(path, JSON_TYPE, tier.name, body);
 
@@ -82,8 +88,7 @@ function tierFiles(
     files.push(textFile(FILES.csv(tier.name), CSV_TYPE, tier.name, () => renderCsv(view)));
   }
   if (tier.exports.includes("xlsx")) {
-    const render = (): Promise<Uint8Array> => renderWorkbook(view, { attribution });
-    files.push({ path: FILES.xlsx(tier.name), mediaType: XLSX_TYPE, tier: tier.name, render });
+    files.push(file(FILES.xlsx(tier.name), XLSX_TYPE, () => renderWorkbook(view, { attribution })));
   }
   const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
   const contracts = [...recordsOf(view), ...discontinuedOf(view)].map((record) => {
@@ -99,13 +104,11 @@ function tierFiles(
   }
   if (tier.historyFiles.includes("csv")) {
     const render = (): Uint8Array => historyCsv(view, market.catalog);
-    const path = FILES.historyCsv(tier.name);
-    files.push({ path, mediaType: CSV_TYPE, tier: tier.name, render });
+    files.push(file(FILES.historyCsv(tier.name), CSV_TYPE, render));
   }
   if (tier.historyFiles.includes("parquet")) {
     const render = (): Uint8Array => historyParquet(view, market.catalog);
-    const path = FILES.historyParquet(tier.name);
-    files.push({ path, mediaType: PARQUET_TYPE, tier: tier.name, render });
+    files.push(file(FILES.historyParquet(tier.name), PARQUET_TYPE, render));
   }
   return [...files, ...contracts];
 }

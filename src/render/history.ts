@@ -5,7 +5,7 @@
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Contract } from "../market/contract.ts";
-import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
+import { unitsOf, type Micros } from "../market/decimal.ts";
 import type { Close } from "../market/series.ts";
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, type TierView } from "../market/view.ts";
@@ -20,10 +20,10 @@ interface Column {
   readonly name: string;
   /** How Parquet stores it; an OPTIONAL one may be null. */
   readonly type: Omit<SchemaElement, "name">;
-  /** The cell in CSV, quoted if it must be. */
-  readonly text: (row: Row) => string;
   /** The value in Parquet: dates in days and instants in milliseconds since 1970. */
   readonly value: (row: Row) => string | number | null;
+  /** The cell in CSV, quoted if it must be; if it is not the value's text, and empty for null. */
+  readonly text?: (row: Row) => string;
 }
 
 const TEXT = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
@@ -36,16 +36,12 @@ const REQUIRED = { repetition_type: "REQUIRED" } as const;
 const OPTIONAL = { repetition_type: "OPTIONAL" } as const;
 
 /** A column of prices that may be null. */
-const price = (name: string, usdOf: (row: Row) => Micros | null): Column => ({
+const price = (name: string, usdOf: (row: Row) => Micros | undefined): Column => ({
   name,
   type: { type: "DOUBLE", ...OPTIONAL },
-  text: (row) => {
-    const usd = usdOf(row);
-    return usd === null ? "" : formatMicros(usd);
-  },
   value: (row) => {
     const usd = usdOf(row);
-    return usd === null ? null : usd / MICROS_PER_UNIT;
+    return usd === undefined ? null : unitsOf(usd);
   },
 });
 
@@ -54,57 +50,53 @@ const COLUMNS: readonly Column[] = [
   {
     name: "contract_id",
     type: { ...TEXT, ...REQUIRED },
-    text: ({ id }) => id,
     value: ({ id }) => id,
   },
   {
     name: "date",
     type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
-    text: ({ date }) => dateText(date),
     value: ({ date }) => date,
+    text: ({ date }) => dateText(date),
   },
   { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
-  price("low_usd", ({ level }) => level.lowUsd ?? null),
-  price("high_usd", ({ level }) => level.highUsd ?? null),
+  price("low_usd", ({ level }) => level.lowUsd),
+  price("high_usd", ({ level }) => level.highUsd),
   {
     name: "inputs",
     type: { type: "INT32", ...OPTIONAL },
-    text: ({ level }) => String(level.inputs ?? ""),
     value: ({ level }) => level.inputs ?? null,
   },
   {
     name: "basis",
     type: { ...TEXT, ...REQUIRED },
-    text: basisOf,
-    value: basisOf,
+    // What the feed gave: an entry of the history is never carried.
+    value: ({ level }) => level.basis ?? "reported",
   },
   {
     name: "session_utc",
     type: { ...UTC_MILLIS, ...REQUIRED },
-    text: ({ level }) => sessionUtc(level.session),
     value: ({ level }) => sessionStartMs(level.session),
+    text: ({ level }) => sessionUtc(level.session),
   },
   {
     name: "break_reason",
     type: { ...TEXT, ...OPTIONAL },
-    text: ({ breakReason }) => (breakReason === null ? "" : quotedText(breakReason)),
     value: ({ breakReason }) => breakReason,
+    text: ({ breakReason }) => (breakReason === null ? "" : quotedText(breakReason)),
   },
 ];
-
-/** The basis that the feed gave: an entry of the history is never carried. */
-function basisOf({ level }: Row): string {
-  return level.basis ?? "reported";
-}
 
 /**
  * The CSV. A file may have millions of rows, so only text that may need quotation marks goes through
  * the CSV library, and only one contract's rows are in memory as strings.
  */
 export function historyCsv(view: TierView, catalog: readonly Contract[]): Buffer {
+  const cells = COLUMNS.map(
+    ({ value, text = (row) => String(value(row) ?? "") }): NonNullable<Column["text"]> => text,
+  );
   const pieces = [Buffer.from(csvText([COLUMNS.map(({ name }) => name)]))];
   for (const rows of rowsByContract(view, catalog)) {
-    const lines = rows.map((row) => `${COLUMNS.map(({ text }) => text(row)).join(",")}\r\n`);
+    const lines = rows.map((row) => `${cells.map((text) => text(row)).join(",")}\r\n`);
     pieces.push(Buffer.from(lines.join("")));
   }
   return Buffer.concat(pieces);

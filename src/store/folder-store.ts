@@ -9,7 +9,7 @@
  * creates it, and a crash leaves at most a hidden file. `prove` removes such files after an hour.
  */
 import { randomUUID } from "node:crypto";
-import type { Dirent } from "node:fs";
+import { existsSync, type Dirent } from "node:fs";
 import { access, constants, link, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -152,7 +152,7 @@ export class FolderStore implements ObjectStore {
 
   async #open(key: string): Promise<OpenFile | null> {
     if (!isKey(key)) return null;
-    const file = await openFile(this.#root, key).catch((error) => this.#absent("read", key, error));
+    const file = await openFile(this.#root, key).catch((error) => this.#absent(key, error));
     if (typeof file !== "string") return file;
     throw new DamageError(`${this.location}/${key} is ${file}, expected a file`);
   }
@@ -162,9 +162,9 @@ export class FolderStore implements ObjectStore {
   }
 
   /** Null if the error says that there is no such object; throws the error otherwise. */
-  #absent(verb: "read", key: string, error: unknown): null {
+  #absent(key: string, error: unknown): null {
     if (["ENOENT", "EISDIR"].includes(errorCode(error))) return null;
-    throw folderError(this.#place, verb, key, error);
+    throw folderError(this.#place, "read", key, error);
   }
 
   /** Writes a hidden file whose content is durable, and returns its path. Leaves no file on failure. */
@@ -258,7 +258,7 @@ export class FolderStore implements ObjectStore {
   /** The object, or null for a folder, a key without the prefix, and an object that is gone. */
   async #stored(key: string, prefix: string): Promise<StoredObject | null> {
     if (key.endsWith("/") || !key.startsWith(prefix)) return null;
-    const status = await lstat(this.#path(key)).catch((error) => this.#absent("read", key, error));
+    const status = await lstat(this.#path(key)).catch((error) => this.#absent(key, error));
     return status && { key, sizeBytes: status.size };
   }
 
@@ -283,22 +283,17 @@ function foldersOf(key: string): string[] {
 }
 
 /**
- * Creates a folder and the missing ones above it; returns those it created, from the top. Node's
- * recursive mkdir never ends if a parent exists and the system still says ENOENT, as in /proc.
+ * Creates a folder and the missing ones above it; returns them, from the top. Node's recursive mkdir
+ * never ends if a parent exists and the system still says ENOENT, as in /proc.
  */
 async function makeFolders(folder: string): Promise<string[]> {
-  const made: string[] = [];
-  try {
-    await mkdir(folder);
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return made;
-    if (errorCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    made.push(...(await makeFolders(dirname(folder))));
-    try {
-      await mkdir(folder);
-    } catch (again) {
-      if (errorCode(again) !== "EEXIST") throw again;
-    }
+  const missing: string[] = [];
+  for (let at = folder; !existsSync(at) && dirname(at) !== at; at = dirname(at))
+    missing.unshift(at);
+  for (const at of missing) {
+    await mkdir(at).catch((error: unknown) => {
+      if (errorCode(error) !== "EEXIST") throw error;
+    });
   }
-  return [...made, folder];
+  return missing;
 }

@@ -4,7 +4,7 @@ import { ChipboardError, errorCode, UnreachableError } from "../lib/errors.ts";
 export type S3Verb = "read" | "write" | "list" | "remove";
 
 /** The place that the message names. */
-interface S3Place {
+export interface S3Place {
   readonly location: string;
   /** What named the location on the command line. */
   readonly option: string;
@@ -79,21 +79,11 @@ function cause(place: S3Place, error: unknown): string {
   return `${oneLine(message)}; check ${setting}`;
 }
 
-function parts(error: unknown): {
-  name: string;
-  code: string;
-  message: string;
-  status: number | null;
-} {
-  if (!(error instanceof Error))
-    return { name: "", code: "", message: String(error), status: null };
-  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
-  return {
-    name: error.name,
-    code: errorCode(error),
-    message: error.message,
-    status: $metadata?.httpStatusCode ?? null,
-  };
+/** What an error of the SDK says. `code` is the operating system's, `status` that of the server's answer. */
+export function parts(error: unknown) {
+  const { name, message } = error instanceof Error ? error : { name: "", message: String(error) };
+  const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: number } };
+  return { name, code: errorCode(error), message, status: $metadata?.httpStatusCode ?? null };
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();

@@ -23,7 +23,7 @@ import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { boundedClient, bytesOf } from "./s3-answer.ts";
-import { isBrokenConnection, s3Error, type S3Verb } from "./s3-error.ts";
+import { isBrokenConnection, parts, s3Error, type S3Place, type S3Verb } from "./s3-error.ts";
 
 /** Requests at the same time. More gain nothing with a single server. */
 const MAX_AT_ONCE = 16;
@@ -58,12 +58,12 @@ export async function openS3Store(
       `${option} ${JSON.stringify(location)}: expected s3://bucket/prefix, the prefix made of A-Z a-z 0-9 . _ - and /`,
     );
   }
-  if (settings.endpoint !== undefined && !isHttpUrl(settings.endpoint)) {
-    throw new InputError(
-      `--s3-endpoint ${JSON.stringify(settings.endpoint)}: expected a URL such as https://s3.example.com`,
-    );
-  }
-  return new S3Store(bucket, prefix, await connect(settings), settings.endpoint, option);
+  const place = {
+    location: prefix === "" ? `s3://${bucket}` : `s3://${bucket}/${prefix}`,
+    option,
+    endpoint: settings.endpoint,
+  };
+  return new S3Store(bucket, prefix === "" ? "" : `${prefix}/`, await connect(settings), place);
 }
 
 class S3Store implements ObjectStore {
@@ -72,23 +72,15 @@ class S3Store implements ObjectStore {
   /** "" or ending in "/". */
   readonly #prefix: string;
   readonly #client: S3Client;
-  readonly #endpoint: string | undefined;
-  readonly #option: string;
+  readonly #place: S3Place;
   readonly #limit = pLimit(MAX_AT_ONCE);
 
-  constructor(
-    bucket: string,
-    prefix: string,
-    client: S3Client,
-    endpoint: string | undefined,
-    option: string,
-  ) {
-    this.location = prefix === "" ? `s3://${bucket}` : `s3://${bucket}/${prefix}`;
+  constructor(bucket: string, prefix: string, client: S3Client, place: S3Place) {
+    this.location = place.location;
     this.#bucket = bucket;
-    this.#prefix = prefix === "" ? "" : `${prefix}/`;
+    this.#prefix = prefix;
     this.#client = client;
-    this.#endpoint = endpoint;
-    this.#option = option;
+    this.#place = place;
   }
 
   async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
@@ -154,11 +146,15 @@ class S3Store implements ObjectStore {
       // All of them must end before the probe is removed.
       await Promise.allSettled(racers);
       const created = (await Promise.all(racers)).filter((outcome) => outcome === "created");
-      if (created.length > 1) throw this.#unfit();
+      if (created.length > 1) {
+        throw this.#unfit(
+          "the server ignores If-None-Match on this bucket, so publishing is unsafe; expected a server that enforces it (Ceph ignores it where versioning is on)",
+        );
+      }
       const read = await this.#read(probe, PROBE_BYTES_MAX);
       if (read === null || !read.equals(bytes)) {
-        throw new UnreachableError(
-          `${this.#option} ${JSON.stringify(this.location)}: the server does not return the bytes that were written; check --s3-endpoint`,
+        throw this.#unfit(
+          "the server does not return the bytes that were written; check --s3-endpoint",
         );
       }
     } finally {
@@ -212,11 +208,11 @@ class S3Store implements ObjectStore {
         await this.#client.send(command);
         return "created";
       } catch (error) {
-        if (httpStatus(error) === 412) return "taken";
+        if (parts(error).status === 412) return "taken";
         throw error;
       }
     };
-    const isConflict = (error: unknown) => httpStatus(error) === 409;
+    const isConflict = (error: unknown) => parts(error).status === 409;
     return this.#limit(() => this.#repeated("write", key, put, isConflict));
   }
 
@@ -245,14 +241,12 @@ class S3Store implements ObjectStore {
   }
 
   #fail(verb: S3Verb, key: string, error: unknown): never {
-    const place = { location: this.location, option: this.#option, endpoint: this.#endpoint };
-    throw s3Error(place, verb, key, error);
+    throw s3Error(this.#place, verb, key, error);
   }
 
-  #unfit(): UnreachableError {
-    return new UnreachableError(
-      `${this.#option} ${JSON.stringify(this.location)}: the server ignores If-None-Match on this bucket, so publishing is unsafe; expected a server that enforces it (Ceph ignores it where versioning is on)`,
-    );
+  #unfit(why: string): UnreachableError {
+    const { option, location } = this.#place;
+    return new UnreachableError(`${option} ${JSON.stringify(location)}: ${why}`);
   }
 }
 
@@ -283,15 +277,4 @@ async function connect(settings: S3Settings): Promise<S3Client> {
   if (region !== null) return client;
   client.destroy();
   return boundedClient({ ...config, region: "us-east-1" });
-}
-
-function httpStatus(error: unknown): number | null {
-  const status = (error as { $metadata?: { httpStatusCode?: unknown } } | null)?.$metadata
-    ?.httpStatusCode;
-  return typeof status === "number" ? status : null;
-}
-
-function isHttpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && ["http:", "https:"].includes(url.protocol);
 }

@@ -1,7 +1,7 @@
 /** How far the session's levels are from the limits of the gates. */
 import { changePct, isComparableMove } from "../../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../../market/contract.ts";
-import { coverageOf, lastMove, type Coverage } from "../../market/coverage.ts";
+import { coverageOf, lastMove } from "../../market/coverage.ts";
 import {
   MICROS_PER_UNIT,
   ratio,
@@ -23,28 +23,16 @@ export interface ReportGates {
   readonly maxUnchangedSessions: number;
 }
 
-/** A level given for the session, and the one before it. */
-export interface Move {
-  readonly contract: Contract;
-  readonly before: Micros;
-  readonly now: Micros;
-  /** (now / before − 1) × 100. */
-  readonly pct: Decimal;
-  /** Whether the exact move is at most the limit. */
-  readonly within: boolean;
-  /** Percentage points left to the limit. */
-  readonly marginPct: Decimal;
-}
-
 /**
  * The largest move of the session's levels from the levels before, by the gate's own rule
- * (isComparableMove). Null if there is none. Of equal moves, the first in board order.
+ * (isComparableMove); in percent, with the percentage points left to the limit. `within`: whether the exact
+ * move is at most the limit. Null if there is none. Of equal moves, the first in board order.
  */
 export function largestMove(
   market: Market,
   records: readonly BoardRecord[],
   { maxMoveMicros }: ReportGates,
-): Move | null {
+) {
   let largest: { record: BoardRecord; distance: bigint; before: bigint } | null = null;
   for (const record of records) {
     const usd = predecessor(market, record);
@@ -78,22 +66,11 @@ function predecessor(market: Market, record: BoardRecord): Micros | null {
   return isComparableMove(series, previous, level, limit) ? previous.usd : null;
 }
 
-/** How much of the catalog is covered (coverageOf). */
-export interface MeasuredCoverage extends Pick<Coverage, "covered" | "contracts"> {
-  /** covered / contracts × 100. */
-  readonly pct: Decimal;
-  /** Whether the exact coverage is at least the limit. */
-  readonly within: boolean;
-  /** Percentage points above the limit. */
-  readonly marginPct: Decimal;
-}
-
-/** The part of the catalog that the session covers; 100 percent of an empty catalog. */
-export function measuredCoverage(
-  market: Market,
-  session: Session,
-  gates: ReportGates,
-): MeasuredCoverage {
+/**
+ * The part of the catalog that the session covers (coverageOf), in percent, with the percentage points above
+ * the limit; 100 percent of an empty catalog. `within`: whether the exact coverage is at least the limit.
+ */
+export function measuredCoverage(market: Market, session: Session, gates: ReportGates) {
   const { covered, contracts } = coverageOf(market.catalog, market.seriesOf, session);
   const all = BigInt(Math.max(contracts, 1));
   const have = BigInt(contracts === 0 ? 1 : covered) * 100n;
@@ -107,20 +84,17 @@ export function measuredCoverage(
   };
 }
 
-/** How many sessions ago a level last moved, and after how many the gate refuses. */
-export interface Standstill {
-  readonly sessions: number;
-  /** Longer than the run's limit if a contract with a level for the session has a longer cadence. */
-  readonly limitSessions: number;
-}
-
-/** Null if no level was given for the session: then the gate does not judge. */
+/**
+ * How many sessions ago a level last moved, and after how many the gate refuses: longer than the run's limit
+ * if a contract with a level for the session has a longer cadence. Null if no level was given for the
+ * session: then the gate does not judge.
+ */
 export function standstill(
   { catalog, seriesOf }: Market,
   records: readonly BoardRecord[],
   session: Session,
   { maxUnchangedSessions }: ReportGates,
-): Standstill | null {
+) {
   const given = records.filter(({ carried }) => !carried);
   const last = lastMove(catalog, seriesOf, session);
   if (given.length === 0 || last === null) return null;

@@ -16,10 +16,7 @@ import {
   largestMove,
   measuredCoverage,
   standstill,
-  type MeasuredCoverage,
-  type Move,
   type ReportGates,
-  type Standstill,
 } from "./gates.ts";
 import { changeHtml, foreign, grouped, signedText } from "../../site/text.js";
 import { daysText, idHtml, section, sessionHtml, table, usdText } from "./html.ts";
@@ -58,7 +55,7 @@ export function gatesSection(market: Market, view: TierView, gates: ReportGates)
 }
 
 function coverageRow(
-  { pct, within, marginPct, covered, contracts }: MeasuredCoverage,
+  { pct, within, marginPct, covered, contracts }: ReturnType<typeof measuredCoverage>,
   gates: ReportGates,
 ): string[] {
   return [
@@ -69,16 +66,10 @@ function coverageRow(
   ];
 }
 
-function moveRow(move: Move | null, gates: ReportGates): string[] {
+function moveRow(move: ReturnType<typeof largestMove>, gates: ReportGates): string[] {
   const limit = limitText("\u{2264}", formatMicros(gates.maxMoveMicros), "%");
-  if (move === null) {
-    return [
-      `Largest move<br>${verdict(true)}`,
-      "no level with a comparable one before it",
-      limit,
-      "",
-    ];
-  }
+  const none = "no level with a comparable one before it";
+  if (move === null) return [`Largest move<br>${verdict(true)}`, none, limit, ""];
   const { contract, before, now, pct, within, marginPct } = move;
   return [
     `Largest move<br>${verdict(within)}`,
@@ -89,7 +80,7 @@ function moveRow(move: Move | null, gates: ReportGates): string[] {
   ];
 }
 
-function standstillRow(measured: Standstill | null, gates: ReportGates): string[] {
+function standstillRow(measured: ReturnType<typeof standstill>, gates: ReportGates): string[] {
   if (measured === null) {
     const limit = limitText("\u{2264}", String(gates.maxUnchangedSessions), "sessions");
     return [`Since a level moved<br>${verdict(true)}`, "no level for the session", limit, ""];
@@ -106,12 +97,8 @@ function standstillRow(measured: Standstill | null, gates: ReportGates): string[
 function carryRow(market: Market, view: TierView): string[] {
   const next = carriedLevels(market, recordsOf(view), view.session)[0];
   if (next === undefined) {
-    return [
-      `Age of carried levels`,
-      "none is carried",
-      limitText("\u{2264}", String(market.maxCarryDays), "d"),
-      "",
-    ];
+    const limit = limitText("\u{2264}", String(market.maxCarryDays), "d");
+    return ["Age of carried levels", "none is carried", limit, ""];
   }
   const { record, ageSessions, limitSessions } = next;
   return [
