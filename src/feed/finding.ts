@@ -1,6 +1,6 @@
 /** What the gates look at, and what they find. */
 import type { Contract } from "../market/contract.ts";
-import { parseMicros, type Micros } from "../market/decimal.ts";
+import { microsOf, type Micros } from "../market/decimal.ts";
 import type { Series } from "../market/series.ts";
 import type { Session } from "../market/session.ts";
 import type { GivenLevels } from "./given-levels.ts";
@@ -28,22 +28,14 @@ export const USUAL_LIMITS: GateLimits = {
   maxCarryDays: 45,
 };
 
-/** The limits in the options of a manifest; the usual ones where an older one has none. */
-export function limitsOf(options: Readonly<Record<string, unknown>>): GateLimits {
-  const micros = (name: string): number | null =>
-    parseMicros(String(options[name]), Number.MAX_SAFE_INTEGER);
-  const whole = (name: string): number | null => {
-    const value = options[name];
-    return typeof value === "number" ? value : null;
-  };
-  return {
-    maxMoveMicros: micros("max_move_pct") ?? USUAL_LIMITS.maxMoveMicros,
-    minCoverageMicros: micros("min_coverage_pct") ?? USUAL_LIMITS.minCoverageMicros,
-    maxUnchangedSessions: whole("max_unchanged_sessions") ?? USUAL_LIMITS.maxUnchangedSessions,
-    maxGapSessions: whole("max_gap_sessions") ?? USUAL_LIMITS.maxGapSessions,
-    maxCarryDays: whole("max_carry_days") ?? USUAL_LIMITS.maxCarryDays,
-  };
-}
+/** The limits in the options of a manifest. */
+export const limitsOf = (options: Readonly<Record<string, unknown>>): GateLimits => ({
+  maxMoveMicros: microsOf(Number(options["max_move_pct"])),
+  minCoverageMicros: microsOf(Number(options["min_coverage_pct"])),
+  maxUnchangedSessions: Number(options["max_unchanged_sessions"]),
+  maxGapSessions: Number(options["max_gap_sessions"]),
+  maxCarryDays: Number(options["max_carry_days"]),
+});
 
 /** A run's input and the ledger before and after it, series by contract id. */
 export interface GateInput {

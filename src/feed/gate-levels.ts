@@ -2,19 +2,10 @@
 import { changePct, isComparableMove } from "../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../market/contract.ts";
 import { coverageOf, lastMove } from "../market/coverage.ts";
-import {
-  formatMicros,
-  MICROS_PER_UNIT,
-  ratio,
-  roundRatio,
-  type Micros,
-} from "../market/decimal.ts";
+import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
 import type { Level, Series } from "../market/series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import type { Finding, GateInput, GateLimits } from "./finding.ts";
-
-const PERCENT_DECIMALS = 2;
-const MICROS = BigInt(MICROS_PER_UNIT);
 
 /** The successive levels, new in this run, that move by more than the limit. */
 export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
@@ -68,15 +59,18 @@ function holdsPair(before: Series, then: Level, now: Level): boolean {
 /** Less of the catalog is covered than the limit. */
 export function tooFew(input: GateInput, { minCoverageMicros }: GateLimits): Finding[] {
   const { catalog, after, session } = input;
-  const { covered, contracts, missing } = coverageOf(catalog, (id) => after.get(id), session);
-  const have = BigInt(covered) * 100n;
-  if (have * MICROS >= BigInt(contracts) * BigInt(minCoverageMicros)) return [];
+  const { covered, contracts, missing, pct, within } = coverageOf(
+    catalog,
+    (id) => after.get(id),
+    session,
+    minCoverageMicros,
+  );
+  if (within) return [];
   const limit = formatMicros(minCoverageMicros);
-  const percent = roundRatio(ratio(have, BigInt(contracts)), PERCENT_DECIMALS);
   const text =
     `${covered} of ${contracts} contracts have a level for ${sessionKey(session)}, ` +
     `expected at least ${limit} percent; without one: ${missing.map(({ id }) => id).join(", ")}`;
-  return [{ contract: null, measured: Number(percent), limit: Number(limit), text }];
+  return [{ contract: null, measured: Number(pct), limit: Number(limit), text }];
 }
 
 /**

@@ -50,8 +50,6 @@ export interface RowRules {
   readonly round: boolean;
 }
 
-const NO_RULES: RowRules = { held: new Set(), holdInvalid: false, known: null, round: false };
-
 /** The most unknown ids that are counted one by one. */
 const UNKNOWN_IDS_MAX = 100;
 
@@ -73,7 +71,7 @@ export class GivenLevels {
   readonly #files: GivenFile[] = [];
   #nextStart = 0;
 
-  constructor(rules: RowRules = NO_RULES) {
+  constructor(rules: RowRules) {
     this.rules = rules;
   }
 

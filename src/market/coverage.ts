@@ -1,20 +1,19 @@
 /** How much of the market a session's levels cover, and since when no level moved. */
 import { isDelisted, type Contract } from "./contract.ts";
-import { parseMicros, type Micros } from "./decimal.ts";
+import { MICROS_PER_UNIT, parseMicros, ratio, roundRatio, type Micros } from "./decimal.ts";
 import type { Series } from "./series.ts";
 import { SESSIONS_PER_DAY, type Session } from "./session.ts";
 
-/** The contracts that count for a session's coverage. Delisted ones do not. */
-export interface Coverage {
-  readonly contracts: number;
-  readonly covered: number;
-  /** In catalog order. */
-  readonly missing: readonly Contract[];
-}
-
 type SeriesOf = (id: string) => Series | undefined;
 
+const PERCENT_DECIMALS = 2;
+const MICROS = BigInt(MICROS_PER_UNIT);
+
 /**
+ * How many contracts count for a session's coverage (delisted ones do not), how many of them are covered, in
+ * percent, too (100 of none), and the missing ones, in catalog order. `within`: whether the exact percentage
+ * is at least `minMicros`, in millionths; `marginPct`: the percentage points above it.
+ *
  * A contract is covered if it has a level for the session. With a cadence over half a day it is also
  * covered while its level's age is below the cadence plus 12 hours.
  */
@@ -22,13 +21,25 @@ export function coverageOf(
   catalog: readonly Contract[],
   seriesOf: SeriesOf,
   session: Session,
-): Coverage {
+  minMicros: Micros,
+) {
   const counted = catalog.filter((contract) => !isDelisted(contract, session));
   const missing = counted.filter((contract) => {
     const level = seriesOf(contract.id)?.at(session) ?? null;
     return level === null || !isFresh(session - level.session, contract);
   });
-  return { contracts: counted.length, covered: counted.length - missing.length, missing };
+  const [contracts, covered] = [counted.length, counted.length - missing.length];
+  const all = BigInt(Math.max(contracts, 1));
+  const have = BigInt(contracts === 0 ? 1 : covered) * 100n;
+  const margin = ratio(have * MICROS - BigInt(minMicros) * all, MICROS * all);
+  return {
+    contracts,
+    covered,
+    missing,
+    pct: roundRatio(ratio(have, all), PERCENT_DECIMALS),
+    within: margin.numerator >= 0n,
+    marginPct: roundRatio(margin, PERCENT_DECIMALS),
+  };
 }
 
 const SESSION_MICRODAYS: Micros = 1e6 / SESSIONS_PER_DAY;

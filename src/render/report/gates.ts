@@ -1,7 +1,7 @@
 /** How far the session's levels are from the limits of the gates. */
 import { changePct, isComparableMove } from "../../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../../market/contract.ts";
-import { coverageOf, lastMove } from "../../market/coverage.ts";
+import { lastMove } from "../../market/coverage.ts";
 import {
   MICROS_PER_UNIT,
   ratio,
@@ -64,24 +64,6 @@ function predecessor(market: Market, record: BoardRecord): Micros | null {
   if (carried || previous === null) return null;
   const limit = carryLimitSessions(contract, market.maxCarryDays);
   return isComparableMove(series, previous, level, limit) ? previous.usd : null;
-}
-
-/**
- * The part of the catalog that the session covers (coverageOf), in percent, with the percentage points above
- * the limit; 100 percent of an empty catalog. `within`: whether the exact coverage is at least the limit.
- */
-export function measuredCoverage(market: Market, session: Session, gates: ReportGates) {
-  const { covered, contracts } = coverageOf(market.catalog, market.seriesOf, session);
-  const all = BigInt(Math.max(contracts, 1));
-  const have = BigInt(contracts === 0 ? 1 : covered) * 100n;
-  const margin = ratio(have * MICROS - BigInt(gates.minCoverageMicros) * all, MICROS * all);
-  return {
-    covered,
-    contracts,
-    pct: roundRatio(ratio(have, all), PERCENT_DECIMALS),
-    within: margin.numerator >= 0n,
-    marginPct: roundRatio(margin, PERCENT_DECIMALS),
-  };
 }
 
 /**

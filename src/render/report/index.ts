@@ -3,14 +3,9 @@
  * each day, and all indices with the continuous series of the composite.
  */
 import { counted } from "../../lib/text.ts";
-import {
-  equalWeighted,
-  INDEX_BASE_LEVEL,
-  type Composite,
-  type Constituent,
-} from "../../market/composite.ts";
+import { equalWeighted, INDEX_BASE_LEVEL, type Constituent } from "../../market/composite.ts";
 import { chainedCloses } from "../../market/chained.ts";
-import type { Level } from "../../market/series.ts";
+import type { Level, Series } from "../../market/series.ts";
 import {
   SESSIONS_PER_DAY,
   dateText,
@@ -18,62 +13,45 @@ import {
   sessionYearBefore,
   type Session,
 } from "../../market/session.ts";
-import { memberships, recordsOf, type Market, type TierView } from "../../market/view.ts";
+import type { Market } from "../../market/view.ts";
 import type { PricedIndex } from "../indices.ts";
 import { chart } from "../../site/chart.js";
 import { changeHtml, foreign, grouped } from "../../site/text.js";
 import { idHtml, section, sessionHtml, table } from "./html.ts";
 
-/** The composite of a view, and its level on each day of the year. */
-interface TracedIndex {
-  readonly session: Session;
-  readonly result: Composite;
-  readonly constituents: readonly Constituent[];
-  /** How many contracts on the board are not constituents. */
-  readonly excluded: number;
-  /** The level on each day from the base to the session, in floating point, only to draw it. */
-  readonly trace: readonly number[];
-}
-
-/** Prices the composite of a view, for its session and for each day of the year before. */
-export function traceIndex(market: Market, view: TierView): TracedIndex {
-  const members = memberships(market, view).flatMap((member) =>
-    "constituent" in member ? [member] : [],
-  );
+/** The level of an index on each day from its base to its session, in floating point, only to draw it. */
+function traceOf(market: Market, { view, result }: PricedIndex): number[] {
+  const { contributions } = result;
   const base = sessionYearBefore(view.session);
-  const days = (view.session - base) / SESSIONS_PER_DAY + 1;
-  const sums = new Float64Array(days);
-  for (const { record, constituent } of members) {
-    for (let day = 0; day < days; day += 1) {
-      const level = record.series.at(base + day * SESSIONS_PER_DAY) as Level;
+  const sums = new Float64Array((view.session - base) / SESSIONS_PER_DAY + 1);
+  for (const { constituent } of contributions) {
+    const series = market.seriesOf(constituent.id) as Series;
+    for (let day = 0; day < sums.length; day += 1) {
+      const level = series.at(base + day * SESSIONS_PER_DAY) as Level;
       sums[day] = (sums[day] as number) + level.usd / constituent.base;
     }
   }
-  const constituents = members.map(({ constituent }) => constituent);
-  return {
-    session: view.session,
-    result: equalWeighted(constituents),
-    constituents,
-    excluded: recordsOf(view).length - members.length,
-    trace: [...sums].map((sum) => (INDEX_BASE_LEVEL * sum) / members.length),
-  };
+  return [...sums].map((sum) => (INDEX_BASE_LEVEL * sum) / contributions.length);
 }
 
 /** The chart of the year, with its lowest, highest and present level. */
-export function indexSection(market: Market, index: TracedIndex): string {
-  const { constituents, session, result } = index;
+export function indexSection(market: Market, index: PricedIndex): string {
+  const { result, excluded } = index;
+  const { session } = index.view;
+  const constituents = result.contributions.map(({ constituent }) => constituent);
   if (result.level === null) {
     const none = "<p>No contract on the board has a comparable level one year earlier.</p>";
     return section("index", "Composite index over the year", none);
   }
   const base = sessionYearBefore(session);
-  const [lowest, highest] = extremes(index.trace);
+  const trace = traceOf(market, index);
+  const [lowest, highest] = extremes(trace);
   const exact = (day: number): string =>
     levelAt(market, constituents, base + day * SESSIONS_PER_DAY);
   const told = (day: number): string => `${grouped(exact(day))} on ${dateText(dayOf(base) + day)}`;
   const summary = `Lowest ${told(lowest)}, highest ${told(highest)}, now ${grouped(result.level)}.`;
-  const named = new Set([lowest, highest, index.trace.length - 1]);
-  const points = index.trace.map((level, day) => ({
+  const named = new Set([lowest, highest, trace.length - 1]);
+  const points = trace.map((level, day) => ({
     date: dateText(dayOf(base) + day),
     // The label names these; of the others only the picture is seen.
     close: Number(named.has(day) ? exact(day) : level.toFixed(CHART_DECIMALS)),
@@ -82,7 +60,7 @@ export function indexSection(market: Market, index: TracedIndex): string {
     "index",
     "Composite index over the year",
     `<p>Equal weights over ${counted(constituents.length, "constituent")}` +
-      `${index.excluded === 0 ? "" : `, ${counted(index.excluded, "contract")} excluded (no comparable base)`}; ` +
+      `${excluded.length === 0 ? "" : `, ${counted(excluded.length, "contract")} excluded (no comparable base)`}; ` +
       `${INDEX_BASE_LEVEL} at ${sessionHtml(base)}. The base rolls with the session: this is the ` +
       "course of today's constituents against today's base, and levels of different sessions are not one series.</p>\n" +
       `${chart(points, { title: "Composite index over the year", unit: UNIT, base: INDEX_BASE_LEVEL })}\n<p class="note">${summary}</p>`,

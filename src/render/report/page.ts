@@ -12,7 +12,7 @@ import { FULLEST } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { recordsOf, tierView, type Market } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
-import { priceIndices, type IndexWithSeries } from "../indices.ts";
+import { priceIndices, type IndexWithSeries, type PricedIndex } from "../indices.ts";
 import { boardSection } from "./board.ts";
 import {
   breaksSection,
@@ -25,7 +25,7 @@ import {
 import type { ReportGates } from "./gates.ts";
 import { escaped, foreign } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
-import { indexSection, indicesSection, traceIndex } from "./index.ts";
+import { indexSection, indicesSection } from "./index.ts";
 import { movesSection, segmentsSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 import { figures, gatesSection, sinceSection } from "./summary.ts";
@@ -56,7 +56,8 @@ export function renderReport(input: ReportInput, indices: readonly IndexWithSeri
   const { market, head, attribution, corrections, gates, judgements, program } = input;
   const view = tierView(market, FULLEST, head);
   const records = recordsOf(view);
-  const index = traceIndex(market, view);
+  const priced = priceIndices(market, view, indices);
+  const composite = priced[0] as PricedIndex;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -77,13 +78,13 @@ export function renderReport(input: ReportInput, indices: readonly IndexWithSeri
 ${NAVIGATION}
 </header>
 <main>
-${figures(view, index.result)}
+${figures(view, composite.result)}
 <div class="pair">
 ${gatesSection(market, view, gates)}
 ${sinceSection(market, view)}
 </div>
-${indexSection(market, index)}
-${indicesSection(priceIndices(market, view, indices))}
+${indexSection(market, composite)}
+${indicesSection(priced)}
 ${movesSection(records)}
 ${segmentsSection(records)}
 ${boardSection(records, head)}

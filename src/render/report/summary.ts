@@ -1,7 +1,9 @@
 /** The top of the report: the gates, and the differences from the session before. */
 import { counted } from "../../lib/text.ts";
 import type { Composite } from "../../market/composite.ts";
+import { coverageOf } from "../../market/coverage.ts";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
+import type { Session } from "../../market/session.ts";
 import { FULLEST } from "../../market/tier.ts";
 import {
   countsOf,
@@ -11,13 +13,7 @@ import {
   type Market,
   type TierView,
 } from "../../market/view.ts";
-import {
-  carriedLevels,
-  largestMove,
-  measuredCoverage,
-  standstill,
-  type ReportGates,
-} from "./gates.ts";
+import { carriedLevels, largestMove, standstill, type ReportGates } from "./gates.ts";
 import { changeHtml, foreign, grouped, signedText } from "../../site/text.js";
 import { daysText, idHtml, section, sessionHtml, table, usdText } from "./html.ts";
 
@@ -45,7 +41,7 @@ ${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).j
 export function gatesSection(market: Market, view: TierView, gates: ReportGates): string {
   const records = recordsOf(view);
   const rows = [
-    coverageRow(measuredCoverage(market, view.session, gates), gates),
+    coverageRow(market, view.session, gates),
     moveRow(largestMove(market, records, gates), gates),
     standstillRow(standstill(market, records, view.session, gates), gates),
     carryRow(market, view),
@@ -55,13 +51,21 @@ export function gatesSection(market: Market, view: TierView, gates: ReportGates)
 }
 
 function coverageRow(
-  { pct, within, marginPct, covered, contracts }: ReturnType<typeof measuredCoverage>,
+  { catalog, seriesOf }: Market,
+  session: Session,
   gates: ReportGates,
 ): string[] {
+  const { minCoverageMicros } = gates;
+  const { pct, within, marginPct, covered, contracts } = coverageOf(
+    catalog,
+    seriesOf,
+    session,
+    minCoverageMicros,
+  );
   return [
     `Coverage<br>${verdict(within)}`,
     `${grouped(pct)} %<br><small>${covered} of ${counted(contracts, "contract")} covered</small>`,
-    limitText("\u{2265}", formatMicros(gates.minCoverageMicros), "%"),
+    limitText("\u{2265}", formatMicros(minCoverageMicros), "%"),
     pointsText(marginPct),
   ];
 }

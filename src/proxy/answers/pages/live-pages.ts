@@ -3,7 +3,7 @@
  * with examples. Each is made once for a snapshot and a number of overdue sessions, not per request.
  */
 import { madeOnce } from "../../../lib/caches.ts";
-import { limitsOf } from "../../../feed/finding.ts";
+import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FILES } from "../../../store/paths.ts";
 import type { Board } from "../../../site/board.js";
 import type { ContractBody } from "../../../site/record.js";
@@ -54,7 +54,10 @@ export class LivePages {
     );
     for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
       makers.set(path, async (snapshot) =>
-        methodology(path, origin, { graceMs, limits: limitsOf(snapshot?.options ?? {}) }),
+        methodology(path, origin, {
+          graceMs,
+          limits: snapshot ? limitsOf(snapshot.options) : USUAL_LIMITS,
+        }),
       );
     }
     for (const { body, ...document } of documents) {
