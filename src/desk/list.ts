@@ -58,7 +58,9 @@ export async function listPublications(
   const log = await newestOf(store, limit ?? length);
   const shown = log.slice(0, limit ?? length);
   const publications = shown.filter(isPublication);
-  const manifests = await manifestsOf(store, publications);
+  const manifests = await atOnce(publications, (entry) =>
+    readStoredManifest(store, entry, entry.manifest_sha256),
+  );
   const published = new Set(log.filter(isPublication).map(({ session }) => session));
   const rows: Listed[] = [];
   const head = log.find(isPublication);
@@ -73,7 +75,7 @@ export async function listPublications(
       continue;
     }
     const at = publications.indexOf(entry);
-    rows.push(listedPublication(entry, entry === head, manifests[at] ?? null));
+    rows.push(listedPublication(entry, entry === head, manifests[at]?.manifest ?? null));
     const older = publications[at + 1];
     if (older !== undefined) rows.push(...missed(older.session, entry.session, published));
   }
@@ -109,20 +111,6 @@ async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
     entries.push(entry);
   }
   return entries;
-}
-
-function manifestsOf(
-  store: ObjectStore,
-  entries: readonly Publication[],
-): Promise<(Manifest | null)[]> {
-  // A rollback usually names a snapshot that is already in the list: its manifest is read once.
-  const read = new Map<string, ReturnType<typeof readStoredManifest>>();
-  return atOnce(entries, async (entry) => {
-    const name = snapshotText(entry);
-    const stored = read.get(name) ?? readStoredManifest(store, entry, entry.manifest_sha256);
-    read.set(name, stored);
-    return (await stored)?.manifest ?? null;
-  });
 }
 
 /** The unpublished sessions between `after` and `before`, as ranges, newest first. */

@@ -17,13 +17,10 @@ import { dateText, parseDate, parseSession, type Day, type Session } from "../ma
 import type { Membership } from "../market/view.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
-import { BASKET, type Body, type index } from "./schemas.ts";
+import { BASKET, envelope, type Body, type index } from "./schemas.ts";
 
 const basketFileSchema = z.object({
-  session_utc: z.string(),
-  delayed_sessions: z.int().nonnegative(),
-  license: z.string(),
-  attribution: z.string(),
+  ...envelope,
   contracts: z.array(
     z.union([
       z.object({
@@ -125,12 +122,9 @@ export function basketBody(
   overdueSessions: number,
 ): string {
   const price = weighting === "quantities" ? quantityComposite : composite;
-  const envelope = {
-    ...file.envelope,
-    delayedSessions: file.envelope.delayedSessions + overdueSessions,
-  };
+  const delayedSessions = file.envelope.delayedSessions + overdueSessions;
   const body: Body<typeof index> = indexFields(
-    envelope,
+    { ...file.envelope, delayedSessions },
     BASKET,
     weighting,
     price(constituents, amounts),

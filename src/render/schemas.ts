@@ -23,7 +23,8 @@ const date = z.iso.date();
 const count = z.int().nonnegative();
 const percent = (what: string) => z.number().nullable().describe(`${what}, percent; null: none.`);
 
-const envelope = {
+/** The fields at the start of every payload. */
+export const envelope = {
   session_utc: instant.describe("The 12-hour session the payload belongs to (UTC)."),
   delayed_sessions: count.describe(
     "Sessions the data is behind the clock: the tier's delay and sessions that are overdue.",

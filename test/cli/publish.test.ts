@@ -160,6 +160,8 @@ describe("options", () => {
     ["--max-carry-days", "36501", "at most 36500 days"],
     ["--store", "ftp://x", "expected a folder or s3://bucket/prefix"],
     ["--s3-endpoint", "nowhere", "http(s) URL"],
+    ["--s3-endpoint", "127.0.0.1:9000", "http(s) URL"],
+    ["--s3-endpoint", "ftp://x", "http(s) URL"],
     ["--sesion", "2026-11-21T00Z", "(Did you mean --session?)"],
   ])("%s %s: 2", async (option, value, expected) => {
     const { code, stdout, stderr } = await inProcess([

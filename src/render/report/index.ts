@@ -127,8 +127,7 @@ function extremes(levels: readonly number[]): [lowest: number, highest: number] 
 /** The exact level at an earlier instant. */
 function levelAt(market: Market, constituents: readonly Constituent[], instant: Session): string {
   const then = constituents.map((item) => {
-    const level = market.seriesOf(item.id)?.at(instant);
-    if (level == null) throw new Error(`No level of the constituent ${item.id}`);
+    const level = market.seriesOf(item.id)?.at(instant) as Level;
     return { ...item, now: level.usd };
   });
   return equalWeighted(then).level ?? "";
