@@ -20,7 +20,6 @@ import {
 import { logLength, readLogBackwards } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { snapshotText } from "../store/paths.ts";
 import { requireEmpty } from "./reference.ts";
 
 /**

@@ -1,14 +1,8 @@
 /** How far the session's levels are from the limits of the gates. */
 import { changePct, isComparableMove } from "../../market/change.ts";
-import { cadenceSessions, carryLimitSessions, type Contract } from "../../market/contract.ts";
+import { cadenceSessions, carryLimitSessions } from "../../market/contract.ts";
 import { lastMove } from "../../market/coverage.ts";
-import {
-  MICROS_PER_UNIT,
-  ratio,
-  roundRatio,
-  type Decimal,
-  type Micros,
-} from "../../market/decimal.ts";
+import { MICROS_PER_UNIT, ratio, roundRatio, type Micros } from "../../market/decimal.ts";
 import type { Session } from "../../market/session.ts";
 import type { BoardRecord, Market } from "../../market/view.ts";
 
