@@ -102,7 +102,7 @@ export class GivenLevels {
     kind: GivenKind,
     id: string,
     place: number,
-    level: Omit<GivenLevel, "place"> | null,
+    level: GivenLevel | null,
     complaints: Complaints,
   ): void {
     this.#nextStart = place + 1;
@@ -111,7 +111,7 @@ export class GivenLevels {
     if (contract.rows === 1) this.byContract.set(detached(id), contract);
     if (level !== null) {
       const levels = (contract.levels[kind] ??= new Map());
-      this.#addRow(levels, id, { ...level, place }, complaints);
+      this.#addRow(levels, id, level, complaints);
       this.rows[kind] += 1;
     } else if (this.rules.holdInvalid) countUp(this.held, detached(id));
   }
@@ -126,14 +126,16 @@ export class GivenLevels {
     row: GivenLevel,
     complaints: Complaints,
   ): void {
-    const first = levels.get(row.session) ?? row;
+    const first = levels.get(row.session);
+    // There are millions of such rows, so none is copied.
+    if (first === undefined) return void levels.set(row.session, row);
     const conflict = (column: string, value: string, earlier: string): void => {
       const such = `${id} has one level for ${sessionKey(first.session)}`;
       const expected = `${earlier} as in ${this.whereOf(first)}: ${such}`;
       complaints.cell(this.whereOf(row), column, value, expected, "as in an earlier row");
     };
     if (first.usd !== row.usd) conflict("level", usdText(row.usd), usdText(first.usd));
-    let isMore = first === row;
+    let isMore = false;
     for (const field of OPTIONAL) {
       const [a, b] = [first[field], row[field]];
       if (a === b || b === undefined) continue;

@@ -58,7 +58,7 @@ export const readQuotes = (
   given: GivenLevels,
   complaints: Complaints,
 ): Promise<void> =>
-  readLevels("quotes", source, QUOTES, given, complaints, (row, field) => {
+  readLevels("quotes", source, QUOTES, given, complaints, (row, field, place) => {
     const withdrawn = row.text("basis") === "withdrawn";
     const requireNone = (name: string): void => {
       if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
@@ -84,6 +84,7 @@ export const readQuotes = (
     return {
       session,
       usd,
+      place,
       ...(basis === null || basis === "withdrawn" ? {} : { basis }),
       ...(asOf === null ? {} : { asOf }),
       ...range,
@@ -102,7 +103,7 @@ export const readCloses = (
   given: GivenLevels,
   complaints: Complaints,
 ): Promise<void> =>
-  readLevels("closes", source, CLOSES, given, complaints, (row, field) => {
+  readLevels("closes", source, CLOSES, given, complaints, (row, field, place) => {
     const date = row.read("date", dateField);
     const usd = row.read("close_usd", field);
     const range = rangeOf(row, field, usd);
@@ -111,7 +112,7 @@ export const readCloses = (
     if (row.isFaultless && session > published) {
       row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
     }
-    return { session, usd, ...range, ...(breakReason === null ? {} : { breakReason }) };
+    return { session, usd, place, ...range, ...(breakReason === null ? {} : { breakReason }) };
   });
 
 /** Reads one file into `given`. The result of `levelOf` counts only if it does not complain of the row. */
@@ -121,14 +122,14 @@ async function readLevels(
   shape: TableShape,
   given: GivenLevels,
   complaints: Complaints,
-  levelOf: (row: Row, field: Field<Micros>) => Omit<GivenLevel, "place">,
+  levelOf: (row: Row, field: Field<Micros>, place: number) => GivenLevel,
 ): Promise<void> {
   const field = given.rules.round ? roundedLevelField : levelField;
   const begin = (where: Where): ((row: Row) => void) => {
     const start = given.begin(where);
     return (row) => {
       const [id, place] = [row.text("id"), start + row.position];
-      const read = row.isFaultless ? levelOf(row, field) : null;
+      const read = row.isFaultless ? levelOf(row, field, place) : null;
       const level = row.isFaultless ? read : null;
       if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))
         given.rounded += 1;
