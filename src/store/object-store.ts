@@ -1,6 +1,6 @@
 /**
- * The store of snapshots: a flat map from keys to immutable bytes. A folder, S3 and (for tests)
- * memory keep the same promises, which one contract suite checks.
+ * The store of snapshots: a flat map from keys to immutable bytes. A folder and S3 (and in tests, memory)
+ * keep the same promises, which one contract suite checks.
  *
  * Nothing is ever overwritten. keys.ts says what a key looks like, paths.ts makes all keys.
  */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { acceptanceOf } from "../../src/feed/gates.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish, type CatalogRow, type Run } from "./market.ts";
 import { failure, NOON, published } from "./two-sessions.ts";

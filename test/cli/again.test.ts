@@ -8,7 +8,7 @@ import type { PublishResult } from "../../src/publish/release.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { readPublications } from "../store/log.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";

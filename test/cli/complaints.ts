@@ -1,6 +1,6 @@
 /** The messages of a run with invalid input. */
 import { expect } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, contentOf, tryPublish, type Run } from "./market.ts";
 
 /** Two contracts, a and b. */

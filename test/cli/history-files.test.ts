@@ -1,7 +1,7 @@
 /** The files with all histories and all corrections: their order, and what each tier sees. */
 import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 

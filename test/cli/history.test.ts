@@ -1,7 +1,7 @@
 /** Publishing the same, a later or an earlier session, with corrections, after a rollback, with orphans and damage. */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { append, readHead, readPublications } from "../store/log.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";

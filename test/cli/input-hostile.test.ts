@@ -1,6 +1,6 @@
 /** Input that attacks the reader, or the terminal that shows the message. */
 import { expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, contentOf, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
 
 const SPARSE: Run = { catalog: catalogOf(["a", "b"]), allowSparse: true };

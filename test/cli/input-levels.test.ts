@@ -1,6 +1,6 @@
 /** Levels in the input: numbers, sessions, dates, and levels that are given twice. */
 import { describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { complaints, SPARSE } from "./complaints.ts";
 import { headJson, lines, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
 

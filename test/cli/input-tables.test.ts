@@ -1,6 +1,6 @@
 /** Tables in the input: columns, ids, the catalog, texts; and all errors reported at once. */
 import { describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { CATALOG, complaints, SPARSE } from "./complaints.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish } from "./market.ts";

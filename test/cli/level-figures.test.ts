@@ -1,6 +1,6 @@
 /** Low, high, inputs and rationale of a level: how they are given, kept, corrected and refused. */
 import { describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { complaints, SPARSE } from "./complaints.ts";
 import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";

@@ -1,7 +1,7 @@
 /** Contracts that get another id, and contracts that are delisted. */
 import { describe, expect, test } from "vitest";
 import { FILES } from "../../src/store/paths.ts";
-import type { MemoryStore } from "../../src/store/memory-store.ts";
+import type { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf, type CatalogRow } from "./market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 

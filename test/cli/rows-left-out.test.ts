@@ -1,6 +1,6 @@
 /** `--hold`, `--hold-invalid`, `--ignore-unknown` and `--round`: rows that are left out, and levels that are rounded. */
 import { describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import { failure, NOON, published } from "./two-sessions.ts";
 

@@ -9,7 +9,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { parseSigningKey } from "../../src/snapshot/signing-key.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import { append, EMPTY_PRUNE } from "../store/log.ts";
 import { at, catalogOf, contentOf, quotesOf } from "./market.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import exceljs, { type CellValue } from "exceljs";
 import { describe, expect, test, vi } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, type Run } from "./market.ts";
 import { inProcess } from "./run.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readHead } from "../store/log.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Ran } from "../program/program.ts";
 import { catalogOf, contentOf, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";

@@ -3,7 +3,7 @@ import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
 import { sheetRows } from "../../src/desk/sheets.ts";
 import { readHead } from "../store/log.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import type { CatalogRow } from "./market.ts";

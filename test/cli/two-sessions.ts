@@ -1,6 +1,6 @@
 /** A store with two sessions, and a run that must fail. */
 import { expect } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, lines, mustPublish, quotesOf, type CatalogRow } from "./market.ts";
 import { tryPublish, type Ended, type Run } from "./market.ts";

@@ -1,4 +1,4 @@
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { describeStore, keysOf } from "./store.contract.ts";
 
 describeStore("the memory store", async () => {

@@ -9,7 +9,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { changeHead, ENTRY } from "../cli/signed.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";

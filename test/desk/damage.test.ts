@@ -11,7 +11,7 @@ import { describeSnapshot } from "../../src/desk/show.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { contentOf, mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
 import { changeHead, pointHeadTo } from "../cli/signed.ts";

@@ -8,7 +8,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { SESSION_MS, sessionAt, sessionKey } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { readPublications } from "../store/log.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, quotesOf } from "../cli/market.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 import { readEntries, readHead } from "../store/log.ts";
 import { mustPublish, quotesOf } from "../cli/market.ts";

@@ -7,7 +7,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";

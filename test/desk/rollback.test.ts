@@ -6,7 +6,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readHead } from "../store/log.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import {

@@ -5,7 +5,7 @@ import { levelText, publisher } from "../../tools/faults/race-actors.ts";
 import { HISTORIES, sessionNumber, type History } from "../../tools/faults/race-histories.ts";
 import { RaceModel } from "../../tools/faults/race-model.ts";
 import { raceFaults } from "../../tools/faults/races.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { seedOf } from "../../src/demo/random.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { GOLDEN_KEY } from "./golden-key.ts";
 import { EXPECTED, publishGolden } from "./market.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { GATE_NAMES } from "../../src/feed/gates.ts";
 import { BOARD_BASES } from "../../src/market/series.ts";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish } from "../cli/market.ts";
 import { rowsOf, textOf, under } from "./texts.ts";
 

@@ -3,7 +3,7 @@ import { createHash, createPublicKey, verify } from "node:crypto";
 import { expect, test } from "vitest";
 import { renderEntry } from "../../src/snapshot/log/entry.ts";
 import { signedEntry } from "../../src/snapshot/log/sign.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, type CatalogRow } from "../cli/market.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { OPERATOR, signedBy } from "../http/signed-log.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyTierName } from "../../src/market/tier.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
 import { append, EMPTY_PRUNE } from "../store/log.ts";
 import { withoutFiles } from "../cli/older-head.ts";

@@ -12,7 +12,7 @@ import { publish } from "../../src/publish/publish.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 
 export const API = "/api/public/v1";

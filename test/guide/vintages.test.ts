@@ -9,7 +9,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.ts";
 import { readHead } from "../store/log.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf } from "../cli/market.ts";
 import { eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { API } from "../../src/proxy/routes.ts";
-import type { MemoryStore } from "../../src/store/memory-store.ts";
+import type { MemoryStore } from "../store/memory-store.ts";
 import {
   FILES,
   publicationKey,

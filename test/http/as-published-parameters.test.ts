@@ -8,7 +8,7 @@ import { instantText } from "../../src/lib/clock.ts";
 import type { ProblemCode } from "../../src/proxy/problems.ts";
 import { API } from "../../src/proxy/routes.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import {
   DROPPED,
   eventually,

@@ -9,7 +9,7 @@ import { mustRead } from "../../src/snapshot/log/walk.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, publicationKey } from "../../src/store/paths.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { replace, signatureIn, signedAs, unsigned } from "../cli/signed.ts";
 import { copyOf, publishSession, SESSION, TestClock } from "./fixture.ts";
 import {

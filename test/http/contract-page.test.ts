@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import type { ContractBody } from "../../src/site/record.js";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/market.ts";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";

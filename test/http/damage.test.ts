@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import {

@@ -22,7 +22,7 @@ import { startProxy } from "../../src/proxy/serve.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { call, type CallOptions, type Received } from "./client.ts";
 

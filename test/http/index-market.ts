@@ -4,7 +4,7 @@
  */
 import type { Page } from "playwright-core";
 import { dateText, dayOf } from "../../src/market/session.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { lines, mustPublish, SESSION } from "../cli/market.ts";
 
 /** Names by id; the first letters of ids are in the order of the board. */

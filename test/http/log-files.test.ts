@@ -7,7 +7,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { ENTRY_BYTES_MAX } from "../../src/snapshot/log/entry.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { replace } from "../cli/signed.ts";
 import { append, EMPTY_PRUNE } from "../store/log.ts";

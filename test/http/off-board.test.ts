@@ -1,6 +1,6 @@
 /** Contracts off the boards, and ids that contracts had formerly. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf, type CatalogRow } from "../cli/market.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";

@@ -1,6 +1,6 @@
 /** A proxy with snapshots that lack files of this version, or that have a newer format. */
 import { afterEach, expect, test } from "vitest";
-import type { MemoryStore } from "../../src/store/memory-store.ts";
+import type { MemoryStore } from "../store/memory-store.ts";
 import { append, EMPTY_PRUNE } from "../store/log.ts";
 import { withoutFiles, withoutTier } from "../cli/older-head.ts";
 import { changeHead } from "../cli/signed.ts";

@@ -1,6 +1,6 @@
 /** The order of the checks: if several apply, the first one decides the answer. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import {
   DROPPED,

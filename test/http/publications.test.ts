@@ -20,7 +20,7 @@ import {
   type TestProxy,
 } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 
 const PATH = "/api/public/v1/publications";
 

@@ -94,7 +94,7 @@ describe("a proxy", () => {
   });
 
   test("an empty store, then the first signed publication", async () => {
-    const { MemoryStore } = await import("../../src/store/memory-store.ts");
+    const { MemoryStore } = await import("../store/memory-store.ts");
     const store = new MemoryStore();
     await start(store);
     await expectCode(proxy, PRICES, {}, "no_session");

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import {
   ATTRIBUTION,

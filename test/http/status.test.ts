@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import {
   eventually,
   publishSession,

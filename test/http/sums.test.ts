@@ -1,7 +1,7 @@
 /** `/sums`: the SHA-256 of each file of the caller's tier, for one call. */
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { oldestVintage, TIERS } from "../../src/market/tier.ts";
 import { prune } from "../../src/desk/prune.ts";

@@ -7,7 +7,7 @@ import { sessionUtc } from "../../src/market/session.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import {
   FILES,
   parseSnapshotText,

@@ -8,7 +8,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
 import { readPublications } from "../store/log.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotText } from "../../src/store/paths.ts";
 import { appendRollbacks } from "../../tools/bench/vintage-store.ts";
 import type { Received } from "./client.ts";

@@ -11,7 +11,7 @@ import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.t
 import { DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { readHead } from "../store/log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { MemoryStore } from "../../src/store/memory-store.ts";
+import type { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 import { at, lines, mustPublish, type Run } from "../cli/market.ts";

@@ -1,7 +1,7 @@
 /** A market whose texts are hostile: they are shown letter by letter, create nothing, and fit. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { lines, mustPublish } from "../cli/market.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";

@@ -1,7 +1,7 @@
 /** The market page where there is nothing to show, and where the texts of the feeds are hostile. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { mustPublish } from "../cli/market.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import {

@@ -4,7 +4,7 @@
  * session that was missed, a revised one, and one that is overdue.
  */
 import { dateText, dayOf, sessionStartMs } from "../../src/market/session.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { at, mustPublish } from "../cli/market.ts";
 import { TestClock } from "../http/fixture.ts";
 

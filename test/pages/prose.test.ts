@@ -1,7 +1,7 @@
 /** Guide and methodology in a browser: blocks of code can be copied, with the address of the browser. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { publishSession, SESSION, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { settled } from "./visit.ts";

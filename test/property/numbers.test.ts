@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import { basketBody, parseBasketFile } from "../../src/render/basket.ts";
 import { WEIGHTINGS } from "../../src/market/composite.ts";
 import type { Constituent } from "../../src/market/composite.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import {
   expectNaive,
   expectSame,

@@ -17,7 +17,7 @@ import {
   type Publication,
 } from "../../src/snapshot/log/entry.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 
 const FIRST = parseSession("2024-02-28T12Z") as Session;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, ledgerPartContent } from "../../src/store/paths.ts";
 import { expectNaive, expectWorkbook } from "../property/against-naive.ts";
 import type { RawContract, RawLevel, RawMarket } from "../property/naive-levels.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readHead } from "../store/log.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, mustPublish, tryPublish } from "../cli/market.ts";
 import { textOf } from "./markets.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../src/snapshot/log/sign.ts";
 import { entriesIn, mustRead, readLog, walkLog } from "../../src/snapshot/log/walk.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { replace } from "../cli/signed.ts";
 import { append, EMPTY_PRUNE } from "../store/log.ts";

@@ -9,7 +9,7 @@ import { copyStore } from "../../src/desk/copy.ts";
 import { logLength } from "../../src/snapshot/log/walk.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { FIRST_SESSION, writeMarket, type MarketFiles } from "./market.ts";

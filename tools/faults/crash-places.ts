@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../../test/services/services.ts";

@@ -3,7 +3,7 @@ import { copyStore } from "../../src/desk/copy.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
 import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/market.ts";

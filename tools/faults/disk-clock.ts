@@ -8,7 +8,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { sessionAt, sessionKey, sessionStartMs } from "../../src/market/session.ts";
 import { readPublications } from "../../test/store/log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../test/store/memory-store.ts";
 import { wholeHead } from "./crash-head.ts";
 import { chipboard, environment } from "../../test/program/program.ts";
 import { HEAD, publishHead, publishSession, quotesAt } from "./disk-market.ts";

@@ -4,7 +4,7 @@ import type { Source } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import type { publish as realPublish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { headFeed, validFeed, type Feed } from "./feed-mutations.ts";
 import { requirePublished, requireWhole } from "./feed-published.ts";

@@ -1,7 +1,7 @@
 /** Races in memory, one operation at a time, in a random order that a seed determines. */
 import { createHash } from "node:crypto";
 import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { requireSigned } from "./crash-head.ts";

@@ -1,6 +1,11 @@
-import { byteStream } from "./byte-stream.ts";
-import { requireKey } from "./keys.ts";
-import { tooLarge, type ObjectStore, type OpenObject, type StoredObject } from "./object-store.ts";
+import { byteStream } from "../../src/store/byte-stream.ts";
+import { requireKey } from "../../src/store/keys.ts";
+import {
+  tooLarge,
+  type ObjectStore,
+  type OpenObject,
+  type StoredObject,
+} from "../../src/store/object-store.ts";
 
 /**
  * A store in the memory of this process, for tests. It keeps every promise of ObjectStore, but its
