@@ -1,11 +1,11 @@
 import { Argument, Command, type Option } from "commander";
-import type { accountView } from "../state/account-view.ts";
-import { clockFromEnvironment, setting } from "../lib/config.ts";
+import type { AccountView } from "../state/views.ts";
+import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
 import { noteText, wholeNumber } from "./option-values.ts";
-import { withStateOptions, type StateOptions } from "./state-options.ts";
+import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface AddOptions extends StateOptions {
   readonly tier: KeyTierName;
@@ -85,12 +85,9 @@ export function accountsCommand(): Command {
 }
 
 async function add(name: string, options: AddOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { accountView } = await import("../state/account-view.ts");
   const { printJson, printLine, printNotice } = await import("../lib/terminal.ts");
-  const clock = clockFromEnvironment();
   const { tier, trialDays = null, note } = options;
-  const account = await withRegistry(options.state, clock, "create", (registry) => {
+  const account = await onRegistry(options, "create", (registry) => {
     if (registry.created !== null) {
       printNotice(
         `Created a new state at ${registry.created}. If your proxies use another one, name it with --state or CHIPBOARD_STATE.`,
@@ -98,26 +95,19 @@ async function add(name: string, options: AddOptions): Promise<void> {
     }
     return registry.addAccount(name, tier, trialDays, note === "" ? null : note);
   });
-  const view = accountView(account, clock.now());
-  if (options.json) return printJson(view);
-  printLine(`Added account ${name} (${tierText(view)}).`);
+  if (options.json) return printJson(account);
+  printLine(`Added account ${name} (${tierText(account)}).`);
 }
 
 async function list(options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { accountView } = await import("../state/account-view.ts");
   const { redactedUrl } = await import("../lib/text.ts");
   const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
-  const clock = clockFromEnvironment();
-  const accounts = await withRegistry(options.state, clock, "read", (registry) =>
-    registry.accounts(),
-  );
-  const views = accounts.map((account) => accountView(account, clock.now()));
-  if (options.json) return printJson(views);
-  if (views.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
+  const accounts = await onRegistry(options, "read", (registry) => registry.accounts());
+  if (options.json) return printJson(accounts);
+  if (accounts.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
   printTable(
     ["account", "tier", "trial until", "suspended", "created"],
-    views.map(({ name, tier, trial, suspended, created_at }) => [
+    accounts.map(({ name, tier, trial, suspended, created_at }) => [
       name,
       tier,
       trial === null ? null : `${trial.lapses_at}${trial.lapsed ? " (lapsed)" : ""}`,
@@ -128,29 +118,24 @@ async function list(options: StateOptions): Promise<void> {
 }
 
 async function show(name: string, options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { accountView, keyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
   const { printKeys } = await import("./keys.ts");
-  const clock = clockFromEnvironment();
-  const { account, keys } = await withRegistry(options.state, clock, "read", async (registry) => ({
-    account: await registry.account(name),
+  const { keys, ...account } = await onRegistry(options, "read", async (registry) => ({
+    ...(await registry.account(name)),
     keys: await registry.keys(name),
   }));
-  const view = accountView(account, clock.now());
-  const keyViews = keys.map((key) => keyView(key, clock.now()));
-  if (options.json) return printJson({ ...view, keys: keyViews });
-  printLine(`account    ${view.name}`);
-  printLine(`tier       ${view.tier}`);
-  printLine(`suspended  ${view.suspended ? "yes" : "no"}`);
-  printLine(`created    ${view.created_at}`);
-  if (view.note !== null) printLine(`note       ${view.note}`);
-  if (view.trial !== null) {
-    const { days, lapses_at, lapsed } = view.trial;
+  if (options.json) return printJson({ ...account, keys });
+  printLine(`account    ${account.name}`);
+  printLine(`tier       ${account.tier}`);
+  printLine(`suspended  ${account.suspended ? "yes" : "no"}`);
+  printLine(`created    ${account.created_at}`);
+  if (account.note !== null) printLine(`note       ${account.note}`);
+  if (account.trial !== null) {
+    const { days, lapses_at, lapsed } = account.trial;
     printLine(`trial      ${days} days, ${lapsed ? "lapsed" : "until"} ${lapses_at}`);
   }
   printLine("");
-  await printKeys(keyViews);
+  await printKeys(keys);
 }
 
 async function change(name: string, options: SetOptions): Promise<void> {
@@ -160,38 +145,31 @@ async function change(name: string, options: SetOptions): Promise<void> {
       "Nothing to change: expected --tier, --trial-days, --note, --suspend or --resume",
     );
   }
-  const { withRegistry } = await import("../state/open.ts");
-  const { accountView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const clock = clockFromEnvironment();
   const suspended = suspend ? true : resume ? false : undefined;
-  const account = await withRegistry(options.state, clock, "change", (registry) =>
+  const account = await onRegistry(options, "change", (registry) =>
     registry.setAccount(name, { tier, trialDays, suspended, note }),
   );
-  const view = accountView(account, clock.now());
-  if (options.json) return printJson(view);
-  printLine(`Account ${name}: ${tierText(view)}${account.suspended ? ", suspended" : ""}.`);
+  if (options.json) return printJson(account);
+  printLine(`Account ${name}: ${tierText(account)}${account.suspended ? ", suspended" : ""}.`);
 }
 
 async function remove(name: string, options: RemoveOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { accountView } = await import("../state/account-view.ts");
   const { counted } = await import("../lib/text.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const clock = clockFromEnvironment();
   if (!options.yes && !process.stdin.isTTY) {
     throw new InputError(
       `Account ${JSON.stringify(name)} stays: expected --yes, because there is no terminal to ask on`,
     );
   }
-  const account = await withRegistry(options.state, clock, "change", async (registry) => {
-    const { keys } = await registry.account(name);
-    const question = `Remove account ${name} and its ${counted(keys.length, "key")}?`;
-    return options.yes || (await confirms(question)) ? registry.removeAccount(name) : null;
+  let what = `account ${name}`;
+  const account = await onRegistry(options, "change", async (registry) => {
+    what += ` and its ${counted((await registry.keys(name)).length, "key")}`;
+    return options.yes || (await confirms(`Remove ${what}?`)) ? registry.removeAccount(name) : null;
   });
   if (account === null) return printLine(`Account ${name} stays.`);
-  if (options.json) return printJson(accountView(account, clock.now()));
-  printLine(`Removed account ${name} and its ${counted(account.keys.length, "key")}.`);
+  if (options.json) return printJson(account);
+  printLine(`Removed ${what}.`);
 }
 
 /** Asks on the terminal. The output stays free for the result. */
@@ -207,7 +185,7 @@ async function confirms(question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test(answer.trim());
 }
 
-const tierText = ({ tier, trial }: ReturnType<typeof accountView>): string =>
+const tierText = ({ tier, trial }: AccountView): string =>
   tier + (trial === null ? "" : `, on trial until ${trial.lapses_at}`);
 
 const nameArgument = (): Argument =>

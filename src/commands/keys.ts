@@ -1,13 +1,12 @@
 import { Command } from "commander";
-import type { keyView } from "../state/account-view.ts";
-import type { KeyRecord } from "../state/accounts.ts";
 import type { Registry } from "../state/registry.ts";
+import type { KeyView } from "../state/views.ts";
 import { DAY_MS } from "../lib/clock.ts";
-import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { setting } from "../lib/config.ts";
 import { examples } from "./every-command.ts";
 import { durationMs, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
-import { withStateOptions, type StateOptions } from "./state-options.ts";
+import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface CreateOptions extends StateOptions {
   readonly label?: string;
@@ -49,7 +48,7 @@ export function keysCommand(): Command {
     name: string,
     description: string,
     done: string,
-    work: (registry: Registry, keyId: string) => Promise<KeyRecord>,
+    work: (registry: Registry, keyId: string) => Promise<KeyView>,
   ): Command =>
     withStateOptions(
       keys
@@ -87,7 +86,7 @@ export function keysCommand(): Command {
 }
 
 /** Prints keys as a table. */
-export async function printKeys(keys: readonly ReturnType<typeof keyView>[]): Promise<void> {
+export async function printKeys(keys: readonly KeyView[]): Promise<void> {
   const { printLine, printTable } = await import("../lib/terminal.ts");
   if (keys.length === 0) return printLine("No keys.");
   printTable(
@@ -105,62 +104,44 @@ export async function printKeys(keys: readonly ReturnType<typeof keyView>[]): Pr
 }
 
 async function create(account: string, options: CreateOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { newKeyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const made = await withRegistry(options.state, clockFromEnvironment(), "change", (registry) =>
+  const made = await onRegistry(options, "change", (registry) =>
     registry.createKey(account, options.label ?? null),
   );
-  if (options.json) return printJson(newKeyView(made));
+  if (options.json) return printJson(made);
   printLine(made.key);
-  printLine(`Key ${made.record.key_id} of ${account}. Store it now: it cannot be shown again.`);
+  printLine(`Key ${made.key_id} of ${account}. Store it now: it cannot be shown again.`);
 }
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { keyView } = await import("../state/account-view.ts");
   const { printJson } = await import("../lib/terminal.ts");
-  const clock = clockFromEnvironment();
-  const keys = await withRegistry(options.state, clock, "read", (registry) =>
-    registry.keys(account),
-  );
-  const views = keys.map((key) => keyView(key, clock.now()));
-  if (options.json) return printJson(views);
-  await printKeys(views);
+  const keys = await onRegistry(options, "read", (registry) => registry.keys(account));
+  if (options.json) return printJson(keys);
+  await printKeys(keys);
 }
 
 async function changeKey(
   keyId: string,
   options: StateOptions,
   done: string,
-  work: (registry: Registry, keyId: string) => Promise<KeyRecord>,
+  work: (registry: Registry, keyId: string) => Promise<KeyView>,
 ): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { keyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const clock = clockFromEnvironment();
-  const key = await withRegistry(options.state, clock, "change", (registry) =>
-    work(registry, keyId),
-  );
-  if (options.json) return printJson(keyView(key, clock.now()));
+  const key = await onRegistry(options, "change", (registry) => work(registry, keyId));
+  if (options.json) return printJson(key);
   printLine(`${done} key ${key.key_id} of ${key.account}.`);
 }
 
 async function rotate(keyId: string, options: RotateOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { newKeyView } = await import("../state/account-view.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const made = await withRegistry(options.state, clockFromEnvironment(), "change", (registry) =>
+  const made = await onRegistry(options, "change", (registry) =>
     registry.rotateKey(keyId, options.overlap),
   );
-  const { key_id, account } = made.record;
-  const until = made.replaced.expires_at;
-  if (options.json) {
-    return printJson({ ...newKeyView(made), replaces: keyId, replaced_until: until });
-  }
-  printLine(made.key);
+  if (options.json) return printJson(made);
+  const { key, key_id, account, replaces, replaced_until } = made;
+  printLine(key);
   printLine(
-    `Key ${key_id} of ${account} replaces ${keyId}, which is valid until ${String(until)}.`,
+    `Key ${key_id} of ${account} replaces ${replaces}, which is valid until ${replaced_until}.`,
   );
   printLine("Store it now: it cannot be shown again.");
 }

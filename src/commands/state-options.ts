@@ -1,6 +1,8 @@
 /** The options of every command that uses accounts, keys and counts. */
 import type { Command, Option } from "commander";
-import { setting } from "../lib/config.ts";
+import type { StatePurpose } from "../state/driver.ts";
+import type { Registry } from "../state/registry.ts";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { jsonOption, type JsonOption } from "./every-command.ts";
 
 /** The values of these options. */
@@ -15,3 +17,13 @@ export const stateOption = (): Option =>
 /** Adds `--state` and `--json`. */
 export const withStateOptions = (command: Command): Command =>
   command.addOption(stateOption()).addOption(jsonOption());
+
+/** Runs `work` on the registry that `--state` names. Throws as `withRegistry` does. */
+export async function onRegistry<T>(
+  { state }: StateOptions,
+  purpose: StatePurpose,
+  work: (registry: Registry) => Promise<T>,
+): Promise<T> {
+  const { withRegistry } = await import("../state/open.ts");
+  return withRegistry(state, clockFromEnvironment(), purpose, work);
+}

@@ -91,7 +91,7 @@ async function backUp(file: string, options: StateOptions): Promise<void> {
 }
 
 async function forgetLog({ state, json }: StateOptions): Promise<void> {
-  const { forgetSeen } = await import("../state/seen-entry.ts");
+  const { forgetSeen } = await import("../state/facts.ts");
   const { withDriver } = await import("../state/open.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
   const forgotten = await withDriver(state, "change", forgetSeen);

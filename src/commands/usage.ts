@@ -1,7 +1,8 @@
 import { Command } from "commander";
-import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { setting } from "../lib/config.ts";
+import type { Cell } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
-import { withStateOptions, type StateOptions } from "./state-options.ts";
+import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface UsageOptions extends StateOptions {
   readonly by?: "key" | "month";
@@ -25,18 +26,17 @@ export function usageCommand(): Command {
 }
 
 async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
-  const { withRegistry } = await import("../state/open.ts");
-  const { keyUsageView, usageView } = await import("../state/account-view.ts");
   const { redactedUrl } = await import("../lib/text.ts");
   const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
   const { by, json, state } = options;
-  const clock = clockFromEnvironment();
-  const views = await withRegistry(state, clock, "read", async (registry) => {
-    if (by === "month") return registry.usageByMonth(account);
-    if (by === undefined) return (await registry.usage(account)).map(usageView);
-    const found = await registry.usageByKey(account);
-    return found.map((one) => keyUsageView(one, clock.now()));
-  });
+  const views = await onRegistry(
+    options,
+    "read",
+    (registry): Promise<readonly Readonly<Record<string, Cell>>[]> => {
+      if (by === "month") return registry.usageByMonth(account);
+      return by === "key" ? registry.usageByKey(account) : registry.usage(account);
+    },
+  );
   if (json) return printJson(account === undefined || by !== undefined ? views : views[0]);
   const [first] = views;
   if (first === undefined) {

@@ -1,23 +1,27 @@
 /**
- * Accounts and keys as the registry stores them, and how they are found.
+ * Accounts and keys as the registry stores them, and how they are found and changed.
  *
  *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
  *   key-ids:<KEYID>      {"sha256":"…"}
- *   facts:…              what proxies keep beside them: address-subject.ts, seen-entry.ts
+ *   facts:…              what proxies keep beside them: facts.ts
  *
  * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
  * that look something up throw DamageError if an item is not a record; they pass on what the driver
  * throws.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { DAY_MS } from "../lib/clock.ts";
-import { DamageError, InputError } from "../lib/errors.ts";
+import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
+import type { Item, StateDriver } from "./driver.ts";
 import { quoted } from "./keys.ts";
 
 const READ_AT_ONCE = 1_000;
+const ATTEMPTS = 100;
+const RETRY_MAX_MS = 50;
 const ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const instant = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -150,4 +154,29 @@ function recordOf<T>(schema: z.ZodType<T>, item: string, value: unknown): T | nu
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new DamageError(`State record "${item}" is damaged: ${z.prettifyError(result.error)}`);
+}
+
+/** Gives an item a value, which it returns; null removes the item. */
+export type Write = <T extends object | null>(item: string, value: T) => T;
+
+/**
+ * Runs `plan` and writes what it writes as one atomic change: no other change comes between the plan's
+ * reads and the write, and readers see all of the change or nothing. A plan that others' changes overtake
+ * runs again. If `plan` throws, this throws the same and writes nothing.
+ */
+export async function change<T>(
+  state: StateDriver,
+  plan: (write: Write) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const version = await state.version();
+    const items: Item<string | null>[] = [];
+    const result = await plan((item, value) => {
+      items.push([item, value && JSON.stringify(value)]);
+      return value;
+    });
+    if (items.length === 0 || (await state.write(version, items))) return result;
+    await delay(Math.random() * RETRY_MAX_MS);
+  }
+  throw new UnreachableError(`The state was changed by others first, ${ATTEMPTS} times: try again`);
 }

@@ -1,6 +1,7 @@
 /**
  * Copies a whole state, and makes backups: accounts, keys (as hashes), counts, the secret that addresses
- * are hashed with, and the newest entry of the log that proxies have accepted. The target gets everything in one atomic step, or nothing.
+ * are hashed with, and the newest entry of the log that proxies have accepted. The target gets everything
+ * in one atomic step, or nothing.
  */
 import { link, mkdtemp, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
@@ -11,15 +12,19 @@ import { counted, redactedUrl } from "../lib/text.ts";
 import type { CountName, StateContent } from "./driver.ts";
 import { FACTS } from "./accounts.ts";
 import type { SeenEntry } from "../snapshot/log/seen.ts";
-import { SEEN_ITEM } from "./seen-entry.ts";
+import { SEEN_ITEM } from "./facts.ts";
 import { forgetAtMs } from "./month.ts";
 import { withDriver } from "./open.ts";
 
-/** What a copy holds, and what its source got meanwhile. */
-export interface StateCopy {
+/** How many of each a state holds. */
+interface StateSize {
   readonly accounts: number;
   readonly keys: number;
   readonly counts: number;
+}
+
+/** What a copy holds, and what its source got meanwhile. */
+export interface StateCopy extends StateSize {
   /** Calls that the source counted during the copy, and that are not in it. */
   readonly missedCalls: number;
   /** Whether accounts or keys of the source changed during the copy. */
@@ -40,9 +45,10 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
   await withDriver(to, "fill", async (target) => {
     const version = await target.version();
     const held = await target.readAll();
-    const isOlder = seenNumber(wanted) <= seenNumber(held);
-    const items = wanted.items.filter(([name]) => name !== SEEN_ITEM || !isOlder);
-    if (isEmpty(held) && (await target.write(version, items, counts))) return;
+    const isNewer = seenNumber(wanted) > seenNumber(held);
+    const items = wanted.items.filter(([name]) => name !== SEEN_ITEM || isNewer);
+    const isEmpty = Object.values(sizeOf(held)).every((size) => size === 0);
+    if (isEmpty && (await target.write(version, items, counts))) return;
     throw new ConflictError(
       `State ${redactedUrl(to)} holds ${inWords(sizeOf(await target.readAll()))}, and a copy needs an empty one: nothing was changed. ` +
         "If an earlier copy filled it, it is whole and you can use it; otherwise name another target",
@@ -67,20 +73,16 @@ export async function backUpState(from: string, path: string, nowMs: number): Pr
     `${path} exists, and backups are never overwritten: name another file`,
   );
   if (existsSync(path)) throw exists;
-  const unwritable = (error: unknown): Error =>
-    errorCode(error) === "EEXIST"
-      ? exists
-      : new InputError(`Backup ${JSON.stringify(path)} cannot be written: ${reasonOf(error)}`);
+  const fail = (error: unknown): never => {
+    if (errorCode(error) === "EEXIST") throw exists;
+    throw new InputError(`Backup ${JSON.stringify(path)} cannot be written: ${reasonOf(error)}`);
+  };
   const { makePortable, stateFilePath } = await import("./sqlite/file.ts");
-  const folder = await mkdtemp(`${path}.`).catch((error: unknown) => {
-    throw unwritable(error);
-  });
+  const folder = await mkdtemp(`${path}.`).catch(fail);
   try {
     const copy = await copyState(from, folder, nowMs);
     makePortable(stateFilePath(folder));
-    await link(stateFilePath(folder), path).catch((error: unknown) => {
-      throw unwritable(error);
-    });
+    await link(stateFilePath(folder), path).catch(fail);
     await new DirectorySync().sync(dirname(path));
     return copy;
   } finally {
@@ -89,23 +91,16 @@ export async function backUpState(from: string, path: string, nowMs: number): Pr
 }
 
 /** `3 accounts, 5 keys and 12 counts`. */
-export const inWords = ({
-  accounts,
-  keys,
-  counts,
-}: Pick<StateCopy, "accounts" | "keys" | "counts">): string =>
+export const inWords = ({ accounts, keys, counts }: StateSize): string =>
   `${counted(accounts, "account")}, ${counted(keys, "key")} and ${counted(counts, "count")}`;
 
 const read = (location: string): Promise<StateContent> =>
   withDriver(location, "read", (state) => state.readAll());
 
-function sizeOf({ items, counts }: StateContent): Pick<StateCopy, "accounts" | "keys" | "counts"> {
+function sizeOf({ items, counts }: StateContent): StateSize {
   const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;
   return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
 }
-
-const isEmpty = (content: StateContent): boolean =>
-  registryOf(content).length + content.counts.length === 0;
 
 /** The accounts and keys. */
 const registryOf = ({ items }: StateContent): StateContent["items"] =>
@@ -120,11 +115,11 @@ function seenNumber({ items }: StateContent): number {
 /** Proxies that use the target already may have counted more in it, and seen a newer entry. */
 async function requireCopied(wanted: StateContent, to: string): Promise<void> {
   const found = await read(to);
-  const usedBy = countsOf(found);
+  const used = usedIn(found);
   const items = new Map(found.items);
   const isWhole =
     wanted.items.every(([name, json]) => name === SEEN_ITEM || items.get(name) === json) &&
-    wanted.counts.every((count) => (usedBy.get(idOf(count)) ?? 0) >= count.used) &&
+    wanted.counts.every((count) => used(count) >= count.used) &&
     seenNumber(wanted) <= seenNumber(found);
   if (isWhole) return;
   throw new DamageError(
@@ -134,13 +129,14 @@ async function requireCopied(wanted: StateContent, to: string): Promise<void> {
 
 /** The calls of accounts and addresses that `after` has and `before` lacks. */
 function callsBetween(before: StateContent, after: StateContent): number {
-  const usedBefore = countsOf(before);
+  const used = usedIn(before);
   return after.counts
     .filter(({ subject }) => !subject.startsWith("key:"))
-    .reduce((sum, count) => sum + Math.max(0, count.used - (usedBefore.get(idOf(count)) ?? 0)), 0);
+    .reduce((sum, count) => sum + Math.max(0, count.used - used(count)), 0);
 }
 
-const countsOf = ({ counts }: StateContent): Map<string, number> =>
-  new Map(counts.map((count) => [idOf(count), count.used]));
-
-const idOf = ({ month, subject }: CountName): string => `${month} ${subject}`;
+function usedIn({ counts }: StateContent): (count: CountName) => number {
+  const idOf = ({ month, subject }: CountName): string => `${month} ${subject}`;
+  const used = new Map(counts.map((count) => [idOf(count), count.used]));
+  return (count) => used.get(idOf(count)) ?? 0;
+}

@@ -30,12 +30,10 @@ export interface TakeResult {
 /** What this process knows of a count. */
 interface Count extends CountName {
   readonly id: string;
-  /** The largest number that the state has returned. */
+  /** The largest number that the state has returned, or has when it replies to the running batch. */
   known: number;
-  /** Calls that were granted from memory and are not yet in the state. */
+  /** Calls that were granted from memory and are in no batch yet. */
   unwritten: number;
-  /** When it may be forgotten (epoch milliseconds, by the clock of its calls). */
-  readonly forgetAtMs: number;
   keptMs: number;
 }
 
@@ -97,16 +95,19 @@ export class Counts {
       keyId === null ? [count] : [count, this.#count(`key:${keyId}`, atMs)];
     if (this.#state.trouble !== null) return this.#takeHere(counts, limit);
     if (limit !== null && count.known >= limit) return { granted: false, used: count.known };
+    const id = itemIdOf(counts, limit);
+    const item = this.#waiting.get(id) ?? itemOf(counts, limit);
+    this.#waiting.set(id, item);
+    void this.flush();
     return new Promise((resolve) => {
-      this.#item(counts, limit).takers.push(resolve);
+      item.takers.push(resolve);
     });
   }
 
   /** Calls counted so far in the month of `atMs`. */
   async used(subject: Subject, atMs: number): Promise<number> {
     const count = this.#count(subject, atMs);
-    // Calls that are being written may be in the state's number already.
-    if (this.#state.trouble !== null || count.unwritten > 0) return usedOf(count);
+    if (this.#state.trouble !== null) return usedOf(count);
     try {
       const [stored = 0] = await this.#driver.used([count]);
       if (stored < count.known) this.#unwritten.set(count.id, count);
@@ -171,11 +172,7 @@ export class Counts {
     const replies = await this.#driver.count(number, requests);
     this.#batch = null;
     let at = 0;
-    for (const item of items) {
-      const end = at + item.counts.length;
-      this.#settle(item, requests.slice(at, end), replies.slice(at, end));
-      at = end;
-    }
+    for (const item of items) settle(item, replies.slice(at, (at += item.counts.length)));
   }
 
   #nextBatch(): Batch {
@@ -185,47 +182,18 @@ export class Counts {
     // First: calls that were granted already are counted before new ones.
     items.unshift(...unwritten.map((count) => itemOf([count], null)));
     for (const { id } of unwritten) this.#unwritten.delete(id);
-    const added = new Set<Count>();
     const requests = items.flatMap(({ counts, limit, takers }) =>
       counts.map((count, at) => {
-        const isFirst = !added.has(count);
-        added.add(count);
-        const { subject, month, known, keptMs } = count;
-        const wanted = takers.length;
+        const { subject, month, known, unwritten: added, keptMs } = count;
+        // A batch is sent until there is a reply, and then they are in the state.
+        count.known += added;
+        count.unwritten = 0;
         const decides = { limit: at === 0 ? limit : null, follows: at > 0 };
-        return {
-          subject,
-          month,
-          known,
-          added: isFirst ? count.unwritten : 0,
-          wanted,
-          ...decides,
-          keptMs,
-        };
+        return { subject, month, known, added, wanted: takers.length, ...decides, keptMs };
       }),
     );
     this.#batchNumber += 1;
     return { number: this.#batchNumber, items, requests };
-  }
-
-  #settle(item: Item, requests: readonly CountRequest[], replies: readonly CountReply[]): void {
-    const { counts, takers } = item;
-    counts.forEach((count, at) => {
-      const { granted, used } = replies[at] as CountReply;
-      count.known = Math.max(count.known, used);
-      count.unwritten -= (requests[at] as CountRequest).added;
-      // Of calls that were answered from memory, those that the state granted are in its count now.
-      if (item.isAnswered) count.unwritten = Math.max(0, count.unwritten - granted);
-      if (count.unwritten > 0) this.#unwritten.set(count.id, count);
-    });
-    if (!item.isAnswered) {
-      const { granted, used } = replies[0] as CountReply;
-      const before = used - granted;
-      takers.forEach((answer, at) => {
-        const isGranted = at < granted;
-        answer({ granted: isGranted, used: isGranted ? before + at + 1 : used });
-      });
-    }
   }
 
   #answerHere(item: Item): void {
@@ -251,25 +219,29 @@ export class Counts {
     const id = idOf(subject, month);
     let count = this.#counts.get(id) ?? this.#unwritten.get(id);
     if (count === undefined) {
-      const none = { known: 0, unwritten: 0, keptMs: 0 };
-      count = { id, subject, month, ...none, forgetAtMs: forgetAtMs(subject, month) };
+      count = { id, subject, month, known: 0, unwritten: 0, keptMs: 0 };
       this.#counts.set(id, count);
     }
     // Relative to the instant of the call, so that a clock that jumps does not shorten it.
-    count.keptMs = count.forgetAtMs - atMs;
+    count.keptMs = forgetAtMs(subject, month) - atMs;
     return count;
   }
+}
 
-  #item(counts: Item["counts"], limit: number | null): Item {
-    const id = itemIdOf(counts, limit);
-    let item = this.#waiting.get(id);
-    if (item === undefined) {
-      item = itemOf(counts, limit);
-      this.#waiting.set(id, item);
-      void this.flush();
-    }
-    return item;
-  }
+/** Passes the state's reply to the counts of an item, and to its callers. */
+function settle({ counts, takers, isAnswered }: Item, replies: readonly CountReply[]): void {
+  counts.forEach((count, at) => {
+    const { granted, used } = replies[at] as CountReply;
+    count.known = Math.max(count.known, used);
+    // Of calls that were answered from memory, those that the state granted are in its count now.
+    if (isAnswered) count.unwritten = Math.max(0, count.unwritten - granted);
+  });
+  if (isAnswered) return;
+  const { granted, used } = replies[0] as CountReply;
+  takers.forEach((answer, at) => {
+    const isGranted = at < granted;
+    answer({ granted: isGranted, used: isGranted ? used - granted + at + 1 : used });
+  });
 }
 
 const idOf = (subject: Subject, month: string): string => `${month} ${subject}`;

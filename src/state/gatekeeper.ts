@@ -6,11 +6,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { reasonOf, UnreachableError } from "../lib/errors.ts";
-import { addressSecret, addressSubject } from "./address-subject.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver, Subject } from "./driver.ts";
 import type { LogMemory, SeenEntry } from "../snapshot/log/seen.ts";
-import { see, seenIn } from "./seen-entry.ts";
+import { addressSecret, addressSubject, see, seenIn } from "./facts.ts";
 import { Verdicts, type Reachability } from "./verdicts.ts";
 
 const LOOK_MS = 500;

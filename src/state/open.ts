@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { InputError } from "../lib/errors.ts";
 import { redactedUrl } from "../lib/text.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
-import { addressSecret } from "./address-subject.ts";
+import { addressSecret } from "./facts.ts";
 import { Gatekeeper, type OnTrouble } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
 
@@ -37,15 +37,6 @@ export async function withDriver<T>(
   }
 }
 
-/** The registry of `location`. The caller closes it. Throws as `withRegistry` does. */
-export async function openRegistry(
-  location: string,
-  clock: Clock,
-  purpose: StatePurpose,
-): Promise<Registry> {
-  return new Registry(await openDriver(location, purpose), clock);
-}
-
 /**
  * The state of `location` for one of any number of proxies. Creates a folder that is missing. Throws
  * InputError, or UnreachableError if the state does not answer or cannot be used.
@@ -66,7 +57,8 @@ export async function openGatekeeper(
   }
 }
 
-async function openDriver(location: string, purpose: StatePurpose): Promise<StateDriver> {
+/** The state of `location`. The caller closes it. Throws as `withRegistry` does. */
+export async function openDriver(location: string, purpose: StatePurpose): Promise<StateDriver> {
   if (/^rediss?:\/\//i.test(location)) {
     const { openRedis } = await import("./redis/state.ts");
     return openRedis(location, purpose);

@@ -1,9 +1,9 @@
 /**
- * Accounts and their keys, for the commands. Every change reads and writes in one atomic step (see
- * change.ts), so that parallel commands cannot exceed an account's number of keys or lose each
+ * Accounts and their keys, for the commands. Every change reads and writes in one atomic step, so that parallel commands cannot exceed an account's number of keys or lose each
  * other's changes. An unknown name is an InputError (2), an account that exists already a
  * ConflictError (4), and a change that the tier does not allow a RefusedError (3).
  */
+import type { Storage } from "unstorage";
 import { instantText, type Clock } from "../lib/clock.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
@@ -11,6 +11,7 @@ import {
   accountItem,
   allAccounts,
   allKeys,
+  change,
   findAccount,
   findKeyById,
   keyIdItem,
@@ -20,25 +21,24 @@ import {
   voidAtMs,
   type AccountRecord,
   type KeyRecord,
+  type Write,
 } from "./accounts.ts";
-import { change, type Change } from "./change.ts";
 import type { StateDriver } from "./driver.ts";
 import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
 import {
+  accountView,
+  keyView,
   usageByKey,
   usageByMonth,
   usageOf,
-  type AccountUsage,
-  type KeyUsage,
-  type MonthUsage,
-} from "./usage.ts";
+  type AccountView,
+  type KeyView,
+} from "./views.ts";
 
-/** A new key. Its whole text is never available again. */
-export interface NewKey {
-  /** The whole text; the record has only its hash. */
+/** A new key. Its whole text is never available again: the state has only its hash. */
+export type NewKey = Pick<KeyRecord, "key_id" | "account" | "label" | "created_at"> & {
   readonly key: string;
-  readonly record: KeyRecord;
-}
+};
 
 /** A change of an account. Missing fields stay as they are. A tier without trial days ends a trial. */
 interface AccountChange {
@@ -51,21 +51,22 @@ interface AccountChange {
 }
 
 /**
- * The registry over a state of either driver. All methods throw UnreachableError if the state does
- * not answer, and DamageError if a record is damaged.
+ * The registry over a state of either driver. What it returns is as the commands print it (views.ts).
+ * All methods throw the database's error if the state does not answer (see StateDriver), and DamageError
+ * if a record is damaged.
  */
 export class Registry {
   readonly #state: StateDriver;
+  readonly #storage: Storage;
   readonly #clock: Clock;
+  /** See StateDriver. */
+  readonly created: string | null;
 
   constructor(state: StateDriver, clock: Clock) {
     this.#state = state;
+    this.created = state.created;
+    this.#storage = state.storage;
     this.#clock = clock;
-  }
-
-  /** See StateDriver. */
-  get created(): string | null {
-    return this.#state.created;
   }
 
   /** Adds an account; `trialDays` null: no trial. Throws ConflictError if the name is taken. */
@@ -74,52 +75,44 @@ export class Registry {
     tier: KeyTierName,
     trialDays: number | null,
     note: string | null = null,
-  ): Promise<AccountRecord> {
+  ): Promise<AccountView> {
     requireAccountName(name);
-    return change(this.#state, async () => {
-      if ((await findAccount(this.#state.storage, name)) !== null) {
+    return change(this.#state, async (write) => {
+      if ((await findAccount(this.#storage, name)) !== null) {
         throw new ConflictError(`Account ${quoted(name)} exists already`);
       }
       const trial = trialDays === null ? null : { started_at: this.#now(), days: trialDays };
       const created = { suspended: false, created_at: this.#now(), note, keys: [] };
-      return changeOf({ name, tier, trial, ...created });
+      return this.#view(write(accountItem(name), { name, tier, trial, ...created }));
     });
   }
 
   /** All accounts, by name. */
-  accounts(): Promise<AccountRecord[]> {
-    return allAccounts(this.#state.storage);
+  async accounts(): Promise<AccountView[]> {
+    return (await this.#named()).map(this.#view);
   }
 
   /** The account of this name. Throws InputError if there is none. */
-  async account(name: string): Promise<AccountRecord> {
-    const account = await findAccount(this.#state.storage, name);
-    if (account === null) throw new InputError(`Account ${quoted(name)}: there is no such account`);
-    return account;
+  async account(name: string): Promise<AccountView> {
+    return this.#view(await this.#account(name));
   }
 
   /**
    * Changes an account. Throws RefusedError if the account holds more keys than the new tier allows.
    * The month's calls stay counted.
    */
-  async setAccount(name: string, wanted: AccountChange): Promise<AccountRecord> {
-    return change(this.#state, async () => {
-      const account = await this.account(name);
+  async setAccount(name: string, wanted: AccountChange): Promise<AccountView> {
+    return change(this.#state, async (write) => {
+      const account = await this.#account(name);
       const tier = wanted.tier ?? account.tier;
-      const held = await this.#held(account);
-      const allowed = TIERS[tier].keysPerAccount;
-      if (wanted.tier !== undefined && held > allowed) {
-        throw new RefusedError(
-          `Account ${quoted(name)} holds ${held} keys and ${tier} allows ${allowed}: revoke ${held - allowed} first`,
-        );
-      }
+      if (wanted.tier !== undefined) await this.#requireAllowed(account, tier, 0);
       let trial = wanted.tier === undefined ? account.trial : null;
       if (wanted.trialDays !== undefined) {
         trial = { started_at: this.#now(), days: wanted.trialDays };
       }
       const suspended = wanted.suspended ?? account.suspended;
       const note = wanted.note === "" ? null : (wanted.note ?? account.note);
-      return changeOf({ ...account, tier, trial, suspended, note });
+      return this.#view(write(accountItem(name), { ...account, tier, trial, suspended, note }));
     });
   }
 
@@ -127,53 +120,50 @@ export class Registry {
    * Removes an account and all its keys. Its counts stay until their time: an account that gets the
    * same name continues with the month's calls.
    */
-  async removeAccount(name: string): Promise<AccountRecord> {
-    return change(this.#state, async () => {
-      const account = await this.account(name);
-      const writes = new Map<string, null>([[accountItem(name), null]]);
-      for (const key of await keysOf(this.#state.storage, account)) {
-        writes.set(keyItem(key.sha256), null).set(keyIdItem(key.key_id), null);
+  async removeAccount(name: string): Promise<AccountView> {
+    return change(this.#state, async (write) => {
+      const account = await this.#account(name);
+      write(accountItem(name), null);
+      for (const key of await keysOf(this.#storage, account)) {
+        write(keyItem(key.sha256), null);
+        write(keyIdItem(key.key_id), null);
       }
-      return { writes, result: account };
+      return this.#view(account);
     });
   }
 
   /** Makes a key for the account. Throws RefusedError if its tier allows no more keys. */
   async createKey(accountName: string, label: string | null): Promise<NewKey> {
-    return change(this.#state, async () => {
-      const account = await this.account(accountName);
-      const held = await this.#held(account);
-      const allowed = TIERS[account.tier].keysPerAccount;
-      if (held >= allowed) {
-        throw new RefusedError(
-          `Account ${quoted(accountName)} holds ${held} keys and ${account.tier} allows ${allowed}: revoke or rotate one`,
-        );
-      }
-      const made = await this.#newKey(accountName, label);
-      return { writes: writesOf(made.record, withKey(account, made.record)), result: made };
+    return change(this.#state, async (write) => {
+      const account = await this.#account(accountName);
+      await this.#requireAllowed(account, account.tier, 1);
+      return this.#addKey(write, account, label);
     });
   }
 
   /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
-  async keys(accountName?: string): Promise<KeyRecord[]> {
-    const { storage } = this.#state;
-    if (accountName === undefined) return allKeys(storage);
-    return keysOf(storage, await this.account(accountName));
+  async keys(accountName?: string): Promise<KeyView[]> {
+    const keys =
+      accountName === undefined
+        ? await allKeys(this.#storage)
+        : await keysOf(this.#storage, await this.#account(accountName));
+    return keys.map(this.#keyView);
   }
 
   /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
-  async suspendKey(keyId: string, suspended: boolean): Promise<KeyRecord> {
-    return change(this.#state, async () => {
+  async suspendKey(keyId: string, suspended: boolean): Promise<KeyView> {
+    return change(this.#state, async (write) => {
       const key = this.#standing(await this.#findKey(keyId));
-      return keyChangeOf({ ...key, suspended });
+      return this.#keyView(write(keyItem(key.sha256), { ...key, suspended }));
     });
   }
 
   /** Revokes a key at once and for good; a second time changes nothing. */
-  async revokeKey(keyId: string): Promise<KeyRecord> {
-    return change(this.#state, async () => {
+  async revokeKey(keyId: string): Promise<KeyView> {
+    return change(this.#state, async (write) => {
       const key = await this.#findKey(keyId);
-      return keyChangeOf({ ...key, revoked_at: key.revoked_at ?? this.#now() });
+      const revoked_at = key.revoked_at ?? this.#now();
+      return this.#keyView(write(keyItem(key.sha256), { ...key, revoked_at }));
     });
   }
 
@@ -184,8 +174,8 @@ export class Registry {
   async rotateKey(
     keyId: string,
     overlapMs: number,
-  ): Promise<NewKey & { readonly replaced: KeyRecord }> {
-    return change(this.#state, async () => {
+  ): Promise<NewKey & { readonly replaces: string; readonly replaced_until: string }> {
+    return change(this.#state, async (write) => {
       const old = this.#standing(await this.#findKey(keyId));
       if (old.replaced_by !== null) {
         throw new InputError(
@@ -195,76 +185,69 @@ export class Registry {
       if (old.suspended) {
         throw new InputError(`Key ${quoted(keyId)} is suspended: resume it before rotating it`);
       }
-      const account = await this.account(old.account);
-      const made = await this.#newKey(old.account, old.label);
-      const replaced = {
-        ...old,
-        expires_at: instantText(this.#clock.now() + overlapMs),
-        replaced_by: made.record.key_id,
-      };
-      const writes = writesOf(made.record, withKey(account, made.record));
-      writes.set(keyItem(old.sha256), replaced);
-      return { writes, result: { ...made, replaced } };
+      const made = await this.#addKey(write, await this.#account(old.account), old.label);
+      const until = instantText(this.#clock.now() + overlapMs);
+      write(keyItem(old.sha256), { ...old, expires_at: until, replaced_by: made.key_id });
+      return { ...made, replaces: keyId, replaced_until: until };
     });
   }
 
   /** The calls of the named account in the current month; without a name, of all accounts, by name. */
-  async usage(accountName?: string): Promise<AccountUsage[]> {
+  async usage(accountName?: string) {
     return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
   /** The same by key: for each account its keys, oldest first. */
-  async usageByKey(accountName?: string): Promise<KeyUsage[]> {
+  async usageByKey(accountName?: string) {
     return usageByKey(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
   /** The same by month: for each account the months with calls and the current one, oldest first. */
-  async usageByMonth(accountName?: string): Promise<MonthUsage[]> {
+  async usageByMonth(accountName?: string) {
     return usageByMonth(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
-  /** Closes the state. */
-  async close(): Promise<void> {
-    await this.#state.close();
+  /** The named account; without a name, all accounts, by name. */
+  async #named(name?: string): Promise<AccountRecord[]> {
+    return name === undefined ? allAccounts(this.#storage) : [await this.#account(name)];
   }
 
-  /** The named account; without a name, all accounts, by name. */
-  async #named(name: string | undefined): Promise<AccountRecord[]> {
-    return name === undefined ? this.accounts() : [await this.account(name)];
+  async #account(name: string): Promise<AccountRecord> {
+    const account = await findAccount(this.#storage, name);
+    if (account === null) throw new InputError(`Account ${quoted(name)}: there is no such account`);
+    return account;
   }
 
   async #findKey(keyId: string): Promise<KeyRecord> {
     requireKeyId(keyId);
-    const key = await findKeyById(this.#state.storage, keyId);
+    const key = await findKeyById(this.#storage, keyId);
     if (key === null) throw new InputError(`Key ${quoted(keyId)}: there is no such key`);
     return key;
   }
 
-  /** How many keys count towards the tier's number: all but those that are revoked or rotated. */
-  async #held(account: AccountRecord): Promise<number> {
-    const keys = await keysOf(this.#state.storage, account);
-    return keys.filter((key) => key.revoked_at === null && key.expires_at === null).length;
+  /** Throws RefusedError unless the tier allows `more` keys. Those revoked or rotated do not count. */
+  async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
+    const keys = await keysOf(this.#storage, account);
+    const held = keys.filter((key) => key.revoked_at === null && key.expires_at === null).length;
+    const allowed = TIERS[tier].keysPerAccount;
+    if (held + more <= allowed) return;
+    const wayOn = more > 0 ? "revoke or rotate one" : `revoke ${held - allowed} first`;
+    throw new RefusedError(
+      `Account ${quoted(account.name)} holds ${held} keys and ${tier} allows ${allowed}: ${wayOn}`,
+    );
   }
 
-  /** Makes a key with a KEYID that no other key has, so that a KEYID always names one key. */
-  async #newKey(account: string, label: string | null): Promise<NewKey> {
-    for (;;) {
-      const key = createKey();
-      const keyId = keyIdOf(key);
-      if (await this.#state.storage.hasItem(keyIdItem(keyId))) continue;
-      const record: KeyRecord = {
-        key_id: keyId,
-        sha256: keySha256(key),
-        account,
-        label,
-        created_at: this.#now(),
-        suspended: false,
-        revoked_at: null,
-        expires_at: null,
-        replaced_by: null,
-      };
-      return { key, record };
-    }
+  /** Writes a new key with a KEYID that no other key has, so that a KEYID always names one key. */
+  async #addKey(write: Write, account: AccountRecord, label: string | null): Promise<NewKey> {
+    let key = createKey();
+    while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = createKey();
+    const [key_id, sha256] = [keyIdOf(key), keySha256(key)];
+    const made = { key_id, account: account.name, label, created_at: this.#now() };
+    const standing = { suspended: false, revoked_at: null, expires_at: null, replaced_by: null };
+    write(keyItem(sha256), { ...made, ...standing, sha256 } satisfies KeyRecord);
+    write(keyIdItem(key_id), { sha256 });
+    write(accountItem(account.name), { ...account, keys: [...account.keys, sha256] });
+    return { key, ...made };
   }
 
   #standing(key: KeyRecord): KeyRecord {
@@ -276,29 +259,11 @@ export class Registry {
     );
   }
 
+  readonly #view = (account: AccountRecord): AccountView => accountView(account, this.#clock.now());
+
+  readonly #keyView = (key: KeyRecord): KeyView => keyView(key, this.#clock.now());
+
   #now(): string {
     return instantText(this.#clock.now());
   }
 }
-
-const withKey = (account: AccountRecord, key: KeyRecord): AccountRecord => ({
-  ...account,
-  keys: [...account.keys, key.sha256],
-});
-
-const changeOf = (account: AccountRecord): Change<AccountRecord> => ({
-  writes: new Map([[accountItem(account.name), account]]),
-  result: account,
-});
-
-const keyChangeOf = (key: KeyRecord): Change<KeyRecord> => ({
-  writes: new Map([[keyItem(key.sha256), key]]),
-  result: key,
-});
-
-const writesOf = (key: KeyRecord, account: AccountRecord): Map<string, object> =>
-  new Map<string, object>([
-    [accountItem(account.name), account],
-    [keyItem(key.sha256), key],
-    [keyIdItem(key.key_id), { sha256: key.sha256 }],
-  ]);

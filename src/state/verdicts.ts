@@ -1,35 +1,23 @@
 /**
- * The verdicts that a proxy remembers: it looks up a key once, not for each request. It remembers the
- * registry's records and decides at the instant of the request, so that trials and overlaps end on
- * time.
+ * The verdicts that a proxy remembers: it looks up a key once, not for each request. It remembers what the
+ * registry says and decides at the instant of the request, so that trials and overlaps end on time.
  *
  * After a change of the registry (`invalidate`) it looks up every key again. While the state does not
  * answer, keys that were used within the last hour keep their last verdict; all others are
  * `state_unavailable`.
  */
-import { hash } from "node:crypto";
 import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../lib/clock.ts";
 import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
 import type { KeyTierName } from "../market/tier.ts";
-import {
-  findAccount,
-  findKey,
-  keyItem,
-  trialLapsesAtMs,
-  voidAtMs,
-  type AccountRecord,
-  type KeyRecord,
-} from "./accounts.ts";
+import { findAccount, findKey, keyItem, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { Subject } from "./driver.ts";
 import { keySha256, looksLikeKey } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */
 const REMEMBERED_MISSES = 10_000;
-/** 32 bytes. The text of a key may be a part of its whole header field, and would keep that in memory. */
-const missOf = (key: string): string => hash("sha256", key, "binary");
 const GRACE_MS = HOUR_MS;
 
 /** The account that a key belongs to. */
@@ -48,8 +36,11 @@ export type KeyVerdict =
   | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
 
 interface Remembered {
-  readonly key: KeyRecord;
-  readonly account: AccountRecord;
+  readonly holder: KeyHolder;
+  readonly isSuspended: boolean;
+  /** The instants (epoch milliseconds) from which the key is void, and the account's trial over. */
+  readonly voidAtMs: number;
+  readonly lapsesAtMs: number;
   readonly epoch: number;
   /** When the key was last used while the state answered. */
   seenAtMs: number;
@@ -70,9 +61,8 @@ export class Verdicts {
   readonly #state: Reachability;
   /** By the key itself, in memory only: to hash it would take longer than all other steps here. */
   readonly #known = cacheOf<Remembered>(REMEMBERED_KEYS);
-  /** By `missOf`. */
+  /** The epoch of each miss, by SHA-256: the text may be a part of its whole header field, and would keep that in memory. */
   readonly #unknown = cacheOf<number>(REMEMBERED_MISSES);
-  readonly #lookUps = new Map<string, Promise<KeyVerdict>>();
   #epoch = 1;
 
   constructor(storage: Storage, clock: Clock, state: Reachability) {
@@ -92,51 +82,49 @@ export class Verdicts {
     }
     if (!looksLikeKey(key)) return INVALID_KEY;
     if (!isAnswering) return this.#lastKnown(key, nowMs);
-    return this.#unknown.get(missOf(key)) === this.#epoch ? INVALID_KEY : this.#lookUpOnce(key);
+    const sha256 = keySha256(key);
+    return this.#unknown.get(sha256) === this.#epoch ? INVALID_KEY : this.#lookUp(key, sha256);
   }
 
   /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
     const known = this.#known.get(key);
     if (known !== undefined) return judge(known, this.#clock.now());
-    const isInvalid = !looksLikeKey(key) || this.#unknown.get(missOf(key)) !== undefined;
+    const isInvalid = !looksLikeKey(key) || this.#unknown.get(keySha256(key)) !== undefined;
     return isInvalid ? INVALID_KEY : null;
   }
 
   /** Call it when accounts or keys may have changed. */
   invalidate(): void {
     this.#epoch += 1;
-    this.#lookUps.clear();
   }
 
-  #lookUpOnce(key: string): Promise<KeyVerdict> {
-    const running = this.#lookUps.get(key);
-    if (running !== undefined) return running;
-    const lookUp = this.#lookUp(key).finally(() => {
-      if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key);
-    });
-    this.#lookUps.set(key, lookUp);
-    return lookUp;
-  }
-
-  async #lookUp(key: string): Promise<KeyVerdict> {
+  async #lookUp(key: string, sha256: string): Promise<KeyVerdict> {
     // If a change arrives while the state is being asked, the answer is stale, too.
     const epoch = this.#epoch;
     try {
-      const record = await findKey(this.#storage, keySha256(key));
+      const record = await findKey(this.#storage, sha256);
       const account = record && (await findAccount(this.#storage, record.account));
-      const nowMs = this.#clock.now();
       if (record === null) {
-        this.#unknown.set(missOf(key), epoch);
+        this.#unknown.set(sha256, epoch);
         this.#known.delete(key);
         return INVALID_KEY;
       }
       if (account === null) {
         throw new DamageError(
-          `State record "${keyItem(record.sha256)}" names an account that is not there`,
+          `State record "${keyItem(sha256)}" names an account that is not there`,
         );
       }
-      const known = { key: record, account, epoch, seenAtMs: nowMs };
+      const { name, tier } = account;
+      const nowMs = this.#clock.now();
+      const known: Remembered = {
+        holder: { account: name, tier, subject: `account:${name}`, keyId: record.key_id },
+        isSuspended: record.suspended || account.suspended,
+        voidAtMs: voidAtMs(record),
+        lapsesAtMs: trialLapsesAtMs(account),
+        epoch,
+        seenAtMs: nowMs,
+      };
       this.#known.set(key, known);
       return judge(known, nowMs);
     } catch (error) {
@@ -159,11 +147,9 @@ const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
 const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
 
 /** The verdict on a key at an instant. If several refusals apply, the first in this order counts. */
-function judge({ key, account }: Remembered, nowMs: number): KeyVerdict {
-  if (nowMs >= voidAtMs(key)) return INVALID_KEY;
-  const { name, tier } = account;
-  const holder: KeyHolder = { account: name, tier, subject: `account:${name}`, keyId: key.key_id };
-  if (key.suspended || account.suspended) return { ok: false, code: "key_suspended", ...holder };
-  if (nowMs >= trialLapsesAtMs(account)) return { ok: false, code: "trial_lapsed", ...holder };
-  return { ok: true, ...holder };
+function judge(known: Remembered, nowMs: number): KeyVerdict {
+  if (nowMs >= known.voidAtMs) return INVALID_KEY;
+  if (known.isSuspended) return { ok: false, code: "key_suspended", ...known.holder };
+  if (nowMs >= known.lapsesAtMs) return { ok: false, code: "trial_lapsed", ...known.holder };
+  return { ok: true, ...known.holder };
 }

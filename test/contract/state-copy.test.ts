@@ -21,7 +21,8 @@ import { backUpState, copyState } from "../../src/state/copy.ts";
 import type { StateContent } from "../../src/state/driver.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
-import { openGatekeeper, openRegistry, withDriver, withRegistry } from "../../src/state/open.ts";
+import { openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
+import { openRegistry } from "./open-registry.ts";
 import { chipboard } from "../program/program.ts";
 import { RedisServer } from "./redis-server.ts";
 import { HOUR_MS, START } from "./state-under-test.ts";
@@ -99,7 +100,7 @@ function copyTests(redis: RedisServer): void {
     }
     await registry.addAccount("trial", "starter", 14);
     const old = await registry.createKey("acme", null);
-    valid.push(old.key, (await registry.rotateKey(old.record.key_id, 24 * HOUR_MS)).key);
+    valid.push(old.key, (await registry.rotateKey(old.key_id, 24 * HOUR_MS)).key);
     const [suspended, revoked] = [
       (await registry.createKey("trial", null)).key,
       (await registry.createKey("other", null)).key,
@@ -300,7 +301,7 @@ function copyTests(redis: RedisServer): void {
       const from = join(folder, "from");
       const keyId = await withRegistry(from, clock, "create", async (registry) => {
         await registry.addAccount("acme", "pro", null);
-        return (await registry.createKey("acme", null)).record.key_id;
+        return (await registry.createKey("acme", null)).key_id;
       });
       const gatekeeper = await serve(from);
       await underLoad(gatekeeper, keyId, async () => {

@@ -1,7 +1,7 @@
 /** The promises of every state driver about keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { keyIdOf } from "../../src/state/keys.ts";
-import { openRegistry } from "../../src/state/open.ts";
+import { openRegistry } from "./open-registry.ts";
 import { ConflictError, InputError, RefusedError } from "../../src/lib/errors.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
@@ -92,7 +92,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const made = await other.createKey("acme", "ci");
       await other.close();
       await use.expectSoon(gatekeeper, made.key, "ok");
-      expect(made.record).toMatchObject({ account: "acme", label: "ci", suspended: false });
+      expect(made).toMatchObject({ account: "acme", label: "ci" });
       expect(JSON.stringify(await use.registry.keys())).not.toContain(made.key);
     });
 
@@ -114,8 +114,12 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const old = await use.newKey("acme");
       const gatekeeper = await use.serve();
       await use.expectSoon(gatekeeper, old, "ok");
-      const { key, replaced } = await use.registry.rotateKey(keyIdOf(old), 24 * HOUR_MS);
-      expect(replaced).toMatchObject({ replaced_by: keyIdOf(key) });
+      const { key, replaces } = await use.registry.rotateKey(keyIdOf(old), 24 * HOUR_MS);
+      expect(replaces).toBe(keyIdOf(old));
+      expect(await use.registry.keys("acme")).toMatchObject([
+        { key_id: replaces, status: "rotating", replaced_by: keyIdOf(key) },
+        { key_id: keyIdOf(key), status: "active", replaced_by: null },
+      ]);
       await use.expectSoon(gatekeeper, key, "ok");
       use.clock.nowMs = START + 24 * HOUR_MS - 1;
       expect(codeOf(await gatekeeper.verdicts.authenticate(old))).toBe("ok");
@@ -143,10 +147,10 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         if (attempt.status === "rejected") expect(attempt.reason).toBeInstanceOf(RefusedError);
       }
       expect(await use.registry.keys("acme")).toHaveLength(2);
-      const first = made[0]?.value.record.key_id as string;
+      const first = made[0]?.value.key_id as string;
       await use.registry.rotateKey(first, HOUR_MS);
       await expect(use.registry.createKey("acme", null)).rejects.toThrow(RefusedError);
-      await use.registry.revokeKey(made[1]?.value.record.key_id as string);
+      await use.registry.revokeKey(made[1]?.value.key_id as string);
       await use.registry.createKey("acme", null);
       await expect(use.registry.createKey("acme", null)).rejects.toThrow(/holds 2 keys/);
     });

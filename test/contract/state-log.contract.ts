@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { withDriver } from "../../src/state/open.ts";
-import { forgetSeen } from "../../src/state/seen-entry.ts";
+import { forgetSeen } from "../../src/state/facts.ts";
 import { StateInUse, type StateUnderTest } from "./state-under-test.ts";
 
 const sha256 = (digit: string): string => digit.repeat(64);

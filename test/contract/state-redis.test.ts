@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openGatekeeper, openRegistry, withRegistry } from "../../src/state/open.ts";
+import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
+import { openRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { Forwarder } from "./forwarder.ts";
@@ -97,7 +98,7 @@ function redisTests(baseUrl: string): void {
       const both = [await serve(direct), await serve(direct)];
       const registry = await openRegistry(direct, clock, "create");
       await registry.addAccount("acme", "pro", null);
-      const { key, record } = await registry.createKey("acme", null);
+      const { key, key_id } = await registry.createKey("acme", null);
       const expectAll = (code: string): Promise<void> =>
         vi.waitFor(
           async () => {
@@ -109,7 +110,7 @@ function redisTests(baseUrl: string): void {
           { timeout: 5_000, interval: 20 },
         );
       await expectAll("ok");
-      await registry.suspendKey(record.key_id, true);
+      await registry.suspendKey(key_id, true);
       await expectAll("key_suspended");
       await registry.close();
     });

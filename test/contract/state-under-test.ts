@@ -1,8 +1,8 @@
 /** A state under test: registry, gatekeepers, and a clock that only a test moves. */
 import { expect, vi } from "vitest";
 import type { KeyVerdict } from "../../src/state/verdicts.ts";
-import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
-import type { Registry } from "../../src/state/registry.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
+import { openRegistry, type OpenRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 
 /** One empty state for one test. */
@@ -30,10 +30,10 @@ export class StateInUse {
   readonly state: StateUnderTest;
   readonly clock: { nowMs: number; now(): number };
   /** A test that closes it must open another one. */
-  registry: Registry;
+  registry: OpenRegistry;
   readonly #gatekeepers: Gatekeeper[] = [];
 
-  private constructor(state: StateUnderTest, clock: StateInUse["clock"], registry: Registry) {
+  private constructor(state: StateUnderTest, clock: StateInUse["clock"], registry: OpenRegistry) {
     this.state = state;
     this.clock = clock;
     this.registry = registry;

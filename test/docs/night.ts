@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClock } from "../../src/lib/clock.ts";
-import { openRegistry } from "../../src/state/open.ts";
+import { openRegistry } from "../contract/open-registry.ts";
 import { inProcess } from "../cli/run.ts";
 import { call, type Received } from "../http/client.ts";
 import { eventually } from "../http/fixture.ts";

@@ -11,7 +11,8 @@ import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/prox
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
-import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
+import { openRegistry } from "../contract/open-registry.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 

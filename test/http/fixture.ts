@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatekeeper, openRegistry } from "../../src/state/open.ts";
-import type { Registry } from "../../src/state/registry.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
+import { openRegistry, type OpenRegistry } from "../contract/open-registry.ts";
 import type { GateLimits } from "../../src/feed/finding.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
@@ -164,7 +164,7 @@ export interface TestProxy {
   readonly metricsUrl: string;
   readonly clock: TestClock;
   readonly store: ObjectStore;
-  readonly registry: Registry;
+  readonly registry: OpenRegistry;
   readonly starter: string;
   readonly pro: string;
   /** NDJSON lines of the log so far. */

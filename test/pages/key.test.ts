@@ -222,7 +222,7 @@ inChromium(
     try {
       const page = await context.newPage();
       await open(page, proxy.url);
-      const { key, record } = await proxy.registry.createKey("large", null);
+      const { key, key_id } = await proxy.registry.createKey("large", null);
       await giveKey(page, key);
       await page.route("**/usage", (route) => route.abort());
       await open(page, proxy.url);
@@ -232,7 +232,7 @@ inChromium(
       await open(page, proxy.url);
       expect(await said(page)).toContain("pro");
 
-      await proxy.registry.revokeKey(record.key_id);
+      await proxy.registry.revokeKey(key_id);
       await eventually(
         async () => (await proxy.get("/api/public/v1/usage", { key })).status === 401,
       );

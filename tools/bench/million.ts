@@ -9,8 +9,8 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "../../src/state/accounts.ts";
-import { createStateFile } from "../../src/state/sqlite/file.ts";
-import { itemStorage, statementsOf } from "../../src/state/sqlite/items.ts";
+import type { Item } from "../../src/state/driver.ts";
+import { withDriver } from "../../src/state/open.ts";
 import { NOW } from "./service.ts";
 
 const WRITTEN_AT_ONCE = 20_000;
@@ -31,20 +31,12 @@ export async function createLargeState(
   keysFile: string,
 ): Promise<string> {
   const keys = createKeys(accounts, keysFile);
-  const { database } = await createStateFile(folder);
-  try {
-    database.exec("PRAGMA synchronous = OFF");
-    const storage = itemStorage(statementsOf(() => database));
+  await withDriver(folder, "create", async (state) => {
     // Inserting in the order of the table is several times faster.
     for (const batch of batches(itemsOf(keys))) {
-      database.exec("BEGIN");
-      await storage.setItems(batch);
-      database.exec("COMMIT");
+      if (!(await state.write(await state.version(), batch))) throw new Error("others wrote, too");
     }
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  } finally {
-    database.close();
-  }
+  });
   return accountName(accounts >> 1);
 }
 
@@ -88,12 +80,9 @@ function createKeys(accounts: number, keysFile: string): Key[] {
   return keys;
 }
 
-interface Item {
-  readonly key: string;
-  readonly value: object;
-}
+const itemOf = (name: string, value: object): Item<string> => [name, JSON.stringify(value)];
 
-function* itemsOf(keys: readonly Key[]): Generator<Item> {
+function* itemsOf(keys: readonly Key[]): Generator<Item<string>> {
   for (let at = 0; at < keys.length; at += KEYS_EACH) {
     const held = keys.slice(at, at + KEYS_EACH);
     const name = held[0]?.account as string;
@@ -106,10 +95,10 @@ function* itemsOf(keys: readonly Key[]): Generator<Item> {
       note: null,
       keys: held.map(({ sha256 }) => sha256),
     };
-    yield { key: accountItem(name), value };
+    yield itemOf(accountItem(name), value);
   }
   for (const { keyId, sha256 } of keys.toSorted(by(({ keyId: id }) => id))) {
-    yield { key: keyIdItem(keyId), value: { sha256 } };
+    yield itemOf(keyIdItem(keyId), { sha256 });
   }
   for (const { keyId, sha256, account } of keys.toSorted(by((key) => key.sha256))) {
     const value: KeyRecord = {
@@ -123,7 +112,7 @@ function* itemsOf(keys: readonly Key[]): Generator<Item> {
       expires_at: null,
       replaced_by: null,
     };
-    yield { key: keyItem(sha256), value };
+    yield itemOf(keyItem(sha256), value);
   }
 }
 
@@ -132,8 +121,8 @@ const by =
   (a: Key, b: Key): number =>
     text(a) < text(b) ? -1 : 1;
 
-function* batches(items: Iterable<Item>): Generator<Item[]> {
-  let batch: Item[] = [];
+function* batches(items: Iterable<Item<string>>): Generator<Item<string>[]> {
+  let batch: Item<string>[] = [];
   for (const item of items) {
     batch.push(item);
     if (batch.length < WRITTEN_AT_ONCE) continue;

@@ -16,62 +16,60 @@ import type {
   StateDriver,
   StatePurpose,
   StoredCount,
+  Subject,
 } from "../driver.ts";
 import { COUNT_SCRIPT, WRITE_SCRIPT } from "./scripts.ts";
 import {
+  callsKey,
   connectRedis,
-  countNameOf,
-  itemKey,
-  itemOf,
-  keysBelowPrefix,
+  FORMAT_KEY,
+  keyOf,
   REDIS_FORMAT,
-  REDIS_KEYS,
-  redisFailure,
   requireSameState,
+  VERSION_KEY,
   type RedisConnection,
 } from "./connection.ts";
 
 const ATTEMPTS = 100;
 const READ_AT_ONCE = 1_000;
+const ITEM_NAME = /^(?:accounts|keys|key-ids|facts):/;
+const COUNT_NAME = /^calls:(\d{4}-\d{2}):(.+)$/;
 const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
-const NO_LIMIT = -1;
-const AS_BEFORE = -1;
 /** What WRITE_SCRIPT returns. */
 const WRITTEN = 1;
 const GONE = -1;
 
 declare module "ioredis" {
   interface RedisCommander<Context> {
-    chipboardCount(
-      numberOfKeys: number,
-      ...args: readonly (string | number)[]
-    ): Result<number[], Context>;
+    chipboardCount(...args: readonly (string | number)[]): Result<string, Context>;
   }
 }
 
 /** Connects to the state at `url`. Throws InputError for a bad address, and UnreachableError. */
 export async function openRedis(url: string, purpose: StatePurpose): Promise<StateDriver> {
-  return new RedisState(await connectRedis(url, purpose));
+  return new RedisState(await connectRedis(url, purpose), purpose);
 }
 
 class RedisState implements StateDriver {
   readonly storage: Storage;
   readonly created: string | null;
   readonly #connection: RedisConnection;
+  readonly #purpose: StatePurpose;
   readonly #client: Redis;
-  readonly #writer = REDIS_KEYS.writer(randomUUID());
+  readonly #writer = keyOf(`writers:${randomUUID()}`);
   #version: string | null | undefined;
 
-  constructor(connection: RedisConnection) {
+  constructor(connection: RedisConnection, purpose: StatePurpose) {
     this.#connection = connection;
+    this.#purpose = purpose;
     this.#client = connection.client;
     this.storage = connection.storage;
     this.created = connection.isNew ? connection.location : null;
-    this.#client.defineCommand("chipboardCount", { lua: COUNT_SCRIPT });
+    this.#client.defineCommand("chipboardCount", { numberOfKeys: 2, lua: COUNT_SCRIPT });
   }
 
   async version(): Promise<string> {
-    return (await this.#client.get(REDIS_KEYS.version)) ?? "";
+    return (await this.#client.get(VERSION_KEY)) ?? "";
   }
 
   async write(
@@ -80,20 +78,16 @@ class RedisState implements StateDriver {
     counts: readonly KeptCount[] = [],
   ): Promise<boolean> {
     const values = [
-      ...items.map(([name, json]) => [itemKey(name), json ?? ""]),
-      ...counts.map(({ month, subject, used, keptMs }) => [
-        REDIS_KEYS.calls(month, subject),
-        String(used),
-        secondsOf(keptMs),
-      ]),
+      ...items.map(([name, json]) => [keyOf(name), json ?? ""]),
+      ...counts.map((count) => [callsKey(count), String(count.used), secondsOf(count.keptMs)]),
     ];
     const written = await this.#client.eval(
       WRITE_SCRIPT,
       2,
-      REDIS_KEYS.format,
-      REDIS_KEYS.version,
+      FORMAT_KEY,
+      VERSION_KEY,
       REDIS_FORMAT,
-      this.#connection.mayBeEmpty ? "fill" : "",
+      this.#purpose,
       version,
       JSON.stringify(values),
     );
@@ -103,43 +97,30 @@ class RedisState implements StateDriver {
 
   async used(names: readonly CountName[]): Promise<number[]> {
     if (names.length === 0) return [];
-    const keys = names.map(({ month, subject }) => REDIS_KEYS.calls(month, subject));
-    return (await this.#client.mget(keys)).map((count) => Number(count ?? 0));
+    return (await this.#client.mget(names.map(callsKey))).map((count) => Number(count ?? 0));
   }
 
   async count(number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
-    const keys = batch.map(({ month, subject }) => REDIS_KEYS.calls(month, subject));
     // Relative, because CHIPBOARD_NOW may set the clock here, and Redis uses the real one.
-    const values = batch.flatMap(({ known, added, wanted, follows, limit, keptMs }) => [
-      known,
-      added,
-      follows ? AS_BEFORE : wanted,
-      limit ?? NO_LIMIT,
-      secondsOf(keptMs),
-    ]);
+    const requests = batch.map((request) => ({
+      ...request,
+      key: callsKey(request),
+      ttl: secondsOf(request.keptMs),
+    }));
     const reply = await this.#client.chipboardCount(
-      keys.length + 2,
-      REDIS_KEYS.format,
+      FORMAT_KEY,
       this.#writer,
-      ...keys,
       REDIS_FORMAT,
       number,
       WRITER_TTL_SECONDS,
-      ...values,
+      JSON.stringify(requests),
     );
-    if (reply.length === 0) return this.#gone();
-    return batch.map((_, at) => ({
-      granted: Number(reply[2 * at]),
-      used: Number(reply[2 * at + 1]),
-    }));
+    return reply === "" ? this.#gone() : (JSON.parse(reply) as CountReply[]);
   }
 
   async look(): Promise<boolean> {
     try {
-      const [format = null, version] = await this.#client.mget(
-        REDIS_KEYS.format,
-        REDIS_KEYS.version,
-      );
+      const [format = null, version] = await this.#client.mget(FORMAT_KEY, VERSION_KEY);
       await requireSameState(this.#connection, format);
       const isChanged = version !== this.#version;
       this.#version = version;
@@ -164,34 +145,31 @@ class RedisState implements StateDriver {
       const content = await this.#readOnce();
       if (version === (await this.version())) return content;
     }
-    throw redisFailure(this.#connection, new Error(`others changed it, ${ATTEMPTS} times`));
+    throw this.#connection.failure(new Error(`others changed it, ${ATTEMPTS} times`));
   }
 
   async #readOnce(): Promise<StateContent> {
-    const keys = new Set<string>();
-    for await (const found of keysBelowPrefix(this.#client)) for (const key of found) keys.add(key);
-    const items: [string, string][] = [];
+    // A scan may name a key more than once.
+    const names = [...new Set(await this.storage.getKeys())].sort();
+    const items: Item<string>[] = [];
     const counts: StoredCount[] = [];
-    const sorted = [...keys].sort();
-    for (let start = 0; start < sorted.length; start += READ_AT_ONCE) {
-      const part = sorted.slice(start, start + READ_AT_ONCE);
-      const wanted = part.filter((key) => itemOf(key) !== null || countNameOf(key) !== null);
-      if (wanted.length === 0) continue;
-      const values = await this.#client.mget(wanted);
-      wanted.forEach((key, at) => {
+    for (let start = 0; start < names.length; start += READ_AT_ONCE) {
+      const part = names.slice(start, start + READ_AT_ONCE);
+      const values = await this.#client.mget(part.map(keyOf));
+      for (const [at, name] of part.entries()) {
         const value = values[at] ?? null;
-        const item = itemOf(key);
-        const name = countNameOf(key);
-        if (value === null) return;
-        if (item !== null) items.push([item, value]);
-        else if (name !== null) counts.push({ ...name, used: Number(value) });
-      });
+        const [, month, subject] = COUNT_NAME.exec(name) ?? [];
+        if (value === null) continue;
+        if (month !== undefined) {
+          counts.push({ month, subject: subject as Subject, used: Number(value) });
+        } else if (ITEM_NAME.test(name)) items.push([name, value]);
+      }
     }
     return { items, counts };
   }
 
   explain(error: unknown): unknown {
-    return isOfRedis(error) ? redisFailure(this.#connection, error) : error;
+    return isOfRedis(error) ? this.#connection.failure(error) : error;
   }
 
   async close(): Promise<void> {
@@ -201,7 +179,7 @@ class RedisState implements StateDriver {
   /** A script found no state: throws why. */
   async #gone(): Promise<never> {
     await this.look();
-    throw redisFailure(this.#connection, new Error("the state was gone for a moment"));
+    throw this.#connection.failure(new Error("the state was gone for a moment"));
   }
 }
 

@@ -10,18 +10,14 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { NoStateError } from "../driver.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 2;
-/** SQLite waits this long for a lock and blocks the process. `whenNotBusy` waits longer without that. */
+/** SQLite waits this long for a lock and blocks the process. state.ts waits longer without that. */
 const BUSY_TIMEOUT_MS = 5;
-const RETRY_MAX_MS = 5;
-const PATIENCE_MS = 5_000;
-const SQLITE_BUSY = 5;
 
 const SCHEMA = `
   CREATE TABLE items (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -48,59 +44,25 @@ function createPrivateFile(folder: string, path: string): void {
   }
 }
 
-/**
- * Opens the state of `folder`, and creates it if there is none. Throws UnreachableError if it cannot,
- * or if the file is not a state.
- */
-export async function createStateFile(
-  folder: string,
-): Promise<{ database: DatabaseSync; isNew: boolean }> {
+/** Creates the state of `folder` if there is none. Returns whether it did. */
+export function createStateFile(folder: string): boolean {
   const path = stateFilePath(folder);
-  let database: DatabaseSync | undefined;
-  try {
-    createPrivateFile(folder, path);
-    const opened = openExisting(path);
-    database = opened;
-    await whenNotBusy(() => opened.exec("PRAGMA journal_mode = WAL"));
-    await whenNotBusy(() => opened.exec("BEGIN IMMEDIATE"));
-    const isNew = isBlank(opened);
-    if (isNew) opened.exec(SCHEMA);
-    opened.exec("COMMIT");
-    requireFormat(opened);
-    return { database: opened, isNew };
-  } catch (error) {
-    database?.close();
-    throw unfit(folder, error);
-  }
+  createPrivateFile(folder, path);
+  using database = openExisting(path);
+  database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+  const isNew = isBlank(database);
+  if (isNew) database.exec(SCHEMA);
+  database.exec("COMMIT");
+  return isNew;
 }
 
 /**
- * Opens the existing state of a folder, or a state's file such as a backup; never creates one. Throws
- * UnreachableError.
+ * Opens the existing state of a folder, or a state's file such as a backup. Throws NoStateError if there
+ * is none.
  */
-export async function openStateFile(location: string): Promise<DatabaseSync> {
+export function openStateFile(location: string): DatabaseSync {
   const path = isFile(location) ? location : stateFilePath(location);
   if (!existsSync(path)) throw new NoStateError(resolve(path));
-  try {
-    return await whenNotBusy(() => openWhole(path));
-  } catch (error) {
-    throw unfit(location, error);
-  }
-}
-
-const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
-
-/** Opens the existing state of `folder` again. Throws what SQLite throws. */
-export const reopenStateFile = (folder: string): DatabaseSync => openWhole(stateFilePath(folder));
-
-/** Makes a closed state's file one that can be read where nobody may write beside it. */
-export function makePortable(path: string): void {
-  const database = openExisting(path);
-  database.exec("PRAGMA journal_mode = DELETE");
-  database.close();
-}
-
-function openWhole(path: string): DatabaseSync {
   const database = openExisting(path);
   try {
     requireFormat(database);
@@ -111,25 +73,13 @@ function openWhole(path: string): DatabaseSync {
   }
 }
 
-/**
- * Runs a step that may meet another process's lock. It tries again by a timer, for up to five
- * seconds, so that this process does other work meanwhile.
- */
-export async function whenNotBusy<T>(step: () => T): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return step();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() >= deadline) throw error;
-    }
-    await delay(Math.random() * RETRY_MAX_MS);
-  }
-}
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
-/** Whether SQLite failed because another connection holds a lock. */
-export const isBusy = (error: unknown): boolean =>
-  error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+/** Makes a closed state's file one that can be read where nobody may write beside it. */
+export function makePortable(path: string): void {
+  using database = openExisting(path);
+  database.exec("PRAGMA journal_mode = DELETE");
+}
 
 /** Makes a one-line message of a failure of SQLite. */
 export function unfit(folder: string, cause: unknown): UnreachableError {

@@ -7,7 +7,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Storage } from "unstorage";
+import { setTimeout as delay } from "node:timers/promises";
+import { createStorage, defineDriver, type Storage } from "unstorage";
 import { errorCode } from "../../lib/errors.ts";
 import type {
   CountName,
@@ -21,27 +22,24 @@ import type {
   Subject,
 } from "../driver.ts";
 import { keptMonths, monthOf } from "../month.ts";
-import {
-  createStateFile,
-  fileIdOf,
-  isBusy,
-  openStateFile,
-  reopenStateFile,
-  stateFilePath,
-  unfit,
-  whenNotBusy,
-} from "./file.ts";
-import { itemStorage, statementsOf } from "./items.ts";
+import { createStateFile, fileIdOf, openStateFile, stateFilePath, unfit } from "./file.ts";
 
 const FORGOTTEN_AT_ONCE = 5_000;
+/** How long a step tries again while another process holds a lock. */
+const PATIENCE_MS = 5_000;
+const RETRY_MAX_MS = 5;
+const SQLITE_BUSY = 5;
 
 /** Opens the state of `folder`. Throws UnreachableError, also for a missing state that must exist. */
 export async function openSqlite(folder: string, purpose: StatePurpose): Promise<StateDriver> {
-  if (purpose === "read" || purpose === "change") {
-    return new SqliteState(folder, purpose, await openStateFile(folder), false);
+  try {
+    const mustExist = purpose === "read" || purpose === "change";
+    const isNew = !mustExist && (await whenNotBusy(() => createStateFile(folder)));
+    const database = await whenNotBusy(() => openStateFile(folder));
+    return new SqliteState(folder, purpose, database, isNew);
+  } catch (error) {
+    throw unfit(folder, error);
   }
-  const { database, isNew } = await createStateFile(folder);
-  return new SqliteState(folder, purpose, database, isNew);
 }
 
 class SqliteState implements StateDriver {
@@ -49,17 +47,16 @@ class SqliteState implements StateDriver {
   readonly created: string | null;
   readonly #folder: string;
   readonly #purpose: StatePurpose;
+  readonly #statements = new Map<string, StatementSync>();
   #database: DatabaseSync | null = null;
-  readonly #prepare: (sql: string) => StatementSync;
+  /** At the last look; null: not yet looked at. */
   #fileId: string | null = null;
-  /** At the last look. */
   #seenVersion: string | null = null;
 
   constructor(folder: string, purpose: StatePurpose, database: DatabaseSync, isNew: boolean) {
     this.#folder = folder;
     this.#purpose = purpose;
-    this.#prepare = statementsOf(() => this.#opened());
-    this.storage = itemStorage(this.#prepare);
+    this.storage = createStorage({ driver: itemsDriver((sql) => this.#prepare(sql)) });
     this.created = isNew ? resolve(stateFilePath(folder)) : null;
     this.#adopt(database);
   }
@@ -68,6 +65,8 @@ class SqliteState implements StateDriver {
   #adopt(database: DatabaseSync): void {
     database.exec(`PRAGMA synchronous = ${this.#purpose === "serve" ? "NORMAL" : "FULL"}`);
     this.#database = database;
+    this.#fileId = null;
+    this.#seenVersion = null;
   }
 
   version(): Promise<string> {
@@ -81,11 +80,9 @@ class SqliteState implements StateDriver {
   ): Promise<boolean> {
     return this.#atOnce("BEGIN IMMEDIATE", () => {
       if (this.#version() !== version) return false;
-      const set = this.#prepare("INSERT OR REPLACE INTO items VALUES (?, ?)");
-      const remove = this.#prepare("DELETE FROM items WHERE key = ?");
       for (const [name, json] of items) {
-        if (json === null) remove.run(name);
-        else set.run(name, json);
+        if (json === null) this.#prepare("DELETE FROM items WHERE key = ?").run(name);
+        else this.#prepare("INSERT OR REPLACE INTO items VALUES (?, ?)").run(name, json);
       }
       for (const { used: known, ...name } of counts) this.#add({ ...name, known }, 0);
       this.#prepare(
@@ -96,13 +93,23 @@ class SqliteState implements StateDriver {
   }
 
   used(names: readonly CountName[]): Promise<number[]> {
-    return whenNotBusy(() => names.map((name) => this.#used(name)));
+    return whenNotBusy(() => {
+      const count = this.#prepare("SELECT used FROM calls WHERE month = ? AND subject = ?");
+      return names.map(({ month, subject }) => Number(count.get(month, subject)?.["used"] ?? 0));
+    });
   }
 
   /** Ignores the batch's number: SQLite has not counted a batch that failed. */
   async count(_number: number, batch: readonly CountRequest[]): Promise<CountReply[]> {
     try {
-      return await this.#atOnce("BEGIN IMMEDIATE", () => this.#countAll(batch));
+      return await this.#atOnce("BEGIN IMMEDIATE", () => {
+        let granted = 0;
+        return batch.map((request) => {
+          const reply = this.#countOne(request, request.follows ? granted : request.wanted);
+          granted = reply.granted;
+          return reply;
+        });
+      });
     } catch (error) {
       if (!isBusy(error)) this.#drop();
       throw error;
@@ -112,14 +119,13 @@ class SqliteState implements StateDriver {
   async look(): Promise<boolean> {
     try {
       if (!existsSync(stateFilePath(this.#folder))) throw new Error("chipboard.sqlite is gone");
-      const isAnother = this.#database === null;
-      if (isAnother) this.#adopt(reopenStateFile(this.#folder));
+      if (this.#database === null) this.#adopt(openStateFile(this.#folder));
       // An open file that was deleted or replaced still works, but no other process sees it.
       const fileId = fileIdOf(this.#folder);
-      this.#fileId = isAnother ? fileId : (this.#fileId ?? fileId);
+      this.#fileId ??= fileId;
       if (fileId !== this.#fileId) throw new Error("chipboard.sqlite was replaced");
       const version = await this.version();
-      const isChanged = isAnother || version !== this.#seenVersion;
+      const isChanged = version !== this.#seenVersion;
       this.#seenVersion = version;
       return isChanged;
     } catch (error) {
@@ -173,23 +179,16 @@ class SqliteState implements StateDriver {
     return this.#database;
   }
 
+  /** Each statement is prepared once. */
+  #prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.#opened().prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
   #version(): string {
     const version = this.#prepare("SELECT value FROM facts WHERE name = 'version'");
     return String(version.get()?.["value"] ?? "");
-  }
-
-  #used({ month, subject }: CountName): number {
-    const count = this.#prepare("SELECT used FROM calls WHERE month = ? AND subject = ?");
-    return Number(count.get(month, subject)?.["used"] ?? 0);
-  }
-
-  #countAll(batch: readonly CountRequest[]): CountReply[] {
-    const replies: CountReply[] = [];
-    for (const request of batch) {
-      const wanted = request.follows ? (replies.at(-1) as CountReply).granted : request.wanted;
-      replies.push(this.#countOne(request, wanted));
-    }
-    return replies;
   }
 
   /** Adds all wanted calls, then subtracts those above the limit. */
@@ -198,11 +197,8 @@ class SqliteState implements StateDriver {
     const used = this.#add(request, added + wanted);
     const excess = limit === null ? 0 : Math.min(wanted, Math.max(0, used - limit));
     if (excess > 0) {
-      this.#prepare("UPDATE calls SET used = used - ?3 WHERE month = ?1 AND subject = ?2").run(
-        month,
-        subject,
-        excess,
-      );
+      const subtract = "UPDATE calls SET used = used - ? WHERE month = ? AND subject = ?";
+      this.#prepare(subtract).run(excess, month, subject);
     }
     return { granted: wanted - excess, used: used - excess };
   }
@@ -236,6 +232,7 @@ class SqliteState implements StateDriver {
   #drop(): void {
     const database = this.#database;
     this.#database = null;
+    this.#statements.clear();
     try {
       database?.close();
     } catch {
@@ -243,3 +240,43 @@ class SqliteState implements StateDriver {
     }
   }
 }
+
+/** unstorage's driver over the `items` table. It only reads: `write` is a step of its own. */
+const itemsDriver = defineDriver((prepare: (sql: string) => StatementSync) => {
+  const getItem = (key: string): Promise<string | null> =>
+    whenNotBusy(() => {
+      const row = prepare("SELECT value FROM items WHERE key = ?").get(key);
+      return row === undefined ? null : String(row["value"]);
+    });
+  return {
+    name: "sqlite-items",
+    getItem,
+    hasItem: async (key) => (await getItem(key)) !== null,
+    getKeys: (base) =>
+      whenNotBusy(() =>
+        prepare("SELECT key FROM items WHERE key >= ?1 AND key < ?1 || char(0x10ffff)")
+          .all(base)
+          .map((row) => String(row["key"])),
+      ),
+  };
+});
+
+/**
+ * Runs a step that may meet another process's lock. It tries again by a timer, for up to five
+ * seconds, so that this process does other work meanwhile.
+ */
+async function whenNotBusy<T>(step: () => T): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return step();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+    }
+    await delay(Math.random() * RETRY_MAX_MS);
+  }
+}
+
+/** Whether SQLite failed because another connection holds a lock. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
