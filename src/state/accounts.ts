@@ -106,21 +106,16 @@ export async function findKeyById(storage: Storage, keyId: string): Promise<KeyR
   return found === null ? null : findKey(storage, found.sha256);
 }
 
-/** The keys of an account, oldest first. */
-export const keysOf = (storage: Storage, account: AccountRecord): Promise<KeyRecord[]> =>
-  readAll(storage, keyRecord, account.keys.map(keyItem));
+/** The keys of each account, oldest first. */
+export function keysOf(storage: Storage, accounts: readonly AccountRecord[]): Promise<KeyRecord[]> {
+  const items = accounts.flatMap(({ keys }) => keys.map(keyItem));
+  return readAll(storage, keyRecord, items);
+}
 
 /** All accounts, by name. */
 export async function allAccounts(storage: Storage): Promise<AccountRecord[]> {
   const accounts = await readAll(storage, accountRecord, await storage.getKeys("accounts"));
   return accounts.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** All keys, by account, oldest first. */
-export async function allKeys(storage: Storage): Promise<KeyRecord[]> {
-  const keys = await readAll(storage, keyRecord, await storage.getKeys("keys"));
-  const order = (key: KeyRecord): string => `${key.account} ${key.created_at} ${key.key_id}`;
-  return keys.sort((a, b) => (order(a) < order(b) ? -1 : 1));
 }
 
 /** The record that an item holds, or null. */

@@ -9,7 +9,6 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
@@ -34,7 +33,8 @@ interface Count extends CountName {
   known: number;
   /** Calls that were granted from memory and are in no batch yet. */
   unwritten: number;
-  keptMs: number;
+  /** The instant of the latest call (epoch milliseconds). */
+  atMs: number;
 }
 
 /** Calls of one caller under one limit. The state decides on them together. */
@@ -56,7 +56,6 @@ interface Batch {
 /** `take` and `used` never reject: if the state fails, they answer from memory. */
 export class Counts {
   readonly #driver: StateDriver;
-  readonly #clock: Clock;
   readonly #state: Reachability;
   readonly #counts = cacheOf<Count>(REMEMBERED_COUNTS);
   /** Counts to write although nobody waits: they have calls to add, or the state may hold less. */
@@ -67,9 +66,8 @@ export class Counts {
   #batchNumber = 0;
   #sending: Promise<void> | null = null;
 
-  constructor(driver: StateDriver, clock: Clock, state: Reachability) {
+  constructor(driver: StateDriver, state: Reachability) {
     this.#driver = driver;
-    this.#clock = clock;
     this.#state = state;
   }
 
@@ -145,9 +143,9 @@ export class Counts {
     for (const item of this.#batch?.items ?? []) this.#answerHere(item);
   }
 
-  /** Marks all known counts of this month to be written again, because the state may have lost some. */
-  rewrite(): void {
-    const month = monthOf(this.#clock.now());
+  /** Marks all known counts of the month of `nowMs` to be written again, because the state may have lost some. */
+  rewrite(nowMs: number): void {
+    const month = monthOf(nowMs);
     for (const count of this.#counts.values()) {
       if (count.month === month && count.known > 0) this.#unwritten.set(count.id, count);
     }
@@ -184,11 +182,13 @@ export class Counts {
     for (const { id } of unwritten) this.#unwritten.delete(id);
     const requests = items.flatMap(({ counts, limit, takers }) =>
       counts.map((count, at) => {
-        const { subject, month, known, unwritten: added, keptMs } = count;
+        const { subject, month, known, unwritten: added, atMs } = count;
         // A batch is sent until there is a reply, and then they are in the state.
         count.known += added;
         count.unwritten = 0;
         const decides = { limit: at === 0 ? limit : null, follows: at > 0 };
+        // Relative to the instant of the call, so that a clock that jumps does not shorten it.
+        const keptMs = forgetAtMs(subject, month) - atMs;
         return { subject, month, known, added, wanted: takers.length, ...decides, keptMs };
       }),
     );
@@ -219,11 +219,10 @@ export class Counts {
     const id = idOf(subject, month);
     let count = this.#counts.get(id) ?? this.#unwritten.get(id);
     if (count === undefined) {
-      count = { id, subject, month, known: 0, unwritten: 0, keptMs: 0 };
+      count = { id, subject, month, known: 0, unwritten: 0, atMs };
       this.#counts.set(id, count);
     }
-    // Relative to the instant of the call, so that a clock that jumps does not shorten it.
-    count.keptMs = forgetAtMs(subject, month) - atMs;
+    count.atMs = atMs;
     return count;
   }
 }

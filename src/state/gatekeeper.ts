@@ -41,7 +41,7 @@ export class Gatekeeper implements LogMemory, Reachability {
     this.#addressSecret = addressSecret;
     this.#onTrouble = onTrouble;
     this.verdicts = new Verdicts(driver.storage, clock, this);
-    this.counts = new Counts(driver, clock, this);
+    this.counts = new Counts(driver, this);
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
   }
 
@@ -117,7 +117,7 @@ export class Gatekeeper implements LogMemory, Reachability {
   /** Makes up for an outage: the state that is back may be another one, or may have lost counts. */
   async #recover(): Promise<void> {
     await this.#follow();
-    this.counts.rewrite();
+    this.counts.rewrite(this.#clock.now());
     await this.counts.sendOne();
     this.#say(null);
     await this.counts.flush();

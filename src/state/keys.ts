@@ -34,12 +34,9 @@ export function looksLikeKey(text: string): boolean {
 /** The part of a key that may be shown. */
 export const keyIdOf = (key: string): string => key.slice(0, KEY_ID_CHARACTERS);
 
-/** Whether a text has the form of a KEYID. There may be no such key. */
-export const isKeyId = (text: string): boolean => KEY_ID.test(text);
-
 /** Throws InputError if the text is not a KEYID. A longer text may be a key, so no message repeats it. */
 export function requireKeyId(text: string): void {
-  if (isKeyId(text)) return;
+  if (KEY_ID.test(text)) return;
   const expected = `expected a KEYID, the first ${KEY_ID_CHARACTERS} characters of a key (see keys ls)`;
   throw new InputError(
     text.length > KEY_ID_CHARACTERS

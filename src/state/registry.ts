@@ -10,7 +10,6 @@ import { TIERS, type KeyTierName } from "../market/tier.ts";
 import {
   accountItem,
   allAccounts,
-  allKeys,
   change,
   findAccount,
   findKeyById,
@@ -124,7 +123,7 @@ export class Registry {
     return change(this.#state, async (write) => {
       const account = await this.#account(name);
       write(accountItem(name), null);
-      for (const key of await keysOf(this.#storage, account)) {
+      for (const key of await keysOf(this.#storage, [account])) {
         write(keyItem(key.sha256), null);
         write(keyIdItem(key.key_id), null);
       }
@@ -143,11 +142,7 @@ export class Registry {
 
   /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
   async keys(accountName?: string): Promise<KeyView[]> {
-    const keys =
-      accountName === undefined
-        ? await allKeys(this.#storage)
-        : await keysOf(this.#storage, await this.#account(accountName));
-    return keys.map(this.#keyView);
+    return (await keysOf(this.#storage, await this.#named(accountName))).map(this.#keyView);
   }
 
   /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
@@ -227,7 +222,7 @@ export class Registry {
 
   /** Throws RefusedError unless the tier allows `more` keys. Those revoked or rotated do not count. */
   async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
-    const keys = await keysOf(this.#storage, account);
+    const keys = await keysOf(this.#storage, [account]);
     const held = keys.filter((key) => key.revoked_at === null && key.expires_at === null).length;
     const allowed = TIERS[tier].keysPerAccount;
     if (held + more <= allowed) return;

@@ -72,7 +72,7 @@ export async function usageByKey(
   const month = monthOf(nowMs);
   const found = [];
   for (const account of accounts) {
-    const keys = await keysOf(state.storage, account);
+    const keys = await keysOf(state.storage, [account]);
     const names = keys.map(({ key_id }) => ({ subject: `key:${key_id}` as const, month }));
     const [used = 0, ...counts] = await state.used([countOf(account.name, month), ...names]);
     const ofAccount = { account: account.name, key_id: null, label: null, status: null, month };

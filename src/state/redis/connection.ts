@@ -31,7 +31,8 @@ export const VERSION_KEY = keyOf("version");
 
 /** The value of `chipboard:format`. A state with another number belongs to a later version. */
 export const REDIS_FORMAT = "2";
-const EMPTIED = "emptied";
+/** Stands in its place after Redis has lost everything, so that commands report that, too. */
+export const EMPTIED = "emptied";
 /** The names that are written beside the format. If they exist without it, Redis lost the rest. */
 const OUR_NAME = /^(?:version$|(?:accounts|keys|key-ids|facts|calls|writers):)/;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -49,8 +50,8 @@ export interface RedisConnection {
   readonly client: Redis;
   /** All names below the prefix, and the items of the registry, over the same connection. */
   readonly storage: Storage;
-  /** Whether this connection marked the prefix, which was unused before. */
-  readonly isNew: boolean;
+  /** See StateDriver. */
+  readonly created: string | null;
   /** Makes a one-line message of a failure of Redis. Returns a ChipboardError as it is. */
   failure(cause: unknown): ChipboardError;
 }
@@ -94,7 +95,7 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   try {
     await client.connect();
     const isNew = await requireOurPrefix(client, storage, location, purpose);
-    return { location, client, storage, isNew, failure };
+    return { location, client, storage, created: isNew ? location : null, failure };
   } catch (error) {
     client.disconnect();
     throw failure(error);
@@ -114,18 +115,6 @@ function requireRedisUrl(url: string, location: string): void {
   throw new InputError(
     `--state ${JSON.stringify(location)}: expected redis://[:password@]host:port/db`,
   );
-}
-
-/**
- * Throws unless `format` is still ours. A proxy calls it whenever it looks at its state. If the format
- * is gone, Redis has lost everything; this leaves a mark, so that commands report it, too.
- */
-export async function requireSameState(
-  { client, location }: RedisConnection,
-  format: string | null,
-): Promise<void> {
-  if (format === null) await client.set(FORMAT_KEY, EMPTIED, "NX");
-  requireFormat(location, format);
 }
 
 /** Returns whether this call marked the prefix. */
@@ -156,7 +145,8 @@ async function requireOurPrefix(
   return false;
 }
 
-function requireFormat(location: string, format: string | null): void {
+/** Throws unless the value of `chipboard:format` is ours; null: there is none. */
+export function requireFormat(location: string, format: string | null): void {
   if (format === REDIS_FORMAT) return;
   if (format === null || format === EMPTIED) throw emptied(location);
   throw new Error(

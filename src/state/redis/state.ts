@@ -22,10 +22,11 @@ import { COUNT_SCRIPT, WRITE_SCRIPT } from "./scripts.ts";
 import {
   callsKey,
   connectRedis,
+  EMPTIED,
   FORMAT_KEY,
   keyOf,
   REDIS_FORMAT,
-  requireSameState,
+  requireFormat,
   VERSION_KEY,
   type RedisConnection,
 } from "./connection.ts";
@@ -64,7 +65,7 @@ class RedisState implements StateDriver {
     this.#purpose = purpose;
     this.#client = connection.client;
     this.storage = connection.storage;
-    this.created = connection.isNew ? connection.location : null;
+    this.created = connection.created;
     this.#client.defineCommand("chipboardCount", { numberOfKeys: 2, lua: COUNT_SCRIPT });
   }
 
@@ -121,7 +122,8 @@ class RedisState implements StateDriver {
   async look(): Promise<boolean> {
     try {
       const [format = null, version] = await this.#client.mget(FORMAT_KEY, VERSION_KEY);
-      await requireSameState(this.#connection, format);
+      if (format === null) await this.#client.set(FORMAT_KEY, EMPTIED, "NX");
+      requireFormat(this.#connection.location, format);
       const isChanged = version !== this.#version;
       this.#version = version;
       return isChanged;
