@@ -115,24 +115,16 @@ async function print(
   const { counted, redactedUrl } = await import("../lib/text.ts");
   const { printJson, printLine, printNotice } = await import("../lib/terminal.ts");
   const [from, to] = [redactedUrl(fromLocation), redactedUrl(toLocation)];
-  const { accounts, keys, counts, missedCalls, isOutdated } = copied;
+  const { missed_calls, outdated } = copied;
   if (json) {
-    printJson({
-      from,
-      to,
-      accounts,
-      keys,
-      counts,
-      missed_calls: missedCalls,
-      outdated: isOutdated,
-    });
+    printJson({ from, to, ...copied });
   } else {
     printLine(`${did} ${inWords(copied)} from ${from} to ${to}, and read them back.`);
   }
-  if (missedCalls > 0) {
-    printNotice(`${counted(missedCalls, "call")} counted in ${from} meanwhile: not in ${to}.`);
+  if (missed_calls > 0) {
+    printNotice(`${counted(missed_calls, "call")} counted in ${from} meanwhile: not in ${to}.`);
   }
-  if (isOutdated) {
+  if (outdated) {
     printNotice(
       `Accounts or keys in ${from} changed meanwhile: ${to} has them as they were before.`,
     );

@@ -80,21 +80,18 @@ export function voidAtMs(key: KeyRecord): number {
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
 }
 
-/** Whether an account can have this name. */
-const isAccountName = (text: string): boolean => ACCOUNT_NAME.test(text);
-
 /** Throws InputError if no account can have this name. */
 export function requireAccountName(text: string): void {
-  if (isAccountName(text)) return;
+  if (ACCOUNT_NAME.test(text)) return;
   throw new InputError(
     `Account ${quoted(text)}: expected 1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit`,
   );
 }
 
 /** The account of this name, or null. */
-export const findAccount = (storage: Storage, name: string): Promise<AccountRecord | null> =>
+export const findAccount = async (storage: Storage, name: string): Promise<AccountRecord | null> =>
   // The state never sees a text that cannot be a name: it gives ":" and "/" a meaning.
-  isAccountName(name) ? find(storage, accountRecord, accountItem(name)) : Promise.resolve(null);
+  ACCOUNT_NAME.test(name) ? find(storage, accountRecord, accountItem(name)) : null;
 
 /** The key with this SHA-256 (hex), or null. */
 export const findKey = (storage: Storage, sha256: string): Promise<KeyRecord | null> =>

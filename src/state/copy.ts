@@ -26,9 +26,9 @@ interface StateSize {
 /** What a copy holds, and what its source got meanwhile. */
 export interface StateCopy extends StateSize {
   /** Calls that the source counted during the copy, and that are not in it. */
-  readonly missedCalls: number;
+  readonly missed_calls: number;
   /** Whether accounts or keys of the source changed during the copy. */
-  readonly isOutdated: boolean;
+  readonly outdated: boolean;
 }
 
 /**
@@ -58,8 +58,8 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
   const after = await read(from);
   return {
     ...sizeOf(wanted),
-    missedCalls: callsBetween(content, after),
-    isOutdated: JSON.stringify(registryOf(content)) !== JSON.stringify(registryOf(after)),
+    missed_calls: callsBetween(content, after),
+    outdated: JSON.stringify(registryOf(content)) !== JSON.stringify(registryOf(after)),
   };
 }
 

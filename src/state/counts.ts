@@ -143,7 +143,7 @@ export class Counts {
     for (const item of this.#batch?.items ?? []) this.#answerHere(item);
   }
 
-  /** Marks all known counts of the month of `nowMs` to be written again, because the state may have lost some. */
+  /** Marks all known counts of this month to be written again, because the state may have lost some. */
   rewrite(nowMs: number): void {
     const month = monthOf(nowMs);
     for (const count of this.#counts.values()) {
@@ -170,7 +170,11 @@ export class Counts {
     const replies = await this.#driver.count(number, requests);
     this.#batch = null;
     let at = 0;
-    for (const item of items) settle(item, replies.slice(at, (at += item.counts.length)));
+    for (const item of items) {
+      const end = at + item.counts.length;
+      settle(item, replies.slice(at, end));
+      at = end;
+    }
   }
 
   #nextBatch(): Batch {

@@ -68,17 +68,15 @@ export class Gatekeeper implements LogMemory, Reachability {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const deadline = performance.now() + CLOSE_PATIENCE_MS;
-    // If the file was replaced, the first look closes the old one and the second opens the new one.
-    await this.#look();
-    while (this.counts.hasUnwritten && performance.now() < deadline) {
+    do {
+      // If the file was replaced, the first look closes the old one and the second opens the new one.
       await this.#look();
       if (this.trouble === null) await this.counts.flush();
       else await delay(CLOSE_RETRY_MS);
-    }
-    const isWritten = !this.counts.hasUnwritten;
+    } while (this.counts.hasUnwritten && performance.now() < deadline);
+    const isLost = this.counts.hasUnwritten;
     await this.#driver.close();
-    if (isWritten) return;
-    throw new UnreachableError(`The last calls could not be written: ${this.trouble}`);
+    if (isLost) throw new UnreachableError(`The last calls could not be written: ${this.trouble}`);
   }
 
   /** See Reachability. */

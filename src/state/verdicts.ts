@@ -11,7 +11,7 @@ import { HOUR_MS, type Clock } from "../lib/clock.ts";
 import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
 import type { KeyTierName } from "../market/tier.ts";
-import { findAccount, findKey, keyItem, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
+import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { Subject } from "./driver.ts";
 import { keySha256, looksLikeKey } from "./keys.ts";
 
@@ -105,15 +105,11 @@ export class Verdicts {
     try {
       const record = await findKey(this.#storage, sha256);
       const account = record && (await findAccount(this.#storage, record.account));
-      if (record === null) {
+      // A key and its account are removed in one step, which may come between these reads.
+      if (record === null || account === null) {
         this.#unknown.set(sha256, epoch);
         this.#known.delete(key);
         return INVALID_KEY;
-      }
-      if (account === null) {
-        throw new DamageError(
-          `State record "${keyItem(sha256)}" names an account that is not there`,
-        );
       }
       const { name, tier } = account;
       const nowMs = this.#clock.now();

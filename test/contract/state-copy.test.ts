@@ -128,7 +128,7 @@ function copyTests(redis: RedisServer): void {
     const [from, through, to] = [join(folder, "from"), at(1), join(folder, "to")];
     const { valid, refused } = await use(from);
     const before = await contentOf(from);
-    const copied = { accounts: 3, keys: 6, missedCalls: 0, isOutdated: false };
+    const copied = { accounts: 3, keys: 6, missed_calls: 0, outdated: false };
     expect(await copyState(from, through, START)).toMatchObject(copied);
     expect(await copyState(through, to, START)).toMatchObject(copied);
     expect(await contentOf(through)).toEqual(before);
@@ -252,7 +252,7 @@ function copyTests(redis: RedisServer): void {
     async (_, from, to) => {
       const keyId = keyIdOf((await use(from())).valid[0] as string);
       const gatekeeper = await serve(from());
-      const { missedCalls } = await underLoad(gatekeeper, keyId, () =>
+      const { missed_calls: missedCalls } = await underLoad(gatekeeper, keyId, () =>
         copyState(from(), to(), START),
       );
       const used = async (location: string): Promise<number> =>
