@@ -16,13 +16,6 @@ import { SEEN_ITEM } from "./facts.ts";
 import { forgetAtMs } from "./month.ts";
 import { withDriver } from "./open.ts";
 
-/** How many of each a state holds. */
-interface StateSize {
-  readonly accounts: number;
-  readonly keys: number;
-  readonly counts: number;
-}
-
 /** What a copy holds, and what its source got meanwhile. */
 export interface StateCopy extends StateSize {
   /** Calls that the source counted during the copy, and that are not in it. */
@@ -97,10 +90,11 @@ export const inWords = ({ accounts, keys, counts }: StateSize): string =>
 const read = (location: string): Promise<StateContent> =>
   withDriver(location, "read", (state) => state.readAll());
 
-function sizeOf({ items, counts }: StateContent): StateSize {
+function sizeOf({ items, counts }: StateContent) {
   const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;
   return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
 }
+type StateSize = ReturnType<typeof sizeOf>;
 
 /** The accounts and keys. */
 const registryOf = ({ items }: StateContent): StateContent["items"] =>

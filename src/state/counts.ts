@@ -33,7 +33,8 @@ interface Count extends CountName {
   known: number;
   /** Calls that were granted from memory and are in no batch yet. */
   unwritten: number;
-  /** The instant of the latest call (epoch milliseconds). */
+  /** The instant from which it may be forgotten, and that of its latest call (epoch milliseconds). */
+  readonly forgetAtMs: number;
   atMs: number;
 }
 
@@ -186,13 +187,13 @@ export class Counts {
     for (const { id } of unwritten) this.#unwritten.delete(id);
     const requests = items.flatMap(({ counts, limit, takers }) =>
       counts.map((count, at) => {
-        const { subject, month, known, unwritten: added, atMs } = count;
+        const { subject, month, known, unwritten: added } = count;
         // A batch is sent until there is a reply, and then they are in the state.
         count.known += added;
         count.unwritten = 0;
         const decides = { limit: at === 0 ? limit : null, follows: at > 0 };
         // Relative to the instant of the call, so that a clock that jumps does not shorten it.
-        const keptMs = forgetAtMs(subject, month) - atMs;
+        const keptMs = count.forgetAtMs - count.atMs;
         return { subject, month, known, added, wanted: takers.length, ...decides, keptMs };
       }),
     );
@@ -223,7 +224,8 @@ export class Counts {
     const id = idOf(subject, month);
     let count = this.#counts.get(id) ?? this.#unwritten.get(id);
     if (count === undefined) {
-      count = { id, subject, month, known: 0, unwritten: 0, atMs };
+      const none = { known: 0, unwritten: 0, atMs };
+      count = { id, subject, month, ...none, forgetAtMs: forgetAtMs(subject, month) };
       this.#counts.set(id, count);
     }
     count.atMs = atMs;
