@@ -1,7 +1,9 @@
 /**
- * Accounts and their keys, for the commands. Every change reads and writes in one atomic step, so that parallel commands cannot exceed an account's number of keys or lose each
- * other's changes. An unknown name is an InputError (2), an account that exists already a
- * ConflictError (4), and a change that the tier does not allow a RefusedError (3).
+ * Accounts and their keys, for the commands. Every change reads and writes in one atomic step, so that
+ * parallel commands cannot exceed an account's number of keys or lose each other's changes. An unknown
+ * name is an InputError (2), an account that exists already a ConflictError (4), a change that the tier
+ * does not allow a RefusedError (3), a damaged record a DamageError (6). If the state does not answer,
+ * the database's error passes (see StateDriver).
  */
 import type { Storage } from "unstorage";
 import { instantText, type Clock } from "../lib/clock.ts";
@@ -49,11 +51,7 @@ interface AccountChange {
   readonly note?: string | undefined;
 }
 
-/**
- * The registry over a state of either driver. What it returns is as the commands print it (views.ts).
- * All methods throw the database's error if the state does not answer (see StateDriver), and DamageError
- * if a record is damaged.
- */
+/** The registry over a state of either driver. What it returns is as the commands print it (views.ts). */
 export class Registry {
   readonly #state: StateDriver;
   readonly #storage: Storage;

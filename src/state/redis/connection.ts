@@ -1,7 +1,7 @@
 /**
  * A connection to the Redis that holds the state. Everything is under the prefix `chipboard:`:
  *
- *   chipboard:format                       1; marks the prefix as ours. "emptied": Redis lost
+ *   chipboard:format                       2; marks the prefix as ours. "emptied": Redis lost
  *                                          everything while a proxy used it
  *   chipboard:version                      counts the changes of the registry
  *   chipboard:accounts:… keys:… key-ids:…  the registry's items (accounts.ts), read by unstorage's
@@ -109,9 +109,8 @@ function firstReason(cause: unknown): string {
 }
 
 function requireRedisUrl(url: string, location: string): void {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (parsed !== null && parsed.hostname !== "" && /^\/?$|^\/\d{1,5}$/.test(parsed.pathname))
-    return;
+  const { hostname = "", pathname = "" } = URL.parse(url) ?? {};
+  if (hostname !== "" && /^\/?$|^\/\d{1,5}$/.test(pathname)) return;
   throw new InputError(
     `--state ${JSON.stringify(location)}: expected redis://[:password@]host:port/db`,
   );
