@@ -1,8 +1,8 @@
 /** The levels in a run's quotes and closes, as plain rows. */
 import { isDelisted, type Contract } from "../market/contract.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
-import { FIGURES, NOTES, type Level } from "../market/series.ts";
-import { dateText, sessionKey, type Day, type Session } from "../market/session.ts";
+import { countUntil, FIGURES, NOTES, type Level } from "../market/series.ts";
+import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
 import type { Where } from "./table.ts";
 import { detached } from "./text.ts";
@@ -29,7 +29,8 @@ interface GivenContract {
   /** The place of its first row, and how many name it, rows that cannot be read included. */
   readonly place: number;
   rows: number;
-  readonly levels: { [Kind in GivenKind]?: Map<Session, GivenLevel> };
+  /** Ascending by session. */
+  readonly levels: { [Kind in GivenKind]?: GivenLevel[] };
 }
 
 /** A row's place is its position in the file plus `start`. */
@@ -110,7 +111,7 @@ export class GivenLevels {
     contract.rows += 1;
     if (contract.rows === 1) this.byContract.set(detached(id), contract);
     if (level !== null) {
-      const levels = (contract.levels[kind] ??= new Map());
+      const levels = (contract.levels[kind] ??= []);
       this.#addRow(levels, id, level, complaints);
       this.rows[kind] += 1;
     } else if (this.rules.holdInvalid) countUp(this.held, detached(id));
@@ -120,15 +121,11 @@ export class GivenLevels {
    * Rows for the same session contribute their fields to one level with the place of the first. If two
    * give different values for a field, this adds a complaint.
    */
-  #addRow(
-    levels: Map<Session, GivenLevel>,
-    id: string,
-    row: GivenLevel,
-    complaints: Complaints,
-  ): void {
-    const first = levels.get(row.session);
+  #addRow(levels: GivenLevel[], id: string, row: GivenLevel, complaints: Complaints): void {
+    const end = countUntil(levels, row.session);
+    const first = levels[end - 1];
     // There are millions of such rows, so none is copied.
-    if (first === undefined) return void levels.set(row.session, row);
+    if (first?.session !== row.session) return void levels.splice(end, 0, row);
     const conflict = (column: string, value: string, earlier: string): void => {
       const such = `${id} has one level for ${sessionKey(first.session)}`;
       const expected = `${earlier} as in ${this.whereOf(first)}: ${such}`;
@@ -142,15 +139,16 @@ export class GivenLevels {
       if (a !== undefined) conflict(COLUMNS[field], textOf(field, b), textOf(field, a));
       isMore = true;
     }
-    if (isMore) levels.set(row.session, { ...row, ...first });
+    if (isMore) levels[end - 1] = { ...row, ...first };
   }
 
   /** A contract's levels of both kinds, by session. Complains of closes that contradict the quotes. */
-  rowsOf(id: string, complaints = new Complaints()): GivenLevel[] {
-    const { quotes, closes } = this.byContract.get(id)?.levels ?? {};
-    const levels = new Map(quotes);
-    closes?.forEach((row) => this.#addRow(levels, id, row, complaints));
-    return [...levels.values()].sort((a, b) => a.session - b.session);
+  rowsOf(id: string, complaints = new Complaints()): readonly GivenLevel[] {
+    const { quotes = [], closes = [] } = this.byContract.get(id)?.levels ?? {};
+    if (quotes.length === 0) return closes;
+    const levels = [...quotes];
+    closes.forEach((row) => this.#addRow(levels, id, row, complaints));
+    return levels;
   }
 
   /**
@@ -159,12 +157,12 @@ export class GivenLevels {
    */
   holdDelisted(catalog: readonly Contract[]): void {
     for (const contract of catalog) {
-      for (const levels of Object.values(this.byContract.get(contract.id)?.levels ?? {})) {
-        for (const [session, { usd }] of levels) {
-          if (usd === null || !isDelisted(contract, session)) continue;
-          levels.delete(session);
-          countUp(this.held, contract.id);
-        }
+      const stays = ({ session, usd }: GivenLevel): boolean =>
+        usd === null || !isDelisted(contract, session);
+      const { levels = {} } = this.byContract.get(contract.id) ?? {};
+      for (const [kind, rows] of Object.entries(levels) as [GivenKind, GivenLevel[]][]) {
+        rows.filter((row) => !stays(row)).forEach(() => countUp(this.held, contract.id));
+        levels[kind] = rows.filter(stays);
       }
     }
   }

@@ -84,7 +84,7 @@ export class Series {
 
   /** The last level given at or before `session`, or null. */
   at(session: Session): Level | null {
-    return this.levels[this.#countUntil(session) - 1] ?? null;
+    return this.levels[countUntil(this.levels, session) - 1] ?? null;
   }
 
   /** The level given for exactly this session, or null. */
@@ -95,7 +95,7 @@ export class Series {
 
   /** The levels given from one session up to another, without the latter. */
   between(from: Session, to: Session): readonly Level[] {
-    return this.levels.slice(this.#countUntil(from - 1), this.#countUntil(to - 1));
+    return this.levels.slice(countUntil(this.levels, from - 1), countUntil(this.levels, to - 1));
   }
 
   /** The last break at or before `session`, or null. */
@@ -126,7 +126,7 @@ export class Series {
    * which is the level in force.
    */
   closes(session: Session, floor: Day): Close[] {
-    const end = this.#countUntil(session) - 1;
+    const end = countUntil(this.levels, session) - 1;
     const closes: Close[] = [];
     for (let index = end; index >= 0; index -= 1) {
       const level = this.levels[index] as Level;
@@ -141,16 +141,16 @@ export class Series {
     }
     return closes.reverse();
   }
+}
 
-  /** How many levels were given at or before `session`. */
-  #countUntil(session: Session): number {
-    let low = 0;
-    let high = this.levels.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.levels[middle] as Level).session <= session) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+/** How many of the levels, ascending by session, were given at or before `session`. */
+export function countUntil(levels: readonly Pick<Level, "session">[], session: Session): number {
+  let low = 0;
+  let high = levels.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((levels[middle] as Pick<Level, "session">).session <= session) low = middle + 1;
+    else high = middle;
   }
+  return low;
 }

@@ -106,7 +106,7 @@ function digestOf(given: GivenLevels, kind: GivenKind): string {
   const hash = createHash("sha256");
   const contracts = [...given.byContract].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [id, { levels: rows }] of contracts) {
-    const levels = [...(rows[kind]?.values() ?? [])].sort((a, b) => a.session - b.session);
+    const levels = rows[kind] ?? [];
     if (levels.length === 0) continue;
     const named = levels.flatMap((level, at) => {
       const { basis, asOf, source, sourceUrl, breakReason } = level;
