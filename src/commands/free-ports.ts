@@ -19,14 +19,11 @@ export async function withFreePorts(
   const { host, port, metricsPort } = options;
   const server = await listening("--port", host, port);
   try {
-    if (metricsPort === "off") return options;
-    try {
-      await end(await listening("--metrics-port", host, metricsPort));
-    } catch (error) {
-      if (isUsual && isInUse(error)) return { ...options, metricsPort: 0 };
-      throw error;
-    }
+    if (metricsPort !== "off") await end(await listening("--metrics-port", host, metricsPort));
     return options;
+  } catch (error) {
+    if (isUsual && isInUse(error)) return { ...options, metricsPort: 0 };
+    throw error;
   } finally {
     await end(server);
   }

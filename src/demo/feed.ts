@@ -31,9 +31,6 @@ export function* demoHistory(from: Session, to: Session): Generator<DemoQuote> {
   }
 }
 
-/** The rows of one session. */
-export const demoQuotes = (session: Session): Generator<DemoQuote> => demoHistory(session, session);
-
 /** Writes rows as a quotes file in CSV (RFC 4180): the header, then chunks of many rows. */
 export function* demoCsv(rows: Iterable<DemoQuote>): Generator<string> {
   const columns = ["id", "session_utc", "spot_usd", "basis", "as_of", "break"];

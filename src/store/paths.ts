@@ -56,6 +56,11 @@ export function parseSnapshotText(
   return { session, revision: parts[2] === undefined ? null : Number(parts[2]) };
 }
 
+function parseSnapshotName(text: string): SnapshotName | null {
+  const { session, revision } = parseSnapshotText(text) ?? { session: 0, revision: null };
+  return revision === null ? null : { session, revision };
+}
+
 /** The folder of all revisions of a session. */
 export const sessionFolder = (session: Session): string => `${SESSIONS}${sessionKey(session)}/`;
 
@@ -68,10 +73,9 @@ export const snapshotFileKey = (name: SnapshotName, path: string): string =>
 
 /** The snapshot and the path inside it that a key names; null for any other key. */
 export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: string } | null {
-  const parts = /^sessions\/([^/]+)\/r([1-9]\d{0,8})\/(.+)$/.exec(key);
-  const session = parts === null ? null : parseSession(parts[1] as string);
-  if (parts === null || session === null) return null;
-  return { name: { session, revision: Number(parts[2]) }, path: parts[3] as string };
+  const [, folder = "", path = ""] = /^sessions\/([^/]+\/r\d+)\/(.+)$/.exec(key) ?? [];
+  const name = parseSnapshotName(folder);
+  return name && { name, path };
 }
 
 /** The key of a snapshot's claim, or of the name that a prune took. */
@@ -79,11 +83,8 @@ export const claimKey = (prefix: typeof CLAIMS | typeof TAKEN, name: SnapshotNam
   `${prefix}${snapshotText(name)}.json`;
 
 /** The snapshot that a key of claimKey names; null for any other. */
-export function parseClaimKey(key: string): SnapshotName | null {
-  const parts = /^(?:claims|taken)\/([^/]+\/r[1-9]\d{0,8})\.json$/.exec(key);
-  const parsed = parts === null ? null : parseSnapshotText(parts[1] as string);
-  return parsed === null ? null : { session: parsed.session, revision: parsed.revision ?? 0 };
-}
+export const parseClaimKey = (key: string): SnapshotName | null =>
+  parseSnapshotName(/^(?:claims|taken)\/(.+)\.json$/.exec(key)?.[1] ?? "");
 
 /**
  * A ledger part: the month (`2026-11`) it covers, the SHA-256 (hex) of its bytes, and the number of

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
 import { demoCatalogPath, readDemoContracts } from "../../src/demo/catalog.ts";
-import { demoCsv, demoHistory, demoQuotes, type DemoQuote } from "../../src/demo/feed.ts";
+import { demoCsv, demoHistory, type DemoQuote } from "../../src/demo/feed.ts";
 import { DEMO_NOTICE } from "../../src/demo/notice.ts";
 import { NOISE_LIMIT, createNoise, seedOf, uniformAt } from "../../src/demo/random.ts";
 import { DEMO_BREAK, DEMO_FIRST_SESSION } from "../../src/demo/series.ts";
@@ -193,12 +193,12 @@ describe("the demonstration's levels", () => {
     const middle = session("2026-06-01T00Z");
     const parts = function* (): Generator<DemoQuote> {
       yield* demoHistory(0, middle - 1);
-      yield* demoQuotes(middle);
+      yield* demoHistory(middle, middle);
       yield* demoHistory(middle + 1, LAST);
     };
     expect(sha256(parts())).toBe(whole);
-    expect([...demoQuotes(DEMO_SESSION)]).toEqual(bySession.get(DEMO_SESSION));
-    expect([...demoQuotes(DEMO_FIRST_SESSION - 1)]).toEqual([]);
+    expect([...demoHistory(DEMO_SESSION, DEMO_SESSION)]).toEqual(bySession.get(DEMO_SESSION));
+    expect([...demoHistory(0, DEMO_FIRST_SESSION - 1)]).toEqual([]);
   });
 
   it("are the same on every platform", () => {
