@@ -24,7 +24,7 @@ export class LogWitness {
   /** What the proxies of one state remember. */
   #seen: SeenEntry | null = null;
   /** The log of a proxy that runs all the time. */
-  #running: LogReader;
+  readonly #running: LogReader;
   #breach: Error | null = null;
 
   private constructor(store: ObjectStore) {
@@ -67,8 +67,6 @@ export class LogWitness {
    */
   async poll(): Promise<void> {
     this.requireKept();
-    // A log that was refused at the start is read again after a while only.
-    if (this.#running.newestNumber === 0) this.#running = this.#proxy();
     await Promise.all([this.#running, this.#proxy()].map((proxy) => this.#follow(proxy)));
   }
 

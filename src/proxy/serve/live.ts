@@ -79,10 +79,7 @@ export class LiveSnapshot {
    */
   async start(): Promise<void> {
     const { log, store, reader } = this.#options;
-    const trouble = await reader.follow().catch((error: unknown) => {
-      if (error instanceof DamageError) return error;
-      throw error;
-    });
+    const trouble = await reader.follow();
     if (trouble !== null) this.#report(trouble, UNREADABLE);
     this.#head = reader.head;
     for (const entry of reader.entries.toReversed()) {
