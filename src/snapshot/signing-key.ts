@@ -42,21 +42,11 @@ export function newKeyPair(): { privatePem: string; publicPem: string; fingerpri
  */
 export function parseSigningKey(pem: string, where: string): SigningKey {
   const expected = `${where}: expected an Ed25519 private key (PEM, PKCS#8)`;
-  const blocks = blocksOf(pem, expected);
-  const [block] = blocks;
-  if (block === undefined || blocks.length > 1) {
-    throw new InputError(`${expected}, found ${blocks.length} PEM blocks`);
+  const keys = keysIn(pem, "PRIVATE KEY", createPrivateKey, expected);
+  const [key] = keys;
+  if (key === undefined || keys.length > 1) {
+    throw new InputError(`${expected}, found ${keys.length} PEM blocks`);
   }
-  if (block.label === "PUBLIC KEY") {
-    throw new InputError(`${expected}, found a public key: give the private one it belongs to`);
-  }
-  if (block.label === "ENCRYPTED PRIVATE KEY" || /^Proc-Type: 4,ENCRYPTED/m.test(block.text)) {
-    throw new InputError(
-      `${expected}, found an encrypted one, which is not supported: ` +
-        "openssl pkey -in FILE -out PLAIN asks for its passphrase and removes it",
-    );
-  }
-  const key = keyOf(block, "PRIVATE KEY", createPrivateKey, expected);
   return { key, verifyKey: verifyKeyOf(createPublicKey(key)) };
 }
 
@@ -66,20 +56,11 @@ export function parseSigningKey(pem: string, where: string): SigningKey {
  */
 export function parseVerifyKeys(pem: string, where: string): readonly VerifyKey[] {
   const expected = `${where}: expected Ed25519 public keys (PEM)`;
-  const blocks = blocksOf(pem, expected);
-  return blocks.map((block) => {
-    if (block.label.endsWith("PRIVATE KEY")) {
-      throw new InputError(
-        `${expected}, found a private key: give the public one, which ` +
-          "openssl pkey -in FILE -pubout prints; the private one belongs where publish runs",
-      );
-    }
-    const key = keyOf(block, "PUBLIC KEY", createPublicKey, expected);
-    if (isOfSmallOrder(key)) {
-      throw new InputError(`${expected}, found a point of small order: everybody can sign for it`);
-    }
-    return verifyKeyOf(key);
-  });
+  const keys = keysIn(pem, "PUBLIC KEY", createPublicKey, expected);
+  if (keys.some(isOfSmallOrder)) {
+    throw new InputError(`${expected}, found a point of small order: everybody can sign for it`);
+  }
+  return keys.map(verifyKeyOf);
 }
 
 /**
@@ -96,36 +77,45 @@ function isOfSmallOrder(key: KeyObject): boolean {
   return SMALL_ORDER.test(y.toString("hex"));
 }
 
-interface Block {
-  readonly label: string;
-  readonly text: string;
-}
-
-/** The PEM blocks, at least one. Text around the blocks is a comment (RFC 7468, 2). */
-function blocksOf(pem: string, expected: string): readonly Block[] {
+/** The keys of all PEM blocks, at least one. Text around the blocks is a comment (RFC 7468, 2). */
+function keysIn(
+  pem: string,
+  wanted: "PRIVATE KEY" | "PUBLIC KEY",
+  parse: (pem: string) => KeyObject,
+  expected: string,
+): readonly KeyObject[] {
   const blocks = [...pem.matchAll(/^-----BEGIN ([^-\r\n]+)-----[^]*?^-----END \1-----/gm)];
   const begun = [...pem.matchAll(/^-----BEGIN /gm)].length;
   if (begun === 0) throw new InputError(`${expected}, found no PEM block`);
   if (blocks.length < begun) throw new InputError(`${expected}, found a PEM block without its end`);
-  return blocks.map(([text, label]) => ({ label: label as string, text }));
+  return blocks.map(([text, label = ""]) => {
+    if (label !== wanted) throw new InputError(`${expected}, found ${nameOf(label, text, wanted)}`);
+    let key: KeyObject;
+    try {
+      key = parse(text);
+    } catch (cause) {
+      throw new InputError(`${expected}, found a PEM block that cannot be read`, [], { cause });
+    }
+    if (key.asymmetricKeyType === "ed25519") return key;
+    throw new InputError(`${expected}, found a key of type "${key.asymmetricKeyType}"`);
+  });
 }
 
-function keyOf(
-  block: Block,
-  label: string,
-  parse: (pem: string) => KeyObject,
-  expected: string,
-): KeyObject {
-  if (block.label !== label) throw new InputError(`${expected}, found "${block.label}"`);
-  let key: KeyObject;
-  try {
-    key = parse(block.text);
-  } catch (cause) {
-    throw new InputError(`${expected}, found a PEM block that cannot be read`, [], { cause });
+/** What a block is that is not the wanted one, and the way on. */
+function nameOf(label: string, text: string, wanted: "PRIVATE KEY" | "PUBLIC KEY"): string {
+  if (wanted === "PUBLIC KEY" && label.endsWith("PRIVATE KEY")) {
+    return (
+      "a private key: give the public one, which openssl pkey -in FILE -pubout prints; " +
+      "the private one belongs where publish runs"
+    );
   }
-  const { asymmetricKeyType } = key;
-  if (asymmetricKeyType === "ed25519") return key;
-  throw new InputError(`${expected}, found a key of type "${asymmetricKeyType}"`);
+  if (label === "PUBLIC KEY") return "a public key: give the private one it belongs to";
+  if (label !== "ENCRYPTED PRIVATE KEY" && !/^Proc-Type: 4,ENCRYPTED/m.test(text))
+    return `"${label}"`;
+  return (
+    "an encrypted one, which is not supported: " +
+    "openssl pkey -in FILE -out PLAIN asks for its passphrase and removes it"
+  );
 }
 
 const verifyKeyOf = (key: KeyObject): VerifyKey => ({
