@@ -88,7 +88,7 @@ describe("an entry", () => {
     ["escapes that need not be", "is not an entry", plain.replace("She", "\\u0053he")],
     [
       "bytes that are no UTF-8",
-      "is not UTF-8",
+      "is not an entry",
       Buffer.from(plain.replace("She", "\xff"), "latin1"),
     ],
     [

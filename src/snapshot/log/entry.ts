@@ -22,11 +22,10 @@ import { sessionField, sha256Field } from "../stored-fields.ts";
 /** The largest size of an entry, with its signature; a larger prune writes several entries. */
 export const ENTRY_BYTES_MAX = 60_000;
 
-/** What both schemas share. `at` is the time of the entry, `previous` null in the first one alone. */
-const shared = {
-  at: z.iso.datetime({ precision: 3 }),
-  previous: sha256Field.nullable(),
-};
+/** The time of the entry. */
+const at = z.iso.datetime({ precision: 3 });
+/** Null in the first entry alone. */
+const previous = sha256Field.nullable();
 
 const publicationSchema = z.strictObject({
   number: z.int().positive(),
@@ -34,11 +33,11 @@ const publicationSchema = z.strictObject({
   session: sessionField,
   revision: z.int().positive().max(REVISION_MAX),
   reason: z.string().nullable(),
-  at: shared.at,
+  at,
   manifest_sha256: sha256Field,
   /** How many corrections it brought. */
   corrections: z.int().nonnegative(),
-  previous: shared.previous,
+  previous,
   /** The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. */
   roots: z.strictObject(perTier(() => sha256Field.nullable())),
 });
@@ -49,12 +48,12 @@ export type Publication = z.infer<typeof publicationSchema>;
 const pruneSchema = z.strictObject({
   number: z.int().positive(),
   action: z.literal("prune"),
-  at: shared.at,
+  at,
   /** `2026-11-20T12Z/r1` */
   snapshots: z.array(z.string()),
   /** Keys of the ledger's parts. */
   parts: z.array(z.string()),
-  previous: shared.previous,
+  previous,
 });
 
 /** "From `at` on, no run may need these." */
@@ -88,25 +87,21 @@ export interface StoredEntry {
   readonly where: string;
 }
 
-/** 64 bytes in Base64, in their one form: the last character before `==` carries two bits. */
+/** The last member: 64 bytes in Base64, in their one form. Before `==`, a character carries two bits. */
 const SIGNATURE = /,"signature":"([A-Za-z0-9+/]{85}[AQgw]==)"\}\n$/;
-
-/** How many bytes a signature adds to an entry. */
-export const SIGNATURE_TEXT_BYTES = ',"signature":""'.length + 88;
 
 /** The bytes of an entry without a signature. */
 export const renderEntry = (entry: Entry): Buffer =>
   Buffer.from(`${JSON.stringify(z.encode(entrySchema, entry))}\n`);
 
-/** The bytes with the signature (Base64) as the last member. */
-export const withSignature = (unsigned: Buffer, signature: string): Buffer =>
-  Buffer.concat([unsigned.subarray(0, -2), Buffer.from(`,"signature":"${signature}"}\n`)]);
-
 /** The bytes of the entry without its signature: those that were signed. */
-export const unsignedBytes = ({ bytes, signature }: StoredEntry): Buffer =>
+export const unsignedBytes = (bytes: Buffer, signature: string | null): Buffer =>
   signature === null
     ? bytes
-    : Buffer.concat([bytes.subarray(0, -2 - SIGNATURE_TEXT_BYTES), Buffer.from("}\n")]);
+    : Buffer.concat([
+        bytes.subarray(0, -`,"signature":"${signature}"}\n`.length),
+        Buffer.from("}\n"),
+      ]);
 
 /**
  * Reads the bytes of the entry with this number. Throws DamageError, naming `where`, if they are no
@@ -114,11 +109,8 @@ export const unsignedBytes = ({ bytes, signature }: StoredEntry): Buffer =>
  */
 export function parseEntry(bytes: Buffer, number: number, where: string): StoredEntry {
   if (bytes.length > ENTRY_BYTES_MAX) throw tooLarge(where, bytes.length, ENTRY_BYTES_MAX);
-  const text = bytes.toString("utf8");
-  const [member = "", signature = null] = SIGNATURE.exec(text) ?? [];
-  const unsigned = member === "" ? text : `${text.slice(0, -member.length)}}\n`;
-  const entry = entryIn(unsigned, where);
-  if (!Buffer.from(text).equals(bytes)) throw new DamageError(`${where} is not UTF-8`);
+  const signature = SIGNATURE.exec(bytes.toString("latin1"))?.[1] ?? null;
+  const entry = entryIn(unsignedBytes(bytes, signature), where);
   if (entry.number !== number) throw new DamageError(`${where} carries another number`);
   if ((entry.previous === null) !== (number === 1)) {
     throw new DamageError(`${where}: expected a previous in every entry but the first`);
@@ -126,18 +118,18 @@ export function parseEntry(bytes: Buffer, number: number, where: string): Stored
   return { entry, bytes, sha256: sha256Hex(bytes), signature, where };
 }
 
-function entryIn(unsigned: string, where: string): Entry {
+function entryIn(unsigned: Buffer, where: string): Entry {
+  const damage = (cause?: unknown): DamageError =>
+    new DamageError(`${where} is not an entry of the log`, [], { cause });
   let value: unknown;
   try {
-    value = JSON.parse(unsigned);
+    value = JSON.parse(unsigned.toString("utf8"));
   } catch (cause) {
-    throw new DamageError(`${where} is not an entry of the log`, [], { cause });
+    throw damage(cause);
   }
-  const isRendered = `${JSON.stringify(value)}\n` === unsigned;
   const fields: object = typeof value === "object" && value !== null ? value : {};
-  if (!isRendered || !("action" in fields) || "signature" in fields) {
-    throw new DamageError(`${where} is not an entry of the log`);
-  }
+  const isRendered = Buffer.from(`${JSON.stringify(value)}\n`).equals(unsigned);
+  if (!isRendered || !("action" in fields) || "signature" in fields) throw damage();
   if (!ACTIONS.includes(fields.action)) {
     throw newer(where, `its action is ${JSON.stringify(fields.action)}`);
   }
@@ -148,7 +140,7 @@ function entryIn(unsigned: string, where: string): Entry {
   if (unknown?.code === "unrecognized_keys" && !unknown.keys.includes("signature")) {
     throw newer(where, `it has ${unknown.keys.map((key) => JSON.stringify(key)).join(", ")}`);
   }
-  throw new DamageError(`${where} is not an entry of the log`, [], { cause: found.error });
+  throw damage(found.error);
 }
 
 const newer = (where: string, why: string): DamageError =>

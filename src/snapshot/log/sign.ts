@@ -15,13 +15,7 @@ import { DamageError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { sha256Hex } from "../digest.ts";
 import type { SigningKey, VerifyKey } from "../signing-key.ts";
-import {
-  renderEntry,
-  unsignedBytes,
-  withSignature,
-  type Entry,
-  type StoredEntry,
-} from "./entry.ts";
+import { renderEntry, unsignedBytes, type Entry, type StoredEntry } from "./entry.ts";
 import { readLogBackwards } from "./walk.ts";
 
 /** How a run signs, and whom it trusts. */
@@ -56,17 +50,15 @@ const messageOf = (unsigned: Buffer): Buffer =>
 export function signedEntry(entry: Entry, { signingKey }: LogKeys): Buffer {
   const unsigned = renderEntry(entry);
   if (signingKey === null) return unsigned;
-  return withSignature(
-    unsigned,
-    sign(null, messageOf(unsigned), signingKey.key).toString("base64"),
-  );
+  const signature = sign(null, messageOf(unsigned), signingKey.key).toString("base64");
+  return Buffer.concat([unsigned.subarray(0, -2), Buffer.from(`,"signature":"${signature}"}\n`)]);
 }
 
 /** The first of the keys that signed the entry; null: none. */
 export function signerOf(stored: StoredEntry, keys: readonly VerifyKey[]): VerifyKey | null {
   if (stored.signature === null) return null;
   const signature = Buffer.from(stored.signature, "base64");
-  const message = messageOf(unsignedBytes(stored));
+  const message = messageOf(unsignedBytes(stored.bytes, stored.signature));
   return keys.find(({ key }) => verify(null, message, key, signature)) ?? null;
 }
 
