@@ -1,4 +1,4 @@
-/** Proves a log that a service shows: each entry follows the one before. */
+/** Proves a log that a service shows: each entry follows the one before, and a key signed the newest. */
 import { DamageError } from "../lib/errors.ts";
 import {
   ENTRY_BYTES_MAX,
@@ -6,9 +6,13 @@ import {
   parseEntry,
   type StoredEntry,
 } from "../snapshot/log/entry.ts";
+import type { SeenEntry } from "../snapshot/log/seen.ts";
+import { requireSigned } from "../snapshot/log/sign.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { wasThere } from "../proxy/answers/vintage.ts";
 import { unexpected, type Service } from "./service.ts";
+import { proven, unproven, type Step } from "./step.ts";
 
 /** A proven log, from one entry to the newest. */
 export interface ProvenLog {
@@ -65,4 +69,22 @@ export async function proveLog(
     if (stored.signature !== null) signed = stored;
   }
   return { first, newest, signed, head, seenSha256 };
+}
+
+/** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */
+export function signatureStep(
+  { newest, signed }: ProvenLog,
+  keys: readonly VerifyKey[] | null,
+): { step: Step; seen: SeenEntry } {
+  const { entry, sha256 } = keys === null ? newest : (signed ?? newest);
+  const seen = { number: entry.number, sha256 };
+  if (keys === null) {
+    const step = unproven("signature", "Signatures are not checked without --verify-key");
+    return { step, seen };
+  }
+  const { fingerprint } = requireSigned(signed ?? newest, keys);
+  const last = newest.entry.number;
+  const after = seen.number === last ? "" : `; entries up to ${last} are unsigned`;
+  const text = `Entry ${seen.number} of the log is signed by ${fingerprint}${after}`;
+  return { step: proven("signature", text), seen };
 }

@@ -5,7 +5,6 @@
 import { once } from "node:events";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { setTimeout as delay } from "node:timers/promises";
 import { DamageError, errorCode, reasonOf, UnreachableError } from "../lib/errors.ts";
 import { cut } from "../lib/text.ts";
 import { digestField, sha256Hex } from "../snapshot/digest.ts";
@@ -14,10 +13,10 @@ const READINESS_BYTES_MAX = 10_000;
 const REQUEST_MS = 60_000;
 const CHECK_MS = 15 * 60_000;
 const CONNECTIONS = 8;
-const TRIES = 5;
-const RETRY_MAX_MS = 5_000;
 /** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
 const REFUSAL_BYTES_MAX = 60_000;
+/** What a gateway or a busy service says. */
+const AWAY = [429, 502, 503, 504];
 
 /** An answer with its whole body. */
 export interface Answer {
@@ -28,17 +27,11 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** A refusal, as far as it is a problem document (RFC 9457). */
-export interface Refusal {
-  readonly code: string;
-  /** `401 invalid_key: The key sent is not valid.` */
-  readonly text: string;
-}
-
 /** The service at one address, read with one key or none. */
 export class Service {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #send: typeof httpRequest;
   readonly #agent: HttpAgent;
   readonly #ended = AbortSignal.timeout(CHECK_MS);
 
@@ -53,8 +46,10 @@ export class Service {
       "accept-encoding": "identity",
       ...(key !== null && { authorization: `Bearer ${key}` }),
     };
+    const isSecure = base.startsWith("https:");
     const settings = { keepAlive: true, maxSockets: CONNECTIONS };
-    this.#agent = base.startsWith("https:") ? new HttpsAgent(settings) : new HttpAgent(settings);
+    this.#agent = isSecure ? new HttpsAgent(settings) : new HttpAgent(settings);
+    this.#send = isSecure ? httpsRequest : httpRequest;
   }
 
   /** Where the path is, for messages. */
@@ -63,30 +58,14 @@ export class Service {
   }
 
   /**
-   * The answer; while the service is busy (503) it asks again. Throws DamageError if what comes is no
-   * answer, is coded, has more than `maxBytes`, or not the digest that comes with it; UnreachableError if
-   * none comes.
+   * The answer. Throws DamageError if what comes is no answer, is coded, has more than `maxBytes`, or not
+   * the digest that comes with it; UnreachableError if none comes.
    */
   async get(path: string, maxBytes: number): Promise<Answer> {
     const what = `GET ${this.at(path)}`;
-    for (let tries = 1; ; tries += 1) {
-      const answer = await this.#getOnce(path, maxBytes, what);
-      if (answer.status !== 503 || tries === TRIES) return answer;
-      const seconds = Number(answer.headers["retry-after"] ?? 1);
-      await delay(Math.min(RETRY_MAX_MS, Math.max(0, seconds * 1_000) || 1_000));
-    }
-  }
-
-  /** Closes the connections. */
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  async #getOnce(path: string, maxBytes: number, what: string): Promise<Answer> {
     const signal = AbortSignal.any([this.#ended, AbortSignal.timeout(REQUEST_MS)]);
     const options = { agent: this.#agent, headers: this.#headers, signal };
-    const send = this.#base.startsWith("https:") ? httpsRequest : httpRequest;
-    const request = send(this.at(path), options);
+    const request = this.#send(this.at(path), options);
     // Of a body that is not HTTP, the request gets the reason, and the response that it was aborted.
     let failure: unknown = null;
     request.on("error", (error) => (failure ??= error));
@@ -97,63 +76,70 @@ export class Service {
     try {
       request.end();
       const [response] = (await once(request, "response")) as [IncomingMessage];
-      const { statusCode: status = 0, headers } = response;
-      const coding = headers["content-encoding"] ?? "identity";
-      const bytesMax = status === 200 ? maxBytes : Math.min(maxBytes, REFUSAL_BYTES_MAX);
-      const pieces: Buffer[] = [];
-      let sizeBytes = 0;
-      for await (const piece of response as AsyncIterable<Buffer>) {
-        pieces.push(piece);
-        sizeBytes += piece.length;
-        if (sizeBytes > bytesMax) {
-          throw new DamageError(`${what} sends more than ${bytesMax} bytes`);
-        }
-      }
-      if (coding !== "identity") {
-        throw new DamageError(`${what} answers with the content coding ${coding}, expected none`);
-      }
-      const answer = { what, status, headers, body: Buffer.concat(pieces) };
-      requireDigest(answer);
-      return answer;
+      return await wholeAnswer(response, what, maxBytes);
     } catch (error) {
       if (error instanceof DamageError) throw error;
       // The service may close an idle connection in the moment in which it is used again.
       const isStale = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(errorCode(failure));
-      if (isStale) return this.#getOnce(path, maxBytes, what);
+      if (isStale) return this.get(path, maxBytes);
       throw this.#explained(failure ?? error, what, signal);
     }
   }
 
-  #explained(error: unknown, what: string, { aborted: isLate }: AbortSignal): unknown {
-    if (errorCode(error).startsWith("HPE_")) {
-      return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(error)}`);
+  /** Closes the connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #explained(cause: unknown, what: string, { aborted: isLate }: AbortSignal): Error {
+    if (errorCode(cause).startsWith("HPE_")) {
+      return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(cause)}`);
     }
-    const limit = this.#ended.aborted
-      ? `the check takes more than ${CHECK_MS / 60_000} minutes`
-      : `no whole answer in ${REQUEST_MS / 1_000} s`;
-    const reason = isLate ? limit : messageOf(error);
-    return new UnreachableError(`${what}: ${reason}`, [], { cause: error });
+    let reason = reasonOf(cause).trim();
+    // If Node tried several addresses, its error has a code alone.
+    if (reason === "") reason = errorCode(cause);
+    if (reason === "aborted") reason = "the connection ended before the answer";
+    if (isLate) reason = `no whole answer in ${REQUEST_MS / 1_000} s`;
+    if (this.#ended.aborted) reason = `the check takes more than ${CHECK_MS / 60_000} minutes`;
+    return new UnreachableError(`${what}: ${reason}`, [], { cause });
   }
 }
 
-/** Refusals have no digest. */
-function requireDigest({ what, headers, body }: Answer): void {
+async function wholeAnswer(
+  response: IncomingMessage,
+  what: string,
+  maxBytes: number,
+): Promise<Answer> {
+  const { statusCode: status = 0, headers } = response;
+  const bytesMax = status === 200 ? maxBytes : Math.min(maxBytes, REFUSAL_BYTES_MAX);
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    sizeBytes += piece.length;
+    if (sizeBytes > bytesMax) throw new DamageError(`${what} sends more than ${bytesMax} bytes`);
+  }
+  const coding = headers["content-encoding"] ?? "identity";
+  if (coding !== "identity") {
+    throw new DamageError(`${what} answers with the content coding ${coding}, expected none`);
+  }
+  const body = Buffer.concat(pieces);
   const sha256 = sha256Hex(body);
-  if ([undefined, digestField(sha256)].includes(headers["unencoded-digest"] as string)) return;
-  throw new DamageError(
-    `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
-  );
+  // Refusals have no digest.
+  if (![undefined, digestField(sha256)].includes(headers["unencoded-digest"] as string)) {
+    throw new DamageError(
+      `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
+    );
+  }
+  return { what, status, headers, body };
 }
 
-/** If Node tried several addresses, its error has no message, but a list of errors. */
-function messageOf(error: unknown): string {
-  const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
-  const reason = reasonOf(first).trim();
-  return reason === "aborted" ? "the connection ended before the answer" : reason;
-}
-
-/** The refusal that the answer is; null: it is no problem document that says the answer's status. */
-export function refusalOf({ status, headers, body }: Answer): Refusal | null {
+/** The refusal that the answer is; null: it is no problem document (RFC 9457) that says the answer's status. */
+export function refusalOf({
+  status,
+  headers,
+  body,
+}: Answer): { readonly code: string; readonly text: string } | null {
   if (status < 400 || headers["content-type"] !== "application/problem+json") return null;
   try {
     const { status: told, code, detail } = JSON.parse(body.toString("utf8"));
@@ -176,9 +162,6 @@ export async function saysDamaged(service: Service): Promise<boolean> {
     return false;
   }
 }
-
-/** What a gateway or a busy service says. */
-const AWAY = [429, 502, 503, 504];
 
 /** The error for an answer that is none of those expected. */
 export function unexpected(answer: Answer, expected: string): Error {

@@ -1,3 +1,5 @@
+import { DamageError } from "../lib/errors.ts";
+
 /** A link of the proof. */
 export interface Step {
   readonly link: "answer" | "sums" | "root" | "log" | "signature" | "memory" | "service";
@@ -6,3 +8,14 @@ export interface Step {
   /** A sentence without its full stop. */
   readonly text: string;
 }
+
+export const proven = (link: Step["link"], text: string): Step => ({ link, isProven: true, text });
+
+export const unproven = (link: Step["link"], text: string): Step => ({
+  link,
+  isProven: false,
+  text,
+});
+
+/** Damage, unless something was published during the check: then another check finds none. */
+export class MovedError extends DamageError {}

@@ -173,7 +173,7 @@ export const ATTACKS: readonly Attack[] = [
     restarted: UNSIGNED(4),
     kept: HEAD,
     verified: UNSIGNED(4),
-    checked: /Entry 4 of the log is unsigned: expected a signature by/,
+    checked: /Entry 4 of the log \(.*\) is unsigned: expected a signature by/,
   },
   {
     name: "an older head, signed with the key that was replaced",
@@ -276,7 +276,7 @@ export const ATTACKS: readonly Attack[] = [
     restarted: REWRITTEN,
     kept: null,
     verified: UNSIGNED(3),
-    checked: /Entry 3 of the log is unsigned/,
+    checked: /Entry 3 of the log \(.*\) is unsigned/,
   },
   {
     name: "the newest signature with a character more",
@@ -312,7 +312,7 @@ export const ATTACKS: readonly Attack[] = [
     restarted: REWRITTEN,
     kept: null,
     verified: UNSIGNED(3),
-    checked: /Entry 3 of the log is unsigned/,
+    checked: /Entry 3 of the log \(.*\) is unsigned/,
   },
   {
     name: "the whole log replaced by that of another store of the same operator",
