@@ -2,7 +2,7 @@
  * The log as the proxy has it: read whole at the start, then entry by entry at each poll. All entries are
  * in memory, about a kilobyte each: what was read once stays as it was, whatever happens to the store. Each
  * poll compares the newest one and, in turn, one of the others with the store, so that a change is
- * reported, and about every thirtieth poll lists the log to find gaps.
+ * reported.
  *
  * With keys, the log ends for the proxy at the newest entry that one of them signed: it is proven by its
  * links from the first entry on, and must have the newest entry that proxies of this state have
@@ -23,8 +23,6 @@ import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../../store/paths.ts";
 
-/** The cost of a listing grows with the length of the log. */
-const POLLS_PER_LISTING = 30;
 const WAY_ON = '; if it is the right one, run "state forget-log" and start the proxy again';
 
 /** Whose signatures vouch for the log, and what remembers it. */
@@ -33,15 +31,12 @@ export interface Vouchers {
   readonly memory: LogMemory;
 }
 
-/** An entry in memory. Of a prune, the lists of names are in the bytes alone. */
-type Known = Pick<StoredEntry, "entry" | "bytes" | "sha256" | "where">;
-
 /** Reads and follows the log of one store. */
 export class LogReader {
   readonly #store: ObjectStore;
   readonly #vouchers: Vouchers | null;
   /** The entry with the number n is at n − 1; an error in the place of one that is damaged. */
-  readonly #log: (Known | DamageError)[] = [];
+  readonly #log: (StoredEntry | DamageError)[] = [];
   /** What was read after it, and is not accepted yet. */
   #waiting: StoredEntry[] = [];
   /** For how many of those that wait a signature vouches: the newest signed one and those before it. */
@@ -50,8 +45,8 @@ export class LogReader {
   #head: Publication | null = null;
   /** The number of the newest entry that this proxy gave the memory. */
   #remembered = 0;
-  #polls = 0;
-  #gap: DamageError | null = null;
+  /** The number of the entry that was compared last. */
+  #compared = 0;
   #following: Promise<Error | null> | null = null;
 
   /** `vouchers` null: nobody must have signed the log. */
@@ -76,7 +71,7 @@ export class LogReader {
   }
 
   /** An entry up to the newest one. Throws DamageError if it is damaged. */
-  get(number: number): Known {
+  get(number: number): StoredEntry {
     const known = this.#log[number - 1] ?? lacks(this.#store, number);
     if (known instanceof DamageError) throw known;
     return known;
@@ -101,12 +96,10 @@ export class LogReader {
     const isFirst = this.newestNumber === 0;
     // Before the log: while that is read, another proxy may accept an entry that comes after its end.
     const seen = this.#vouchers === null ? null : await this.#seen(this.#vouchers, isFirst);
-    const newest =
-      isFirst || this.#gap !== null || this.#polls % POLLS_PER_LISTING === 0
-        ? await this.#list()
-        : 0;
-    this.#polls += 1;
-    const damage = (await this.#readOn()) ?? (seen === null ? this.#gap : null);
+    // If an entry is missing, only a listing shows the later ones.
+    const { newest, missing } = isFirst ? await listLog(this.#store) : { newest: 0, missing: null };
+    const gap = missing === null ? null : lacks(this.#store, missing);
+    const damage = (await this.#readOn()) ?? (seen === null ? gap : null);
     if (this.#vouchers === null) {
       for (const stored of this.#waiting.splice(0)) this.#add(stored);
       if (isFirst) await this.#readPast(newest);
@@ -115,14 +108,7 @@ export class LogReader {
       const refusal = await damageOf(() => this.#accept(vouchers, seen, damage));
       if (refusal !== null) return refusal;
     }
-    return damage ?? this.#gap ?? (isFirst ? null : damageOf(() => this.#compare()));
-  }
-
-  /** Looks for a gap: only a listing shows the entries after it. Returns the number of the newest entry. */
-  async #list(): Promise<number> {
-    const { newest, missing } = await listLog(this.#store);
-    this.#gap = missing === null ? null : lacks(this.#store, missing);
-    return newest;
+    return damage ?? gap ?? (isFirst ? null : damageOf(() => this.#compare()));
   }
 
   /** What proxies of this state have accepted. One that runs goes on while the state does not answer. */
@@ -205,23 +191,19 @@ export class LogReader {
   }
 
   #add(stored: StoredEntry): void {
-    if (isPublication(stored.entry)) this.#head = stored.entry;
-    this.#log.push(this.#known(stored));
+    const { entry } = stored;
+    this.#log[entry.number - 1] = stored;
+    if (!isPublication(entry)) entry.snapshots.forEach((text) => this.#pruned.add(text));
+    else if (entry.number > (this.#head?.number ?? 0)) this.#head = entry;
   }
 
-  #known({ entry, bytes, sha256, where }: StoredEntry): Known {
-    if (isPublication(entry)) return { entry, bytes, sha256, where };
-    for (const text of entry.snapshots) this.#pruned.add(text);
-    return { entry: { ...entry, snapshots: [], parts: [] }, bytes, sha256, where };
-  }
-
-  /** Throws DamageError if an entry, in turn one of all, is not what it was. One that was damaged may be whole again. */
+  /** Throws DamageError if an entry, in turn one of all, is not what it was. Takes one that is whole again. */
   async #compare(): Promise<void> {
     const damaged = this.#log.findIndex((known) => known instanceof DamageError) + 1;
-    const number = damaged || 1 + (this.#polls % this.newestNumber);
-    const stored = await mustRead(this.#store, number);
-    if (damaged > 0) this.#log[damaged - 1] = this.#known(stored);
-    const change = changeOf(this.get(number), stored);
+    this.#compared = (this.#compared % this.newestNumber) + 1;
+    const stored = await mustRead(this.#store, damaged || this.#compared);
+    if (damaged > 0) return this.#add(stored);
+    const change = changeOf(this.get(this.#compared), stored);
     if (change !== null) throw change;
   }
 }
@@ -231,7 +213,10 @@ const vouchedIn = (found: readonly StoredEntry[], keys: readonly VerifyKey[]): n
   found.findLastIndex((stored) => signerOf(stored, keys) !== null) + 1;
 
 /** Why the entry is not as it was; null: it is. `found` is missing if it is gone. */
-function changeOf({ sha256, where }: Known, found: StoredEntry | undefined): DamageError | null {
+function changeOf(
+  { sha256, where }: StoredEntry,
+  found: StoredEntry | undefined,
+): DamageError | null {
   if (found === undefined) return new DamageError(`${where} is gone`);
   if (found.sha256 === sha256) return null;
   return new DamageError(`${where} is not the entry that was read before: is it another store?`);
