@@ -97,11 +97,8 @@ export async function* readLogBackwards(
 }
 
 /** The whole log, oldest first. Throws as `readLogBackwards` does. */
-export async function readLog(store: ObjectStore): Promise<StoredEntry[]> {
-  const log: StoredEntry[] = [];
-  for await (const stored of readLogBackwards(store)) log.push(stored);
-  return log.reverse();
-}
+export const readLog = async (store: ObjectStore): Promise<StoredEntry[]> =>
+  (await Array.fromAsync(readLogBackwards(store))).reverse();
 
 /** The end of the log. */
 export interface LogEnd {
