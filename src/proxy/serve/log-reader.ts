@@ -123,9 +123,11 @@ export class LogReader {
     const { found, damage } = await this.#walk(last?.entry.number ?? 1);
     const first = last === null ? undefined : found.shift();
     const change = last && ((first === undefined ? damage : null) ?? changeOf(last, first));
+    if (change !== null && this.#waiting.length === 0) return change;
     if (change !== null) {
+      // What is not accepted may still be replaced.
       this.#waiting = [];
-      return change;
+      return this.#readOn();
     }
     this.#waiting = [...this.#waiting, ...found];
     if (found.length > 0) this.#vouched = vouchedIn(this.#waiting, this.#vouchers?.keys ?? []);
