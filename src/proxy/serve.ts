@@ -34,7 +34,10 @@ import { appListener } from "./http/listener.ts";
 import { answerRefusedRequests } from "./http/refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions extends Omit<LiveSnapshotOptions, "coder" | "reader"> {
+export interface ProxyOptions extends Omit<
+  LiveSnapshotOptions,
+  "coder" | "reader" | "onStreamFailure"
+> {
   readonly gatekeeper: Gatekeeper;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
@@ -86,12 +89,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const coder = new Coder();
   const vouchers = verifyKeys && { keys: verifyKeys, memory: gatekeeper };
   const reader = new LogReader(store, vouchers);
-  const live = new LiveSnapshot({ ...options, reader, coder });
-  const archive = new Archive(store, {
-    ...options,
-    coder,
-    onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
-  });
+  const onStreamFailure = (error: unknown): void =>
+    log.error({ err: error }, "stored file cannot be sent");
+  const live = new LiveSnapshot({ ...options, reader, coder, onStreamFailure });
+  const archive = new Archive(store, { ...options, onStreamFailure });
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());

@@ -50,6 +50,7 @@ test("only callers who want a coded form wait for it", async () => {
         publication: 1,
         publishedAtMs: 0,
         head: 0,
+        headMs: 0,
         graceMs: 0,
       },
       path: "pro/board.json",

@@ -23,7 +23,7 @@ import {
 import type { Archive } from "../serve/archive.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
-import type { FreeIds, LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
+import type { LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
@@ -87,7 +87,7 @@ export function dataAnswers({
     }
     const wanted = { route, id: idIn(asked.path, route.path), basket, faults };
     if (vintage !== null) return old(vintage, wanted, asked, reader, snapshot);
-    return find(wanted, asked, tier, snapshot, cacheControl(snapshot.stamp, nowMs));
+    return find(wanted, asked, tier, snapshot, cacheControl("private", snapshot.stamp, nowMs));
   };
 
   /** Answers with the data as it was published then. */
@@ -109,7 +109,7 @@ export function dataAnswers({
       if (log.isPruned(publication)) return pruned(publication.number);
       const snapshot = await archive.open(publication, reader.subject);
       if ("code" in snapshot) return snapshot;
-      const fresh = vintage.isSettled ? SETTLED : cacheControl(stamp, asked.nowMs);
+      const fresh = vintage.isSettled ? SETTLED : cacheControl("private", stamp, asked.nowMs);
       const found = await find(wanted, asked, reader.tier, snapshot, fresh);
       // A stream is opened later, and its file may be gone by then.
       return "forms" in found ? { ...found, unopened } : found;
@@ -165,7 +165,7 @@ async function find(
     const forms = basketForms(snapshot, tier, prices, basket, faults, nowMs);
     return "code" in forms ? forms : { forms, cacheControl: fresh };
   }
-  const file = await snapshot.file(route.file(tier, id));
+  const file = await snapshot.files.get(route.file(tier, id));
   if (file === undefined) {
     if (route === DATA_ROUTES.contract) {
       return withoutContract(snapshot, tier, id, prefixOf(route.path));
@@ -187,33 +187,27 @@ export async function withoutContract(
 ): Promise<Reply | Denial> {
   const newId = snapshot.newIds.get(id);
   if (newId !== undefined) return movedReply(`${prefix}${newId}`);
-  if (snapshot.withoutLevel[tier.name].has(id)) {
+  const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
+  if (offBoard.some((contract) => contract.id === id && contract.as_of === null)) {
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
   const catalog = await snapshot.catalog();
-  return catalog !== null && "code" in catalog ? catalog : noContract(snapshot, catalog, tier, id);
-}
-
-function noContract(
-  { stamp }: ServedSnapshot,
-  catalog: FreeIds | null,
-  tier: Tier,
-  id: string,
-): Denial {
-  const isFree = catalog?.get(id);
-  if (catalog !== null && isFree === undefined) {
+  if (catalog === null) return notInSnapshot(snapshot.stamp.text);
+  if ("code" in catalog) return catalog;
+  const contract = catalog.find((each) => each.id === id);
+  if (contract === undefined) {
     return deny("unknown_contract", "No contract has this id; /prices lists all ids.");
   }
-  if (tier.coverage === "free-slice" && isFree === false) {
+  if (tier.coverage === "free-slice" && !contract.free) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
     return deny("key_required", detail);
   }
-  return notInSnapshot(stamp.text);
+  return notInSnapshot(snapshot.stamp.text);
 }
 
 /** Says why the tier has no file of the index: a snapshot with a list of indices has a file of each. */
 async function withoutIndex(snapshot: ServedSnapshot, tier: Tier): Promise<Denial> {
-  const list = await snapshot.file(FILES.indices(tier.name));
+  const list = await snapshot.files.get(FILES.indices(tier.name));
   if (list === undefined) return notInSnapshot(snapshot.stamp.text);
   if ("code" in list) return list;
   return deny("unknown_index", "No index has this id; /indices lists all ids.");

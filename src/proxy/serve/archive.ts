@@ -21,11 +21,9 @@ import { PreparedFile } from "./file.ts";
 import {
   catalogIn,
   descriptionOf,
-  freeIdsOf,
   readBaskets,
   stampOf,
   streamedSource,
-  withoutLevelOf,
   type LoadOptions,
   type ServedSnapshot,
 } from "./load.ts";
@@ -50,9 +48,8 @@ const ENTRY_BYTES = 700;
 /** Objects take more memory than the JSON that they are parsed from. */
 const PARSED_COST = 4;
 
-/** What a proven manifest says of the files. */
-interface Stored extends Pick<Manifest, "tiers">, Pick<ServedSnapshot, "withoutLevel"> {
-  /** By path. */
+/** What a proven manifest says of the tiers, and of the files by path. */
+interface Stored extends Pick<Manifest, "tiers"> {
   readonly entries: ReadonlyMap<string, FileEntry>;
 }
 
@@ -74,10 +71,12 @@ interface Reading {
   readonly read: () => Promise<Costed<unknown>>;
 }
 
+type ArchiveOptions = Pick<LoadOptions, "cacheBytes" | "onStreamFailure">;
+
 /** The old snapshots of one store. */
 export class Archive {
   readonly #store: ObjectStore;
-  readonly #options: LoadOptions;
+  readonly #options: ArchiveOptions;
   readonly #heldBytesMax: number;
   readonly #cache: LRUCache<string, Costed<unknown>, Reading>;
   readonly #turns = new Turns();
@@ -86,7 +85,7 @@ export class Archive {
   /** How many requests were refused because too many reads ran. */
   refusals = 0;
 
-  constructor(store: ObjectStore, options: LoadOptions) {
+  constructor(store: ObjectStore, options: ArchiveOptions) {
     const bytes = options.cacheBytes * SHARE;
     this.#store = store;
     this.#options = options;
@@ -117,33 +116,30 @@ export class Archive {
     await this.#turns.next(reader);
     const stored = await this.#take(reader, keyOf(publication), async () => {
       const { manifest_sha256: sha256 } = publication;
-      const manifest = await readManifest(this.#store, publication, sha256);
-      const { files, tiers } = manifest;
+      const { files, tiers } = await readManifest(this.#store, publication, sha256);
       const entries = new Map(files.map((entry) => [entry.path, entry]));
-      const value: Stored = { tiers, entries, withoutLevel: withoutLevelOf(manifest) };
-      return { value, bytes: files.length * ENTRY_BYTES };
+      return { value: { tiers, entries }, bytes: files.length * ENTRY_BYTES };
     });
     return "code" in stored ? stored : this.#served({ publication, reader }, stored);
   }
 
-  #served(asked: Asked, { tiers, entries, withoutLevel }: Stored): ServedSnapshot {
+  #served(asked: Asked, { tiers, entries }: Stored): ServedSnapshot {
     const stamp = stampOf(asked.publication, Infinity);
+    const fileAt = async (path: string): Promise<PreparedFile | Denial | undefined> => {
+      const entry = entries.get(path);
+      const file = entry && descriptionOf(tiers, entry, stamp);
+      if (!entry || !file) return undefined;
+      const source = await this.#source(asked, entry);
+      return "code" in source ? source : new PreparedFile(file, source, null);
+    };
     return {
       stamp,
+      tiers,
       newIds: NO_IDS,
-      withoutLevel,
       pricedBaskets: null,
-      file: async (path) => {
-        const entry = entries.get(path);
-        const file = entry && descriptionOf({ tiers }, entry, stamp);
-        if (!entry || !file) return undefined;
-        const source = await this.#source(asked, entry);
-        return "code" in source ? source : new PreparedFile(file, source, null);
-      },
+      files: { get: fileAt },
       catalog: () =>
-        this.#parsed(asked, entries.get(FILES.catalog), (bytes) =>
-          freeIdsOf(catalogIn(bytes, stamp)),
-        ),
+        this.#parsed(asked, entries.get(FILES.catalog), (bytes) => catalogIn(bytes, stamp)),
       baskets: ({ name }) => {
         const entry = entries.get(FILES.basket(name));
         return this.#parsed(asked, tiers[name] && entry, readBaskets);

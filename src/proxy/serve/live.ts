@@ -22,7 +22,7 @@ const RETRY_MAX_MS = 60_000;
 const UNREADABLE = "publication log cannot be read";
 
 /** What a LiveSnapshot needs to follow the log. */
-export interface LiveSnapshotOptions extends Omit<LoadOptions, "onStreamFailure"> {
+export interface LiveSnapshotOptions extends LoadOptions {
   readonly store: ObjectStore;
   readonly reader: LogReader;
   readonly clock: Clock;
@@ -40,13 +40,14 @@ interface Trouble {
 /** Follows the log of one store. The getters never wait. */
 export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
+  /** How many loads succeeded and failed since the start. */
+  readonly loads = { loaded: 0, failed: 0 };
   #current: LoadedSnapshot | null = null;
   #trouble: Trouble | null = null;
   /** The newest publication or rollback known. */
   #head: Publication | null = null;
   #failures = 0;
   #retryAt = 0;
-  #loads = { loaded: 0, failed: 0 };
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -66,11 +67,6 @@ export class LiveSnapshot {
   /** The newest publication known, served or not; null: none is known. */
   get newest(): Publication | null {
     return this.#head;
-  }
-
-  /** How many loads succeeded and failed since the start. */
-  get loads(): { readonly loaded: number; readonly failed: number } {
-    return this.#loads;
   }
 
   /**
@@ -133,10 +129,7 @@ export class LiveSnapshot {
     const { store, log } = this.#options;
     const startedAt = performance.now();
     try {
-      const loaded = await loadSnapshot(store, publication, {
-        ...this.#options,
-        onStreamFailure: (error) => log.error({ err: error }, "stored file cannot be sent"),
-      });
+      const loaded = await loadSnapshot(store, publication, this.#options);
       const coded = this.#code(loaded);
       // The old snapshot answers meanwhile. Without one, the new one answers before it is coded.
       if (this.#current !== null) await coded;
@@ -145,12 +138,12 @@ export class LiveSnapshot {
       this.#current = loaded;
       this.#trouble = null;
       if (publication === this.#head) this.#failures = 0;
-      this.#loads.loaded += 1;
+      this.loads.loaded += 1;
       const ms = Math.round(performance.now() - startedAt);
       const { text } = loaded.stamp;
       log.info({ snapshot: text, publication: publication.number, ms }, "snapshot switched");
     } catch (error) {
-      this.#loads.failed += 1;
+      this.loads.failed += 1;
       this.#failures += 1;
       const wait = Math.min(RETRY_MAX_MS, this.#options.pollMs * 2 ** this.#failures);
       this.#retryAt = performance.now() + wait;

@@ -10,9 +10,9 @@ import type { LRUCache } from "lru-cache";
 import { atOnce } from "../../lib/at-once.ts";
 import { cacheOf } from "../../lib/caches.ts";
 import { DamageError } from "../../lib/errors.ts";
-import { parseSession, type Session } from "../../market/session.ts";
+import { parseSession, sessionStartMs, type Session } from "../../market/session.ts";
 import type { Contract } from "../../market/contract.ts";
-import { perTier, TIER_NAMES, type PerTier, type Tier } from "../../market/tier.ts";
+import { perTier, TIER_NAMES, type Tier } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
@@ -33,38 +33,30 @@ const REMEMBERED_BASKETS = 500;
 /** Bytes of memory per stored byte: the stored form, the form with a raised delay, br and gzip. */
 const HELD_COST = 3;
 
-/** Whether each contract of a catalog, by id, is in the free slice. */
-export type FreeIds = ReadonlyMap<string, boolean>;
-
 /** A snapshot to answer from. Its files are in memory, or are read when somebody asks for them. */
-export interface ServedSnapshot {
+export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly stamp: SnapshotStamp;
   /** The present id of each contract that was renamed, by its former id. */
   readonly newIds: ReadonlyMap<string, string>;
-  /** The ids of each tier's contracts that never had a level. */
-  readonly withoutLevel: PerTier<ReadonlySet<string>>;
   /** Recently priced baskets by name and number of overdue sessions; null: none is kept. */
   readonly pricedBaskets: LRUCache<string, Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
-  file(path: string): Promise<PreparedFile | Denial | undefined>;
+  readonly files: {
+    get(path: string): PreparedFile | undefined | Promise<PreparedFile | Denial | undefined>;
+  };
   /** Null: the snapshot has no catalog. */
-  catalog(): Promise<FreeIds | Denial | null>;
+  catalog(): Promise<readonly Contract[] | Denial | null>;
   /** Null: the snapshot has no file for baskets of the tier. */
   baskets(tier: Tier): Promise<BasketFile | Denial | null>;
 }
 
 /** A verified snapshot, ready to answer from at once. */
-export interface LoadedSnapshot extends ServedSnapshot {
+export interface LoadedSnapshot
+  extends ServedSnapshot, Pick<Manifest, "judgements" | "options" | "attribution"> {
   readonly publication: Publication;
   /** The free slice, in catalog order. */
   readonly free: readonly Contract[];
   readonly files: ReadonlyMap<string, PreparedFile>;
-  /** What the publish let through, held back or changed. */
-  readonly judgements: Manifest["judgements"];
-  /** The options of the publish, its limits among them. */
-  readonly options: Manifest["options"];
-  /** The credit line in all payloads. */
-  readonly attribution: string;
   /** Stored size of the files in memory. */
   readonly heldBytes: number;
 }
@@ -90,6 +82,7 @@ export async function loadSnapshot(
   options: LoadOptions,
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
+  const { tiers, judgements, options: used, attribution } = manifest;
   const stamp = stampOf(publication, options.graceMs);
   const held = chooseHeld(manifest.files, options.cacheBytes * LIVE_SHARE);
   const files = new Map<string, PreparedFile>();
@@ -101,22 +94,17 @@ export async function loadSnapshot(
       inner.set(entry.path, await readVerified(store, key, entry.sha256, entry.bytes));
       return;
     }
-    const file = descriptionOf(manifest, entry, stamp);
-    if (file === null) {
-      await verifyStreamed(store, key, entry);
-      return;
-    }
     const source = held.has(entry.path)
       ? await readVerified(store, key, entry.sha256, entry.bytes)
       : await streamedSource(store, key, entry, options.onStreamFailure);
-    files.set(entry.path, new PreparedFile(file, source, options.coder));
+    const file = descriptionOf(tiers, entry, stamp);
+    if (file !== null) files.set(entry.path, new PreparedFile(file, source, options.coder));
   });
   const catalogBytes = inner.get(FILES.catalog);
   const catalog = catalogBytes === undefined ? null : catalogIn(catalogBytes, stamp);
-  const free = catalog && freeIdsOf(catalog);
   const baskets = perTier((name) => {
     const bytes = inner.get(FILES.basket(name));
-    return bytes === undefined || manifest.tiers[name] === undefined ? null : readBaskets(bytes);
+    return bytes === undefined || tiers[name] === undefined ? null : readBaskets(bytes);
   });
   return {
     publication,
@@ -125,14 +113,13 @@ export async function loadSnapshot(
     newIds: new Map(
       catalog?.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
     ),
-    withoutLevel: withoutLevelOf(manifest),
+    tiers,
     files,
-    file: async (path) => files.get(path),
-    catalog: async () => free,
+    catalog: async () => catalog,
     baskets: async ({ name }) => baskets[name],
-    judgements: manifest.judgements,
-    options: manifest.options,
-    attribution: manifest.attribution,
+    judgements,
+    options: used,
+    attribution,
     pricedBaskets: cacheOf(REMEMBERED_BASKETS),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
@@ -144,6 +131,7 @@ export const stampOf = (publication: Publication, graceMs: number): SnapshotStam
   manifestSha256: publication.manifest_sha256,
   publication: publication.number,
   head: publication.session,
+  headMs: sessionStartMs(publication.session),
   publishedAtMs: Date.parse(publication.at),
   graceMs,
 });
@@ -151,10 +139,6 @@ export const stampOf = (publication: Publication, graceMs: number): SnapshotStam
 /** The catalog's contracts. Throws DamageError. */
 export const catalogIn = (bytes: Buffer, stamp: SnapshotStamp): Contract[] =>
   parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`);
-
-/** Whether each contract, by id, is in the free slice. */
-export const freeIdsOf = (catalog: readonly Contract[]): FreeIds =>
-  new Map(catalog.map(({ id, free }) => [id, free]));
 
 /** Files that the proxy reads and never sends. */
 const INNER: ReadonlySet<string> = new Set([FILES.catalog, ...TIER_NAMES.map(FILES.basket)]);
@@ -175,7 +159,7 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
 
 /** What to serve the file as; null: it belongs to no tier, or to one without data. */
 export function descriptionOf(
-  { tiers }: Pick<Manifest, "tiers">,
+  tiers: Manifest["tiers"],
   { path, tier, bytes, sha256, media_type }: FileEntry,
   stamp: SnapshotStamp,
 ): FileDescription | null {
@@ -199,7 +183,7 @@ export function descriptionOf(
 
 /**
  * Verifies the file, each piece when `pace` resolves, and returns a function that streams and verifies
- * it again for each answer.
+ * it again for each answer. `onFailure` receives the error if it is damaged by then.
  */
 export async function streamedSource(
   store: ObjectStore,
@@ -208,40 +192,20 @@ export async function streamedSource(
   onFailure: (error: unknown) => void,
   pace?: Pace,
 ): Promise<OpenBody> {
-  await verifyStreamed(store, key, entry, pace);
-  return openerOf(store, key, entry, onFailure);
-}
-
-async function verifyStreamed(
-  store: ObjectStore,
-  key: string,
-  entry: FileEntry,
-  pace?: Pace,
-): Promise<void> {
-  const stream = await openerOf(store, key, entry, () => {})(undefined, pace);
-  await stream.pipeTo(new WritableStream());
-}
-
-const openerOf =
-  (
-    store: ObjectStore,
-    key: string,
-    entry: FileEntry,
-    onDamage: (error: DamageError) => void,
-  ): OpenBody =>
-  async (range, pace) => {
-    const where = `${store.location}/${key}`;
+  const where = `${store.location}/${key}`;
+  let isProven = false;
+  const open: OpenBody = async (range, paceOfReader) => {
     const object = await store.open(key);
     if (object === null) throw new DamageError(`${where} is missing`);
-    return object.stream.pipeThrough(verified(entry, where, onDamage, range, pace));
+    const onDamage = (error: DamageError): void => {
+      if (isProven) onFailure(error);
+    };
+    return object.stream.pipeThrough(verified(entry, where, onDamage, range, paceOfReader));
   };
-
-/** The ids of each tier's contracts that never had a level. */
-export const withoutLevelOf = ({ tiers }: Manifest): ServedSnapshot["withoutLevel"] =>
-  perTier(
-    (name) =>
-      new Set(tiers[name]?.off_board.flatMap(({ id, as_of }) => (as_of === null ? [id] : []))),
-  );
+  await (await open(undefined, pace)).pipeTo(new WritableStream());
+  isProven = true;
+  return open;
+}
 
 /** What baskets are priced from. Throws DamageError. */
 export function readBaskets(bytes: Buffer): BasketFile {

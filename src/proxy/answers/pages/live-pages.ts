@@ -12,7 +12,7 @@ import type { Asked, Found, Outcome } from "../answer.ts";
 import type { Coder } from "../../serve/coding.ts";
 import { noSession, withoutContract } from "../data.ts";
 import type { Entity, Forms } from "../../serve/entity.ts";
-import { overdueSessions, publicCacheControl } from "../../serve/freshness.ts";
+import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LiveSnapshot } from "../../serve/live.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
@@ -99,9 +99,8 @@ export class LivePages {
     const forms = await this.#pages.forceFetch(key, {
       context: async () => pageForms(await make(snapshot, overdue), nowMs, coder),
     });
-    const cacheControl =
-      snapshot === null ? NOTHING_YET : publicCacheControl(snapshot.stamp, nowMs);
-    return { forms, cacheControl };
+    const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
+    return { forms, cacheControl: fresh };
   }
 }
 

@@ -79,7 +79,7 @@ export class PublicLog {
     const query = readPageQuery(asked.query);
     if ("code" in query) return query;
     const forms = await this.#list(this.#viewOf(served), query);
-    return { forms, cacheControl: cacheControl(served.stamp, asked.nowMs) };
+    return { forms, cacheControl: cacheControl("private", served.stamp, asked.nowMs) };
   }
 
   /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
