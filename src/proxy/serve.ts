@@ -21,13 +21,12 @@ import { LogReader } from "./serve/log-reader.ts";
 import { PerSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./http/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
-import { basketPage } from "./answers/pages/basket.ts";
 import { assets } from "./answers/pages/frame.ts";
-import { indicesPage } from "./answers/pages/indices.ts";
+import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
 import { referencePages } from "./answers/pages/reference.ts";
 import { textPages } from "./answers/pages/texts.ts";
 import { LivePages } from "./answers/pages/live-pages.ts";
-import { Pages } from "./answers/pages/pages.ts";
+import { fixedPages } from "./answers/pages/pages.ts";
 import { plansPage } from "./answers/pages/plans.ts";
 import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
 import { appListener } from "./http/listener.ts";
@@ -112,7 +111,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
-    const listening = Promise.withResolvers<string>();
     const [openApi, ...reference] = referencePages();
     const sources = [
       ...assets(),
@@ -120,11 +118,15 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       ...reference,
       indicesPage(),
     ];
-    const origin = listening.promise;
-    const documents = [openApi, basketPage(origin), ...textPages(origin)];
-    const pages = new Pages(sources, coder, clock.now());
-    const livePages = new LivePages({ ...options, live, coder, origin, documents });
+    const pages = fixedPages(sources, coder, clock.now());
     await live.start();
+    const server = createHttpServer(limits, tls);
+    const scheme = tls === null ? "http" : "https";
+    const url = await listen(server, "--port", scheme, host, options.port);
+    // Nothing waits from here to the listeners: no connection arrives before they are there.
+    const origin = options.publicUrl ?? url;
+    const documents = [openApi, basketPage(origin), ...textPages(origin)];
+    const livePages = new LivePages({ ...options, live, coder, origin, documents });
     const { trustedHops } = options;
     const publicLog = new PublicLog({ ...options, live, log: reader, coder });
     const app = createApp({
@@ -145,7 +147,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const onFailure = (error: unknown): void => {
       log.error({ err: error }, "request cannot be handled");
     };
-    const server = createHttpServer(limits, tls);
     const connections = new Connections(server, appListener(app, backlog, onFailure));
     server.maxConnections = options.maxConnections;
     server.on("drop", () => {
@@ -153,9 +154,6 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       if (refusals.passes()) log.warn({ max: options.maxConnections }, "too many connections");
     });
     answerRefusedRequests(server, connections, { gatekeeper, clock, log, metrics });
-    const scheme = tls === null ? "http" : "https";
-    const url = await listen(server, "--port", scheme, host, options.port);
-    listening.resolve(options.publicUrl ?? url);
     opened.push(connections);
     const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };

@@ -1,7 +1,7 @@
 /** The texts of src/site as the proxy serves them, and the blocks of code in them. */
 import { siteFile } from "../../src/site/files.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
-import { withSlots } from "../../src/proxy/answers/pages/slots.ts";
+import { withSlots } from "../../src/proxy/answers/pages/texts.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
 
 export const ORIGIN = "https://prices.example";

@@ -89,13 +89,28 @@ export const TIER_ROWS: readonly TierRow[] = [
 
 /** TIER_ROWS as a table in Markdown. */
 export const tierTable = (): string =>
-  [
-    ["", ...TIER_NAMES.map((name) => TIERS[name].title)],
-    ["---", ...TIER_NAMES.map(() => "---")],
-    ...TIER_ROWS.map(({ label, addresses = [], text }) => [
+  tableByTier(
+    TIER_ROWS.map(({ label, addresses = [], text }) => [
       [label, ...addresses.map((address) => `\`${address}\``)].join(", "),
-      ...TIER_NAMES.map((name) => text(TIERS[name])),
+      text,
     ]),
-  ]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
+  );
+
+/** A table in Markdown with a column for each tier. The labels are Markdown, the texts plain. */
+export const tableByTier = (
+  rows: readonly (readonly [label: string, text: (tier: Tier) => string])[],
+): string =>
+  markdownTable(
+    ["", ...TIER_NAMES.map((name) => TIERS[name].title)],
+    rows.map(([label, text]) => [label, ...TIER_NAMES.map((name) => plainCell(text(TIERS[name])))]),
+  );
+
+/** A table in Markdown. */
+export const markdownTable = (
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): string =>
+  [header, header.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+/** Plain text in a cell of a table in Markdown. */
+export const plainCell = (text: string): string => text.replaceAll(/[|<*\\]/g, String.raw`\$&`);

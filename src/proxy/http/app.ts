@@ -6,7 +6,7 @@ import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Outcome, Reply } from "../answers/answer.ts";
+import type { Found, Outcome, Reply } from "../answers/answer.ts";
 import type { Backlog } from "./backlog.ts";
 import {
   addressOf,
@@ -19,7 +19,6 @@ import {
 import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { shortened } from "./client-address.ts";
 import type { LivePages } from "../answers/pages/live-pages.ts";
-import type { Pages } from "../answers/pages/pages.ts";
 import { Exchange } from "./exchange.ts";
 import type { Logger } from "../ops/log.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
@@ -37,7 +36,8 @@ export interface AppOptions extends DataSources {
   readonly gatekeeper: Gatekeeper;
   /** Bodies pass through it. */
   readonly backlog: Backlog;
-  readonly pages: Pages;
+  /** The answers that stay, by path. */
+  readonly pages: ReadonlyMap<string, Promise<Found>>;
   readonly livePages: LivePages;
   readonly publicLog: PublicLog;
   readonly clock: Clock;
@@ -88,7 +88,7 @@ export function createApp(options: AppOptions): H3 {
   route(PAGES.status.path, (exchange) => publicLog.statusPage(exchange));
   route(PAGES.contract.path, (exchange) => livePages.contract(exchange));
   for (const [path, answer] of livePages.routes) route(path, answer);
-  for (const path of pages.paths) route(path, () => pages.found(path));
+  for (const [path, found] of pages) route(path, () => found);
   route(UNCOUNTED_ROUTES.entry.path, (exchange) => publicLog.entry(exchange));
 
   // These routes take a key; callers without one get the free slice.

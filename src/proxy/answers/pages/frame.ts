@@ -65,7 +65,7 @@ export function framed({
   libraries = [],
   styles = [],
   attribution,
-}: PageContent): PageSource & { readonly body: Buffer } {
+}: PageContent): PageSource {
   const root = rootOf(path);
   const links = Object.values(PAGES).flatMap((page) => {
     if (!("link" in page)) return [];

@@ -5,8 +5,10 @@
 import { madeOnce } from "../../../lib/caches.ts";
 import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FILES } from "../../../store/paths.ts";
-import type { Board } from "../../../site/board.js";
-import type { ContractBody } from "../../../site/record.js";
+import { boardTable, coverageLine, sessionLine, type Board } from "../../../site/board.js";
+import { filled, siteFile } from "../../../site/files.ts";
+import { recordHtml, type ContractBody } from "../../../site/record.js";
+import { escaped } from "../../../site/text.js";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import type { Coder } from "../../serve/coding.ts";
@@ -17,19 +19,17 @@ import type { LiveSnapshot } from "../../serve/live.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
-import { contractPage, lockedPage } from "./contract.ts";
-import { withNames } from "./example-names.ts";
-import { marketPage } from "./market.ts";
-import type { Settings } from "./slots.ts";
-import { methodology } from "./texts.ts";
+import { withNames } from "./answers.ts";
+import { framed } from "./frame.ts";
 import { pageForms, type PageSource } from "./pages.ts";
+import { methodology, type Settings } from "./texts.ts";
 
 /** What these pages are made from. */
 export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
   readonly live: LiveSnapshot;
   readonly coder: Coder;
   /** The address of the service, which commands name. */
-  readonly origin: Promise<string>;
+  readonly origin: string;
   /** Pages and files with recorded answers in them. */
   readonly documents: readonly PageSource[];
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
@@ -63,7 +63,7 @@ export class LivePages {
     for (const { body, ...document } of documents) {
       makers.set(document.path, async (snapshot) => ({
         ...document,
-        body: withNames(await body, snapshot?.free ?? []),
+        body: withNames(body, snapshot?.free ?? []),
       }));
     }
     return [...makers].map(([path, make]) => [path, (asked) => this.#found(asked, path, make)]);
@@ -113,7 +113,7 @@ type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageS
 const NOTHING_YET = "no-cache";
 
 /** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */
-export async function payload<T>(
+async function payload<T>(
   snapshot: LoadedSnapshot,
   path: string,
   overdue: number,
@@ -124,3 +124,48 @@ export async function payload<T>(
   const stream = typeof body === "function" ? await body() : new Blob([body as Buffer]);
   return (await new Response(stream).json()) as T;
 }
+
+const NO_BOARD = {
+  session: '<p class="session">Nothing is published yet.</p>',
+  attribution: "",
+  coverage: "The board appears here with the first session.",
+  board: "",
+  license: "",
+};
+
+/** The page with the free tier's board; null: nothing is published. */
+const marketPage = (board: Board | null): PageSource =>
+  framed({
+    path: PAGES.market.path,
+    title: "Memory and semiconductor prices",
+    main: filled(siteFile("market.html"), board === null ? NO_BOARD : slotsOf(board)),
+    script: "market.js",
+  });
+
+function slotsOf(board: Board): Record<string, string> {
+  const isEmpty = board.memory.length + board.semiconductor.length === 0;
+  return {
+    session: sessionLine(board),
+    attribution: escaped(board.attribution),
+    coverage: `${coverageLine(board)} A key shows the whole market: see <a href="plans">plans</a>.`,
+    board: isEmpty ? "" : boardTable(board, false),
+    license: escaped(board.license),
+  };
+}
+
+/** The page with a contract's record in the free tier. */
+const contractPage = (body: ContractBody): PageSource =>
+  contractFrame(body.name, recordHtml(body, KEYLESS.delaySessions));
+
+/** Why a page has no record. It names no contract, because the free tier may not know it. */
+const WITHOUT_RECORD = {
+  key_required: "This contract is not part of the free slice: it needs an API key.",
+  not_on_board: "Without an API key this contract has no level so far.",
+} as const;
+
+/** The page of every contract whose record is not shown for this reason. */
+const lockedPage = (reason: keyof typeof WITHOUT_RECORD): PageSource =>
+  contractFrame("Contract", filled(siteFile("contract.html"), { reason: WITHOUT_RECORD[reason] }));
+
+const contractFrame = (title: string, main: string): PageSource =>
+  framed({ path: PAGES.contract.path, title, main, script: "contract.js" });

@@ -11,46 +11,35 @@ export const PUBLIC_CACHE = "public, max-age=60";
 export interface PageSource {
   readonly path: string;
   readonly mediaType: string;
-  /** A promise if it depends on something that is known later. */
-  readonly body: Buffer | Promise<Buffer>;
+  readonly body: Buffer;
   /** Further header fields of this file. */
   readonly headers?: HeaderFields;
 }
 
-/** The same with a body in pieces. */
-type InPieces = Omit<PageSource, "body"> & { readonly body: readonly Buffer[] };
-
-/** The fixed files of one process. */
-export class Pages {
-  readonly #pages: ReadonlyMap<string, Promise<Forms>>;
-
-  /** `startedMs` (epoch) dates the files. They are coded from now on, one after another. */
-  constructor(sources: readonly PageSource[], coder: Coder, startedMs: number) {
-    this.#pages = new Map(
-      sources.map((source) => [source.path, pageForms(source, startedMs, coder)]),
-    );
-  }
-
-  /** The addresses of all pages. */
-  get paths(): Iterable<string> {
-    return this.#pages.keys();
-  }
-
-  /** The page; waits until it is coded. */
-  async found(path: string): Promise<Found> {
-    const forms = await this.#pages.get(path);
-    if (forms === undefined) throw new Error(`There is no page at ${path}`);
-    return { forms, cacheControl: PUBLIC_CACHE };
-  }
-}
+/** The answers of fixed files by path. `startedMs` (epoch) dates them; they are coded one after another. */
+export const fixedPages = (
+  sources: readonly PageSource[],
+  coder: Coder,
+  startedMs: number,
+): ReadonlyMap<string, Promise<Found>> =>
+  new Map(
+    sources.map((source) => {
+      const forms = pageForms(source, startedMs, coder);
+      return [source.path, forms.then((found) => ({ forms: found, cacheControl: PUBLIC_CACHE }))];
+    }),
+  );
 
 /** Makes the forms of a page that changed last at `modifiedMs` (epoch). Without a coder it is sent as it is. */
 export async function pageForms(
-  { path, body: source, mediaType, headers }: PageSource | InPieces,
+  {
+    path,
+    body,
+    mediaType,
+    headers,
+  }: Omit<PageSource, "body"> & { readonly body: Buffer | readonly Buffer[] },
   modifiedMs: number,
   coder: Coder | null,
 ): Promise<Forms> {
-  const body = await source;
   const pieces = Buffer.isBuffer(body) ? [body] : body;
   const hash = createHash("sha256");
   for (const piece of pieces) hash.update(piece);

@@ -1,65 +1,149 @@
-/** The guide and the methodology, as pages and as Markdown, and the summary for language models. */
+/**
+ * The guide and the methodology, as pages and as Markdown, and the summary for language models. What the
+ * texts of src/site leave open is filled in: tables, limits and recorded answers.
+ */
+import type { GateLimits } from "../../../feed/finding.ts";
+import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
+import { KEY_TIER_NAMES, TIERS } from "../../../market/tier.ts";
+import { contractRecord } from "../../../render/schemas.ts";
+import { SIGNED_MESSAGE } from "../../../snapshot/log/sign.ts";
 import { filled, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
+import {
+  delayText,
+  historyText,
+  markdownTable,
+  plainCell,
+  tableByTier,
+  tierTable,
+} from "../../docs/tier-words.ts";
+import { PROBLEMS } from "../../problems.ts";
 import { PAGES } from "../../uncounted-routes.ts";
+import { exampleOf, shown } from "./answers.ts";
 import { framed } from "./frame.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
 import type { PageSource } from "./pages.ts";
-import { withSlots, type Settings } from "./slots.ts";
+
+/** What holds at this service, for the texts. */
+export interface Settings {
+  /** Those that the served snapshot was published with. */
+  readonly limits: GateLimits;
+  /** How late a session may be before it is overdue. */
+  readonly graceMs: number;
+}
+
+const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 
 /**
  * The texts that are the same for every snapshot. `origin` is the address of the service without a
  * slash at its end, `https://host/prefix`; commands name it.
  */
-export function textPages(origin: Promise<string>): PageSource[] {
-  const read = (file: string): string => withSlots(siteFile(file));
-  const guide = read("guide.md");
+export function textPages(origin: string): PageSource[] {
+  const guide = withSlots(siteFile("guide.md"));
+  const llms = withSlots(siteFile("llms.txt"));
   return [
     page(PAGES.guide.path, guide, origin),
     plain(PAGES.guideMarkdown.path, MARKDOWN_TYPE, guide, origin),
-    plain(PAGES.llms.path, "text/plain; charset=utf-8", read("llms.txt"), origin),
+    plain(PAGES.llms.path, "text/plain; charset=utf-8", llms, origin),
   ];
 }
 
 /** The methodology, as a page or as Markdown. */
-export function methodology(path: string, origin: Promise<string>, settings: Settings): PageSource {
+export function methodology(path: string, origin: string, settings: Settings): PageSource {
   const text = withSlots(siteFile("methodology.md"), settings);
   return path === PAGES.methodology.path
     ? page(path, text, origin)
     : plain(path, MARKDOWN_TYPE, text, origin);
 }
 
-function page(path: string, text: string, origin: Promise<string>): PageSource {
-  const { body, ...source } = prosePage(path, text);
-  const html = body.toString();
-  return { ...source, body: origin.then((is) => withOrigin(html, escaped(is))) };
-}
-
-const plain = (
-  path: string,
-  mediaType: string,
-  text: string,
-  origin: Promise<string>,
-): PageSource => ({
-  path,
-  mediaType,
-  body: origin.then((is) => withOrigin(text, is)),
-});
-
-const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
-
-/** A text with the address of the service. */
-export const withOrigin = (text: string, origin: string): Buffer =>
-  Buffer.from(text.replaceAll(ORIGIN, () => origin));
-
 /** A text in the frame, with a list of its sections. */
-function prosePage(path: string, markdown: string): PageSource & { readonly body: Buffer } {
+function page(path: string, markdown: string, origin: string): PageSource {
   const { title, ...parts } = rendered(markdown);
+  const main = filled(siteFile("prose.html"), { title: escaped(title), ...parts });
   return framed({
     path,
     title,
-    main: filled(siteFile("prose.html"), { title: escaped(title), ...parts }),
+    main: withOrigin(main, escaped(origin)),
     script: "prose.js",
     styles: ["assets/prose.css"],
   });
+}
+
+const plain = (path: string, mediaType: string, text: string, origin: string): PageSource => ({
+  path,
+  mediaType,
+  body: Buffer.from(withOrigin(text, origin)),
+});
+
+const withOrigin = (text: string, origin: string): string => text.replaceAll(ORIGIN, () => origin);
+
+const SLOT = /\{\{([a-z-]+)(?: ([^}]+))?\}\}/g;
+const MINUTE_MS = 60_000;
+const READABLE = { listMax: 12, head: 2, tail: 2 };
+const SHAPE = { listMax: 1, head: 1, tail: 0 };
+
+/**
+ * The text with all slots filled but `{{origin}}`, which stays. Throws for a slot that nothing fills;
+ * settings are in the methodology only.
+ */
+export function withSlots(text: string, settings?: Settings): string {
+  const figures = settings === undefined ? {} : figuresOf(settings);
+  return text.replaceAll(SLOT, (slot, name: string, argument: string | undefined) => {
+    const value = slot === ORIGIN ? slot : (figures[name] ?? MAKERS[name]?.(argument ?? ""));
+    if (value === undefined) throw new Error(`Nothing fills the slot ${slot}`);
+    return value;
+  });
+}
+
+const figuresOf = ({ graceMs, limits }: Settings): Readonly<Record<string, string>> => ({
+  "max-move": percent(limits.maxMoveMicros),
+  "min-coverage": percent(limits.minCoverageMicros),
+  "max-unchanged": String(limits.maxUnchangedSessions),
+  "max-gap": String(limits.maxGapSessions),
+  "max-carry-days": String(limits.maxCarryDays),
+  "grace-minutes": String(graceMs / MINUTE_MS),
+});
+
+const percent = (micros: number): string => String(micros / MICROS_PER_UNIT);
+
+/** Each makes Markdown from what stands after its name in the slot. */
+const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
+  tiers: tierTable,
+  timeliness: () =>
+    tableByTier([
+      ["delay", delayText],
+      ["`delayed_sessions` while the publisher is punctual", (tier) => String(tier.delaySessions)],
+      ["depth of history, corrections and series", historyText],
+    ]),
+  fields: fieldTable,
+  depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
+  "signed-message": () => SIGNED_MESSAGE,
+  problems: problemTable,
+  /** The recorded answer to a request. */
+  answer: (request) => shown(exampleOf(request), READABLE),
+  refusal: (request) => shown(exampleOf(request, true), READABLE),
+  /** The same with one item of each list. */
+  shape: (request) => shown(exampleOf(request), SHAPE),
+  /** Some members of one: `GET /api/public/v1/index: level contributions`. */
+  part: (argument) => {
+    const [request = "", members = ""] = argument.split(": ");
+    return shown(exampleOf(request), { ...READABLE, members: members.split(" ") });
+  },
+};
+
+function fieldTable(): string {
+  const fields = Object.entries(contractRecord.shape);
+  return markdownTable(
+    ["field", "what it says"],
+    fields.map(([field, { description = "" }]) => [`\`${field}\``, plainCell(description)]),
+  );
+}
+
+function problemTable(): string {
+  const rows = Object.entries(PROBLEMS).map(([code, { status, meaning, remedy }]) => [
+    `[\`${code}\`](docs#${code})`,
+    String(status),
+    plainCell(`${meaning} ${remedy}`),
+  ]);
+  return markdownTable(["code", "status", "what it means, and what to do"], rows);
 }
