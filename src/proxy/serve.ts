@@ -6,6 +6,7 @@ import { Backlog } from "./http/backlog.ts";
 import { Coder } from "./serve/coding.ts";
 import { Connections } from "./http/connections.ts";
 import {
+  appListener,
   CONNECTION_LIMITS,
   createHttpServer,
   listen,
@@ -29,7 +30,6 @@ import { LivePages } from "./answers/pages/live-pages.ts";
 import { fixedPages } from "./answers/pages/pages.ts";
 import { plansPage } from "./answers/pages/plans.ts";
 import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
-import { appListener } from "./http/listener.ts";
 import { answerRefusedRequests } from "./http/refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
@@ -105,7 +105,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     behindMs: ofServed(behindMs),
   });
   const refusals = new PerSecond(1);
-  const opened: { close(deadlineMs: number): Promise<void> }[] = [];
+  const opened: Connections[] = [];
   const close = async (): Promise<void> => {
     live.close();
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
@@ -157,9 +157,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     opened.push(connections);
     const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
-    const metricsServer = await startMetricsServer(host, options.metricsPort, () => metrics.text());
-    opened.push(metricsServer);
-    return { url, metricsUrl: metricsServer.url, renewCertificate, close };
+    const scraped = await startMetricsServer(host, options.metricsPort, () => metrics.text());
+    opened.push(scraped.connections);
+    return { url, metricsUrl: scraped.url, renewCertificate, close };
   } catch (error) {
     await close();
     throw error;

@@ -36,10 +36,13 @@ const isLine = (text: string): boolean =>
 const PRICE = `a number of US dollars, 0 to ${MAX_USD}, with at most 2 decimals`;
 const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
-const FIELDS = { usd_per_month: price, usd_per_year: price };
 const tier = z
   .strictObject(
-    { ...FIELDS, support: z.string(LINE).refine(isLine, LINE).nullish() },
+    {
+      usd_per_month: price,
+      usd_per_year: price,
+      support: z.string(LINE).refine(isLine, LINE).nullish(),
+    },
     "an object with usd_per_month, usd_per_year and support, or some of them",
   )
   .transform((given): Terms => ({
@@ -68,16 +71,11 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   } catch (cause) {
     throw new InputError(`${where}: expected JSON (${reasonOf(cause)})`, [], { cause });
   }
-  const read = file.safeParse(value);
+  const read = file.safeParse(value, { reportInput: true });
   if (read.success) return byTier((name) => read.data[name] ?? UNTOLD);
-  const [first = "", ...others] = read.error.issues.map(({ path, message }) => {
+  const [first = "", ...others] = read.error.issues.map(({ path, input, message }) => {
     const place = path.map((name) => `${String(name)} `).join("");
-    return `${place}${shown(path.reduce(memberOf, value))}: expected ${message}`;
+    return `${place}${cut(JSON.stringify(input), SHOWN_CHARACTERS)}: expected ${message}`;
   });
   throw new InputError(`${where}: ${first}`, others);
 }
-
-const memberOf = (value: unknown, name: PropertyKey): unknown =>
-  (value as Record<PropertyKey, unknown>)[name];
-
-const shown = (value: unknown): string => cut(JSON.stringify(value), SHOWN_CHARACTERS);

@@ -56,7 +56,7 @@ const exchangeOf = ({ context }: H3Event): Exchange => context["exchange"] as Ex
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const STATE_RETRY_MS = 5_000;
 
-/** Makes the app. It takes requests of Node's HTTP server (see listener.ts). */
+/** Makes the app. It takes requests of Node's HTTP server (see server.ts). */
 export function createApp(options: AppOptions): H3 {
   const { live, log, archive, gatekeeper, pages, livePages, publicLog, clock, logger, pollMs } =
     options;

@@ -4,22 +4,15 @@ import { Registry } from "prom-client";
 import { Connections } from "./connections.ts";
 import { listen } from "./server.ts";
 
-interface MetricsServer {
-  /** `http://127.0.0.1:9464/metrics`, with the actual port. */
-  readonly url: string;
-  /** Stops accepting and finishes answers in flight for at most `deadlineMs`. */
-  close(deadlineMs: number): Promise<void>;
-}
-
 /**
- * Answers /metrics with the text that `read` returns, and other paths with 404. Throws InputError
- * if the server cannot listen on the address.
+ * Answers /metrics with the text that `read` returns, and other paths with 404. `url` has the path, and
+ * the actual port. Throws InputError if the server cannot listen on the address.
  */
 export async function startMetricsServer(
   host: string,
   port: number,
   read: () => Promise<string>,
-): Promise<MetricsServer> {
+): Promise<{ readonly url: string; readonly connections: Connections }> {
   const server = createServer();
   const connections = new Connections(server, (request, response) => {
     response.setHeader("x-content-type-options", "nosniff");
@@ -34,5 +27,5 @@ export async function startMetricsServer(
     );
   });
   const url = `${await listen(server, "--metrics-port", "http", host, port)}/metrics`;
-  return { url, close: (deadlineMs) => connections.close(deadlineMs) };
+  return { url, connections };
 }

@@ -1,21 +1,21 @@
 /** The proxy's metrics for Prometheus. */
-import { Gauge, Registry } from "prom-client";
-import { sessionStartMs, type Session } from "../../market/session.ts";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { collectProcessMetrics, counterIn, gaugeIn } from "./process-metrics.ts";
-import { RequestMetrics } from "./request-metrics.ts";
+
+interface Served {
+  readonly stamp: {
+    readonly publication: number;
+    readonly headMs: number;
+    readonly publishedAtMs: number;
+  };
+  readonly judgements: readonly { readonly gate: string }[];
+  readonly heldBytes: number;
+}
 
 /** What each scrape reads. */
 export interface Observed {
   readonly live: {
-    readonly current: {
-      readonly stamp: {
-        readonly publication: number;
-        readonly head: Session;
-        readonly publishedAtMs: number;
-      };
-      readonly judgements: readonly { readonly gate: string }[];
-      readonly heldBytes: number;
-    } | null;
+    readonly current: Served | null;
     readonly trouble: { readonly kind: "damaged" | "unreachable" } | null;
     readonly loads: { readonly loaded: number; readonly failed: number };
   };
@@ -40,6 +40,8 @@ export class ProxyMetrics {
     const { live, archive, backlog, gatekeeper, log } = observed;
     collectProcessMetrics(this.#registry);
     const gauge = gaugeIn(this.#registry);
+    const ofServed = (read: (served: Served) => number) => () =>
+      live.current === null ? 0 : read(live.current);
     const counter = counterIn(this.#registry);
     counter(
       "chipboard_connections_refused_total",
@@ -58,16 +60,20 @@ export class ProxyMetrics {
       () => log.droppedLines,
     );
     gauge("chipboard_ready", "1 when a snapshot is served.", () => Number(live.current !== null));
-    gauge("chipboard_publication", "Number of the publication served.", () =>
-      live.current === null ? 0 : live.current.stamp.publication,
+    gauge(
+      "chipboard_publication",
+      "Number of the publication served.",
+      ofServed(({ stamp }) => stamp.publication),
     );
-    gauge("chipboard_session_timestamp_seconds", "Session of the snapshot served.", () =>
-      live.current === null ? 0 : sessionStartMs(live.current.stamp.head) / 1000,
+    gauge(
+      "chipboard_session_timestamp_seconds",
+      "Session of the snapshot served.",
+      ofServed(({ stamp }) => stamp.headMs / 1000),
     );
     gauge(
       "chipboard_publication_timestamp_seconds",
       "When the publication served was published or rolled back to.",
-      () => (live.current === null ? 0 : live.current.stamp.publishedAtMs / 1000),
+      ofServed(({ stamp }) => stamp.publishedAtMs / 1000),
     );
     gauge(
       "chipboard_overdue_sessions",
@@ -89,8 +95,10 @@ export class ProxyMetrics {
         for (const { gate } of live.current?.judgements ?? []) judgements.inc({ gate });
       },
     });
-    gauge("chipboard_held_bytes", "Stored size of the files held in memory.", () =>
-      live.current === null ? 0 : live.current.heldBytes,
+    gauge(
+      "chipboard_held_bytes",
+      "Stored size of the files held in memory.",
+      ofServed(({ heldBytes }) => heldBytes),
     );
     gauge(
       "chipboard_archive_bytes",
@@ -122,5 +130,38 @@ export class ProxyMetrics {
   /** The metrics in text format 0.0.4. */
   text(): Promise<string> {
     return this.#registry.metrics();
+  }
+}
+
+/** Upper bounds of the buckets. A processor that is not busy needs less than the first. */
+const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** The requests of one process. */
+export class RequestMetrics {
+  readonly #requests: Counter;
+  readonly #durations: Histogram;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#requests = new Counter({
+      name: "chipboard_requests_total",
+      help: "Requests answered.",
+      labelNames: ["route", "status", "tier"],
+      registers,
+    });
+    this.#durations = new Histogram({
+      name: "chipboard_request_duration_seconds",
+      help: "From the end of a request's header until its answer is handed over.",
+      labelNames: ["route", "status_class"],
+      buckets: BOUNDS_SECONDS,
+      registers,
+    });
+  }
+
+  /** Counts a request. `route` is the route's path template, never the path sent. */
+  observe(route: string, tier: string, status: number, durationMs: number): void {
+    const text = String(status);
+    this.#requests.inc({ route, status: text, tier });
+    this.#durations.observe({ route, status_class: `${text[0]}xx` }, durationMs / 1_000);
   }
 }

@@ -1,10 +1,12 @@
 /** The list of publications: its parameters and its body. */
+import type { z } from "zod";
 import { sessionUtc } from "../../../market/session.ts";
 import { isPublication, type Entry } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
 import type { Denial } from "../../problems.ts";
 import { fault, faultsDenial, nameFaults, type Fault, type Query } from "../../query.ts";
 import { parametersOf } from "../../routes.ts";
+import type { publications } from "../../schemas.ts";
 import { AFTER_MAX, LIMIT_DEFAULT, LIMIT_MAX, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
 
 const PARAMETERS = parametersOf(UNCOUNTED_ROUTES.publications);
@@ -89,21 +91,16 @@ export function listBody({ bytes, places }: Rows, { first, last, next }: Page): 
 
 function rowText(entry: Entry): string {
   const { number, at, action } = entry;
-  const none = {
-    snapshot: null,
-    session_utc: null,
-    revision: null,
-    reason: null,
-    corrections: null,
+  const made = isPublication(entry) ? entry : null;
+  const row: z.infer<typeof publications>["publications"][number] = {
+    number,
+    at,
+    action,
+    snapshot: made && snapshotText(made),
+    session_utc: made && sessionUtc(made.session),
+    revision: made && made.revision,
+    reason: made && made.reason,
+    corrections: made && made.corrections,
   };
-  const made = isPublication(entry)
-    ? {
-        snapshot: snapshotText(entry),
-        session_utc: sessionUtc(entry.session),
-        revision: entry.revision,
-        reason: entry.reason,
-        corrections: entry.corrections,
-      }
-    : none;
-  return JSON.stringify({ number, at, action, ...made });
+  return JSON.stringify(row);
 }

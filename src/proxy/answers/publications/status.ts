@@ -1,4 +1,5 @@
 /** Whether sessions were published, and when: for monitors and for people who wait. */
+import type { z } from "zod";
 import {
   sessionAt,
   sessionStartMs,
@@ -8,6 +9,7 @@ import {
 } from "../../../market/session.ts";
 import type { Publication } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
+import type { status } from "../../schemas.ts";
 
 /** Thirty days. */
 const SESSIONS_SHOWN = 60;
@@ -22,31 +24,9 @@ export interface StatusContent {
 }
 
 /** The body of `/status.json`. */
-export interface Status {
-  /** What is served. */
-  readonly head: {
-    readonly publication: number;
-    readonly snapshot: string;
-    readonly session_utc: string;
-    readonly revision: number;
-    readonly published_at: string;
-  } | null;
-  readonly overdue: number;
-  readonly next_session_utc: string | null;
-  /** Newest first. */
-  readonly sessions: readonly SessionStatus[];
-}
-
+export type Status = z.infer<typeof status>;
 /** What became of a session. */
-export interface SessionStatus {
-  readonly session_utc: string;
-  readonly published_at: string | null;
-  readonly minutes_late: number | null;
-  readonly missed: boolean;
-  readonly revised: boolean;
-  readonly rolled_back: boolean;
-  readonly snapshot: string | null;
-}
+export type SessionStatus = Status["sessions"][number];
 
 /** The status at `nowMs`. It changes only with the publications and with `statusTickMs`. */
 export function makeStatus(
