@@ -3,15 +3,7 @@
  * operation in the OpenAPI document. The other addresses are in uncounted-routes.ts.
  */
 import type { z } from "zod";
-import {
-  KEY_TIER_NAMES,
-  TIER_NAMES,
-  TIERS,
-  tiersWhere,
-  type KeyTierName,
-  type Tier,
-  type TierName,
-} from "../market/tier.ts";
+import { KEY_TIER_NAMES, TIERS, tiersWhere, type KeyTierName, type Tier } from "../market/tier.ts";
 import * as payload from "../render/schemas.ts";
 import { CSV_TYPE, PARQUET_TYPE, TEXT_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
@@ -105,12 +97,6 @@ const withIndex = (tier: Tier): boolean => tier.index;
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
   tier.historyFiles.includes(format);
-/** Makes the paths once, not for each request. */
-const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
-  const paths = new Map(TIER_NAMES.map((name) => [name, path(name)]));
-  return (tier) => paths.get(tier.name) as string;
-};
-
 /** What data routes have in common. */
 const DATA = {
   isKeyed: true,
@@ -129,7 +115,7 @@ export const DATA_ROUTES = {
     summary: "The board",
     body: { json: "Board", schema: payload.board },
     isOffered: everyone,
-    file: eachTier(FILES.board),
+    file: ({ name }) => FILES.board(name),
   },
   contract: {
     ...DATA,
@@ -151,7 +137,7 @@ export const DATA_ROUTES = {
     body: { json: "Index", schema: payload.index },
     refusals: ["unknown_contract", "no_base_level"],
     isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
-    file: eachTier(FILES.index),
+    file: ({ name }) => FILES.index(name),
     takesBasket: true,
   },
   indices: {
@@ -161,7 +147,7 @@ export const DATA_ROUTES = {
     summary: "All indices",
     body: { json: "Indices", schema: payload.indices },
     isOffered: withIndex,
-    file: eachTier(FILES.indices),
+    file: ({ name }) => FILES.indices(name),
   },
   indexOf: {
     ...DATA,
@@ -181,7 +167,7 @@ export const DATA_ROUTES = {
     summary: "The board as CSV",
     body: { text: CSV_TYPE },
     isOffered: exportedAs("csv"),
-    file: eachTier(FILES.csv),
+    file: ({ name }) => FILES.csv(name),
     download: "parts",
   },
   xlsx: {
@@ -191,7 +177,7 @@ export const DATA_ROUTES = {
     summary: "The board as an Excel workbook",
     body: { binary: XLSX_TYPE },
     isOffered: exportedAs("xlsx"),
-    file: eachTier(FILES.xlsx),
+    file: ({ name }) => FILES.xlsx(name),
     download: "parts",
   },
   historyCsv: {
@@ -201,7 +187,7 @@ export const DATA_ROUTES = {
     summary: "The histories of all contracts as CSV",
     body: { text: CSV_TYPE },
     isOffered: hasHistoryAs("csv"),
-    file: eachTier(FILES.historyCsv),
+    file: ({ name }) => FILES.historyCsv(name),
     download: "whole",
   },
   historyParquet: {
@@ -211,7 +197,7 @@ export const DATA_ROUTES = {
     summary: "The histories of all contracts as Parquet",
     body: { binary: PARQUET_TYPE },
     isOffered: hasHistoryAs("parquet"),
-    file: eachTier(FILES.historyParquet),
+    file: ({ name }) => FILES.historyParquet(name),
     download: "parts",
   },
   corrections: {
@@ -221,7 +207,7 @@ export const DATA_ROUTES = {
     summary: "The corrections of all contracts",
     body: { json: "Corrections", schema: payload.corrections },
     isOffered: (tier) => tier.history !== null,
-    file: eachTier(FILES.tierCorrections),
+    file: ({ name }) => FILES.tierCorrections(name),
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
@@ -244,7 +230,7 @@ export const SUMS_ROUTE: DataRoute = {
   answer: "The sums. Counted as one call.",
   body: { text: TEXT_TYPE },
   isOffered: everyone,
-  file: eachTier(FILES.sums),
+  file: ({ name }) => FILES.sums(name),
 };
 
 /** The names of the parameters that a route takes. */

@@ -27,14 +27,11 @@ import type { LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
-/** What the data routes are answered from. */
+/** What answers are made from. */
 export interface DataSources {
   readonly live: LiveSnapshot;
   readonly log: LogReader;
   readonly archive: Archive;
-}
-
-interface DataOptions extends DataSources {
   readonly logger: Logger;
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
@@ -61,7 +58,7 @@ export function dataAnswers({
   archive,
   logger,
   pollMs,
-}: DataOptions): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
+}: DataSources): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
   return async (route, asked, reader) => {
     const { query, nowMs } = asked;
     const { tier } = reader;

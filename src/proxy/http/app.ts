@@ -19,8 +19,7 @@ import {
 import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { shortened } from "./client-address.ts";
 import type { LivePages } from "../answers/pages/live-pages.ts";
-import { Exchange } from "./exchange.ts";
-import type { Logger } from "../ops/log.ts";
+import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import { healthReply, readiness } from "../answers/readiness.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "./problem-reply.ts";
@@ -41,10 +40,7 @@ export interface AppOptions extends DataSources {
   readonly livePages: LivePages;
   readonly publicLog: PublicLog;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly metrics: ProxyMetrics;
-  /** How often the proxy looks for a new publication; the retry-after while there is none. */
-  readonly pollMs: number;
   readonly trustedHops: number;
 }
 
@@ -75,9 +71,10 @@ export function createApp(options: AppOptions): H3 {
 
   // Wraps every request: sends the response, counts it in the metrics and logs it.
   app.use(async (event, next) => {
-    const exchange = new Exchange(event.runtime?.node?.req as IncomingMessage, clock.now());
+    const request = event.runtime?.node?.req as IncomingMessage;
+    const exchange = exchangeFor(request, clock.now());
     event.context["exchange"] = exchange;
-    return finish(exchange, exchange.hostFault() ?? ((await next()) as Outcome));
+    return finish(exchange, hostFault(request) ?? ((await next()) as Outcome));
   });
 
   // These routes need no key and never wait for the state.
@@ -146,7 +143,11 @@ export function createApp(options: AppOptions): H3 {
     const caller = await callerOf(exchange);
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);
-    return responseOf(reply, backlog.bodyFor(request, exchange.isHead ? null : reply.body), left);
+    return responseOf(
+      reply,
+      backlog.bodyFor(request, request.method === "HEAD" ? null : reply.body),
+      left,
+    );
   }
 
   /** Counts and logs the request. Neither metrics nor log holds a path, query or key as sent. */

@@ -34,7 +34,6 @@ export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.r
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 const BASIC = /^basic(?:[ \t]+(.*))?$/i;
 const BASE64 = /^[a-z0-9+/]*={0,2}$/i;
-const USUAL_PREFIX = `Bearer ${KEY_PREFIX}`;
 const NO_KEY_AT_ALL = "";
 /** Where a key may be that is not read: under another scheme, and where other services read keys. */
 const STRAY_FIELDS = ["authorization", "apikey", "api-key", "x-api-token", "x-auth-token", "token"];
@@ -53,9 +52,6 @@ function readKey(request: IncomingMessage): string | null {
   const apiKey = request.headers["x-api-key"] as string | undefined;
   if (authorization !== undefined) {
     if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
-    if (authorization.startsWith(USUAL_PREFIX)) {
-      return authorization.slice(USUAL_PREFIX.length - KEY_PREFIX.length);
-    }
     const bearer = BEARER.exec(authorization);
     if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
@@ -138,11 +134,5 @@ export const addressOf = (request: IncomingMessage, trustedHops: number): Addres
   );
 
 /** How many fields have this name. `headers` hides repeats of some fields; `rawHeaders` does not. */
-export function countFields(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const field = rawHeaders[at] as string;
-    if (field.length === name.length && field.toLowerCase() === name) count += 1;
-  }
-  return count;
-}
+export const countFields = (rawHeaders: readonly string[], name: string): number =>
+  rawHeaders.filter((field, at) => at % 2 === 0 && field.toLowerCase() === name).length;

@@ -30,16 +30,14 @@ export function clientAddress(
 /** An IPv4 address itself (also from `::ffff:a.b.c.d`), the /64 of an IPv6 address, or `unknown`. */
 export function addressGroup(address: string): AddressGroup {
   if (isIPv4(address)) return address;
-  const groups = ipv6Groups(address);
-  if (groups === null) return "unknown";
-  const [high, low] = [groups[6] as number, groups[7] as number];
-  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+  const withoutZone = address.replace(/%.*$/, "");
+  if (isIP(withoutZone) !== 6) return "unknown";
+  const groups = ipv6Groups(withoutZone);
+  if (groups.slice(0, 6).join() === "0,0,0,0,0,ffff") {
+    const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
     return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
   }
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(":")}::/64`;
+  return `${groups.slice(0, 4).join(":")}::/64`;
 }
 
 /** For logs: enough to tell networks apart, not a person (IPv4 /24, IPv6 /48). */
@@ -55,20 +53,11 @@ function withoutPort(entry: string): string {
   return parts?.[1] ?? entry;
 }
 
-/** The eight 16-bit groups (RFC 4291, 2.2), without the zone; null if it is not an IPv6 address. */
-function ipv6Groups(text: string): number[] | null {
-  const address = text.replace(/%.*$/, "");
-  if (isIP(address) !== 6) return null;
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
-    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)]
-      .map((group) => group.toString(16))
-      .join(":"),
-  );
-  const [head = "", tail] = hex.split("::");
-  const groupsOf = (part: string): number[] =>
-    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
-  const first = groupsOf(head);
-  const last = tail === undefined ? [] : groupsOf(tail);
-  const zeros = Array.from({ length: 8 - first.length - last.length }, () => 0);
+/** The eight groups in hexadecimal (RFC 4291, 2.2). URLs write each address in one way, with one `::` at most. */
+function ipv6Groups(address: string): string[] {
+  const [head = "", tail = ""] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const groupsOf = (part: string): string[] => (part === "" ? [] : part.split(":"));
+  const [first, last] = [groupsOf(head), groupsOf(tail)];
+  const zeros = Array.from({ length: 8 - first.length - last.length }, () => "0");
   return [...first, ...zeros, ...last];
 }

@@ -81,7 +81,7 @@ function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
 async function replyOf(
   intent: Exclude<Intent, { readonly status: 416 }>,
   { cacheControl }: Found,
-  { request, isHead }: Exchange,
+  { request }: Exchange,
 ): Promise<Reply> {
   const { entity, status } = intent;
   const fieldsWith = (fields: HeaderFields): HeaderFields => ({
@@ -93,7 +93,7 @@ async function replyOf(
   const fields = fieldsWith(
     range === undefined ? entity.fields : partFields(entity, range, request.headers),
   );
-  if (isHead) return { status, fields, body: null };
+  if (request.method === "HEAD") return { status, fields, body: null };
   const { body } = entity;
   if (typeof body === "function") return { status, fields, body: await body(range) };
   const isPart = range !== undefined && Buffer.isBuffer(body);

@@ -12,10 +12,9 @@ import { escaped } from "../../../site/text.js";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import type { Coder } from "../../serve/coding.ts";
-import { noSession, withoutContract } from "../data.ts";
+import { noSession, withoutContract, type DataSources } from "../data.ts";
 import type { Entity, Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
-import type { LiveSnapshot } from "../../serve/live.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
@@ -25,15 +24,13 @@ import { pageForms, type PageSource } from "./pages.ts";
 import { methodology, type Settings } from "./texts.ts";
 
 /** What these pages are made from. */
-export interface LivePagesOptions extends Pick<Settings, "graceMs"> {
-  readonly live: LiveSnapshot;
+export interface LivePagesOptions
+  extends Pick<Settings, "graceMs">, Pick<DataSources, "live" | "pollMs"> {
   readonly coder: Coder;
   /** The address of the service, which commands name. */
   readonly origin: string;
   /** Pages and files with recorded answers in them. */
   readonly documents: readonly PageSource[];
-  /** How often the proxy looks for a new publication; the retry-after while there is none. */
-  readonly pollMs: number;
 }
 
 /** The answers of the pages with figures. */

@@ -30,12 +30,9 @@ import {
 import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
 /** What these answers are made from. */
-export interface PublicLogOptions extends Pick<DataSources, "live" | "log"> {
+export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs"> {
   readonly coder: Coder;
-  /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
-  /** How often the proxy looks for a new publication; the retry-after while there is none. */
-  readonly pollMs: number;
 }
 
 /** The log as far as it is served. */
