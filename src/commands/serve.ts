@@ -57,8 +57,7 @@ export async function serve(
 ): Promise<void> {
   const { openGatekeeper } = await import("../state/open.ts");
   const { startProxy } = await import("../proxy/serve.ts");
-  const { createLogger } = await import("../proxy/ops/log.ts");
-  const { JSON_LINES, TEXT_LINES } = await import("../proxy/ops/log-lines.ts");
+  const { createLogger, JSON_LINES, TEXT_LINES } = await import("../proxy/ops/log.ts");
   const clock = clockFromEnvironment();
   const started = Promise.withResolvers<RunningProxy>();
   const tls = await readTls(options);

@@ -203,7 +203,7 @@ interface ProblemExtras {
   readonly errors?: readonly ParameterFault[];
 }
 
-/** A refusal as a value; answer.ts turns it into HTTP. */
+/** A refusal as a value; problem-reply.ts turns it into HTTP. */
 export interface Denial {
   readonly code: ProblemCode;
   readonly status: number;
@@ -211,9 +211,9 @@ export interface Denial {
   readonly detail: string;
   readonly extras: ProblemExtras;
   /** How long the caller should wait before the next try. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs: number | undefined;
   /** The size of the file that the request asks for a part of. */
-  readonly sizeBytes?: number;
+  readonly sizeBytes: number | undefined;
 }
 
 /** Makes a denial. `status` replaces the code's own: every fault of a parameter is a 400. */
@@ -223,14 +223,7 @@ export function deny(
   more: ProblemExtras & Partial<Pick<Denial, "status" | "retryAfterMs" | "sizeBytes">> = {},
 ): Denial {
   const { status = PROBLEMS[code].status, retryAfterMs, sizeBytes, ...extras } = more;
-  return {
-    code,
-    status,
-    detail,
-    extras,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(sizeBytes !== undefined && { sizeBytes }),
-  };
+  return { code, status, detail, extras, retryAfterMs, sizeBytes };
 }
 
 /** The snapshot has no file for the request because an older version published it. */

@@ -39,21 +39,17 @@ export const holdsKey = (query: Query): boolean =>
       KEY_NAMES.includes(name.toLowerCase()),
   );
 
-type FaultCode = Extract<
-  ProblemCode,
-  "unknown_parameter" | "invalid_parameter" | "unknown_contract" | "no_base_level"
->;
-
-/** A fault of a parameter, with the problem code that it causes. */
-export type Fault = ParameterFault & { readonly code: FaultCode };
-
-/** The denial has the first code of this list that any fault has. */
-const FAULT_ORDER: readonly FaultCode[] = [
+/** What parameters are refused for: the denial has the first code of this list that any fault has. */
+const FAULT_ORDER = [
   "unknown_parameter",
   "invalid_parameter",
   "unknown_contract",
   "no_base_level",
-];
+] as const satisfies readonly ProblemCode[];
+type FaultCode = (typeof FAULT_ORDER)[number];
+
+/** A fault of a parameter, with the problem code that it causes. */
+export type Fault = ParameterFault & { readonly code: FaultCode };
 
 /** Finds unknown and repeated parameters; `known` names the ones that the address takes. */
 export function nameFaults(query: Query, known: readonly string[]): Fault[] {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { API, chipboard, NOW, SESSION, until, writeMarket } from "../cluster/fixture.ts";
-import { JSON_LINES, TEXT_LINES } from "../../src/proxy/ops/log-lines.ts";
+import { JSON_LINES, TEXT_LINES } from "../../src/proxy/ops/log.ts";
 import { BIN, endWithUs } from "../program/program.ts";
 import { testWith } from "./tools.ts";
 

@@ -3,8 +3,14 @@ import { TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES, SUMS_ROUTE, type Body, type DataRoute, type Route } from "../routes.ts";
 import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
-import { headerRefs, ref, type HeaderName, type Json } from "./openapi-components.ts";
-import { examplesAt, problemExamples } from "./openapi-examples.ts";
+import {
+  examplesAt,
+  headerRefs,
+  problemExamples,
+  ref,
+  type HeaderName,
+  type Json,
+} from "./openapi-components.ts";
 
 /** Refusals that any route can give. */
 const ANY_PROBLEMS: readonly ProblemCode[] = [
@@ -69,7 +75,7 @@ function operationOf(route: Route): Json {
     tags: [tag],
     ...(!isKeyed && { security: [{}] }),
     ...(parameters.length > 0 && { parameters }),
-    responses: isData(route) ? dataResponses(route) : responses(route),
+    responses: responses(route),
   };
 }
 
@@ -83,22 +89,21 @@ const parametersFor = ({ id, parameters = [] }: Route): Json[] => [
   ...parameters.map(({ name, ...about }) => ({ name, in: "query", ...about })),
 ];
 
-function responses({ path, answer, body, isKeyed, fields = [], refusals = [] }: Route): Json {
-  const not = { description: "Not changed. Not counted.", headers: headerRefs(["etag"]) };
+function responses(route: Route): Json {
+  const { path, answer, body, isKeyed, fields = [], refusals = [] } = route;
+  const data = isData(route) ? route : null;
+  const stamp = data === null ? [] : STAMP;
+  const hasParts = data?.download === "parts";
+  const ranges: readonly HeaderName[] = data?.download === undefined ? [] : ["accept-ranges"];
+  const headers = [...stamp, ...fields, ...ranges];
+  const counted = data === null ? "Not counted" : "Counted only where it answers If-None-Match: *";
+  const usual = isKeyed ? KEY_PROBLEMS : ANY_PROBLEMS;
   return {
-    200: { description: answer, headers: headerRefs(fields), content: contentAt(path, body) },
-    ...(fields.length > 0 && { 304: not }),
-    ...problems([...(isKeyed ? KEY_PROBLEMS : ANY_PROBLEMS), ...refusals]),
-  };
-}
-
-function dataResponses(route: DataRoute): Json {
-  const { path, answer, body, fields = [], refusals = [], download } = route;
-  const ranges: readonly HeaderName[] = download === undefined ? [] : ["accept-ranges"];
-  const headers = [...STAMP, ...fields, ...ranges];
-  const hasParts = download === "parts";
-  return {
-    200: { description: answer, headers: headerRefs(headers), content: contentAt(path, body) },
+    200: {
+      description: answer,
+      headers: headerRefs(headers),
+      content: contentOf(body, examplesAt(path)),
+    },
     ...(hasParts && {
       206: {
         description: "The one part that Range asks for (RFC 9110, 14). Counted as one call.",
@@ -106,13 +111,15 @@ function dataResponses(route: DataRoute): Json {
         content: contentOf(body, {}),
       },
     }),
-    304: {
-      description: "Not changed. Counted only where it answers If-None-Match: *.",
-      headers: headerRefs([...STAMP, "etag"]),
-    },
+    ...(fields.length > 0 && {
+      304: {
+        description: `Not changed. ${counted}.`,
+        headers: headerRefs([...stamp, "etag"]),
+      },
+    }),
     ...(path === DATA_ROUTES.contract.path && { 308: RENAMED }),
     ...problems([
-      ...DATA_PROBLEMS,
+      ...(data === null ? usual : DATA_PROBLEMS),
       ...refusals,
       ...(hasParts ? ["range_not_satisfiable" as const] : []),
     ]),
@@ -126,9 +133,6 @@ const RENAMED: Json = {
     location: { description: "Its present address.", schema: { type: "string" } },
   },
 };
-
-/** The body with the examples recorded at the address. */
-const contentAt = (path: string, body: Body): Json => contentOf(body, examplesAt(path));
 
 function contentOf(body: Body, examples: Json): Json {
   if ("json" in body) {

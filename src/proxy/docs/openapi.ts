@@ -3,8 +3,7 @@
  * the table of problems, the table of tiers and the routes.
  */
 import { PROGRAM } from "../../lib/version.ts";
-import { componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
-import { componentExamples } from "./openapi-examples.ts";
+import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
 import { tierTable } from "./tier-words.ts";
 

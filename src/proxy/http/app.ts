@@ -22,7 +22,7 @@ import type { LivePages } from "../answers/pages/live-pages.ts";
 import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import { healthReply, readiness } from "../answers/readiness.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "./problem-reply.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "../query.ts";
 import { charged, remaining, responseOf, sent, usageReply } from "./send.ts";

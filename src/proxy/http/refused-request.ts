@@ -13,7 +13,7 @@ import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "../ops/log.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
-import { ALLOWED_METHODS, problemReply, PROGRAMS } from "./problem-reply.ts";
+import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../problems.ts";
 import { remainingAfter, sentFields } from "./send.ts";
 

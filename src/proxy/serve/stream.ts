@@ -39,7 +39,7 @@ export function verified(
   let readBytes = 0;
   let held: Uint8Array | null = null;
   const fail = (): never => {
-    const error = damaged(where, sha256);
+    const error = new DamageError(`${where} is damaged: its SHA-256 is not ${sha256}`);
     onDamage(error);
     throw error;
   };
@@ -61,10 +61,6 @@ export function verified(
     },
   });
 }
-
-/** The error for an object whose SHA-256 is not the expected one. */
-export const damaged = (where: string, sha256: string): DamageError =>
-  new DamageError(`${where} is damaged: its SHA-256 is not ${sha256}`);
 
 /** Passes a payload through and raises its `delayed_sessions`. */
 export function raised(sessions: number): TransformStream<Uint8Array, Uint8Array> {

@@ -11,8 +11,7 @@ import { escaped, foreign, withDecimals } from "../../../site/text.js";
 import { historyText } from "../../docs/tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
-import { framed } from "./frame.ts";
-import type { PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./pages.ts";
 
 const DIFFERENCE =
   "The level compares the session with a year before, so its base moves on with every session; the " +

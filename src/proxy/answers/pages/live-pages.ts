@@ -19,8 +19,7 @@ import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { withNames } from "./answers.ts";
-import { framed } from "./frame.ts";
-import { pageForms, type PageSource } from "./pages.ts";
+import { framed, pageForms, type PageSource } from "./pages.ts";
 import { methodology, type Settings } from "./texts.ts";
 
 /** What these pages are made from. */

@@ -13,8 +13,7 @@ import { escaped, foreign, grouped, NO_FIGURE } from "../../../site/text.js";
 import { TIER_ROWS } from "../../docs/tier-words.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { PAGES } from "../../uncounted-routes.ts";
-import { framed } from "./frame.ts";
-import type { PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./pages.ts";
 
 /** The page with an operator's terms. It needs no script; the script marks the caller's own tier. */
 export function plansPage(terms: PlanTerms): PageSource {

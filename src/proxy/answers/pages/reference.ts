@@ -6,8 +6,7 @@ import { escaped } from "../../../site/text.js";
 import { openApiDocument } from "../../docs/openapi.ts";
 import { PROBLEMS, type Problem } from "../../problems.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
-import { framed } from "./frame.ts";
-import type { PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./pages.ts";
 
 /** The OpenAPI document, the page, and the files of Swagger UI. */
 export function referencePages(): [openApi: PageSource, ...others: PageSource[]] {

@@ -3,8 +3,7 @@ import { filled, siteFile } from "../../../site/files.ts";
 import { counted, escaped, figureHtml, instantHtml, NO_FIGURE } from "../../../site/text.js";
 import type { SessionStatus, Status } from "../publications/status.ts";
 import { PAGES } from "../../uncounted-routes.ts";
-import { framed } from "./frame.ts";
-import type { PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./pages.ts";
 
 /** What else the page depends on. */
 export interface StatusPageOptions {

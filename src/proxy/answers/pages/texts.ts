@@ -20,9 +20,8 @@ import {
 import { PROBLEMS } from "../../problems.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf, shown } from "./answers.ts";
-import { framed } from "./frame.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
-import type { PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./pages.ts";
 
 /** What holds at this service, for the texts. */
 export interface Settings {

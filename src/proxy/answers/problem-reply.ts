@@ -1,0 +1,123 @@
+/** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
+import { filled } from "../../site/files.ts";
+import { escaped } from "../../site/text.js";
+import {
+  PROBLEM_MEDIA_TYPE,
+  problemBody,
+  PROBLEMS,
+  type Denial,
+  type ProblemCode,
+} from "../problems.ts";
+import { CORS_HEADERS, VARY } from "../serve/entity.ts";
+import { parseWeights } from "../serve/intent.ts";
+import { PAGES } from "../uncounted-routes.ts";
+import { uncached, type Asked, type Reply } from "./answer.ts";
+import { framed, GUARDED, hrefOf, HTML_TYPE, rootOf } from "./pages/pages.ts";
+
+/** The methods that every address accepts. */
+export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
+
+/** The answer to a preflight (Fetch, 4.8) and to any other OPTIONS request. */
+export const OPTIONS_REPLY: Reply = {
+  status: 204,
+  fields: {
+    ...CORS_HEADERS,
+    allow: ALLOWED_METHODS,
+    "access-control-allow-methods": ALLOWED_METHODS,
+    "access-control-allow-headers":
+      "Authorization, X-Api-Key, Accept, Cache-Control, If-Modified-Since, If-None-Match, If-Range, " +
+      "Pragma, Range",
+    "access-control-max-age": "86400",
+    "cache-control": "no-store",
+  },
+  body: null,
+};
+
+/** The paths below it are for programs, which always get the document. */
+export const PROGRAMS = "/api/";
+/** The answer depends on these request fields. */
+const CHOSEN = { vary: `${VARY}, Accept` };
+
+/** The answer to a request that is refused: a page where the request prefers one, else the problem document. */
+export function problemReply(
+  denial: Denial,
+  { path, headers }: Pick<Asked, "path" | "headers">,
+): Reply & { readonly body: Buffer } {
+  const { status, code, retryAfterMs, sizeBytes } = denial;
+  const isForPrograms = path.startsWith(PROGRAMS);
+  const page = isForPrograms ? null : problemPage(denial, path, headers.accept);
+  const body = Buffer.from(page ?? problemBody(denial));
+  const fields = {
+    ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
+    ...(page !== null && GUARDED),
+    ...(!isForPrograms && CHOSEN),
+    ...(status === 401 && { "www-authenticate": challenge(code) }),
+    ...(status === 405 && { allow: ALLOWED_METHODS }),
+    ...(retryAfterMs !== undefined && {
+      // In whole seconds (RFC 9110, 10.2.3), at least 1.
+      "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
+    }),
+    // RFC 9110, 15.5.17.
+    ...(sizeBytes !== undefined && { "content-range": `bytes */${sizeBytes}` }),
+  };
+  return { status, code, fields, body };
+}
+
+/** RFC 6750, 3: a bare challenge without credentials, otherwise the error in them. */
+const challenge = (code: ProblemCode): string =>
+  code === "invalid_key" ? 'Bearer error="invalid_token"' : "Bearer";
+
+/** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
+const MAX_DEPTH = 16;
+
+/** The page (HTML) for a request of `path`; null: the Accept field does not prefer one, or the path is too deep. */
+function problemPage(
+  { code, status, detail }: Denial,
+  path: string,
+  accept: string | undefined,
+): string | null {
+  const frame = prefersPage(accept) ? frameAt(path) : null;
+  if (frame === null) return null;
+  return filled(frame, {
+    title: escaped(PROBLEMS[code].title),
+    detail: escaped(detail),
+    status: String(status),
+    code,
+  });
+}
+
+/** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */
+function prefersPage(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const weights = parseWeights(accept);
+  const weightOf = (...types: readonly string[]): number => {
+    const named = types.find((type) => weights.has(type));
+    return named === undefined ? 0 : (weights.get(named) as number);
+  };
+  const html = weightOf("text/html", "text/*", "*/*");
+  const json = Math.max(
+    ...[PROBLEM_MEDIA_TYPE, "application/json"].map((type) =>
+      weightOf(type, "application/*", "*/*"),
+    ),
+  );
+  return html > json;
+}
+
+const frames = new Map<number, string>();
+
+/** The page at `path` with slots for the problem; null: there are no pages so deep. */
+function frameAt(path: string): string | null {
+  const depth = path.split("/").length - 1;
+  if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
+  const known = frames.get(depth);
+  if (known !== undefined) return known;
+  const root = rootOf(path);
+  const main = `<h1>{{title}}</h1>
+<p>{{detail}}</p>
+<p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${hrefOf(root, PAGES.reference.path)}">the reference</a> names all addresses.</p>
+<p class="note">Status {{status}}, code <a href="${hrefOf(root, PAGES.reference.path)}#{{code}}"><code>{{code}}</code></a>.</p>`;
+  // No page of the navigation has this path, so that none is marked as the current one.
+  const frame = framed({ path: `${"/".repeat(depth)}-`, title: "{{title}}", main }).body.toString();
+  frames.set(depth, frame);
+  return frame;
+}
