@@ -5,7 +5,6 @@
  */
 import type { TierName } from "../market/tier.ts";
 
-/** A kind of refusal. */
 export interface Problem {
   readonly status: number;
   /** The same for every problem with this code. */
@@ -185,7 +184,6 @@ export const PROBLEMS = {
 /** The member `code` of a problem document. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One fault of one parameter. */
 export interface ParameterFault {
   readonly parameter: string;
   /** As sent, but shortened; a key is never shown. */

@@ -27,7 +27,6 @@ export type Body =
   | { readonly text: string }
   | { readonly binary: string };
 
-/** An address of the interface. */
 export interface Route {
   /** `{id}` stands for one segment of the path. */
   readonly path: string;
@@ -97,7 +96,6 @@ const withIndex = (tier: Tier): boolean => tier.index;
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
   tier.historyFiles.includes(format);
-/** What data routes have in common. */
 const DATA = {
   isKeyed: true,
   parameters: [PUBLICATION, AS_OF],
@@ -106,7 +104,6 @@ const DATA = {
   fields: ["etag", "unencoded-digest"],
 } as const;
 
-/** The data routes. */
 export const DATA_ROUTES = {
   board: {
     ...DATA,
@@ -233,7 +230,6 @@ export const SUMS_ROUTE: DataRoute = {
   file: ({ name }) => FILES.sums(name),
 };
 
-/** The names of the parameters that a route takes. */
 export const parametersOf = ({ parameters = [] }: Route): readonly string[] =>
   parameters.map(({ name }) => name);
 

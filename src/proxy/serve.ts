@@ -14,7 +14,7 @@ import {
   type Certificate,
   type ConnectionLimits,
 } from "./http/server.ts";
-import { PublicLog } from "./answers/publications/public-log.ts";
+import { publicLog } from "./answers/publications/public-log.ts";
 import { Archive } from "./serve/archive.ts";
 import { behindMs, overdueSessions } from "./serve/freshness.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./serve/live.ts";
@@ -25,7 +25,7 @@ import { ProxyMetrics } from "./ops/metrics.ts";
 import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
 import { referencePages } from "./answers/pages/reference.ts";
 import { textPages } from "./answers/pages/texts.ts";
-import { LivePages } from "./answers/pages/live-pages.ts";
+import { livePages } from "./answers/pages/live-pages.ts";
 import { assets, fixedPages } from "./answers/pages/pages.ts";
 import { plansPage } from "./answers/pages/plans.ts";
 import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
@@ -58,7 +58,6 @@ export interface ProxyOptions extends Omit<
   readonly limits?: Partial<ConnectionLimits>;
 }
 
-/** A proxy that listens. */
 export interface RunningProxy {
   /** `http://127.0.0.1:8080`, with the actual port. */
   readonly url: string;
@@ -125,9 +124,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
     const documents = [openApi, basketPage(origin), ...textPages(origin)];
-    const livePages = new LivePages({ ...options, live, coder, origin, documents });
+    const figures = livePages({ ...options, live, coder, origin, documents });
     const { trustedHops } = options;
-    const publicLog = new PublicLog({ ...options, live, log: reader, coder });
     const app = createApp({
       live,
       log: reader,
@@ -135,8 +133,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       gatekeeper,
       backlog,
       pages,
-      livePages,
-      publicLog,
+      livePages: figures,
+      publicLog: publicLog({ ...options, live, log: reader, coder }),
       clock,
       logger: log,
       metrics,

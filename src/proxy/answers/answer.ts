@@ -49,7 +49,6 @@ export interface Reply {
   readonly code?: ProblemCode;
 }
 
-/** What a handler answers with. */
 export type Outcome = Found | Reply | Denial;
 
 /** A document that caches must not store. */

@@ -27,7 +27,6 @@ import type { LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
-/** What answers are made from. */
 export interface DataSources {
   readonly live: LiveSnapshot;
   readonly log: LogReader;
@@ -137,7 +136,6 @@ export function dataAnswers({
   }
 }
 
-/** The denial while nothing is served. */
 export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
   const detail =
     trouble === null

@@ -10,7 +10,6 @@ import {
   type Terms,
 } from "../../market/tier.ts";
 
-/** The terms of each tier that a key can belong to. */
 export type PlanTerms = Readonly<Record<KeyTierName, Terms>>;
 
 const byTier = (of: (name: KeyTierName) => Terms): PlanTerms =>

@@ -18,7 +18,6 @@ export const namesEntry = (query: Query, number: number | undefined): boolean =>
 /** The number of an entry, or an instant (epoch milliseconds). */
 export type VintageQuery = { readonly number: number } | { readonly asOfMs: number };
 
-/** A publication that a request asks for. */
 export interface Vintage {
   readonly publication: Publication;
   /** Whether the same request means this publication for ever. */

@@ -10,7 +10,6 @@ import { problem } from "../schemas.ts";
 import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import examples from "./examples.json" with { type: "json" };
 
-/** An object of the document. */
 export type Json = { readonly [name: string]: unknown };
 
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
@@ -48,7 +47,6 @@ export const HEADERS = {
   "accept-ranges": header("bytes: a GET with Range gets a part. none: the whole file.", "string"),
   "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
 } as const;
-/** A header field by its name. */
 export type HeaderName = keyof typeof HEADERS;
 
 /** A reference to a component: `#/components/<kind>/<name>`. */

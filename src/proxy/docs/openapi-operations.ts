@@ -58,7 +58,6 @@ function documented(): Route[] {
   return [...Object.values(DATA_ROUTES), ...ofLog, ...Object.values(others)];
 }
 
-/** The `paths` of the document. */
 export const paths = (): Json =>
   Object.fromEntries(documented().map((route) => [route.path, { get: operationOf(route) }]));
 

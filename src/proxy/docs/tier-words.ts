@@ -37,7 +37,6 @@ const formatsText = (formats: readonly (keyof typeof FORMATS)[]): string =>
 
 const yes = (is: boolean): string => (is ? "yes" : "no");
 
-/** What each tier gets. */
 export const TIER_ROWS: readonly TierRow[] = [
   {
     label: "Contracts",

@@ -18,7 +18,6 @@ import {
 } from "./caller.ts";
 import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { shortened } from "./client-address.ts";
-import type { LivePages } from "../answers/pages/live-pages.ts";
 import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import { healthReply, readiness } from "../answers/readiness.ts";
@@ -30,14 +29,14 @@ import type { PublicLog } from "../answers/publications/public-log.ts";
 import { DATA_ROUTES, isExact, SUMS_ROUTE } from "../routes.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
-/** What the app needs to answer. */
 export interface AppOptions extends DataSources {
   readonly gatekeeper: Gatekeeper;
   /** Bodies pass through it. */
   readonly backlog: Backlog;
   /** The answers that stay, by path. */
   readonly pages: ReadonlyMap<string, Promise<Found>>;
-  readonly livePages: LivePages;
+  /** Those that change with the snapshot. */
+  readonly livePages: ReadonlyMap<string, Handler>;
   readonly publicLog: PublicLog;
   readonly clock: Clock;
   readonly metrics: ProxyMetrics;
@@ -83,8 +82,7 @@ export function createApp(options: AppOptions): H3 {
   route(UNCOUNTED_ROUTES.feed.path, () => publicLog.feed());
   route(UNCOUNTED_ROUTES.status.path, (exchange) => publicLog.status(exchange));
   route(PAGES.status.path, (exchange) => publicLog.statusPage(exchange));
-  route(PAGES.contract.path, (exchange) => livePages.contract(exchange));
-  for (const [path, answer] of livePages.routes) route(path, answer);
+  for (const [path, answer] of livePages) route(path, answer);
   for (const [path, found] of pages) route(path, () => found);
   route(UNCOUNTED_ROUTES.entry.path, (exchange) => publicLog.entry(exchange));
 

@@ -13,7 +13,6 @@ const PIECE_BYTES = 65_536;
 /** Pieces that a stream holds: the written one, the next, the one before its digest, one from the store. */
 const HELD_BY_STREAM = 4;
 
-/** The answers that wait. */
 export class Backlog {
   readonly #bytesMax: number;
   readonly #stalledMs: number;

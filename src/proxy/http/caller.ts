@@ -28,7 +28,6 @@ export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
 /** A caller that is admitted, with a key or without. */
 export type AdmittedCaller = Caller & Reader;
 
-/** Whether the caller is admitted. */
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;

@@ -10,7 +10,6 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { Server as NetServer, type Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
-/** The open connections of one server. */
 export class Connections {
   readonly #server: Server;
   /** Connections in a TLS handshake, by client address and port. HTTP does not see them yet. */

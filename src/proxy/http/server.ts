@@ -26,7 +26,6 @@ export interface ConnectionLimits {
   readonly waitingBytes: number;
 }
 
-/** The limits of connections unless a test sets others. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 16 * 1024,
   headersMs: 15_000,

@@ -13,7 +13,6 @@ import { StandardError, type LogSink } from "./standard-error.ts";
 
 type WriteLine = (fields: object, message: string) => void;
 
-/** The log of one process. */
 export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
   /** Whether a request with this problem (undefined: without one) gets a line. */
   wantsRequest(code: ProblemCode | undefined): boolean;
@@ -23,7 +22,6 @@ export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
   readonly droppedLines: number;
 }
 
-/** How much the proxy logs. */
 interface LogOptions {
   readonly level: LogLevel;
   /** Takes effect only at level info. */
@@ -105,7 +103,6 @@ const LEVEL_NUMBERS: { readonly [L in LineLevel]: number } = { error: 50, warn: 
 const PLAIN = /^[\w.:/{}()-]*$/;
 const json = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
-/** NDJSON. */
 export const JSON_LINES: LineForm = {
   event(level, time, fields, msg) {
     const line = { level: LEVEL_NUMBERS[level], time, ...fields, msg };

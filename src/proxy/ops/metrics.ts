@@ -28,7 +28,6 @@ export interface Observed {
   readonly behindMs: () => number;
 }
 
-/** The metrics of one process. */
 export class ProxyMetrics {
   readonly #registry = new Registry();
   readonly requests = new RequestMetrics(this.#registry);
@@ -136,7 +135,6 @@ export class ProxyMetrics {
 /** Upper bounds of the buckets. A processor that is not busy needs less than the first. */
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The requests of one process. */
 export class RequestMetrics {
   readonly #requests: Counter;
   readonly #durations: Histogram;

@@ -36,7 +36,6 @@ export const counterIn =
     });
   };
 
-/** Registers the metrics of the process. */
 export function collectProcessMetrics(registry: Registry): void {
   counterIn(registry)("process_cpu_seconds_total", "Processor time used, user and system.", () => {
     const { user, system } = process.cpuUsage();

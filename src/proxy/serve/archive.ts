@@ -73,7 +73,6 @@ interface Reading {
 
 type ArchiveOptions = Pick<LoadOptions, "cacheBytes" | "onStreamFailure">;
 
-/** The old snapshots of one store. */
 export class Archive {
   readonly #store: ObjectStore;
   readonly #options: ArchiveOptions;

@@ -17,7 +17,6 @@ export type HeaderFields = Readonly<Record<string, string>>;
  */
 export type OpenBody = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
 
-/** A body in one coding, with its header fields. */
 export interface Entity {
   readonly etag: string;
   /** For Last-Modified and If-Modified-Since (epoch milliseconds); null: it has no date. */
@@ -60,7 +59,6 @@ interface Parts extends Pick<Entity, "etag" | "modifiedMs" | "body"> {
   readonly sha256?: string;
 }
 
-/** Makes an entity. */
 export function entityOf(parts: Parts): Entity {
   const { etag, modifiedMs, body, shared, content, coding = "identity", sha256 } = parts;
   const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);

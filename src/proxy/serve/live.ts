@@ -21,7 +21,6 @@ const RETRY_MAX_MS = 60_000;
 
 const UNREADABLE = "publication log cannot be read";
 
-/** What a LiveSnapshot needs to follow the log. */
 export interface LiveSnapshotOptions extends LoadOptions {
   readonly store: ObjectStore;
   readonly reader: LogReader;

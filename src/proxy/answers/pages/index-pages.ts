@@ -17,7 +17,6 @@ const DIFFERENCE =
   "The level compares the session with a year before, so its base moves on with every session; the " +
   "series is chained from day to day from a base that stays, so its closes compare with each other.";
 
-/** The page of the indices. */
 export function indicesPage(): PageSource {
   const { indices } = withDecimals(exampleOf("GET /api/public/v1/indices").body) as {
     readonly indices: readonly ListedIndex[];

@@ -22,7 +22,6 @@ import { withNames } from "./answers.ts";
 import { framed, pageForms, type PageSource } from "./pages.ts";
 import { methodology, type Settings } from "./texts.ts";
 
-/** What these pages are made from. */
 export interface LivePagesOptions
   extends Pick<Settings, "graceMs">, Pick<DataSources, "live" | "pollMs"> {
   readonly coder: Coder;
@@ -32,71 +31,65 @@ export interface LivePagesOptions
   readonly documents: readonly PageSource[];
 }
 
-/** The answers of the pages with figures. */
-export class LivePages {
-  readonly #options: LivePagesOptions;
-  readonly #pages = madeOnce<Forms>(PAGES_KEPT);
-
-  constructor(options: LivePagesOptions) {
-    this.#options = options;
-  }
-
-  /** Address and answer of each page but those of contracts. They answer also while nothing is served. */
-  get routes(): [path: string, (asked: Asked) => Promise<Found>][] {
-    const { origin, documents, graceMs } = this.#options;
-    const makers = new Map<string, Maker>();
-    makers.set(PAGES.market.path, async (snapshot, overdue) =>
-      marketPage(snapshot && (await payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue))),
+/** The answers by address. All but those of contracts answer also while nothing is served. */
+export function livePages({
+  live,
+  pollMs,
+  coder,
+  origin,
+  documents,
+  graceMs,
+}: LivePagesOptions): ReadonlyMap<string, (asked: Asked) => Promise<Outcome>> {
+  const pages = madeOnce<Forms>(PAGES_KEPT);
+  const makers = new Map<string, Maker>();
+  makers.set(PAGES.market.path, async (snapshot, overdue) =>
+    marketPage(snapshot && (await payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue))),
+  );
+  for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
+    makers.set(path, async (snapshot) =>
+      methodology(path, origin, {
+        graceMs,
+        limits: snapshot ? limitsOf(snapshot.options) : USUAL_LIMITS,
+      }),
     );
-    for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
-      makers.set(path, async (snapshot) =>
-        methodology(path, origin, {
-          graceMs,
-          limits: snapshot ? limitsOf(snapshot.options) : USUAL_LIMITS,
-        }),
-      );
-    }
-    for (const { body, ...document } of documents) {
-      makers.set(document.path, async (snapshot) => ({
-        ...document,
-        body: withNames(body, snapshot?.free ?? []),
-      }));
-    }
-    return [...makers].map(([path, make]) => [path, (asked) => this.#found(asked, path, make)]);
+  }
+  for (const { body, ...document } of documents) {
+    makers.set(document.path, async (snapshot) => ({
+      ...document,
+      body: withNames(body, snapshot?.free ?? []),
+    }));
+  }
+  const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
+  for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make));
+  return answers.set(PAGES.contract.path, contract);
+
+  async function found({ nowMs }: Asked, name: string, make: Maker): Promise<Found> {
+    const snapshot = live.current;
+    const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
+    const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
+    const forms = await pages.forceFetch(key, {
+      context: async () => pageForms(await make(snapshot, overdue), nowMs, coder),
+    });
+    const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
+    return { forms, cacheControl: fresh };
   }
 
-  /**
-   * The page of a contract: its record in the free tier, or that it needs a key. Refuses what the API
-   * refuses to a caller without a key.
-   */
-  async contract(asked: Asked): Promise<Outcome> {
-    const { live, pollMs } = this.#options;
+  /** A contract's record in the free tier, or that it needs a key. Refuses what the API refuses without one. */
+  async function contract(asked: Asked): Promise<Outcome> {
     const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
     if (snapshot.files.has(path)) {
-      return this.#found(asked, path, async (_, overdue) =>
+      return found(asked, path, async (_, overdue) =>
         contractPage((await payload<ContractBody>(snapshot, path, overdue)) as ContractBody),
       );
     }
     // A relative address, so that the service works below a prefix.
-    const found = await withoutContract(snapshot, KEYLESS, id, "../contracts/");
-    const { code } = found;
-    if (code !== "key_required" && code !== "not_on_board") return found;
-    return this.#found(asked, code, async () => lockedPage(code));
-  }
-
-  async #found({ nowMs }: Asked, name: string, make: Maker): Promise<Found> {
-    const { live, coder } = this.#options;
-    const snapshot = live.current;
-    const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
-    const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    const forms = await this.#pages.forceFetch(key, {
-      context: async () => pageForms(await make(snapshot, overdue), nowMs, coder),
-    });
-    const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
-    return { forms, cacheControl: fresh };
+    const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/");
+    const { code } = refusal;
+    if (code !== "key_required" && code !== "not_on_board") return refusal;
+    return found(asked, code, async () => lockedPage(code));
   }
 }
 

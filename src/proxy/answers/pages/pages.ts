@@ -96,7 +96,6 @@ const OFFERS = escaped(
   ),
 );
 
-/** What a page puts into the frame. */
 export interface PageContent {
   /** Its address; `/contracts/x` is one folder deep. */
   readonly path: string;
@@ -164,7 +163,6 @@ const ASSET_TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** The files that pages load. */
 export const assets = (): PageSource[] =>
   siteAssets().map((name) => ({
     path: `${ASSETS_PATH}${name}`,

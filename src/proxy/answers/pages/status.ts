@@ -5,14 +5,6 @@ import type { SessionStatus, Status } from "../publications/status.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { framed, type PageSource } from "./pages.ts";
 
-/** What else the page depends on. */
-export interface StatusPageOptions {
-  /** How late a session may be before it counts as late. */
-  readonly graceMs: number;
-  /** The credit line of what is served. */
-  readonly attribution: string | undefined;
-}
-
 /** What became of a session, in a word, and its mark in the strip. The first that fits a session is its mark. */
 const STATES = [
   { word: "rolled back", mark: "\u21A9" },
@@ -27,10 +19,11 @@ type Word = (typeof STATES)[number]["word"];
 
 const MINUTE_MS = 60_000;
 
-/** The page; it needs no script. */
+/** The page; it needs no script. Without `attribution`, the credit line, nothing is served. */
 export function statusPage(
   status: Status,
-  { graceMs, attribution }: StatusPageOptions,
+  graceMs: number,
+  attribution: string | undefined,
 ): PageSource {
   const rows = status.sessions.map((row) => ({ row, words: wordsOf(row, status, graceMs) }));
   return framed({

@@ -9,7 +9,6 @@ import { FEED_TYPE, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;
 
-/** What the feed is made of. */
 export interface FeedContent {
   /** The oldest publication of the log; the feed's own id comes from it. */
   readonly first: Publication;

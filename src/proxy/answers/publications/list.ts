@@ -17,11 +17,9 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-/** The page without parameters. */
 export const isNewestPage = ({ after, limit }: PageQuery): boolean =>
   after === null && limit === LIMIT_DEFAULT;
 
-/** Reads the parameters, or says all their faults. */
 export function readPageQuery(query: Query): PageQuery | Denial {
   const faults = nameFaults(query, PARAMETERS);
   const after = wholeNumber(query, "after", 0, AFTER_MAX, faults);
@@ -67,7 +65,6 @@ export interface Rows {
   readonly places: ReadonlyMap<number, { readonly start: number; readonly end: number }>;
 }
 
-/** Makes the rows of the entries. */
 export function rowsOf(entries: readonly Entry[]): Rows {
   const places = new Map<number, { start: number; end: number }>();
   let start = 0;

@@ -29,7 +29,6 @@ import {
 } from "./list.ts";
 import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
-/** What these answers are made from. */
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs"> {
   readonly coder: Coder;
   readonly graceMs: number;
@@ -54,141 +53,124 @@ const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
 const ENTRY_CACHE = "public, max-age=60, immutable";
 
 /** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json` and `/status`. */
-export class PublicLog {
-  readonly #options: PublicLogOptions;
+export type PublicLog = ReturnType<typeof publicLog>;
+
+/** Makes the answers. */
+export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOptions) {
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
-  readonly #rows = madeOnce<Rows>(1);
+  const rows = madeOnce<Rows>(1);
   /** The feed, the status and its page, the newest page of the list; and those before a change. */
-  readonly #pages = madeOnce<Forms>(8);
-  #view = NOTHING;
+  const pages = madeOnce<Forms>(8);
+  let known = NOTHING;
 
-  constructor(options: PublicLogOptions) {
-    this.#options = options;
-  }
+  return {
+    async list(asked: Asked): Promise<Found | Denial> {
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const fault = asked.bodyFault();
+      if (fault !== null) return fault;
+      const query = readPageQuery(asked.query);
+      if ("code" in query) return query;
+      const view = viewOf(served);
+      // Few ask for the same one of the others, and compressing them would delay the live snapshot.
+      const forms = isNewestPage(query)
+        ? await made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
+            listForms(view, query, coder),
+          )
+        : await listForms(view, query, null);
+      return { forms, cacheControl: cacheControl("private", served.stamp, asked.nowMs) };
+    },
 
-  /** A page of the list of publications. */
-  async list(asked: Asked): Promise<Found | Denial> {
-    const { live, pollMs } = this.#options;
-    const served = live.current;
-    if (served === null) return noSession(live, pollMs);
-    const fault = asked.bodyFault();
-    if (fault !== null) return fault;
-    const query = readPageQuery(asked.query);
-    if ("code" in query) return query;
-    const forms = await this.#list(this.#viewOf(served), query);
-    return { forms, cacheControl: cacheControl("private", served.stamp, asked.nowMs) };
-  }
+    /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
+    entry(asked: Asked): Found | Denial {
+      const name = idIn(asked.path, UNCOUNTED_ROUTES.entry.path);
+      if (!/^[1-9]\d{0,9}$/.test(name)) return deny("not_found", "The log has entries such as 42.");
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const { newest } = viewOf(served);
+      if (Number(name) > newest) return deny("not_published", `The log ends with entry ${newest}.`);
+      const { bytes: body, sha256 } = log.get(Number(name));
+      const content = { "content-type": JSON_TYPE };
+      // Without a date: nobody knows when an entry arrived here.
+      const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+      return { forms: new Map([["identity", entity]]), cacheControl: ENTRY_CACHE };
+    },
 
-  /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
-  entry(asked: Asked): Found | Denial {
-    const { live, log, pollMs } = this.#options;
-    const name = idIn(asked.path, UNCOUNTED_ROUTES.entry.path);
-    if (!/^[1-9]\d{0,9}$/.test(name)) return deny("not_found", "The log has entries such as 42.");
-    const served = live.current;
-    if (served === null) return noSession(live, pollMs);
-    const { newest } = this.#viewOf(served);
-    if (Number(name) > newest) return deny("not_published", `The log ends with entry ${newest}.`);
-    const { bytes: body, sha256 } = log.get(Number(name));
-    const content = { "content-type": JSON_TYPE };
-    // Without a date: nobody knows when an entry arrived here.
-    const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
-    return { forms: new Map([["identity", entity]]), cacheControl: ENTRY_CACHE };
-  }
+    async feed(): Promise<Found | Denial> {
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const { attribution } = served;
+      const view = viewOf(served);
+      const { path } = UNCOUNTED_ROUTES.feed;
+      const forms = await made(path, view.key, async () => {
+        const newest = view.publications.slice(-FEED_LENGTH);
+        const [first] = view.publications as [Publication];
+        const body = Buffer.from(feedBody({ first, newest, attribution }));
+        return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs, coder);
+      });
+      return { forms, cacheControl: PUBLIC_CACHE };
+    },
 
-  /** The Atom feed. */
-  async feed(): Promise<Found | Denial> {
-    const { live, coder, pollMs } = this.#options;
-    const served = live.current;
-    if (served === null) return noSession(live, pollMs);
-    const { attribution } = served;
-    const { key, publications, changedMs } = this.#viewOf(served);
-    const { path } = UNCOUNTED_ROUTES.feed;
-    const forms = await this.#made(path, key, async () => {
-      const newest = publications.slice(-FEED_LENGTH);
-      const [first] = publications as [Publication];
-      const body = Buffer.from(feedBody({ first, newest, attribution }));
-      return pageForms({ path, mediaType: FEED_TYPE, body }, changedMs, coder);
-    });
-    return { forms, cacheControl: PUBLIC_CACHE };
-  }
+    /** The sessions of the last thirty days. Answers also while nothing is served. */
+    status(asked: Asked): Promise<Found> {
+      const { path } = UNCOUNTED_ROUTES.status;
+      return statusAs(asked, path, (status) => {
+        const body = Buffer.from(`${JSON.stringify(status)}\n`);
+        return { path, mediaType: JSON_TYPE, body };
+      });
+    },
 
-  /** The sessions of the last thirty days. Answers also while nothing is served. */
-  status(asked: Asked): Promise<Found | Denial> {
-    return this.#statusAs(asked, UNCOUNTED_ROUTES.status.path, (status) => {
-      const body = Buffer.from(`${JSON.stringify(status)}\n`);
-      return { path: UNCOUNTED_ROUTES.status.path, mediaType: JSON_TYPE, body };
-    });
-  }
+    statusPage(asked: Asked): Promise<Found> {
+      const attribution = live.current?.attribution;
+      return statusAs(asked, PAGES.status.path, (status) =>
+        statusPage(status, graceMs, attribution),
+      );
+    },
+  };
 
-  /** The same as a page. */
-  statusPage(asked: Asked): Promise<Found | Denial> {
-    const { live, graceMs } = this.#options;
-    const attribution = live.current?.attribution;
-    return this.#statusAs(asked, PAGES.status.path, (status) =>
-      statusPage(status, { graceMs, attribution }),
-    );
-  }
-
-  async #statusAs(
-    asked: Asked,
+  async function statusAs(
+    { nowMs }: Asked,
     path: string,
     form: (status: Status) => PageSource,
-  ): Promise<Found | Denial> {
-    const { live, coder, graceMs } = this.#options;
-    const { nowMs } = asked;
+  ): Promise<Found> {
     const served = live.current;
     const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
     const tickMs = statusTickMs(nowMs, graceMs);
-    const view = served === null ? NOTHING : this.#viewOf(served);
+    const view = served === null ? NOTHING : viewOf(served);
     const { key, publications, changedMs } = view;
-    const forms = await this.#made(path, `${key} ${tickMs}`, () => {
+    const forms = await made(path, `${key} ${tickMs}`, () => {
       const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
       return pageForms(source, Math.max(changedMs, tickMs), coder);
     });
     return { forms, cacheControl: PUBLIC_CACHE };
   }
 
-  #viewOf({ publication: served }: LoadedSnapshot): View {
-    const { log } = this.#options;
+  function viewOf({ publication: served }: LoadedSnapshot): View {
     const key = `${served.number} ${log.newestNumber}`;
-    if (this.#view.key === key) return this.#view;
+    if (known.key === key) return known;
     const all = log.entries;
     const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
     const entries = end === -1 ? all : all.slice(0, end);
     const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
     const { number, at } = entries.at(-1) ?? served;
     const publications = [...older, served];
-    this.#view = { publications, newest: number, changedMs: Date.parse(at), key };
-    return this.#view;
+    known = { publications, newest: number, changedMs: Date.parse(at), key };
+    return known;
   }
 
-  async #list(view: View, query: PageQuery): Promise<Forms> {
-    // Few ask for the same one of the others, and compressing them would delay the live snapshot.
-    if (!isNewestPage(query)) return this.#makeList(view, query, null);
-    const { coder } = this.#options;
-    return this.#made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
-      this.#makeList(view, query, coder),
-    );
-  }
-
-  async #makeList(view: View, query: PageQuery, coder: Coder | null): Promise<Forms> {
-    const { log } = this.#options;
+  async function listForms(view: View, query: PageQuery, by: Coder | null): Promise<Forms> {
     const page = pageOf(view.newest, query);
     // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
     for (let number = page.first; number <= page.last; number += 1) log.get(number);
     const { entries } = log;
-    const rows = await this.#rows.forceFetch(`${view.key} ${entries.length}`, {
+    const all = await rows.forceFetch(`${view.key} ${entries.length}`, {
       context: async () => rowsOf(entries.filter(({ number }) => number <= view.newest)),
     });
-    const source = {
-      path: UNCOUNTED_ROUTES.publications.path,
-      mediaType: JSON_TYPE,
-      body: listBody(rows, page),
-    };
-    return pageForms(source, view.changedMs, coder);
+    const { path } = UNCOUNTED_ROUTES.publications;
+    return pageForms({ path, mediaType: JSON_TYPE, body: listBody(all, page) }, view.changedMs, by);
   }
 
-  #made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
-    return this.#pages.forceFetch(`${path} ${key}`, { context: make });
+  function made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
+    return pages.forceFetch(`${path} ${key}`, { context: make });
   }
 }

@@ -14,11 +14,9 @@ import type { status } from "../../schemas.ts";
 /** Thirty days. */
 const SESSIONS_SHOWN = 60;
 
-/** What the body is made of. */
 export interface StatusContent {
   /** The publishes and rollbacks, oldest first; the last one is what the proxy serves. */
   readonly publications: readonly Publication[];
-  /** How many sessions are overdue. */
   readonly overdue: number;
   readonly graceMs: number;
 }
