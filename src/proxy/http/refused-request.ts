@@ -7,7 +7,6 @@ import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { KEYLESS } from "../../market/tier.ts";
 import { callerAt } from "./caller.ts";
 import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
@@ -56,7 +55,6 @@ export function answerRefusedRequests(
   }
 
   function answer(socket: Socket, denial: Denial): void {
-    const startedAt = performance.now();
     const nowMs = clock.now();
     const { status, code } = denial;
     const address = clientAddress(socket.remoteAddress, undefined, 0);
@@ -68,17 +66,11 @@ export function answerRefusedRequests(
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);
     linger(socket);
-    const durationMs = performance.now() - startedAt;
-    const line = {
-      method: undefined,
-      route: "(none)",
-      status,
-      code,
-      account: null,
-      tier: KEYLESS.name,
-    };
-    metrics.requests.observe(line.route, line.tier, status, durationMs);
-    if (log.wantsRequest(code)) log.request({ ...line, from: shortened(address), durationMs });
+    const [route, from] = ["(none)", shortened(address)];
+    metrics.requests.observe(route, tier.name, status, 0);
+    if (!log.wantsRequest(code)) return;
+    const line = { route, status, code, account: null, tier: tier.name, from, durationMs: 0 };
+    log.request({ method: undefined, ...line });
   }
 }
 

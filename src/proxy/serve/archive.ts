@@ -112,14 +112,15 @@ export class Archive {
    * cannot hold all reads.
    */
   async open(publication: Publication, reader: Subject): Promise<ServedSnapshot | Denial> {
+    const asked = { publication, reader };
     await this.#turns.next(reader);
-    const stored = await this.#take(reader, keyOf(publication), async () => {
+    const stored = await this.#take(asked, FILES.manifest, async () => {
       const { manifest_sha256: sha256 } = publication;
       const { files, tiers } = await readManifest(this.#store, publication, sha256);
       const entries = new Map(files.map((entry) => [entry.path, entry]));
       return { value: { tiers, entries }, bytes: files.length * ENTRY_BYTES };
     });
-    return "code" in stored ? stored : this.#served({ publication, reader }, stored);
+    return "code" in stored ? stored : this.#served(asked, stored);
   }
 
   #served(asked: Asked, { tiers, entries }: Stored): ServedSnapshot {
@@ -147,49 +148,47 @@ export class Archive {
   }
 
   /** The file's bytes, or a function that streams them. */
-  async #source(
-    { publication, reader }: Asked,
-    entry: FileEntry,
-  ): Promise<Buffer | OpenBody | Denial> {
-    const pace = (): Promise<void> => this.#turns.next(reader);
+  async #source(asked: Asked, entry: FileEntry): Promise<Buffer | OpenBody | Denial> {
     const { path, bytes, sha256 } = entry;
-    const name = `${keyOf(publication)} ${path}`;
+    const pace = (): Promise<void> => this.#turns.next(asked.reader);
     // What was right before is damaged now: the next request compares the file before it answers.
     const onFailure = (error: unknown): void => {
-      this.#cache.delete(name);
+      this.#cache.delete(nameOf(asked.publication, path));
       this.#options.onStreamFailure(error);
     };
-    const source = await this.#take(reader, name, async () => {
-      const key = snapshotFileKey(publication, path);
-      const isHeld = bytes <= this.#heldBytesMax;
-      const value: Buffer | OpenBody = isHeld
+    const key = snapshotFileKey(asked.publication, path);
+    const isHeld = bytes <= this.#heldBytesMax;
+    const source = await this.#take<Buffer | OpenBody>(asked, path, async () => ({
+      value: isHeld
         ? await readVerified(this.#store, key, sha256, bytes)
-        : await streamedSource(this.#store, key, entry, onFailure, pace);
-      return { value, bytes: ENTRY_BYTES + (isHeld ? bytes : 0) };
-    });
+        : await streamedSource(this.#store, key, entry, onFailure, pace),
+      bytes: ENTRY_BYTES + (isHeld ? bytes : 0),
+    }));
     // Others' answers have opened the same file at their own pace.
     return typeof source === "function" ? (range) => source(range, pace) : source;
   }
 
   async #parsed<T>(
-    { publication, reader }: Asked,
+    asked: Asked,
     entry: FileEntry | undefined,
     parse: (bytes: Buffer) => T,
   ): Promise<T | Denial | null> {
     if (entry === undefined) return null;
-    return this.#take(reader, `${keyOf(publication)} ${entry.path}`, async () => {
-      const key = snapshotFileKey(publication, entry.path);
-      const value = parse(await readVerified(this.#store, key, entry.sha256, entry.bytes));
-      return { value, bytes: entry.bytes * PARSED_COST };
-    });
+    const { path, bytes, sha256 } = entry;
+    const key = snapshotFileKey(asked.publication, path);
+    return this.#take(asked, path, async () => ({
+      value: parse(await readVerified(this.#store, key, sha256, bytes)),
+      bytes: bytes * PARSED_COST,
+    }));
   }
 
-  /** What is kept under `key`, or what `read` reads; several requests for the same share one read. */
+  /** What is kept of the file, or what `read` reads; several requests for the same share one read. */
   async #take<T>(
-    reader: Subject,
-    key: string,
+    { publication, reader }: Asked,
+    path: string,
     read: () => Promise<Costed<T>>,
   ): Promise<T | Denial> {
+    const key = nameOf(publication, path);
     const isKnown = this.#cache.has(key) || this.#readers.has(key);
     const own = [...this.#readers.values()].filter((each) => each === reader);
     if (!isKnown && (this.#readers.size >= READS_AT_ONCE || own.length >= READS_EACH)) {
@@ -203,8 +202,8 @@ export class Archive {
 }
 
 /** All publications of one snapshot share what is read of it. */
-const keyOf = (publication: Publication): string =>
-  `${snapshotText(publication)} ${publication.manifest_sha256}`;
+const nameOf = (publication: Publication, path: string): string =>
+  `${snapshotText(publication)} ${publication.manifest_sha256} ${path}`;
 
 /** An old snapshot is asked with the ids of its time. */
 const NO_IDS: ReadonlyMap<string, string> = new Map();
