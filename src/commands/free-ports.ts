@@ -32,7 +32,7 @@ export async function withFreePorts(
 async function listening(option: PortOption, host: string, port: number) {
   const server = createServer();
   try {
-    await listen(server, option, "http", host, port);
+    await listen(server, option, host, port);
     return server;
   } catch (error) {
     if (!(error instanceof InputError) || !isInUse(error)) throw error;
@@ -47,7 +47,7 @@ async function nextFree(option: PortOption, host: string, port: number): Promise
   for (let next = port + 1; next < 65_536; next += 1) {
     try {
       const server = createServer();
-      await listen(server, option, "http", host, next);
+      await listen(server, option, host, next);
       await end(server);
       return next;
     } catch (error) {

@@ -3,7 +3,8 @@
  * The proxy, the OpenAPI document, the reference and the guide all use this table. Bodies are problem
  * documents (RFC 9457); `type` is the address of the problem's entry in the reference.
  */
-import type { TierName } from "../market/tier.ts";
+import type { z } from "zod";
+import type { problem } from "./schemas.ts";
 
 export interface Problem {
   readonly status: number;
@@ -184,22 +185,13 @@ export const PROBLEMS = {
 /** The member `code` of a problem document. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
-export interface ParameterFault {
-  readonly parameter: string;
-  /** As sent, but shortened; a key is never shown. */
-  readonly value: string;
-  /** What the service expected. */
-  readonly detail: string;
-}
-
 /** Members of a problem document beyond the standard ones. */
-interface ProblemExtras {
-  /** The lowest tier that includes this. */
-  readonly required_tier?: TierName | undefined;
-  /** The date of the contract's last level; null: it never had one. */
-  readonly as_of?: string | null;
-  readonly errors?: readonly ParameterFault[];
-}
+type ProblemExtras = Pick<
+  z.infer<ReturnType<typeof problem>>,
+  "required_tier" | "as_of" | "errors"
+>;
+/** One fault of one parameter. Its value is as sent, but shortened; a key is never shown. */
+export type ParameterFault = NonNullable<ProblemExtras["errors"]>[number];
 
 /** A refusal as a value; problem-reply.ts turns it into HTTP. */
 export interface Denial {

@@ -81,7 +81,7 @@ export interface RunningProxy {
  * address or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { gatekeeper, clock, log, host, tls, pollMs, store, verifyKeys = null } = options;
+  const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const coder = new Coder();
   const vouchers = verifyKeys && { keys: verifyKeys, memory: gatekeeper };
@@ -119,27 +119,22 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const pages = fixedPages(sources, coder, clock.now());
     await live.start();
     const server = createHttpServer(limits, tls);
-    const scheme = tls === null ? "http" : "https";
-    const url = await listen(server, "--port", scheme, host, options.port);
+    const url = await listen(server, "--port", host, options.port);
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
     const documents = [openApi, basketPage(origin), ...textPages(origin)];
     const figures = livePages({ ...options, live, coder, origin, documents });
-    const { trustedHops } = options;
     const app = createApp({
+      ...options,
       live,
       log: reader,
       archive,
-      gatekeeper,
       backlog,
       pages,
       livePages: figures,
       publicLog: publicLog({ ...options, live, log: reader, coder }),
-      clock,
       logger: log,
       metrics,
-      pollMs,
-      trustedHops,
     });
     const onFailure = (error: unknown): void => {
       log.error({ err: error }, "request cannot be handled");
@@ -150,7 +145,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       metrics.connectionsRefused += 1;
       if (refusals.passes()) log.warn({ max: options.maxConnections }, "too many connections");
     });
-    answerRefusedRequests(server, connections, { gatekeeper, clock, log, metrics });
+    answerRefusedRequests(server, connections, { ...options, metrics });
     opened.push(connections);
     const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };

@@ -26,6 +26,6 @@ export async function startMetricsServer(
       () => response.writeHead(500).end(),
     );
   });
-  const url = `${await listen(server, "--metrics-port", "http", host, port)}/metrics`;
+  const url = `${await listen(server, "--metrics-port", host, port)}/metrics`;
   return { url, connections };
 }

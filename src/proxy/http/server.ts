@@ -95,7 +95,6 @@ export function useCertificate(server: Server, { cert, key }: Certificate): void
 export async function listen(
   server: Server,
   option: "--port" | "--metrics-port",
-  scheme: string,
   host: string,
   port: number,
 ): Promise<string> {
@@ -108,6 +107,7 @@ export async function listen(
     server.listen({ port, host }, resolve);
   });
   const { address, family, port: bound } = server.address() as AddressInfo;
+  const scheme = server instanceof TlsServer ? "https" : "http";
   return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
 }
 

@@ -116,8 +116,6 @@ export function chooseCoding(
   forms: Pick<ReadonlySet<Coding>, "has" | "size">,
 ): Coding {
   if (acceptEncoding === undefined || acceptEncoding === "" || forms.size === 0) return "identity";
-  // Most programs send only this.
-  if (acceptEncoding === "gzip" && forms.has("gzip")) return "gzip";
   const weights = parseWeights(acceptEncoding);
   const rest = weights.get("*");
   let best: Coding = "identity";

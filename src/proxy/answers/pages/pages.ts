@@ -163,9 +163,12 @@ const ASSET_TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
+export const assetType = (path: string): string =>
+  ASSET_TYPES[path.slice(path.lastIndexOf(".") + 1)] as string;
+
 export const assets = (): PageSource[] =>
   siteAssets().map((name) => ({
     path: `${ASSETS_PATH}${name}`,
-    mediaType: ASSET_TYPES[name.slice(name.lastIndexOf(".") + 1)] as string,
+    mediaType: assetType(name),
     body: Buffer.from(siteFile(name)),
   }));

@@ -1,12 +1,14 @@
 /** The reference of the interface, `/docs`: Swagger UI, from this process, and the table of problems. */
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { filled, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
+import { JSON_TYPE } from "../../../store/media-types.ts";
 import { openApiDocument } from "../../docs/openapi.ts";
 import { PROBLEMS, type Problem } from "../../problems.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
-import { framed, type PageSource } from "./pages.ts";
+import { assetType, framed, type PageSource } from "./pages.ts";
 
 /** The OpenAPI document, the page, and the files of Swagger UI. */
 export function referencePages(): [openApi: PageSource, ...others: PageSource[]] {
@@ -19,27 +21,19 @@ export function referencePages(): [openApi: PageSource, ...others: PageSource[]]
     libraries: [PAGES.swaggerScript.path.slice(1)],
     styles: [PAGES.swaggerStyle.path.slice(1), "assets/reference.css"],
   });
-  const document = `${JSON.stringify(openApiDocument(), null, 1)}\n`;
+  const document = Buffer.from(`${JSON.stringify(openApiDocument(), null, 1)}\n`);
   return [
-    file(UNCOUNTED_ROUTES.openApi.path, "application/json", Buffer.from(document)),
+    { path: UNCOUNTED_ROUTES.openApi.path, mediaType: JSON_TYPE, body: document },
     page,
-    file(
-      PAGES.swaggerScript.path,
-      "text/javascript; charset=utf-8",
-      swagger("swagger-ui-bundle.js"),
-    ),
-    file(PAGES.swaggerStyle.path, "text/css; charset=utf-8", swagger("swagger-ui.css")),
+    swagger(PAGES.swaggerScript.path),
+    swagger(PAGES.swaggerStyle.path),
   ];
 }
 
-const file = (path: string, mediaType: string, body: Buffer): PageSource => ({
-  path,
-  mediaType,
-  body,
-});
-
-const swagger = (name: string): Buffer =>
-  readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
+const swagger = (path: string): PageSource => {
+  const module = import.meta.resolve(`swagger-ui-dist/${basename(path)}`);
+  return { path, mediaType: assetType(path), body: readFileSync(fileURLToPath(module)) };
+};
 
 /** `type` of a problem document is the address of its article. */
 const article = (code: string, { status, title, meaning, remedy }: Problem): string =>
