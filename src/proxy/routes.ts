@@ -3,7 +3,15 @@
  * operation in the OpenAPI document. The other addresses are in uncounted-routes.ts.
  */
 import type { z } from "zod";
-import { KEY_TIER_NAMES, TIERS, tiersWhere, type KeyTierName, type Tier } from "../market/tier.ts";
+import {
+  KEY_TIER_NAMES,
+  perTier,
+  TIERS,
+  tiersWhere,
+  type KeyTierName,
+  type Tier,
+  type TierName,
+} from "../market/tier.ts";
 import * as payload from "../render/schemas.ts";
 import { CSV_TYPE, PARQUET_TYPE, TEXT_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
@@ -96,6 +104,12 @@ const withIndex = (tier: Tier): boolean => tier.index;
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
   tier.historyFiles.includes(format);
+/** Makes the paths once: a request need not visit the names of keys. */
+const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
+  const paths = perTier(path);
+  return ({ name }) => paths[name];
+};
+
 const DATA = {
   isKeyed: true,
   parameters: [PUBLICATION, AS_OF],
@@ -112,7 +126,7 @@ export const DATA_ROUTES = {
     summary: "The board",
     body: { json: "Board", schema: payload.board },
     isOffered: everyone,
-    file: ({ name }) => FILES.board(name),
+    file: eachTier(FILES.board),
   },
   contract: {
     ...DATA,
@@ -134,7 +148,7 @@ export const DATA_ROUTES = {
     body: { json: "Index", schema: payload.index },
     refusals: ["unknown_contract", "no_base_level"],
     isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
-    file: ({ name }) => FILES.index(name),
+    file: eachTier(FILES.index),
     takesBasket: true,
   },
   indices: {
@@ -144,7 +158,7 @@ export const DATA_ROUTES = {
     summary: "All indices",
     body: { json: "Indices", schema: payload.indices },
     isOffered: withIndex,
-    file: ({ name }) => FILES.indices(name),
+    file: eachTier(FILES.indices),
   },
   indexOf: {
     ...DATA,
@@ -164,7 +178,7 @@ export const DATA_ROUTES = {
     summary: "The board as CSV",
     body: { text: CSV_TYPE },
     isOffered: exportedAs("csv"),
-    file: ({ name }) => FILES.csv(name),
+    file: eachTier(FILES.csv),
     download: "parts",
   },
   xlsx: {
@@ -174,7 +188,7 @@ export const DATA_ROUTES = {
     summary: "The board as an Excel workbook",
     body: { binary: XLSX_TYPE },
     isOffered: exportedAs("xlsx"),
-    file: ({ name }) => FILES.xlsx(name),
+    file: eachTier(FILES.xlsx),
     download: "parts",
   },
   historyCsv: {
@@ -184,7 +198,7 @@ export const DATA_ROUTES = {
     summary: "The histories of all contracts as CSV",
     body: { text: CSV_TYPE },
     isOffered: hasHistoryAs("csv"),
-    file: ({ name }) => FILES.historyCsv(name),
+    file: eachTier(FILES.historyCsv),
     download: "whole",
   },
   historyParquet: {
@@ -194,7 +208,7 @@ export const DATA_ROUTES = {
     summary: "The histories of all contracts as Parquet",
     body: { binary: PARQUET_TYPE },
     isOffered: hasHistoryAs("parquet"),
-    file: ({ name }) => FILES.historyParquet(name),
+    file: eachTier(FILES.historyParquet),
     download: "parts",
   },
   corrections: {
@@ -204,7 +218,7 @@ export const DATA_ROUTES = {
     summary: "The corrections of all contracts",
     body: { json: "Corrections", schema: payload.corrections },
     isOffered: (tier) => tier.history !== null,
-    file: ({ name }) => FILES.tierCorrections(name),
+    file: eachTier(FILES.tierCorrections),
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
@@ -227,7 +241,7 @@ export const SUMS_ROUTE: DataRoute = {
   answer: "The sums. Counted as one call.",
   body: { text: TEXT_TYPE },
   isOffered: everyone,
-  file: ({ name }) => FILES.sums(name),
+  file: eachTier(FILES.sums),
 };
 
 export const parametersOf = ({ parameters = [] }: Route): readonly string[] =>
