@@ -19,7 +19,7 @@ import { Archive } from "./serve/archive.ts";
 import { behindMs, overdueSessions } from "./serve/freshness.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./serve/live.ts";
 import { LogReader } from "./serve/log-reader.ts";
-import { PerSecond } from "./ops/per-second.ts";
+import { perSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./http/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
 import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
@@ -94,15 +94,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());
   const metrics = new ProxyMetrics({
+    ...options,
     live,
     archive,
     backlog,
-    gatekeeper,
-    log,
     overdueSessions: ofServed(overdueSessions),
     behindMs: ofServed(behindMs),
   });
-  const refusals = new PerSecond(1);
+  const isFirst = perSecond(1);
   const opened: Connections[] = [];
   const close = async (): Promise<void> => {
     live.close();
@@ -143,7 +142,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     server.maxConnections = options.maxConnections;
     server.on("drop", () => {
       metrics.connectionsRefused += 1;
-      if (refusals.passes()) log.warn({ max: options.maxConnections }, "too many connections");
+      if (isFirst()) log.warn({ max: options.maxConnections }, "too many connections");
     });
     answerRefusedRequests(server, connections, { ...options, metrics });
     opened.push(connections);

@@ -1,4 +1,4 @@
-/** /healthz and /readyz. */
+/** /readyz. */
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
@@ -6,9 +6,6 @@ import { jsonReply, type Reply } from "./answer.ts";
 import { deny, type Denial } from "../problems.ts";
 import { behindMs, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
-
-/** Says only that the process answers. */
-export const healthReply = (): Reply => jsonReply({ status: "ok" });
 
 /**
  * The proxy is ready once it has a snapshot. Later trouble is reported but does not make it unready:

@@ -6,7 +6,7 @@ import { H3, type H3Event } from "h3";
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Found, Outcome, Reply } from "../answers/answer.ts";
+import { jsonReply, type Found, type Outcome, type Reply } from "../answers/answer.ts";
 import type { Backlog } from "./backlog.ts";
 import {
   addressOf,
@@ -20,7 +20,7 @@ import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { shortened } from "./client-address.ts";
 import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
-import { healthReply, readiness } from "../answers/readiness.ts";
+import { readiness } from "../answers/readiness.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "../query.ts";
@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): H3 {
   });
 
   // These routes need no key and never wait for the state.
-  route(UNCOUNTED_ROUTES.health.path, () => healthReply());
+  route(UNCOUNTED_ROUTES.health.path, () => jsonReply({ status: "ok" }));
   route(UNCOUNTED_ROUTES.readiness.path, ({ nowMs }) => readiness(live, gatekeeper, nowMs, pollMs));
   route(UNCOUNTED_ROUTES.feed.path, () => publicLog.feed());
   route(UNCOUNTED_ROUTES.status.path, (exchange) => publicLog.status(exchange));

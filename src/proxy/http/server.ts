@@ -8,33 +8,24 @@ import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { InputError, reasonOf } from "../../lib/errors.ts";
 import type { Backlog } from "./backlog.ts";
 
-/** The limits of connections in milliseconds and bytes. */
-export interface ConnectionLimits {
+/** The limits of connections in milliseconds and bytes, unless a test sets others. */
+export const CONNECTION_LIMITS = {
   /** Request line and header fields together; a key and the largest basket fit. */
-  readonly headerBytes: number;
-  /** From the first byte of a request to the end of its header; also for a TLS handshake. */
-  readonly headersMs: number;
-  /** From the first byte of a request to its end. */
-  readonly requestMs: number;
-  /** Between requests. Longer than most load balancers', so that they close first. */
-  readonly keepAliveMs: number;
-  /** Without a byte in either direction while an answer is sent. */
-  readonly stalledMs: number;
-  /** For answers in flight to finish when the proxy stops. */
-  readonly shutdownMs: number;
-  /** What waits for readers in memory, over all connections. */
-  readonly waitingBytes: number;
-}
-
-export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 16 * 1024,
+  /** From the first byte of a request to the end of its header; also for a TLS handshake. */
   headersMs: 15_000,
+  /** From the first byte of a request to its end. */
   requestMs: 30_000,
+  /** Between requests. Longer than most load balancers', so that they close first. */
   keepAliveMs: 65_000,
+  /** Without a byte in either direction while an answer is sent. */
   stalledMs: 60_000,
+  /** For answers in flight to finish when the proxy stops. */
   shutdownMs: 30_000,
+  /** What waits for readers in memory, over all connections. */
   waitingBytes: 64_000_000,
 };
+export type ConnectionLimits = Readonly<typeof CONNECTION_LIMITS>;
 
 /** TLS 1.2 with forward secrecy and authenticated encryption (AEAD); TLS 1.3 has nothing else. */
 const TLS = {

@@ -8,7 +8,7 @@ import { plainText } from "../../lib/terminal.ts";
 import { PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES } from "../routes.ts";
 import { LOG_LEVELS, type LogLevel, type RequestLog } from "./log-options.ts";
-import { PerSecond } from "./per-second.ts";
+import { perSecond } from "./per-second.ts";
 import { StandardError, type LogSink } from "./standard-error.ts";
 
 type WriteLine = (fields: object, message: string) => void;
@@ -47,7 +47,7 @@ export function createLogger(
     return (fields, message) => sink.write(form.event(at, clock.now(), fields, message));
   };
   const info = writeAt("info");
-  const problems = new PerSecond(problemsPerSecond, (more) =>
+  const passes = perSecond(problemsPerSecond, (more) =>
     info({ more }, `and ${more} more requests with a problem`),
   );
   return {
@@ -56,7 +56,7 @@ export function createLogger(
     info,
     wantsRequest: isWanted("info") ? WANTS[requests] : WANTS.none,
     request: (line) => {
-      if (line.code === undefined || problems.passes()) sink.write(form.request(line, clock.now()));
+      if (line.code === undefined || passes()) sink.write(form.request(line, clock.now()));
     },
     get droppedLines() {
       return sink.droppedLines;

@@ -140,10 +140,7 @@ export class Archive {
       files: { get: fileAt },
       catalog: () =>
         this.#parsed(asked, entries.get(FILES.catalog), (bytes) => catalogIn(bytes, stamp)),
-      baskets: ({ name }) => {
-        const entry = entries.get(FILES.basket(name));
-        return this.#parsed(asked, tiers[name] && entry, readBaskets);
-      },
+      baskets: ({ name }) => this.#parsed(asked, entries.get(FILES.basket(name)), readBaskets),
     };
   }
 

@@ -3,7 +3,7 @@
  * whether the caller has it already (13), and whether a part of it is asked for (14). Nothing is
  * counted or sent here.
  */
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Coding } from "./coding.ts";
 import type { Entity, Forms } from "./entity.ts";
 import type { ByteRange } from "./stream.ts";
@@ -14,14 +14,11 @@ export type Intent =
   | { readonly entity: Entity; readonly status: 206; readonly range: ByteRange }
   | { readonly entity: Entity; readonly status: 416 };
 
-/** The method and the fields that an intent depends on. */
-export interface RequestFields {
-  readonly method?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-}
-
 /** What the request means for what these forms are of. */
-export function intentOf(forms: Forms, { method, headers }: RequestFields): Intent {
+export function intentOf(
+  forms: Forms,
+  { method, headers }: Pick<IncomingMessage, "method" | "headers">,
+): Intent {
   const identity = forms.get("identity") as Entity;
   const range = method === "GET" ? requestedRange(identity, headers) : null;
   const entity =

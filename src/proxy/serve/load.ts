@@ -12,12 +12,12 @@ import { cacheOf } from "../../lib/caches.ts";
 import { DamageError } from "../../lib/errors.ts";
 import { parseSession, sessionStartMs, type Session } from "../../market/session.ts";
 import type { Contract } from "../../market/contract.ts";
-import { perTier, TIER_NAMES, type Tier } from "../../market/tier.ts";
+import { TIER_NAMES, type Tier, type TierName } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
-import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
+import { readManifest, readSnapshotFile, readVerified } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
 import { verified, type Pace } from "./stream.ts";
@@ -84,28 +84,24 @@ export async function loadSnapshot(
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const { tiers, judgements, options: used, attribution } = manifest;
   const stamp = stampOf(publication, options.graceMs);
-  const held = chooseHeld(manifest.files, options.cacheBytes * LIVE_SHARE);
   const files = new Map<string, PreparedFile>();
-  const inner = new Map<string, Buffer>();
-
-  await atOnce(manifest.files, async (entry) => {
+  const sent = manifest.files.filter(({ path }) => !INNER.has(path));
+  const held = chooseHeld(sent, options.cacheBytes * LIVE_SHARE);
+  await atOnce(sent, async (entry) => {
     const key = snapshotFileKey(publication, entry.path);
-    if (INNER.has(entry.path)) {
-      inner.set(entry.path, await readVerified(store, key, entry.sha256, entry.bytes));
-      return;
-    }
     const source = held.has(entry.path)
       ? await readVerified(store, key, entry.sha256, entry.bytes)
       : await streamedSource(store, key, entry, options.onStreamFailure);
     const file = descriptionOf(tiers, entry, stamp);
     if (file !== null) files.set(entry.path, new PreparedFile(file, source, options.coder));
   });
-  const catalogBytes = inner.get(FILES.catalog);
-  const catalog = catalogBytes === undefined ? null : catalogIn(catalogBytes, stamp);
-  const baskets = perTier((name) => {
-    const bytes = inner.get(FILES.basket(name));
-    return bytes === undefined || tiers[name] === undefined ? null : readBaskets(bytes);
-  });
+  const parsed = async <T>(path: string, parse: (bytes: Buffer) => T): Promise<T | null> => {
+    const found = await readSnapshotFile(store, publication, manifest, path);
+    return found && parse(found.bytes);
+  };
+  const catalog = await parsed(FILES.catalog, (bytes) => catalogIn(bytes, stamp));
+  const baskets = new Map<TierName, BasketFile | null>();
+  for (const name of TIER_NAMES) baskets.set(name, await parsed(FILES.basket(name), readBaskets));
   return {
     publication,
     free: catalog?.filter(({ free: isFree }) => isFree) ?? [],
@@ -116,7 +112,7 @@ export async function loadSnapshot(
     tiers,
     files,
     catalog: async () => catalog,
-    baskets: async ({ name }) => baskets[name],
+    baskets: async ({ name }) => baskets.get(name) ?? null,
     judgements,
     options: used,
     attribution,
@@ -148,7 +144,7 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   const held = new Map<string, number>();
   let cost = 0;
   for (const { path, bytes } of entries
-    .filter(({ tier, path }) => tier !== null && !INNER.has(path))
+    .filter(({ tier }) => tier !== null)
     .sort((a, b) => a.bytes - b.bytes)) {
     cost += bytes * HELD_COST;
     if (cost > budgetBytes) break;
