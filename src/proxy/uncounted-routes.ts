@@ -112,13 +112,7 @@ export const UNCOUNTED_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, Route>>;
 
-/** A page, or a text for people; `link`: its name at the top of every page. */
-interface Page {
-  readonly path: string;
-  readonly link?: string;
-}
-
-/** The pages, and the files that they load. */
+/** The pages, texts for people, and files that pages load; `link`: the name at the top of every page. */
 export const PAGES = {
   market: { path: "/", link: "Market" },
   contract: { path: "/contracts/{id}" },
@@ -136,7 +130,7 @@ export const PAGES = {
   /** Swagger UI, which draws the reference. */
   swaggerScript: { path: "/docs/swagger-ui-bundle.js" },
   swaggerStyle: { path: "/docs/swagger-ui.css" },
-} as const satisfies Readonly<Record<string, Page>>;
+} as const satisfies Readonly<Record<string, { path: string; link?: string }>>;
 
 /** Below it: the files of src/site that pages load. */
 export const ASSETS_PATH = "/assets/";

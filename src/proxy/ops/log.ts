@@ -9,7 +9,7 @@ import { PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES } from "../routes.ts";
 import { LOG_LEVELS, type LogLevel, type RequestLog } from "./log-options.ts";
 import { perSecond } from "./per-second.ts";
-import { StandardError, type LogSink } from "./standard-error.ts";
+import { StandardError } from "./standard-error.ts";
 
 type WriteLine = (fields: object, message: string) => void;
 
@@ -18,7 +18,6 @@ export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
   wantsRequest(code: ProblemCode | undefined): boolean;
   /** Writes a line about a request at level info; limits the lines about problems per second. */
   request(line: RequestLine): void;
-  /** How many lines could not be written so far. */
   readonly droppedLines: number;
 }
 
@@ -36,7 +35,7 @@ interface LogOptions {
 export function createLogger(
   { level, requests, form = JSON_LINES, problemsPerSecond = PROBLEM_LINES_PER_SECOND }: LogOptions,
   clock: Clock,
-  sink: LogSink = new StandardError((dropped) =>
+  sink: Pick<StandardError, "write" | "droppedLines"> = new StandardError((dropped) =>
     form.event("warn", clock.now(), { dropped }, `${dropped} lines were dropped`),
   ),
 ): Logger {

@@ -39,10 +39,10 @@ export class ProxyMetrics {
   constructor(observed: Observed) {
     const { live, archive, backlog, gatekeeper, log } = observed;
     collectProcessMetrics(this.#registry);
-    const gauge = gaugeIn(this.#registry);
+    const gauge = readIn(this.#registry, Gauge);
     const ofServed = (read: (served: Served) => number) => () =>
       live.current === null ? 0 : read(live.current);
-    const counter = counterIn(this.#registry);
+    const counter = readIn(this.#registry, Counter);
     counter(
       "chipboard_connections_refused_total",
       "Connections closed at once because too many were open.",
@@ -167,29 +167,17 @@ export class RequestMetrics {
 
 const LAG_RESOLUTION_MS = 20;
 
-/** Makes gauges in the registry; each reads its value on each scrape. */
-const gaugeIn =
-  (registry: Registry) =>
+/** Makes metrics in the registry; each reads its value on each scrape. A counter's never becomes smaller. */
+const readIn =
+  (registry: Registry, Metric: typeof Gauge | typeof Counter) =>
   (name: string, help: string, read: () => number): void => {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect: () => gauge.set(read()),
-    });
-  };
-
-/** Makes counters in the registry; `read` must never return less than before. */
-const counterIn =
-  (registry: Registry) =>
-  (name: string, help: string, read: () => number): void => {
-    const counter: Counter = new Counter({
+    const metric: Gauge | Counter = new Metric({
       name,
       help,
       registers: [registry],
       collect: () => {
-        counter.reset();
-        counter.inc(read());
+        metric.reset();
+        metric.inc(read());
       },
     });
   };
@@ -200,11 +188,15 @@ const counterIn =
  * garbage collection, which costs a busy proxy a tenth of its throughput.
  */
 function collectProcessMetrics(registry: Registry): void {
-  counterIn(registry)("process_cpu_seconds_total", "Processor time used, user and system.", () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  });
-  const gauge = gaugeIn(registry);
+  readIn(registry, Counter)(
+    "process_cpu_seconds_total",
+    "Processor time used, user and system.",
+    () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    },
+  );
+  const gauge = readIn(registry, Gauge);
   const startSeconds = performance.timeOrigin / 1000;
   gauge("process_start_time_seconds", "Start, as epoch seconds.", () => startSeconds);
   gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());

@@ -6,14 +6,6 @@
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 
-/** Where the lines of a log go. */
-export interface LogSink {
-  /** Takes one line, including its line break. */
-  write(line: string): unknown;
-  /** How many lines could not be written so far. */
-  readonly droppedLines: number;
-}
-
 const BATCH_CHARACTERS = 8 * 1024;
 const BATCH_MS = 250;
 /** The most that waits in memory for the reader of a pipe. */
@@ -21,8 +13,9 @@ const WAITING_BYTES_MAX = 1024 * 1024;
 const LINE_BREAK = 0x0a;
 
 /** Collects lines and writes them together at 8 kB or after 250 ms. */
-export class StandardError implements LogSink {
+export class StandardError {
   readonly #noteOf: (dropped: number) => string;
+  /** How many lines could not be written so far. */
   droppedLines = 0;
   /** Lines dropped since the log last reported a number. */
   #untold = 0;
@@ -40,6 +33,7 @@ export class StandardError implements LogSink {
     setInterval(() => this.#flush(), BATCH_MS).unref();
   }
 
+  /** Takes one line, including its line break. */
   write(line: string): void {
     if (process.stderr.writableLength + this.#held.length + line.length > WAITING_BYTES_MAX) {
       this.#drop(1);

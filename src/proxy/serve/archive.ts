@@ -65,11 +65,8 @@ interface Costed<T> {
   readonly bytes: number;
 }
 
-/** A read that a cache asks for. */
-interface Reading {
-  readonly reader: Subject;
-  readonly read: () => Promise<Costed<unknown>>;
-}
+/** Who asks a cache to read, and what. */
+type Reading = Pick<Asked, "reader"> & { readonly read: () => Promise<Costed<unknown>> };
 
 type ArchiveOptions = Pick<LoadOptions, "cacheBytes" | "onStreamFailure">;
 

@@ -170,13 +170,8 @@ export class PreparedFile {
     return {
       "content-type": mediaType,
       "content-disposition": `attachment; filename="${name}"`,
-      "accept-ranges": this.#ranges,
+      "accept-ranges": nameEnd === HISTORY_CSV_END ? "none" : "bytes",
     };
-  }
-
-  get #ranges(): "bytes" | "none" {
-    const { nameEnd } = this.#file;
-    return nameEnd === null || nameEnd === HISTORY_CSV_END ? "none" : "bytes";
   }
 
   /** Whether the delay is in the bytes, as it is in those of payloads. */
