@@ -44,9 +44,8 @@ export const seenIn = (storage: Storage): Promise<SeenEntry | null> =>
 /** See LogMemory. */
 export const see = (state: StateDriver, entry: SeenEntry): Promise<SeenEntry> =>
   change(state, async (write) => {
-    const held = await seenIn(state.storage);
-    const newer = newerSeen(held, entry);
-    return newer === held ? held : write(SEEN_ITEM, newer);
+    const newer = newerSeen(await seenIn(state.storage), entry);
+    return newer === entry ? write(SEEN_ITEM, entry) : newer;
   });
 
 /** Forgets the entry. Returns it; null: none was seen. */

@@ -2,9 +2,10 @@
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
 import type { Subject } from "./driver.ts";
 
-/** How long counts outlive their month. Counts of addresses get an hour, for clocks that differ. */
-const ADDRESS_RETENTION_MS = HOUR_MS;
-const ACCOUNT_RETENTION_MS = 400 * DAY_MS;
+/** How long counts of addresses outlive their month: an hour, for clocks that differ. */
+export const ADDRESS_RETENTION_MS = HOUR_MS;
+/** The same for accounts and keys. */
+export const ACCOUNT_RETENTION_MS = 400 * DAY_MS;
 
 let lastMonth = { startMs: 0, endMs: 0, text: "" };
 
@@ -37,20 +38,3 @@ export function monthsWithCounts(nowMs: number): string[] {
 export const forgetAtMs = (subject: Subject, month: string): number =>
   monthEndMs(month) +
   (subject.startsWith("address:") ? ADDRESS_RETENTION_MS : ACCOUNT_RETENTION_MS);
-
-/**
- * The oldest months to keep at `nowMs`, for addresses and for accounts. `counted` is the newest
- * month before the clock's month in which calls were counted. If the clock is more than a month
- * ahead of it, this uses the end of `counted` instead: a wrong clock must not delete current counts.
- */
-export function keptMonths(
-  nowMs: number,
-  counted: string | null,
-): { address: string; account: string } {
-  const endMs = counted === null ? nowMs : monthEndMs(counted);
-  const believedMs = monthOf(nowMs) > monthOf(endMs) ? endMs - 1 : nowMs;
-  return {
-    address: monthOf(believedMs - ADDRESS_RETENTION_MS),
-    account: monthOf(believedMs - ACCOUNT_RETENTION_MS),
-  };
-}

@@ -19,9 +19,9 @@ import type {
   StateContent,
   StateDriver,
   StatePurpose,
-  Subject,
+  StoredCount,
 } from "../driver.ts";
-import { keptMonths, monthOf } from "../month.ts";
+import { ACCOUNT_RETENTION_MS, ADDRESS_RETENTION_MS, monthEndMs, monthOf } from "../month.ts";
 import { createStateFile, fileIdOf, openStateFile, stateFilePath, unfit } from "./file.ts";
 
 const FORGOTTEN_AT_ONCE = 5_000;
@@ -137,7 +137,11 @@ class SqliteState implements StateDriver {
   async forget(nowMs: number): Promise<boolean> {
     const newest = this.#prepare("SELECT max(month) AS month FROM calls WHERE month < ?");
     const counted = newest.get(monthOf(nowMs))?.["month"];
-    const { address, account } = keptMonths(nowMs, counted == null ? null : String(counted));
+    const endMs = typeof counted === "string" ? monthEndMs(counted) : nowMs;
+    // A clock that is more than a month ahead of the counts is wrong, and must not delete current ones.
+    const believedMs = monthOf(nowMs) > monthOf(endMs) ? endMs - 1 : nowMs;
+    const address = monthOf(believedMs - ADDRESS_RETENTION_MS);
+    const account = monthOf(believedMs - ACCOUNT_RETENTION_MS);
     const limit = FORGOTTEN_AT_ONCE;
     const { changes } = await whenNotBusy(() =>
       this.#prepare(
@@ -155,11 +159,8 @@ class SqliteState implements StateDriver {
       const counts = this.#prepare("SELECT * FROM calls ORDER BY month, subject").all();
       return {
         items: items.map(({ key, value }) => [String(key), String(value)]),
-        counts: counts.map(({ month, subject, used }) => ({
-          month: String(month),
-          subject: subject as Subject,
-          used: Number(used),
-        })),
+        // The tables are strict: each column has its type.
+        counts: counts as unknown as StoredCount[],
       };
     });
   }
