@@ -102,7 +102,7 @@ async function add(name: string, options: AddOptions): Promise<void> {
 async function list(options: StateOptions): Promise<void> {
   const { redactedUrl } = await import("../lib/text.ts");
   const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
-  const accounts = await onRegistry(options, "read", (registry) => registry.accounts());
+  const accounts = await onRegistry(options, "use", (registry) => registry.accounts());
   if (options.json) return printJson(accounts);
   if (accounts.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
   printTable(
@@ -120,7 +120,7 @@ async function list(options: StateOptions): Promise<void> {
 async function show(name: string, options: StateOptions): Promise<void> {
   const { printJson, printLine } = await import("../lib/terminal.ts");
   const { printKeys } = await import("./keys.ts");
-  const { keys, ...account } = await onRegistry(options, "read", async (registry) => ({
+  const { keys, ...account } = await onRegistry(options, "use", async (registry) => ({
     ...(await registry.account(name)),
     keys: await registry.keys(name),
   }));
@@ -147,7 +147,7 @@ async function change(name: string, options: SetOptions): Promise<void> {
   }
   const { printJson, printLine } = await import("../lib/terminal.ts");
   const suspended = suspend ? true : resume ? false : undefined;
-  const account = await onRegistry(options, "change", (registry) =>
+  const account = await onRegistry(options, "use", (registry) =>
     registry.setAccount(name, { tier, trialDays, suspended, note }),
   );
   if (options.json) return printJson(account);
@@ -163,7 +163,7 @@ async function remove(name: string, options: RemoveOptions): Promise<void> {
     );
   }
   let what = `account ${name}`;
-  const account = await onRegistry(options, "change", async (registry) => {
+  const account = await onRegistry(options, "use", async (registry) => {
     what += ` and its ${counted((await registry.keys(name)).length, "key")}`;
     return options.yes || (await confirms(`Remove ${what}?`)) ? registry.removeAccount(name) : null;
   });

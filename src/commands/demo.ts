@@ -77,7 +77,7 @@ async function requireState(state: string): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
   const { NoStateError } = await import("../state/driver.ts");
   try {
-    await withRegistry(state, clockFromEnvironment(), "read", (registry) => registry.accounts());
+    await withRegistry(state, clockFromEnvironment(), "use", (registry) => registry.accounts());
   } catch (error) {
     if (error instanceof NoStateError) return;
     if (!(error instanceof UnreachableError) || /^rediss?:/i.test(state)) throw error;

@@ -105,7 +105,7 @@ export async function printKeys(keys: readonly KeyView[]): Promise<void> {
 
 async function create(account: string, options: CreateOptions): Promise<void> {
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const made = await onRegistry(options, "change", (registry) =>
+  const made = await onRegistry(options, "use", (registry) =>
     registry.createKey(account, options.label ?? null),
   );
   if (options.json) return printJson(made);
@@ -115,7 +115,7 @@ async function create(account: string, options: CreateOptions): Promise<void> {
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
   const { printJson } = await import("../lib/terminal.ts");
-  const keys = await onRegistry(options, "read", (registry) => registry.keys(account));
+  const keys = await onRegistry(options, "use", (registry) => registry.keys(account));
   if (options.json) return printJson(keys);
   await printKeys(keys);
 }
@@ -127,14 +127,14 @@ async function changeKey(
   work: (registry: Registry, keyId: string) => Promise<KeyView>,
 ): Promise<void> {
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const key = await onRegistry(options, "change", (registry) => work(registry, keyId));
+  const key = await onRegistry(options, "use", (registry) => work(registry, keyId));
   if (options.json) return printJson(key);
   printLine(`${done} key ${key.key_id} of ${key.account}.`);
 }
 
 async function rotate(keyId: string, options: RotateOptions): Promise<void> {
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const made = await onRegistry(options, "change", (registry) =>
+  const made = await onRegistry(options, "use", (registry) =>
     registry.rotateKey(keyId, options.overlap),
   );
   if (options.json) return printJson(made);

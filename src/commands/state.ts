@@ -94,7 +94,7 @@ async function forgetLog({ state, json }: StateOptions): Promise<void> {
   const { forgetSeen } = await import("../state/facts.ts");
   const { withDriver } = await import("../state/open.ts");
   const { printJson, printLine } = await import("../lib/terminal.ts");
-  const forgotten = await withDriver(state, "change", forgetSeen);
+  const forgotten = await withDriver(state, "use", forgetSeen);
   if (json) {
     printJson({ forgotten });
   } else if (forgotten === null) {

@@ -31,7 +31,7 @@ async function usage(account: string | undefined, options: UsageOptions): Promis
   const { by, json, state } = options;
   const views = await onRegistry(
     options,
-    "read",
+    "use",
     (registry): Promise<readonly Readonly<Record<string, Cell>>[]> => {
       if (by === "month") return registry.usageByMonth(account);
       return by === "key" ? registry.usageByKey(account) : registry.usage(account);

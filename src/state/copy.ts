@@ -88,7 +88,7 @@ export const inWords = ({ accounts, keys, counts }: StateSize): string =>
   `${counted(accounts, "account")}, ${counted(keys, "key")} and ${counted(counts, "count")}`;
 
 const read = (location: string): Promise<StateContent> =>
-  withDriver(location, "read", (state) => state.readAll());
+  withDriver(location, "use", (state) => state.readAll());
 
 function sizeOf({ items, counts }: StateContent) {
   const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;

@@ -3,11 +3,10 @@ import type { Storage } from "unstorage";
 import { UnreachableError } from "../lib/errors.ts";
 
 /**
- * The use of an open state. "read", "change": a command uses a state that must exist; "create": a
- * command creates the state if there is none; "fill": a copy writes a whole state; "serve": a proxy
- * uses the state, and creates it, too.
+ * What a state is opened for. "use": it must exist; "create": it is created if there is none; "fill": a
+ * copy writes a whole state; "serve": a proxy uses it, and creates it, too.
  */
-export type StatePurpose = "read" | "change" | "create" | "fill" | "serve";
+export type StatePurpose = "use" | "create" | "fill" | "serve";
 
 /** A count in the state with its number. */
 export interface StoredCount extends CountName {

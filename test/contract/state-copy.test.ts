@@ -83,7 +83,7 @@ function copyTests(redis: RedisServer): void {
 
   /** Everything in a state; null if there is none. */
   const contentOf = (location: string): Promise<StateContent | null> =>
-    withDriver(location, "read", (state) => state.readAll()).catch((error: unknown) => {
+    withDriver(location, "use", (state) => state.readAll()).catch((error: unknown) => {
       if (error instanceof UnreachableError && /There is no state|is empty/.test(error.message)) {
         return null;
       }
@@ -146,7 +146,7 @@ function copyTests(redis: RedisServer): void {
         const subject = gatekeeper.addressSubject(address, START);
         expect(await gatekeeper.counts.used(subject, START)).toBe(1);
       }
-      const read = await openRegistry(location, clock, "read");
+      const read = await openRegistry(location, clock, "use");
       expect((await read.usage()).map(({ account, used }) => [account, used])).toEqual([
         ["acme", 8],
         ["other", 2],
@@ -197,7 +197,7 @@ function copyTests(redis: RedisServer): void {
           `State ${to} holds ${held}, and a copy needs an empty`,
         );
         expect(await contentOf(to)).toEqual(before);
-        await withRegistry(to, clock, "change", async (registry) => {
+        await withRegistry(to, clock, "use", async (registry) => {
           await registry.addAccount(`before-${held.length}`, "pro", null);
         });
       }
@@ -259,7 +259,7 @@ function copyTests(redis: RedisServer): void {
         withRegistry(
           location,
           clock,
-          "read",
+          "use",
           async (read) => (await read.usage("acme"))[0]?.used ?? 0,
         );
       expect(missedCalls).toBeGreaterThan(0);

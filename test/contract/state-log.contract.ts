@@ -46,7 +46,7 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
     test("it can be forgotten", async () => {
       const gatekeeper = await use.serve();
       await gatekeeper.see({ number: 3, sha256: sha256("e") });
-      const forget = () => withDriver(use.state.location, "change", forgetSeen);
+      const forget = () => withDriver(use.state.location, "use", forgetSeen);
       expect(await forget()).toEqual({ number: 3, sha256: sha256("e") });
       expect(await forget()).toBeNull();
       expect(await gatekeeper.seen()).toBeNull();

@@ -162,7 +162,7 @@ function redisTests(baseUrl: string): void {
       expect(await gatekeeper.counts.take(address, 5, now)).toEqual({ granted: false, used: 5 });
       const reason = /the Redis is empty; it held a chipboard state before \(FLUSHALL, or/;
       await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(reason), { timeout: 5_000 });
-      for (const purpose of ["read", "change", "serve"] as const) {
+      for (const purpose of ["use", "serve"] as const) {
         await expect(openRegistry(direct, clock, purpose)).rejects.toThrow(reason);
       }
       const client = new Redis(direct);
@@ -184,11 +184,9 @@ function redisTests(baseUrl: string): void {
 
     test("without a state is named, and only marked on purpose", async () => {
       const client = new Redis(direct);
-      for (const purpose of ["read", "change"] as const) {
-        const refused = openRegistry(direct, clock, purpose);
-        await expect(refused).rejects.toThrow(UnreachableError);
-        await expect(refused).rejects.toThrow(`There is no state at ${direct}:`);
-      }
+      const refused = openRegistry(direct, clock, "use");
+      await expect(refused).rejects.toThrow(UnreachableError);
+      await expect(refused).rejects.toThrow(`There is no state at ${direct}:`);
       expect(await client.keys("chipboard:*")).toEqual([]);
       for (const created of [direct, null]) {
         const registry = await openRegistry(direct, clock, "create");
@@ -202,7 +200,7 @@ function redisTests(baseUrl: string): void {
       const client = new Redis(direct);
       await client.set("chipboard:theirs", "1");
       await expect(serve(direct)).rejects.toThrow(/another application/);
-      await expect(openRegistry(direct, clock, "read")).rejects.toThrow(UnreachableError);
+      await expect(openRegistry(direct, clock, "use")).rejects.toThrow(UnreachableError);
       expect(await client.keys("chipboard:*")).toEqual(["chipboard:theirs"]);
       await client.set("chipboard:format", "99");
       await expect(serve(direct)).rejects.toThrow(/"99", expected "2"/);
@@ -274,7 +272,7 @@ function redisTests(baseUrl: string): void {
       isRunning = false;
       await Promise.all(callers);
       for (const gatekeeper of all) await gatekeeper.close();
-      const [usage] = await withRegistry(location, clock, "read", (registry) => registry.usage());
+      const [usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
       expect(usage?.used).toBe(granted);
     });
 

@@ -71,11 +71,9 @@ describe("an SQLite state", () => {
 
   test("that is missing is named, and only created on purpose", async () => {
     const path = join(location, "chipboard.sqlite");
-    for (const purpose of ["read", "change"] as const) {
-      const refused = openRegistry(location, clock, purpose);
-      await expect(refused).rejects.toThrow(UnreachableError);
-      await expect(refused).rejects.toThrow(`There is no state at ${path}:`);
-    }
+    const refused = openRegistry(location, clock, "use");
+    await expect(refused).rejects.toThrow(UnreachableError);
+    await expect(refused).rejects.toThrow(`There is no state at ${path}:`);
     await expect(stat(location)).rejects.toThrow("ENOENT");
     for (const created of [path, null]) {
       const registry = await openRegistry(location, clock, "create");
@@ -139,7 +137,7 @@ describe("an SQLite state", () => {
     await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
     await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
     const usage = (): Promise<number | undefined> =>
-      withRegistry(location, clock, "read", async (registry) => (await registry.usage())[0]?.used);
+      withRegistry(location, clock, "use", async (registry) => (await registry.usage())[0]?.used);
     expect(await usage()).toBe(3);
     await gatekeeper.close();
     expect(await usage()).toBe(3);

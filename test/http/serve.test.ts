@@ -269,7 +269,7 @@ describe("invalid options and locations", () => {
 });
 
 async function used(account: string): Promise<number> {
-  const [usage] = await withRegistry(state, new TestClock(), "read", (registry) =>
+  const [usage] = await withRegistry(state, new TestClock(), "use", (registry) =>
     registry.usage(account),
   );
   return usage?.used ?? Number.NaN;

@@ -136,7 +136,7 @@ async function requireOurPrefix(
   // A copy marks the prefix itself, and restores a state that Redis lost.
   if (purpose === "fill" && (format === null || format === EMPTIED)) return false;
   if (format === null) {
-    if (purpose === "read" || purpose === "change") throw new NoStateError(location);
+    if (purpose === "use") throw new NoStateError(location);
     if ((await client.set(FORMAT_KEY, REDIS_FORMAT, "NX")) === "OK") return true;
     format = await client.get(FORMAT_KEY);
   }

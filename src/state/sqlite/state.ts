@@ -33,8 +33,7 @@ const SQLITE_BUSY = 5;
 /** Opens the state of `folder`. Throws UnreachableError, also for a missing state that must exist. */
 export async function openSqlite(folder: string, purpose: StatePurpose): Promise<StateDriver> {
   try {
-    const mustExist = purpose === "read" || purpose === "change";
-    const isNew = !mustExist && (await whenNotBusy(() => createStateFile(folder)));
+    const isNew = purpose !== "use" && (await whenNotBusy(() => createStateFile(folder)));
     const database = await whenNotBusy(() => openStateFile(folder));
     return new SqliteState(folder, purpose, database, isNew);
   } catch (error) {
