@@ -1,5 +1,6 @@
 /** The options for signing keys, and the files that they name. */
 import { open, type FileHandle } from "node:fs/promises";
+import { buffer as bytesOf } from "node:stream/consumers";
 import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
@@ -89,39 +90,27 @@ export async function verifyKeysFrom({
 
 async function signingKeyFrom(path: string): Promise<SigningKey> {
   const where = `--sign-key ${JSON.stringify(path)}`;
-  return parseSigningKey(await readable(where, () => readPrivate(path, where)), where);
+  return parseSigningKey(await readable(where, () => readKeys(path, where, true)), where);
 }
 
-async function readKeys(
-  path: string,
-  where: string,
-  check?: (file: FileHandle, text: string) => Promise<void>,
-): Promise<string> {
+async function readKeys(path: string, where: string, isPrivate = false): Promise<string> {
   const file = await open(path);
   try {
-    const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
-    let length = 0;
-    for (let bytesRead = 1; bytesRead > 0; length += bytesRead) {
-      ({ bytesRead } = await file.read(bytes, length, bytes.length - length, null));
-    }
-    if (length > FILE_BYTES_MAX) {
+    const stream = file.createReadStream({ end: FILE_BYTES_MAX, autoClose: false });
+    const bytes = await bytesOf(stream);
+    if (bytes.length > FILE_BYTES_MAX) {
       throw new InputError(
         `${where}: expected keys (PEM), found more than ${FILE_BYTES_MAX} bytes`,
       );
     }
-    const text = bytes.toString("utf8", 0, length);
-    await check?.(file, text);
+    const text = bytes.toString("utf8");
+    // The parser then says that this is the public key; its mode does not matter.
+    if (isPrivate && !text.includes("PUBLIC KEY")) await requirePrivate(file, path, where);
     return text;
   } finally {
     await file.close();
   }
 }
-
-const readPrivate = (path: string, where: string): Promise<string> =>
-  readKeys(path, where, async (file, text) => {
-    // The parser then says that this is the public key; its mode does not matter.
-    if (!text.includes("PUBLIC KEY")) await requirePrivate(file, path, where);
-  });
 
 /**
  * Throws InputError if others can read a private key. The group may read a file of another owner,
