@@ -168,6 +168,25 @@ describe("a proxy", () => {
     expect(new Set(asked)).toEqual(new Set([1, 2, 3, 4].map(publicationKey)));
   });
 
+  test("a log that is refused is not read again from its start, and is served once it is signed", async () => {
+    const inner = await publishThree(null);
+    const asked: string[] = [];
+    const store = new InterceptedStore(inner, async ({ key, kind }, run) => {
+      if (kind === "get" && key.startsWith("publications/")) asked.push(key);
+      return run();
+    });
+    await start(store);
+    await says(/0000000003\.json is unsigned/);
+    asked.length = 0;
+    await eventually(() => asked.length > 10);
+    expect(new Set(asked)).toEqual(new Set([3, 4].map(publicationKey)));
+    // Nobody vouched for its end: it may be another one now.
+    await inner.delete(publicationKey(3));
+    await rollBackTo(inner, SNAPSHOTS[0], OPERATOR);
+    await becomes(SNAPSHOTS[0]);
+    expect(proxy.logged.join("")).not.toMatch(/is gone|was read before/);
+  });
+
   test("without keys a log may be unsigned and its entries of any chain", async () => {
     const store = await signedStore();
     const newest = unsigned(String(await store.get(publicationKey(3))));

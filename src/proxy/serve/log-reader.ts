@@ -127,6 +127,7 @@ export class LogReader {
     if (change !== null) {
       // What is not accepted may still be replaced.
       this.#waiting = [];
+      this.#vouched = 0;
       return this.#readOn();
     }
     this.#waiting = [...this.#waiting, ...found];
