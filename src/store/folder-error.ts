@@ -15,23 +15,14 @@ export function folderError(
   const code = errorCode(error);
   const what = key === null || key === "" ? "to it" : JSON.stringify(key);
   const object = verb === "list" && what === "to it" ? "it" : what;
-  const subject = `${place}: cannot ${verb} ${object}`;
-  if (error.syscall === "link" && code === "EXDEV") {
-    return new UnreachableError(
-      `${subject}: its folder is on another file system than the store (EXDEV); expected a single file system`,
-      [],
-      { cause: error },
-    );
-  }
-  if (error.syscall === "link" && NO_LINKS.includes(code)) {
-    return new UnreachableError(
-      `${subject}: hard links do not work here (${code}); expected a file system with hard links`,
-      [],
-      { cause: error },
-    );
-  }
-  const cause = getSystemErrorMessage(Number(error.errno));
-  return new UnreachableError(`${subject}: ${cause} (${code})`, [], { cause: error });
+  const isLink = error.syscall === "link";
+  const cause =
+    isLink && code === "EXDEV"
+      ? "its folder is on another file system than the store (EXDEV); expected a single file system"
+      : isLink && NO_LINKS.includes(code)
+        ? `hard links do not work here (${code}); expected a file system with hard links`
+        : `${getSystemErrorMessage(Number(error.errno))} (${code})`;
+  return new UnreachableError(`${place}: cannot ${verb} ${object}: ${cause}`, [], { cause: error });
 }
 
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
