@@ -12,11 +12,8 @@ const SHOWN_CHARACTERS = 60;
 
 const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
 
-const NONE: Query = [];
-
 /** Parses application/x-www-form-urlencoded (URL Standard, 5.1). */
-export const parseQuery = (text: string): Query =>
-  text === "" ? NONE : [...new URLSearchParams(text)];
+export const parseQuery = (text: string): Query => [...new URLSearchParams(text)];
 
 const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
 
@@ -53,7 +50,6 @@ export type Fault = ParameterFault & { readonly code: FaultCode };
 
 /** Finds unknown and repeated parameters; `known` names the ones that the address takes. */
 export function nameFaults(query: Query, known: readonly string[]): Fault[] {
-  if (query.length === 0) return [];
   if (query.length > MAX_PARAMETERS) {
     const unknown = query.find(([name]) => !known.includes(name));
     const [name = "", value = ""] = unknown ?? query[0] ?? [];

@@ -117,11 +117,8 @@ export function callerAt(
 
 function callerOf(verdict: KeyVerdict): Caller {
   const refusal = verdict.ok ? null : verdict.code;
-  if (!("account" in verdict)) {
-    return { account: null, tier: null, subject: null, keyId: null, refusal };
-  }
-  const { account, tier, subject, keyId } = verdict;
-  return { account, tier: TIERS[tier], subject, keyId, refusal };
+  if ("account" in verdict) return { ...verdict, tier: TIERS[verdict.tier], refusal };
+  return { account: null, tier: null, subject: null, keyId: null, refusal };
 }
 
 /** The address group that a request without a key is counted for. */

@@ -53,7 +53,8 @@ export function createLogger(
     error: writeAt("error"),
     warn: writeAt("warn"),
     info,
-    wantsRequest: isWanted("info") ? WANTS[requests] : WANTS.none,
+    wantsRequest: (code) =>
+      isWanted("info") && (requests === "all" || (requests === "problems" && code !== undefined)),
     request: (line) => {
       if (line.code === undefined || passes()) sink.write(form.request(line, clock.now()));
     },
@@ -62,12 +63,6 @@ export function createLogger(
     },
   };
 }
-
-const WANTS: { readonly [R in RequestLog]: Logger["wantsRequest"] } = {
-  all: () => true,
-  problems: (code) => code !== undefined,
-  none: () => false,
-};
 
 /** Anybody can cause problems and must not fill the disk with lines about them. */
 const PROBLEM_LINES_PER_SECOND = 50;

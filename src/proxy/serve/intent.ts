@@ -30,7 +30,7 @@ export function intentOf(
   return range === "unsatisfiable" ? { entity, status: 416 } : { entity, status: 206, range };
 }
 
-const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/y;
+const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/gy;
 
 /**
  * Whether the caller already has the entity and gets a 304. If-None-Match decides if the request has
@@ -51,19 +51,9 @@ function isNotModified(
 export const asksForAny = ({ "if-none-match": ifNoneMatch }: IncomingHttpHeaders): boolean =>
   ifNoneMatch?.trim() === "*";
 
-function matchesAny(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch.trim() === "*") return true;
-  ENTITY_TAG.lastIndex = 0;
-  for (
-    let item = ENTITY_TAG.exec(ifNoneMatch);
-    item !== null;
-    item = ENTITY_TAG.exec(ifNoneMatch)
-  ) {
-    if (item[1] === etag) return true;
-    if (ENTITY_TAG.lastIndex >= ifNoneMatch.length) break;
-  }
-  return false;
-}
+const matchesAny = (ifNoneMatch: string, etag: string): boolean =>
+  ifNoneMatch.trim() === "*" ||
+  [...ifNoneMatch.matchAll(ENTITY_TAG)].some(([, tag]) => tag === etag);
 
 /** One range in a list that may have empty elements (RFC 9110, 14.1.1 and 5.6.1.2). */
 const ONE_RANGE = /^bytes=(?:(?:[ \t]*,)+[ \t]*)?(\d*)-(\d*)(?:[ \t]*,)*[ \t]*$/i;

@@ -36,15 +36,16 @@ interface Trouble {
   readonly message: string;
 }
 
-/** Follows the log of one store. The getters never wait. */
+/** Follows the log of one store. */
 export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   /** How many loads succeeded and failed since the start. */
   readonly loads = { loaded: 0, failed: 0 };
-  #current: LoadedSnapshot | null = null;
-  #trouble: Trouble | null = null;
-  /** The newest publication or rollback known. */
-  #head: Publication | null = null;
+  /** What is served; null until a snapshot is loaded. */
+  current: LoadedSnapshot | null = null;
+  trouble: Trouble | null = null;
+  /** The newest publication known, served or not; null: none is known. */
+  newest: Publication | null = null;
   #failures = 0;
   #retryAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -52,20 +53,6 @@ export class LiveSnapshot {
 
   constructor(options: LiveSnapshotOptions) {
     this.#options = options;
-  }
-
-  /** Null until a snapshot is loaded. */
-  get current(): LoadedSnapshot | null {
-    return this.#current;
-  }
-
-  get trouble(): Trouble | null {
-    return this.#trouble;
-  }
-
-  /** The newest publication known, served or not; null: none is known. */
-  get newest(): Publication | null {
-    return this.#head;
   }
 
   /**
@@ -76,15 +63,15 @@ export class LiveSnapshot {
     const { log, store, reader } = this.#options;
     const trouble = await reader.follow();
     if (trouble !== null) this.#report(trouble, UNREADABLE);
-    this.#head = reader.head;
+    this.newest = reader.head;
     for (const entry of reader.entries.toReversed()) {
       if (!isPublication(entry) || reader.isPruned(entry)) continue;
-      const damage = this.#trouble;
+      const damage = this.trouble;
       await this.#load(entry);
-      this.#trouble ??= damage;
-      if (this.#current !== null || this.#trouble?.kind === "unreachable") break;
+      this.trouble ??= damage;
+      if (this.current !== null || this.trouble?.kind === "unreachable") break;
     }
-    if (this.#trouble === null && reader.newestNumber === 0) {
+    if (this.trouble === null && reader.newestNumber === 0) {
       log.warn({ store: store.location }, "nothing is published there yet");
     }
     this.#schedule();
@@ -108,14 +95,14 @@ export class LiveSnapshot {
     try {
       const trouble = await reader.follow();
       const { head } = reader;
-      if (head !== null && head !== this.#head) {
+      if (head !== null && head !== this.newest) {
         this.#failures = 0;
-        this.#head = head;
+        this.newest = head;
         await this.#load(head);
       } else if (head !== null && this.#failures > 0 && performance.now() >= this.#retryAt) {
         await this.#load(head);
-      } else if (trouble === null && this.#failures === 0 && this.#trouble !== null) {
-        this.#trouble = null;
+      } else if (trouble === null && this.#failures === 0 && this.trouble !== null) {
+        this.trouble = null;
         log.info({}, "store answers again");
       }
       if (trouble !== null) this.#report(trouble, UNREADABLE);
@@ -131,12 +118,12 @@ export class LiveSnapshot {
       const loaded = await loadSnapshot(store, publication, this.#options);
       const coded = this.#code(loaded);
       // The old snapshot answers meanwhile. Without one, the new one answers before it is coded.
-      if (this.#current !== null) await coded;
+      if (this.current !== null) await coded;
       else coded.catch((error: unknown) => log.error({ err: error }, "snapshot not compressed"));
       if (this.#closed) return;
-      this.#current = loaded;
-      this.#trouble = null;
-      if (publication === this.#head) this.#failures = 0;
+      this.current = loaded;
+      this.trouble = null;
+      if (publication === this.newest) this.#failures = 0;
       this.loads.loaded += 1;
       const ms = Math.round(performance.now() - startedAt);
       const { text } = loaded.stamp;
@@ -162,13 +149,13 @@ export class LiveSnapshot {
     if (this.#closed) return;
     const kind = error instanceof DamageError ? "damaged" : "unreachable";
     const message = `${what}: ${reasonOf(error)}`;
-    if (this.#trouble?.message !== message) {
-      const kept = this.#current?.stamp.text ?? null;
+    if (this.trouble?.message !== message) {
+      const kept = this.current?.stamp.text ?? null;
       // The message of a ChipboardError is enough to act on; other errors need their stack.
       const isForeseen = error instanceof ChipboardError;
       const err = isForeseen ? { type: error.name, message: error.message } : error;
       this.#options.log.error({ err, serving: kept }, what);
     }
-    this.#trouble = { kind, message };
+    this.trouble = { kind, message };
   }
 }
