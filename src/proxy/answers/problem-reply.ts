@@ -1,5 +1,4 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
-import { filled } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
 import {
   PROBLEM_MEDIA_TYPE,
@@ -46,7 +45,7 @@ export function problemReply(
   const { status, code, retryAfterMs, sizeBytes } = denial;
   const isForPrograms = path.startsWith(PROGRAMS);
   const page = isForPrograms ? null : problemPage(denial, path, headers.accept);
-  const body = Buffer.from(page ?? problemBody(denial));
+  const body = page ?? Buffer.from(problemBody(denial));
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),
@@ -70,20 +69,23 @@ const challenge = (code: ProblemCode): string =>
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
 const MAX_DEPTH = 16;
 
-/** The page (HTML) for a request of `path`; null: the Accept field does not prefer one, or the path is too deep. */
+/** The page for a request of `path`; null: the Accept field does not prefer one, or no page is so deep. */
 function problemPage(
   { code, status, detail }: Denial,
   path: string,
   accept: string | undefined,
-): string | null {
-  const frame = prefersPage(accept) ? frameAt(path) : null;
-  if (frame === null) return null;
-  return filled(frame, {
-    title: escaped(PROBLEMS[code].title),
-    detail: escaped(detail),
-    status: String(status),
-    code,
-  });
+): Buffer | null {
+  const depth = path.split("/").length - 1;
+  if (!path.startsWith("/") || depth > MAX_DEPTH || !prefersPage(accept)) return null;
+  const { title } = PROBLEMS[code];
+  const root = rootOf(path);
+  const reference = hrefOf(root, PAGES.reference.path);
+  const main = `<h1>${escaped(title)}</h1>
+<p>${escaped(detail)}</p>
+<p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${reference}">the reference</a> names all addresses.</p>
+<p class="note">Status ${status}, code <a href="${reference}#${code}"><code>${code}</code></a>.</p>`;
+  // No page of the navigation has this path, so that none is marked as the current one.
+  return framed({ path: `${"/".repeat(depth)}-`, title, main }).body;
 }
 
 /** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */
@@ -101,23 +103,4 @@ function prefersPage(accept: string | undefined): boolean {
     ),
   );
   return html > json;
-}
-
-const frames = new Map<number, string>();
-
-/** The page at `path` with slots for the problem; null: there are no pages so deep. */
-function frameAt(path: string): string | null {
-  const depth = path.split("/").length - 1;
-  if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
-  const known = frames.get(depth);
-  if (known !== undefined) return known;
-  const root = rootOf(path);
-  const main = `<h1>{{title}}</h1>
-<p>{{detail}}</p>
-<p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${hrefOf(root, PAGES.reference.path)}">the reference</a> names all addresses.</p>
-<p class="note">Status {{status}}, code <a href="${hrefOf(root, PAGES.reference.path)}#{{code}}"><code>{{code}}</code></a>.</p>`;
-  // No page of the navigation has this path, so that none is marked as the current one.
-  const frame = framed({ path: `${"/".repeat(depth)}-`, title: "{{title}}", main }).body.toString();
-  frames.set(depth, frame);
-  return frame;
 }
