@@ -2,7 +2,7 @@
  * The log as the proxy has it: read whole at the start, then entry by entry at each poll. All entries are
  * in memory, about a kilobyte each: what was read once stays as it was, whatever happens to the store. Each
  * poll compares the newest one and, in turn, one of the others with the store, so that a change is
- * reported.
+ * reported, and about every thirtieth poll lists the log to find gaps.
  *
  * With keys, the log ends for the proxy at the newest entry that one of them signed: it is proven by its
  * links from the first entry on, and must have the newest entry that proxies of this state have
@@ -23,6 +23,8 @@ import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../../store/paths.ts";
 
+/** The cost of a listing grows with the length of the log. */
+const POLLS_PER_LISTING = 30;
 const WAY_ON = '; if it is the right one, run "state forget-log" and start the proxy again';
 
 /** Whose signatures vouch for the log, and what remembers it. */
@@ -47,6 +49,7 @@ export class LogReader {
   #remembered = 0;
   /** The number of the entry that was compared last. */
   #compared = 0;
+  #pollsToListing = 0;
   #following: Promise<Error | null> | null = null;
 
   /** `vouchers` null: nobody must have signed the log. */
@@ -97,8 +100,13 @@ export class LogReader {
     // Before the log: while that is read, another proxy may accept an entry that comes after its end.
     const seen = this.#vouchers === null ? null : await this.#seen(this.#vouchers, isFirst);
     // If an entry is missing, only a listing shows the later ones.
-    const { newest, missing } = isFirst ? await listLog(this.#store) : { newest: 0, missing: null };
+    const isListed = this.#pollsToListing === 0;
+    const { newest, missing } = isListed
+      ? await listLog(this.#store)
+      : { newest: 0, missing: null };
     const gap = missing === null ? null : lacks(this.#store, missing);
+    if (!isListed) this.#pollsToListing -= 1;
+    else if (gap === null) this.#pollsToListing = POLLS_PER_LISTING;
     const damage = (await this.#readOn()) ?? (seen === null ? gap : null);
     if (this.#vouchers === null) {
       for (const stored of this.#waiting.splice(0)) this.#add(stored);
