@@ -39,6 +39,16 @@ function answersTheGoodOne(proxyOf: () => TestProxy, key: () => string): void {
     });
   }
 
+  test.each(Object.keys(JUNK) as (keyof typeof JUNK)[])(
+    "%s, after answers that the socket's buffer cannot hold",
+    async (name) => {
+      const large = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n";
+      const caller = await Visitor.at(proxyOf().url);
+      await caller.send(large.repeat(2) + JUNK[name]).end().closed;
+      expect(caller.statuses).toEqual([200, 200, STATUSES[name] ?? 400]);
+    },
+  );
+
   test("malformed bytes in a separate write, and more after them", async () => {
     const proxy = proxyOf();
     const caller = await Visitor.at(proxy.url);

@@ -16,6 +16,8 @@ export class Connections {
   readonly #handshaking = new Map<string, Socket>();
   /** The newest answer begun on each open connection; null before the first. */
   readonly #newest = new Map<Socket, ServerResponse | null>();
+  /** Node's listeners that let an answer go on when the reader has taken what was written. */
+  readonly #drains = new WeakMap<Socket, readonly (() => void)[]>();
   /** Connections that this server has ended and that are not closed yet. */
   readonly #leaving = new WeakSet<Socket>();
   #closing = false;
@@ -34,6 +36,7 @@ export class Connections {
     server.on(opened, (socket: Socket) => {
       this.#handshaking.delete(clientOf(socket));
       this.#newest.set(socket, null);
+      this.#drains.set(socket, socket.listeners("drain") as (() => void)[]);
       socket.once("close", () => this.#newest.delete(socket));
     });
     const onRequest: RequestListener = (request, response): void => {
@@ -56,6 +59,15 @@ export class Connections {
       response.shouldKeepAlive = false;
       onRequest(request, response);
     });
+  }
+
+  /**
+   * Lets the answers on a connection with CONNECT go on: Node hands it over as if none were pending, and
+   * neither writes the rest of one nor ends a connection that stalls.
+   */
+  keepAnswering(socket: Socket): void {
+    for (const drain of this.#drains.get(socket) ?? []) socket.on("drain", drain);
+    socket.on("timeout", () => socket.destroy());
   }
 
   /** Calls `then` when the connection has sent all its answers; at once if none is pending. */

@@ -41,7 +41,10 @@ export function answerRefusedRequests(
     if (!/^(?:HPE|ERR_HTTP)_/.test(code)) socket.destroy();
     else refuse(socket, DENIALS[code] ?? MALFORMED);
   });
-  server.on("connect", (_request, socket: Duplex) => refuse(socket, CONNECT));
+  server.on("connect", (_request, socket: Duplex) => {
+    connections.keepAnswering(socket as Socket);
+    refuse(socket, CONNECT);
+  });
 
   /** Earlier requests on this connection get their answers first. */
   function refuse(socket: Duplex, denial: Denial): void {
