@@ -40,7 +40,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { appendPrunes } from "./prune-entries.ts";
-import { requireEmpty } from "./reference.ts";
+import { isPruned, requireEmpty } from "./reference.ts";
 
 const YOUNG_MS = HOUR_MS;
 const ATTEMPTS_MAX = 50;
@@ -240,8 +240,12 @@ async function partsOfKept(
 ): Promise<ReadonlySet<string>> {
   const needed = new Set<string>();
   for (const entry of new Map(entries.map((item) => [snapshotText(item), item])).values()) {
+    const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
+    // Another prune took it since the log was read: then this survey is repeated.
+    if (stored === null && (await isPruned(store, entry))) continue;
     // An unreadable kept snapshot stops the prune: nobody knows which parts it needs.
-    const { ledger } = await readManifest(store, entry, entry.manifest_sha256);
+    const { ledger } =
+      stored?.manifest ?? (await readManifest(store, entry, entry.manifest_sha256));
     for (const { key } of ledger) needed.add(key);
   }
   return needed;

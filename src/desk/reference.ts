@@ -49,12 +49,17 @@ export async function findSnapshot(
   const isSigned = (entry?.signature ?? null) !== null;
   if (stored !== null) return { name, ...stored, publication, isSigned };
   if (publication === null) throw notThere(store, name, false);
+  if (await isPruned(store, name)) throw notThere(store, name, true);
   // Of a copy into this store, the last entries may be missing: one of them may prune this snapshot.
   throw new DamageError(
     `${store.location}/${snapshotFileKey(name, FILES.manifest)} is missing; ` +
       "if a copy into this store did not end, run it again",
   );
 }
+
+/** Whether a prune took the snapshot, also one that came since the log was read. */
+export const isPruned = async (store: ObjectStore, name: SnapshotName): Promise<boolean> =>
+  (await lookUp(store, snapshotText(name))).isTaken;
 
 const notThere = (store: ObjectStore, name: SnapshotName, wasPruned: boolean): InputError =>
   new InputError(

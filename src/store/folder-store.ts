@@ -292,7 +292,8 @@ async function makeFolders(folder: string): Promise<string[]> {
     missing.unshift(at);
   for (const at of missing) {
     await mkdir(at).catch((error: unknown) => {
-      if (errorCode(error) !== "EEXIST") throw error;
+      // Another process creates folders, and removes those that are empty: then the caller tries again.
+      if (!["EEXIST", "ENOENT"].includes(errorCode(error))) throw error;
     });
   }
   return missing;

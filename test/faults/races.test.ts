@@ -31,6 +31,13 @@ test.each([805077502, 2209060117])(
   },
 );
 
+test.each([2955069474, 361526749])(
+  "order %i, in which a prune takes what another prune keeps, ends both without damage",
+  async (order) => {
+    await new RaceOrders().run(order);
+  },
+);
+
 async function begun(): Promise<{
   store: MemoryStore;
   model: RaceModel;

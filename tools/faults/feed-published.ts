@@ -28,7 +28,9 @@ export async function requirePublished(
   const board = await read(FILES.board("pro"));
   const records = new Map<string, Record<string, unknown>>();
   for (const record of [...board.memory, ...board.semiconductor]) records.set(record.id, record);
-  const catalog = rows.get("catalog") as PlainRow[];
+  const isListed = ({ delisted_on: day = "" }: PlainRow): boolean =>
+    day === "" || day > FEED_SESSION.slice(0, 10);
+  const catalog = (rows.get("catalog") as PlainRow[]).filter(isListed);
   assert.deepEqual([...records.keys()].sort(), catalog.map(({ id }) => id).sort());
   for (const row of catalog) {
     const id = row["id"] as string;

@@ -10,9 +10,12 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
+import { appendEntry } from "../../src/snapshot/log/append.ts";
+import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
+import { readLogEnd } from "../../src/snapshot/log/walk.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import { append, EMPTY_PRUNE } from "../../test/store/log.ts";
+import { EMPTY_PRUNE } from "../../test/store/log.ts";
 import { catalogOf, quotesOf } from "../../test/cli/market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";
 
@@ -100,7 +103,9 @@ export const stranger = (name: string): Actor => ({
   kind: "stranger",
   run: (store, clock) =>
     reported(async () => {
-      await append(store, EMPTY_PRUNE, clock.now());
+      const { newest } = await readLogEnd(store);
+      // Whoever is first appends.
+      await appendEntry(store, EMPTY_PRUNE, newest, clock.now(), NO_KEYS);
       return null;
     }),
 });
