@@ -55,7 +55,6 @@ const STATE_RETRY_MS = 5_000;
 export function createApp(options: AppOptions): H3 {
   const { live, log, archive, gatekeeper, pages, livePages, publicLog, clock, logger, pollMs } =
     options;
-  const { backlog } = options;
   const app = new H3({
     // A path with malformed escapes reaches the routes and gets a 404.
     allowMalformedURL: true,
@@ -143,7 +142,7 @@ export function createApp(options: AppOptions): H3 {
     record(exchange, caller, reply);
     return responseOf(
       reply,
-      backlog.bodyFor(request, request.method === "HEAD" ? null : reply.body),
+      options.backlog.bodyFor(request, request.method === "HEAD" ? null : reply.body),
       left,
     );
   }

@@ -52,13 +52,10 @@ export function createHttpServer(limits: ConnectionLimits, tls: Certificate | nu
     // Requests here have no body; skipping the work to read one saves a tenth of a request.
     optimizeEmptyRequests: true,
   };
-  let server: Server;
-  if (tls === null) {
-    server = createServer(settings);
-  } else {
-    server = createTlsServer({ ...settings, handshakeTimeout: limits.headersMs });
-    useCertificate(server, tls);
-  }
+  const handshakeTimeout = limits.headersMs;
+  const server =
+    tls === null ? createServer(settings) : createTlsServer({ ...settings, handshakeTimeout });
+  if (tls !== null) useCertificate(server, tls);
   // No limit: the checks must see all fields, because a second Host or key may be the last one.
   server.maxHeadersCount = 0;
   // A client that ends its side after the request still gets its answer.

@@ -94,24 +94,17 @@ export interface LineForm {
 
 const LEVEL_NUMBERS: { readonly [L in LineLevel]: number } = { error: 50, warn: 40, info: 30 };
 
-const PLAIN = /^[\w.:/{}()-]*$/;
-const json = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
-
 export const JSON_LINES: LineForm = {
   event(level, time, fields, msg) {
     const line = { level: LEVEL_NUMBERS[level], time, ...fields, msg };
     return `${JSON.stringify(line, (_name, value) => (value instanceof Error ? shown(value) : value))}\n`;
   },
 
-  /** Builds the JSON by hand for speed: this runs for each request. */
-  request({ method = "", route, status, code, account, tier, from, durationMs }, timeMs) {
+  request({ method = "", route, status, code, account, tier, from, durationMs }, time) {
+    const level = LEVEL_NUMBERS.info;
+    const line = { level, time, method, route, status, code, account, tier, from };
     const ms = Math.round(durationMs * 1000) / 1000;
-    return (
-      `{"level":${LEVEL_NUMBERS.info},"time":${timeMs},"method":${json(method)},"route":${json(route)}` +
-      `,"status":${status}${code === undefined ? "" : `,"code":"${code}"`}` +
-      `,"account":${account === null ? "null" : json(account)},"tier":"${tier}","from":${json(from)}` +
-      `,"ms":${ms},"msg":"request"}\n`
-    );
+    return `${JSON.stringify({ ...line, ms, msg: "request" })}\n`;
   },
 };
 

@@ -101,9 +101,7 @@ export async function loadSnapshot(
   };
   const catalog = await parsed(FILES.catalog, (bytes) => catalogIn(bytes, stamp));
   const baskets = new Map<TierName, BasketFile | null>();
-  for (const name of TIER_NAMES.filter((tier) => tiers[tier] !== undefined)) {
-    baskets.set(name, await parsed(FILES.basket(name), readBaskets));
-  }
+  for (const name of TIER_NAMES) baskets.set(name, await parsed(FILES.basket(name), readBaskets));
   return {
     publication,
     free: catalog?.filter(({ free: isFree }) => isFree) ?? [],
@@ -114,7 +112,7 @@ export async function loadSnapshot(
     tiers,
     files,
     catalog: async () => catalog,
-    baskets: async ({ name }) => baskets.get(name) ?? null,
+    baskets: async ({ name }) => (tiers[name] && baskets.get(name)) ?? null,
     judgements,
     options: used,
     attribution,

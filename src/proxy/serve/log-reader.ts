@@ -98,7 +98,9 @@ export class LogReader {
   async #follow(): Promise<Error | null> {
     const isFirst = this.newestNumber === 0;
     // Before the log: while that is read, another proxy may accept an entry that comes after its end.
-    const seen = this.#vouchers === null ? null : await this.#seen(this.#vouchers, isFirst);
+    const seeing = this.#vouchers?.memory.seen();
+    // A proxy that runs goes on while the state does not answer.
+    const seen = (await (isFirst ? seeing : seeing?.catch(unlessAway))) ?? null;
     // If an entry is missing, only a listing shows the later ones.
     const isListed = this.#pollsToListing === 0;
     const { newest, missing } = isListed
@@ -117,11 +119,6 @@ export class LogReader {
       if (refusal !== null) return refusal;
     }
     return damage ?? gap ?? (isFirst ? null : damageOf(() => this.#compare()));
-  }
-
-  /** What proxies of this state have accepted. One that runs goes on while the state does not answer. */
-  async #seen({ memory }: Vouchers, isFirst: boolean): Promise<SeenEntry | null> {
-    return isFirst ? memory.seen() : memory.seen().catch(unlessAway);
   }
 
   /** Reads what comes after the newest entry read, which must be as it was. Returns why not to the end. */
