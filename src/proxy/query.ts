@@ -13,7 +13,7 @@ const SHOWN_CHARACTERS = 60;
 const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
 
 /** Parses application/x-www-form-urlencoded (URL Standard, 5.1). */
-export const parseQuery = (text: string): Query => [...new URLSearchParams(text)];
+export const parseQuery = (text: string): Query => (text ? [...new URLSearchParams(text)] : []);
 
 const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
 
