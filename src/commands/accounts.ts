@@ -2,6 +2,8 @@ import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
+import { printJson, printLine, printNotice, printTable } from "../lib/terminal.ts";
+import { counted, redactedUrl } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
 import { noteText, wholeNumber } from "./option-values.ts";
@@ -85,7 +87,6 @@ export function accountsCommand(): Command {
 }
 
 async function add(name: string, options: AddOptions): Promise<void> {
-  const { printJson, printLine, printNotice } = await import("../lib/terminal.ts");
   const { tier, trialDays = null, note } = options;
   const account = await onRegistry(options, "create", (registry) => {
     if (registry.created !== null) {
@@ -100,8 +101,6 @@ async function add(name: string, options: AddOptions): Promise<void> {
 }
 
 async function list(options: StateOptions): Promise<void> {
-  const { redactedUrl } = await import("../lib/text.ts");
-  const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
   const accounts = await onRegistry(options, "use", (registry) => registry.accounts());
   if (options.json) return printJson(accounts);
   if (accounts.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
@@ -118,7 +117,6 @@ async function list(options: StateOptions): Promise<void> {
 }
 
 async function show(name: string, options: StateOptions): Promise<void> {
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const { printKeys } = await import("./keys.ts");
   const { keys, ...account } = await onRegistry(options, "use", async (registry) => ({
     ...(await registry.account(name)),
@@ -135,7 +133,7 @@ async function show(name: string, options: StateOptions): Promise<void> {
     printLine(`trial      ${days} days, ${lapsed ? "lapsed" : "until"} ${lapses_at}`);
   }
   printLine("");
-  await printKeys(keys);
+  printKeys(keys);
 }
 
 async function change(name: string, options: SetOptions): Promise<void> {
@@ -145,7 +143,6 @@ async function change(name: string, options: SetOptions): Promise<void> {
       "Nothing to change: expected --tier, --trial-days, --note, --suspend or --resume",
     );
   }
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const suspended = suspend ? true : resume ? false : undefined;
   const account = await onRegistry(options, "use", (registry) =>
     registry.setAccount(name, { tier, trialDays, suspended, note }),
@@ -155,8 +152,6 @@ async function change(name: string, options: SetOptions): Promise<void> {
 }
 
 async function remove(name: string, options: RemoveOptions): Promise<void> {
-  const { counted } = await import("../lib/text.ts");
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   if (!options.yes && !process.stdin.isTTY) {
     throw new InputError(
       `Account ${JSON.stringify(name)} stays: expected --yes, because there is no terminal to ask on`,

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
+import { printJson, printLine } from "../lib/terminal.ts";
 import type { Step } from "../check/step.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import {
@@ -53,7 +54,6 @@ export const checkCommand = (): Command =>
 
 async function checkService(url: string, options: CheckOptions): Promise<void> {
   const { check } = await import("../check/check.ts");
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const { key = null, remember = null, json } = options;
   const verifyKeys = await verifyKeysFrom(options);
   const steps: Step[] = [];

@@ -3,6 +3,7 @@ import type { Registry } from "../state/registry.ts";
 import type { KeyView } from "../state/views.ts";
 import { DAY_MS } from "../lib/clock.ts";
 import { setting } from "../lib/config.ts";
+import { printJson, printLine, printTable } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { durationMs, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
@@ -86,8 +87,7 @@ export function keysCommand(): Command {
 }
 
 /** Prints keys as a table. */
-export async function printKeys(keys: readonly KeyView[]): Promise<void> {
-  const { printLine, printTable } = await import("../lib/terminal.ts");
+export function printKeys(keys: readonly KeyView[]): void {
   if (keys.length === 0) return printLine("No keys.");
   printTable(
     ["keyid", "account", "label", "status", "created", "until", "replaced by"],
@@ -104,7 +104,6 @@ export async function printKeys(keys: readonly KeyView[]): Promise<void> {
 }
 
 async function create(account: string, options: CreateOptions): Promise<void> {
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const made = await onRegistry(options, "use", (registry) =>
     registry.createKey(account, options.label ?? null),
   );
@@ -114,10 +113,9 @@ async function create(account: string, options: CreateOptions): Promise<void> {
 }
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
-  const { printJson } = await import("../lib/terminal.ts");
   const keys = await onRegistry(options, "use", (registry) => registry.keys(account));
   if (options.json) return printJson(keys);
-  await printKeys(keys);
+  printKeys(keys);
 }
 
 async function changeKey(
@@ -126,14 +124,12 @@ async function changeKey(
   done: string,
   work: (registry: Registry, keyId: string) => Promise<KeyView>,
 ): Promise<void> {
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const key = await onRegistry(options, "use", (registry) => work(registry, keyId));
   if (options.json) return printJson(key);
   printLine(`${done} key ${key.key_id} of ${key.account}.`);
 }
 
 async function rotate(keyId: string, options: RotateOptions): Promise<void> {
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const made = await onRegistry(options, "use", (registry) =>
     registry.rotateKey(keyId, options.overlap),
   );

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
+import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text.ts";
 import { sessionAt } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
@@ -55,7 +56,6 @@ export function publishCommand(): Command {
 async function publishFromOptions(options: PublishOptions, command: Command): Promise<void> {
   const { failureMarkdown, resultView, summaryLines, summaryMarkdown } =
     await import("../publish/summary.ts");
-  const { printJson, printLine, progressTo } = await import("../lib/terminal.ts");
   const summary = options.summary === undefined ? null : await openSummary(options.summary);
   const progress = progressTo(process.stderr);
   let store: ObjectStore | null = null;

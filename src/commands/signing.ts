@@ -2,6 +2,7 @@ import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { ConflictError, errorCode } from "../lib/errors.ts";
+import { printJson, printLine } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 
@@ -25,7 +26,6 @@ export function signingCommand(): Command {
 
 async function makeKeys({ out, json }: SigningOptions): Promise<void> {
   const { newKeyPair } = await import("../snapshot/signing-key.ts");
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const { privatePem, publicPem, fingerprint } = newKeyPair();
   const publicPath = `${out}.pub`;
   await createFile(out, privatePem, 0o600);

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
 import type * as Words from "../desk/words.ts";
@@ -74,7 +75,6 @@ function showCommand(): Command {
     )
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
       const { describeSnapshot, reportPath } = await import("../desk/show.ts");
-      const { printLine } = await import("../lib/terminal.ts");
       await withStore(options, async (store) => {
         if (options.open) return printLine(await reportPath(store, reference));
         const description = await describeSnapshot(store, reference);
@@ -247,7 +247,6 @@ async function copyFromOptions(
   options: Omit<SnapshotOptions, "store"> & { dryRun?: true },
 ): Promise<void> {
   const { copyStore } = await import("../desk/copy.ts");
-  const { progressTo } = await import("../lib/terminal.ts");
   const { openStore } = await import("../store/open-store.ts");
   const progress = progressTo(process.stderr);
   const settings = s3SettingsFrom(options);
@@ -283,7 +282,6 @@ async function print(
   found: object,
   inWords: (words: typeof Words) => void,
 ): Promise<void> {
-  const { printJson } = await import("../lib/terminal.ts");
   if (options.json) printJson(found);
   else inWords(await import("../desk/words.ts"));
 }

@@ -1,6 +1,8 @@
 import { Command } from "commander";
 import type { StateCopy } from "../state/copy.ts";
 import { clockFromEnvironment } from "../lib/config.ts";
+import { printJson, printLine, printNotice } from "../lib/terminal.ts";
+import { counted, redactedUrl } from "../lib/text.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
@@ -74,8 +76,6 @@ export function stateCommand(): Command {
 
 async function copy(from: string, to: string, options: JsonOption): Promise<void> {
   const { copyState } = await import("../state/copy.ts");
-  const { printLine } = await import("../lib/terminal.ts");
-  const { redactedUrl } = await import("../lib/text.ts");
   const done = await copyState(from, to, clockFromEnvironment().now());
   await print("Copied", done, from, to, options);
   if (options.json) return;
@@ -93,7 +93,6 @@ async function backUp(file: string, options: StateOptions): Promise<void> {
 async function forgetLog({ state, json }: StateOptions): Promise<void> {
   const { forgetSeen } = await import("../state/facts.ts");
   const { withDriver } = await import("../state/open.ts");
-  const { printJson, printLine } = await import("../lib/terminal.ts");
   const forgotten = await withDriver(state, "use", forgetSeen);
   if (json) {
     printJson({ forgotten });
@@ -112,8 +111,6 @@ async function print(
   { json }: JsonOption,
 ): Promise<void> {
   const { inWords } = await import("../state/copy.ts");
-  const { counted, redactedUrl } = await import("../lib/text.ts");
-  const { printJson, printLine, printNotice } = await import("../lib/terminal.ts");
   const [from, to] = [redactedUrl(fromLocation), redactedUrl(toLocation)];
   const { missed_calls, outdated } = copied;
   if (json) {

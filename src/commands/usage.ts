@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
-import type { Cell } from "../lib/terminal.ts";
+import { printJson, printLine, printTable, type Cell } from "../lib/terminal.ts";
+import { redactedUrl } from "../lib/text.ts";
 import { examples } from "./every-command.ts";
 import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
 
@@ -26,8 +27,6 @@ export function usageCommand(): Command {
 }
 
 async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
-  const { redactedUrl } = await import("../lib/text.ts");
-  const { printJson, printLine, printTable } = await import("../lib/terminal.ts");
   const { by, json, state } = options;
   const views = await onRegistry(
     options,

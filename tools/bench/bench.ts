@@ -22,6 +22,7 @@ import {
   type Target,
 } from "./section.ts";
 import { benchLog } from "./log.ts";
+import { benchStart } from "./start.ts";
 import { benchSigning } from "./signing.ts";
 import { benchServing } from "./serving.ts";
 import { benchSwitch } from "./switching.ts";
@@ -36,6 +37,7 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   keys: benchKeys,
   memory: benchMemory,
   switch: benchSwitch,
+  start: benchStart,
   publish: benchPublish,
   vintages: benchVintages,
   signing: benchSigning,
@@ -43,7 +45,7 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
 };
 
 /** Those that load no server, or with a load of their own. */
-const WITHOUT_WRK: readonly Part[] = ["publish", "vintages", "signing", "log"];
+const WITHOUT_WRK: readonly Part[] = ["start", "publish", "vintages", "signing", "log"];
 
 // The handlers of "exit" end the servers and remove the folders.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

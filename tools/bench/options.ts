@@ -7,6 +7,7 @@ export const PARTS = [
   "basket",
   "history",
   "keys",
+  "start",
   "publish",
   "memory",
   "switch",

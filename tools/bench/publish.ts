@@ -146,7 +146,8 @@ async function publishMarket(contracts: number, options: BenchOptions): Promise<
   return { contracts, first: medianOf(first), next: medianOf(next), rounds, ledger };
 }
 
-async function publishSession(market: MarketFiles, index: number, store: string): Promise<Run> {
+/** Publishes a session of the market, the first one with catalog and closes. Throws if it fails. */
+export async function publishSession(market: MarketFiles, index: number, store: string): Promise<Run> {
   const quotes = market.quotes[index];
   if (quotes === undefined) throw new Error(`The market has no session ${index}`);
   const { session, file } = quotes;
