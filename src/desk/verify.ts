@@ -27,6 +27,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
+import { keysBelow } from "./copy-needs.ts";
 import { formatDifferences } from "./formats.ts";
 import { emptyLogError, findSnapshot, type FoundSnapshot } from "./reference.ts";
 
@@ -89,7 +90,8 @@ export async function verifySnapshots(
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
     }
     for (const entry of run.named(log)) await run.published(entry);
-    await run.otherInputs();
+    // A prune leaves the inputs of what it takes.
+    await run.inputs(await keysBelow(store, INPUTS));
     return run.result();
   }
   const found = await run.attempt(() => findSnapshot(store, reference));
@@ -99,7 +101,7 @@ export async function verifySnapshots(
     run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
   }
   await run.snapshot(found);
-  await run.inputs(found.manifest.inputs);
+  await run.inputs(found.manifest.inputs.map(({ key }) => key));
   return run.result();
 }
 
@@ -196,7 +198,7 @@ class VerifyRun {
     );
     if (manifest === null) return;
     await this.snapshot({ name, manifest, publication });
-    await this.inputs(manifest.inputs);
+    await this.inputs(manifest.inputs.map(({ key }) => key));
   }
 
   async snapshot({
@@ -226,15 +228,10 @@ class VerifyRun {
     }
   }
 
-  /** Checks the inputs that no snapshot names: a prune leaves those of what it takes. */
-  async otherInputs(): Promise<void> {
-    await this.inputs((await this.#keysUnder(INPUTS)).map((key) => ({ key })));
-  }
-
-  async inputs(inputs: readonly { readonly key: string; readonly bytes?: number }[]) {
-    const fresh = inputs.filter(({ key }) => this.#isFirst(key));
-    await atOnce(fresh, async ({ key, bytes }) => {
-      const stored = await this.attempt(() => readInput(this.#store, key, bytes));
+  async inputs(keys: readonly string[]): Promise<void> {
+    const fresh = keys.filter((key) => this.#isFirst(key));
+    await atOnce(fresh, async (key) => {
+      const stored = await this.attempt(() => readInput(this.#store, key));
       this.bytes += stored?.length ?? 0;
     });
     this.files += fresh.length;
@@ -265,14 +262,10 @@ class VerifyRun {
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
     const known = new Set([FILES.manifest, ...manifest.files.map(({ path }) => path)]);
-    for (const key of await this.#keysUnder(snapshotFolder(name))) {
+    for (const key of await keysBelow(this.#store, snapshotFolder(name))) {
       const path = parseSnapshotFileKey(key)?.path ?? key;
       if (!known.has(path)) this.damages.push(`${this.#where(key)} is not named by the manifest`);
     }
-  }
-
-  #keysUnder(prefix: string): Promise<string[]> {
-    return Array.fromAsync(this.#store.list(prefix), ({ key }) => key);
   }
 
   #where(key: string): string {

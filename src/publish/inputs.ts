@@ -52,27 +52,24 @@ export async function readInputs(
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
   let done = 0;
   const read: ReadInput[] = [];
-  const reading = async <T>(
+  const reading = async (
     kind: InputEntry["kind"],
     source: Source,
-    work: (source: Source) => Promise<T>,
-    rowsOf: (found: T) => number,
-  ): Promise<T> => {
-    const copy = recorded(source);
-    const found = await work(copy.source);
-    read.push({ kind, name: source.name, rows: rowsOf(found), ...(await copy.end()) });
+    rowsOf: (copy: Source) => Promise<number>,
+  ): Promise<void> => {
+    const { copy, end } = recorded(source);
+    const rows = await rowsOf(copy);
+    read.push({ kind, name: source.name, rows, ...(await end()) });
     progress("Reading", (done += 1), total);
-    return found;
   };
 
-  const catalog =
-    request.catalog &&
-    (await reading(
-      "catalog",
-      request.catalog,
-      (source) => readCatalog(source, complaints),
-      ({ contracts }) => contracts.length,
-    ));
+  let catalog = null as Inputs["catalog"];
+  if (request.catalog !== null) {
+    await reading("catalog", request.catalog, async (copy) => {
+      catalog = await readCatalog(copy, complaints);
+      return catalog.contracts.length;
+    });
+  }
   const knownIds = async () => catalog?.ids ?? (await publishedIds(store));
   const given = new GivenLevels({
     held: new Set(request.hold),
@@ -82,19 +79,17 @@ export async function readInputs(
   });
   for (const kind of GIVEN_KINDS) {
     for (const source of request[kind]) {
-      const before = given.rows[kind];
-      await reading(
-        kind,
-        source,
-        (copy) => READ_LEVELS[kind](copy, request.session, given, complaints),
-        () => given.rows[kind] - before,
-      );
+      await reading(kind, source, async (copy) => {
+        const before = given.rows[kind];
+        await READ_LEVELS[kind](copy, request.session, given, complaints);
+        return given.rows[kind] - before;
+      });
     }
   }
   return { catalog, given, read, complaints };
 }
 
-/** The source, and what was read of it until the call of `end`. */
+/** A copy of the source that notes what is read of it until the call of `end`. */
 function recorded(source: Source) {
   const hash = createHash("sha256");
   const gzip = createGzip();
@@ -112,7 +107,7 @@ function recorded(source: Source) {
     gzip.end();
     return { bytes, bytes_sha256: hash.digest("hex"), stored: await stored };
   };
-  return { source: { ...source, open }, end };
+  return { copy: { ...source, open }, end };
 }
 
 /** What the gates let through, and what was left out or rounded, with who judged so. */
