@@ -15,13 +15,15 @@ const INPUT_BYTES_MAX = MAX_INPUT_MEGABYTES * 1_000_000;
 
 /**
  * The stored bytes of a kept input, after `unpacked` gave what its name says. Throws DamageError if it is
- * missing, has other content, or has more than `bytesMax` bytes, beyond which nothing is unpacked.
+ * missing, has other content, or has more bytes than a manifest names, or any input can have, beyond which
+ * nothing is unpacked.
  */
 export async function readInput(
   store: ObjectStore,
   key: string,
-  bytesMax = INPUT_BYTES_MAX,
+  namedBytes = INPUT_BYTES_MAX,
 ): Promise<Buffer> {
+  const bytesMax = Math.min(namedBytes, INPUT_BYTES_MAX);
   const where = `${store.location}/${key}`;
   const stored = await store.get(key);
   if (stored === null) throw new DamageError(`${where} is missing`);
