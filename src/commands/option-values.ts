@@ -41,11 +41,15 @@ export const wholeNumber = (expected: string, min: number, max: number): OptionP
     return number >= min && number <= max ? number : null;
   }, expected);
 
-const isLine = (text: string): boolean =>
-  text.trim() !== "" && text.length <= 1_000 && !/\p{Cc}|\p{Surrogate}/u.test(text);
+const isLine = (text: string, max = 1_000): boolean =>
+  text.trim() !== "" && text.length <= max && !/\p{Cc}|\p{Surrogate}/u.test(text);
 
-/** One line of text to store and show: a reason, an attribution. */
-export const lineOfText = textThat(isLine, "expected text of 1 to 1000 characters on one line");
+/** One line of text to store and show. */
+export const lineUpTo = (max: number): OptionParser<string> =>
+  textThat((text) => isLine(text, max), `expected text of 1 to ${max} characters on one line`);
+
+/** A reason, an attribution. */
+export const lineOfText = lineUpTo(1_000);
 
 /** The same, or no text. */
 export const noteText = textThat(

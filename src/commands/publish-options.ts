@@ -12,6 +12,7 @@ import { jsonOption, type JsonOption } from "./every-command.ts";
 import {
   durationMs,
   lineOfText,
+  lineUpTo,
   parsedBy,
   wholeNumber,
   type OptionParser,
@@ -35,6 +36,8 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly attribution?: string;
   readonly revise?: string;
   readonly rerender?: string;
+  readonly by?: string;
+  readonly why?: string;
   readonly dryRun?: true;
   readonly summary?: string;
   readonly accept?: readonly string[];
@@ -93,6 +96,16 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "--rerender <reason>",
       "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public: it is published with the session",
       lineOfText,
+    ),
+    setting(
+      "--by <name>",
+      "who publishes: kept with the inputs and in each judgement, never public",
+      lineUpTo(100),
+    ),
+    setting(
+      "--why <text>",
+      "why what was judged is right: kept as --by is, never public",
+      lineUpTo(500),
     ),
     setting("--dry-run", "do everything except write"),
     setting("--summary <file>", "also write the result, or the refusal, to this file, as Markdown"),

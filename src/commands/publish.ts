@@ -44,6 +44,7 @@ export function publishCommand(): Command {
         "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
         "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
         'publish --quotes fix.csv --revise "source corrected DDR5"',
+        'publish --quotes fix.csv --accept moves:a --by "A. Operator" --why "the source confirmed it"',
         'publish --rerender "new columns"',
         "publish --quotes quotes.csv --sign-key signing.pem",
         "publish --quotes - --session 2026-11-21T00Z --dry-run < quotes.ndjson",
@@ -82,7 +83,8 @@ type Run = (store: ObjectStore, progress: Progress) => Promise<PublishResult>;
 /** What the options ask for. Throws InputError for options that make no sense together. */
 async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
-  const release = { dryRun: options.dryRun ?? false, keys: await logKeysFrom(options) };
+  const { dryRun = false, by = null, why = null } = options;
+  const release = { dryRun, by, why, keys: await logKeysFrom(options) };
   if (options.rerender !== undefined) {
     requireNoInput(command);
     const { rerender } = await import("../publish/rerender.ts");

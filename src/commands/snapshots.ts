@@ -33,13 +33,16 @@ To name a snapshot, write head, head~1 (the publication before), a session (2026
 last published revision) or a session and revision (2026-11-21T00Z/r1).
 `;
 
-/** `snapshots ls|show|diff|verify|rollback|prune|copy`: the commands of the operator. */
+const references = (...lines: string[]): string => REFERENCES + examples(...lines);
+
+/** `snapshots ls|show|diff|verify|inputs|rollback|prune|copy`: the commands of the operator. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(diffCommand())
     .addCommand(verifyCommand())
+    .addCommand(inputsCommand())
     .addCommand(rollbackCommand())
     .addCommand(pruneCommand())
     .addCommand(copyCommand());
@@ -64,15 +67,7 @@ function showCommand(): Command {
   return desk("show", "show one snapshot in words")
     .argument("[snapshot]", "the snapshot", "head")
     .addOption(setting("--open", "print only the path of its report"))
-    .addHelpText(
-      "after",
-      REFERENCES +
-        examples(
-          "snapshots show",
-          "snapshots show head~1",
-          "snapshots show 2026-11-21T00Z/r1 --json",
-        ),
-    )
+    .addHelpText("after", references("snapshots show", "snapshots show head~1 --json"))
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
       const { describeSnapshot, reportPath } = await import("../desk/show.ts");
       await withStore(options, async (store) => {
@@ -89,11 +84,10 @@ function diffCommand(): Command {
     .argument("<after>", "the newer snapshot")
     .addHelpText(
       "after",
-      REFERENCES +
-        examples(
-          "snapshots diff head~1 head",
-          "snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2 --json",
-        ),
+      references(
+        "snapshots diff head~1 head",
+        "snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2 --json",
+      ),
     )
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../desk/compare.ts");
@@ -114,12 +108,11 @@ function verifyCommand(): Command {
     .addOption(rememberOption())
     .addHelpText(
       "after",
-      REFERENCES +
-        examples(
-          "snapshots verify",
-          "snapshots verify --all --json",
-          "snapshots verify --verify-key signing.pem.pub --remember prices.log",
-        ),
+      references(
+        "snapshots verify",
+        "snapshots verify --all --json",
+        "snapshots verify --verify-key signing.pem.pub --remember prices.log",
+      ),
     )
     .action(
       async (
@@ -151,6 +144,20 @@ function verifyCommand(): Command {
     );
 }
 
+function inputsCommand(): Command {
+  return desk("inputs", "write the inputs of a snapshot into a folder, as they came")
+    .argument("[snapshot]", "the snapshot", "head")
+    .addOption(setting("--out <folder>", "folder for the new files").makeOptionMandatory())
+    .addHelpText("after", references("snapshots inputs --out ./made-from"))
+    .action(async (reference: string, options: SnapshotOptions & { out: string }) => {
+      const { writeInputs } = await import("../desk/inputs.ts");
+      await withStore(options, async (store) => {
+        const written = await writeInputs(store, reference, options.out);
+        await print(options, written, (words) => words.printInputs(written));
+      });
+    });
+}
+
 function rollbackCommand(): Command {
   return desk("rollback", "make an older snapshot the head again")
     .argument("<snapshot>", "the snapshot")
@@ -165,11 +172,10 @@ function rollbackCommand(): Command {
     .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
     .addHelpText(
       "after",
-      REFERENCES +
-        examples(
-          'snapshots rollback 2026-11-20T12Z --reason "wrong feed"',
-          'snapshots rollback head~1 --reason "wrong feed" --sign-key signing.pem',
-        ),
+      references(
+        'snapshots rollback 2026-11-20T12Z --reason "wrong feed"',
+        'snapshots rollback head~1 --reason "wrong feed" --sign-key signing.pem',
+      ),
     )
     .action(
       async (reference: string, options: SnapshotOptions & LogKeyOptions & { reason: string }) => {

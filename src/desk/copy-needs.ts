@@ -1,14 +1,18 @@
-/** What a copy of a store must hold besides the log: everything that the log names and no prune took. */
+/**
+ * What a copy of a store must hold besides the log: everything that the log names and no prune took, and
+ * all inputs, also those of pruned snapshots.
+ */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
+import { readInput } from "../ledger/kept-inputs.ts";
 import { CLAIM_BYTES_MAX } from "../snapshot/claims.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
 import { isPublication, type Entry, type Publication } from "../snapshot/log/entry.ts";
 import { objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
-import { JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
+import { GZIP_TYPE, JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
+import { FILES, INPUTS, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
 
 /** Tells how far the copy is. */
 export type CopyProgress = (stage: string, done: number, total: number) => void;
@@ -24,7 +28,7 @@ export interface Needed {
 
 /** All of it. */
 export interface Needs {
-  /** Files of snapshots and parts of the ledger. */
+  /** Files of snapshots, parts of the ledger, and inputs. */
   readonly files: readonly Needed[];
   /** Manifests, which vouch for the files, and names never used again. */
   readonly manifests: readonly Needed[];
@@ -44,6 +48,7 @@ export async function needsOf(
   const manifests: Needed[] = [];
   const names = new Set<string>();
   const damages: string[] = [];
+  const inputs = new Set(await keysBelow(store, INPUTS));
   const entries = [...publicationsOf(log).values()];
   let read = 0;
   await atOnce(entries, async (entry) => {
@@ -52,6 +57,7 @@ export async function needsOf(
     await collected(damages, async () => {
       const manifest = await readManifest(store, name, sha256);
       names.add(snapshotText(name));
+      for (const { key } of manifest.inputs) inputs.add(key);
       const mediaTypes = new Map(
         manifest.files.map((file) => [snapshotFileKey(name, file.path), file.media_type]),
       );
@@ -66,6 +72,13 @@ export async function needsOf(
     });
     progress("Reading", (read += 1), entries.length);
   });
+  await atOnce([...inputs], (key) =>
+    collected(damages, async () => {
+      const stored = await readInput(store, key);
+      const kind = { bytesMax: stored.length, mediaType: GZIP_TYPE };
+      files.set(key, { key, sha256: sha256Hex(stored), ...kind });
+    }),
+  );
   await atOnce(await keysBelow(store, TAKEN), async (key) => {
     const bytes = await store.get(key, CLAIM_BYTES_MAX);
     if (bytes === null) return;

@@ -1,9 +1,9 @@
 /**
  * `snapshots copy`: brings another store to the state of this one. It copies every object that an
- * entry of the log names and no prune took, and the names that are never used again (`taken/`).
+ * entry of the log names and no prune took, all inputs, and the names that are never used again (`taken/`).
  * Claims stay behind: they belong to runs that write into the source.
  *
- * It can stop at any time, because of its order: files and ledger parts, then manifests, and last the
+ * It can stop at any time, because of its order: files, ledger parts and inputs, then manifests, and last the
  * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
  * every object with its digest when it reads it, and again after it has arrived.
@@ -18,6 +18,7 @@ import { readVerified } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
+  INPUTS,
   LEDGER,
   parseSnapshotFileKey,
   publicationKey,
@@ -177,7 +178,7 @@ class CopyRun {
       return parsed !== null && names.has(snapshotText(parsed.name)) && !needed.has(key);
     };
     const keys: string[] = [];
-    for (const prefix of [SESSIONS, LEDGER, TAKEN]) {
+    for (const prefix of [SESSIONS, LEDGER, INPUTS, TAKEN]) {
       keys.push(...(await keysBelow(this.#to, prefix)));
     }
     const [from, to] = [this.#from.location, this.#to.location];

@@ -8,6 +8,7 @@ import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
+  INPUTS,
   LEDGER,
   parseSnapshotText,
   SESSIONS,
@@ -71,7 +72,7 @@ const notThere = (store: ObjectStore, name: SnapshotName, wasPruned: boolean): I
  * objects. Then the log is lost, or the first publish or a copy into the store did not end.
  */
 export async function emptyLogError(store: ObjectStore): Promise<InputError | DamageError> {
-  for (const prefix of [SESSIONS, LEDGER]) {
+  for (const prefix of [SESSIONS, LEDGER, INPUTS]) {
     for await (const { key } of store.list(prefix)) {
       return new DamageError(
         `${store.location} holds ${key} but no publication; ` +

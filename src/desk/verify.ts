@@ -1,9 +1,11 @@
 /**
  * `snapshots verify`: checks every byte against the manifest, the manifest against the log, the log
- * against itself and, with keys, its signatures, the ledger's parts, and the formats of each tier
- * against each other. It collects findings instead of throwing them.
+ * against itself and, with keys, its signatures, the ledger's parts, the inputs, and the formats of each
+ * tier against each other. It collects findings instead of throwing them.
  */
+import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
+import { readInput } from "../ledger/kept-inputs.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { identityOf, type Manifest } from "../snapshot/manifest.ts";
@@ -17,6 +19,7 @@ import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snap
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
+  INPUTS,
   parseSnapshotFileKey,
   publicationKey,
   snapshotFileKey,
@@ -24,6 +27,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
+import { keysBelow } from "./copy-needs.ts";
 import { formatDifferences } from "./formats.ts";
 import { emptyLogError, findSnapshot, type FoundSnapshot } from "./reference.ts";
 
@@ -47,7 +51,7 @@ export interface Verification {
   readonly newest: StoredEntry | null;
   /** The signatures that were checked and fit; empty without keys. */
   readonly signatures: readonly EntrySigner[];
-  /** How many objects were read: files of snapshots, and each ledger part once. */
+  /** How many objects were read: files of snapshots, and each ledger part and input once. */
   readonly files: number;
   /** The stored size of those objects. */
   readonly bytes: number;
@@ -86,6 +90,8 @@ export async function verifySnapshots(
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
     }
     for (const entry of run.named(log)) await run.published(entry);
+    // A prune leaves the inputs of what it takes.
+    await run.inputs(await keysBelow(store, INPUTS));
     return run.result();
   }
   const found = await run.attempt(() => findSnapshot(store, reference));
@@ -95,10 +101,11 @@ export async function verifySnapshots(
     run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
   }
   await run.snapshot(found);
+  await run.inputs(found.manifest.inputs.map(({ key }) => key));
   return run.result();
 }
 
-/** Checks a snapshot that was already found, not the log; returns the damages, one line each. */
+/** Checks what is served of a snapshot that was already found; returns the damages, one line each. */
 export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promise<string[]> {
   const run = new VerifyRun(store);
   await run.snapshot(found);
@@ -115,8 +122,8 @@ class VerifyRun {
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
-  /** The ledger parts read so far: snapshots share parts, and each is read once. */
-  readonly #parts = new Set<string>();
+  /** The ledger parts and inputs read so far: snapshots share them, and each is read once. */
+  readonly #seen = new Set<string>();
   /** Snapshots that a prune named; until the next prune some of their objects may remain. */
   readonly #taken = new Set<string>();
 
@@ -189,7 +196,9 @@ class VerifyRun {
     const manifest = await this.attempt(() =>
       readManifest(this.#store, name, publication.manifest_sha256),
     );
-    if (manifest !== null) await this.snapshot({ name, manifest, publication });
+    if (manifest === null) return;
+    await this.snapshot({ name, manifest, publication });
+    await this.inputs(manifest.inputs.map(({ key }) => key));
   }
 
   async snapshot({
@@ -203,8 +212,7 @@ class VerifyRun {
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
       this.damages.push(`${snapshotText(name)}: the identity does not match the files named`);
     }
-    const parts = manifest.ledger.filter(({ key }) => !this.#parts.has(key));
-    parts.forEach(({ key }) => this.#parts.add(key));
+    const parts = manifest.ledger.filter(({ key }) => this.#isFirst(key));
     const objects = objectsOf(name, { ...manifest, ledger: parts });
     const { damages, bytes } = await compareObjects(this.#store, objects);
     this.damages.push(...damages);
@@ -218,6 +226,22 @@ class VerifyRun {
       );
       this.damages.push(...(found ?? []).map((line) => `${snapshotText(name)}: ${line}`));
     }
+  }
+
+  async inputs(keys: readonly string[]): Promise<void> {
+    const fresh = keys.filter((key) => this.#isFirst(key));
+    await atOnce(fresh, async (key) => {
+      const stored = await this.attempt(() => readInput(this.#store, key));
+      this.bytes += stored?.length ?? 0;
+    });
+    this.files += fresh.length;
+  }
+
+  /** Whether nothing has asked for this key before. */
+  #isFirst(key: string): boolean {
+    const isFirst = !this.#seen.has(key);
+    this.#seen.add(key);
+    return isFirst;
   }
 
   /** Each tier's SHA256SUMS lists the files of the manifest, and is the root in the entry of the log. */
@@ -238,14 +262,10 @@ class VerifyRun {
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
     const known = new Set([FILES.manifest, ...manifest.files.map(({ path }) => path)]);
-    for (const key of await this.#keysUnder(snapshotFolder(name))) {
+    for (const key of await keysBelow(this.#store, snapshotFolder(name))) {
       const path = parseSnapshotFileKey(key)?.path ?? key;
       if (!known.has(path)) this.damages.push(`${this.#where(key)} is not named by the manifest`);
     }
-  }
-
-  #keysUnder(prefix: string): Promise<string[]> {
-    return Array.fromAsync(this.#store.list(prefix), ({ key }) => key);
   }
 
   #where(key: string): string {

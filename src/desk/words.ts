@@ -7,6 +7,7 @@ import { whatOf } from "../snapshot/log/entry.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
 import type { IndexMove } from "./index-move.ts";
+import type { WrittenInputs } from "./inputs.ts";
 import type { Listed, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
@@ -66,6 +67,8 @@ export function printDescription(description: Description): void {
         ? "never"
         : `${publication.at}, number ${publication.number}, ${whatOf(publication)}`,
     Reason: publication?.reason ?? manifest.reason ?? "none given",
+    By: manifest.by ?? "not named",
+    Why: manifest.why ?? "none given",
     Board: `${counts["memory"]} memory, ${counts["semiconductor"]} semiconductor of ${counts["contracts"]} contracts`,
     Index: index === null ? NOT_THERE : indexText(index),
     Parent: parent === null ? "none" : `${shortSession(parent.session_utc)}/r${parent.revision}`,
@@ -118,6 +121,8 @@ export function printDescription(description: Description): void {
     contract: "contract",
     measured: "measured",
     limit: "limit",
+    by: "by",
+    why: "why",
   });
   section("Breaks", description.breaks, { contract: "id", from: "session_utc", reason: "reason" });
 }
@@ -258,6 +263,12 @@ export function printCopying(done: Copying): void {
   const verb = isPlan ? "Would copy" : "Copied";
   printLine(`${verb} ${what} from ${from} to ${to}; ${there} were there before`);
   printLine(`${to} ${isPlan ? "would hold" : "holds"} ${whole}`);
+}
+
+/** `snapshots inputs`. */
+export function printInputs({ snapshot, folder, inputs }: WrittenInputs): void {
+  printLine(`Wrote ${counted(inputs.length, "input")} of ${snapshot} to ${folder}`);
+  section("Inputs", inputs, { file: "file", from: "name", rows: "rows", bytes: "bytes" });
 }
 
 /** Turns a manifest's `2026-11-21T00:00:00.000Z` into the form that commands take. */

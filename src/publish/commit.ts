@@ -5,6 +5,7 @@
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
+import { readInput } from "../ledger/kept-inputs.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { claimName, releaseName } from "../snapshot/claims.ts";
@@ -13,7 +14,7 @@ import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
 import { rootsOf } from "../snapshot/sums.ts";
-import { JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
+import { GZIP_TYPE, JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
@@ -22,6 +23,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
+import type { KeptInput } from "./inputs.ts";
 import type { Plan, Planned } from "./plan.ts";
 import type { Progress } from "./request.ts";
 
@@ -29,6 +31,7 @@ import type { Progress } from "./request.ts";
 interface Commit {
   readonly name: SnapshotName;
   readonly plan: Plan;
+  readonly inputs: readonly KeptInput[];
   readonly manifest: Manifest;
   readonly keys: LogKeys;
   /** The log's newest entry when the run began. */
@@ -44,7 +47,7 @@ interface Commit {
  */
 export async function commit(
   store: ObjectStore,
-  { name, plan, manifest, keys, newest, nowMs }: Commit,
+  { name, plan, inputs, manifest, keys, newest, nowMs }: Commit,
   progress: Progress,
 ): Promise<Publication | null> {
   await store.prove();
@@ -72,6 +75,11 @@ export async function commit(
     progress("Writing", (written += 1), writes.length);
   });
 
+  await atOnce(inputs, async ({ entry, stored }) => {
+    if (stored !== null) await store.create(entry.key, stored, GZIP_TYPE);
+    // Another machine may have stored the same input in other gzip bytes.
+    await readInput(store, entry.key, entry.bytes);
+  });
   const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
   await createProven(store, snapshotFileKey(name, FILES.manifest), bytes, sha256, JSON_TYPE);

@@ -1,27 +1,40 @@
-/** Reads a run's whole input before the run looks at the head. */
+/** Reads a run's whole input before the run looks at the head, and describes it for the manifest. */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { buffer } from "node:stream/consumers";
+import { createGzip } from "node:zlib";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
 import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels, type GivenKind } from "../feed/given-levels.ts";
+import type { Accepted } from "../feed/gates.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
+import type { Source } from "../feed/source.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
-import type { Manifest } from "../snapshot/manifest.ts";
+import type { InputEntry } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { publishedIds } from "./base.ts";
-import type { Progress, PublishRequest } from "./request.ts";
+import { inputKey } from "../store/paths.ts";
+import { publishedIds, type Base } from "./base.ts";
+import type { Progress, PublishRequest, ReleaseOptions } from "./request.ts";
 
 /** The decimals of a level. */
 const LEVEL_DECIMALS = 6;
+
+const READ_LEVELS = { quotes: readQuotes, closes: readCloses };
+
+/** What was read of one source, and its bytes as gzip. */
+type ReadInput = Omit<InputEntry, "key" | "sha256"> & { readonly stored: Buffer };
 
 /** The input of a run. */
 export interface Inputs {
   /** Null without `--catalog`. `ids` has the place of each id's row, also of faulty rows. */
   readonly catalog: { contracts: readonly Contract[]; ids: ReadonlyMap<string, string> } | null;
   readonly given: GivenLevels;
+  /** Each source, in the order in which they were read. */
+  readonly read: readonly ReadInput[];
   /** The errors so far. The comparison with the ledger may add more. */
   readonly complaints: Complaints;
 }
@@ -38,10 +51,25 @@ export async function readInputs(
   const complaints = new Complaints();
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
   let done = 0;
-  const tell = (): void => progress("Reading", (done += 1), total);
+  const read: ReadInput[] = [];
+  const reading = async (
+    kind: InputEntry["kind"],
+    source: Source,
+    rowsOf: (copy: Source) => Promise<number>,
+  ): Promise<void> => {
+    const { copy, end } = recorded(source);
+    const rows = await rowsOf(copy);
+    read.push({ kind, name: source.name, rows, ...(await end()) });
+    progress("Reading", (done += 1), total);
+  };
 
-  const catalog = request.catalog === null ? null : await readCatalog(request.catalog, complaints);
-  if (catalog !== null) tell();
+  let catalog = null as Inputs["catalog"];
+  if (request.catalog !== null) {
+    await reading("catalog", request.catalog, async (copy) => {
+      catalog = await readCatalog(copy, complaints);
+      return catalog.contracts.length;
+    });
+  }
   const knownIds = async () => catalog?.ids ?? (await publishedIds(store));
   const given = new GivenLevels({
     held: new Set(request.hold),
@@ -49,53 +77,88 @@ export async function readInputs(
     known: request.ignoreUnknown ? await knownIds() : null,
     round: request.round ?? false,
   });
-  for (const source of request.quotes) {
-    await readQuotes(source, request.session, given, complaints);
-    tell();
+  for (const kind of GIVEN_KINDS) {
+    for (const source of request[kind]) {
+      await reading(kind, source, async (copy) => {
+        const before = given.rows[kind];
+        await READ_LEVELS[kind](copy, request.session, given, complaints);
+        return given.rows[kind] - before;
+      });
+    }
   }
-  for (const source of request.closes) {
-    await readCloses(source, request.session, given, complaints);
-    tell();
-  }
-  return { catalog, given, complaints };
+  return { catalog, given, read, complaints };
 }
 
-/** What was left out or rounded. */
-export function judgementsOf({ held, unknown, rounded }: GivenLevels): Judgement[] {
-  return [
-    ...[...held].map(([contract, measured]): Judgement => {
-      return { gate: "held", contract, measured, limit: null };
-    }),
-    ...[...unknown].map(([id, measured]): Judgement => {
+/** A copy of the source that notes what is read of it until the call of `end`. */
+function recorded(source: Source) {
+  const hash = createHash("sha256");
+  const gzip = createGzip();
+  const stored = buffer(gzip);
+  let bytes = 0;
+  async function* open(): AsyncIterable<Uint8Array> {
+    for await (const piece of source.open()) {
+      hash.update(piece);
+      bytes += piece.length;
+      if (!gzip.write(piece)) await once(gzip, "drain");
+      yield piece;
+    }
+  }
+  const end = async () => {
+    gzip.end();
+    return { bytes, bytes_sha256: hash.digest("hex"), stored: await stored };
+  };
+  return { copy: { ...source, open }, end };
+}
+
+/** What the gates let through, and what was left out or rounded, with who judged so. */
+export function judgementsOf(
+  accepted: readonly Accepted[],
+  { held, unknown, rounded }: GivenLevels,
+  { by = null, why = null }: ReleaseOptions,
+): Judgement[] {
+  const judged = [
+    ...accepted,
+    ...[...held].map(([contract, measured]) => ({ gate: "held", contract, measured, limit: null })),
+    ...[...unknown].map(([id, measured]) => {
       return { gate: "unknown", contract: id && shortened(id), measured, limit: null };
     }),
     ...(rounded === 0
       ? []
-      : [{ gate: "rounded", contract: null, measured: rounded, limit: LEVEL_DECIMALS } as const]),
+      : [{ gate: "rounded", contract: null, measured: rounded, limit: LEVEL_DECIMALS }]),
   ];
+  return judged.map((judgement) => ({ ...judgement, by, why }));
 }
 
 /** An id that no catalog knows can be of any length. */
 const shortened = (id: string): string =>
   id.length <= MAX_ID_CHARACTERS ? id : `${id.slice(0, MAX_ID_CHARACTERS)}…`;
 
+/** An input to publish. `stored` null: the head names the same bytes, and so the same key. */
+export interface KeptInput {
+  readonly entry: InputEntry;
+  readonly stored: Buffer | null;
+}
+
 /**
- * The manifest's description of the input. Each digest covers the parsed values in the order of
+ * The manifest's description of the inputs, on `base`. `sha256` covers the parsed values in the order of
  * contract and session, so that neither the format nor the order of the rows matters. Call it only
  * without complaints.
  */
-export function describeInputs(inputs: Inputs): Manifest["inputs"] {
-  const described: Manifest["inputs"] = [];
-  if (inputs.catalog !== null) {
-    const { contracts } = inputs.catalog;
-    const sha256 = sha256Hex(renderCatalog(contracts));
-    described.push({ kind: "catalog", rows: contracts.length, sha256 });
-  }
-  for (const kind of GIVEN_KINDS) {
-    const rows = inputs.given.rows[kind];
-    if (rows > 0) described.push({ kind, rows, sha256: digestOf(inputs.given, kind) });
-  }
-  return described;
+export function describeInputs({ catalog, given, read }: Inputs, base: Base): KeptInput[] {
+  const known = new Map(base.head?.manifest.inputs.map((item) => [item.bytes_sha256, item.key]));
+  const began = base.end.newest?.entry.number ?? 0;
+  const parsed = {
+    catalog: catalog && sha256Hex(renderCatalog(catalog.contracts)),
+    quotes: digestOf(given, "quotes"),
+    closes: digestOf(given, "closes"),
+  };
+  return read.map(({ kind, name, rows, bytes, bytes_sha256, stored }) => {
+    const there = known.get(bytes_sha256);
+    const key = there ?? inputKey(bytes_sha256, began);
+    const sha256 = parsed[kind] as string;
+    const entry = { kind, key, name, rows, bytes, sha256, bytes_sha256 };
+    return { entry, stored: there === undefined ? stored : null };
+  });
 }
 
 /**

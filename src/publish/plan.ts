@@ -123,7 +123,7 @@ function keeper(): (bytes: Uint8Array, render: Render) => Render {
 }
 
 /** The fields of a manifest that neither the plan nor the content has. */
-type ManifestHead = Pick<Manifest, "parent" | "reason" | "inputs" | "corrected">;
+type ManifestHead = Pick<Manifest, "parent" | "reason" | "by" | "why" | "inputs" | "corrected">;
 
 /** The manifest of the snapshot `name`. The same arguments give the same bytes. */
 export function manifestOf(
@@ -147,6 +147,8 @@ export function manifestOf(
     program: PROGRAM,
     parent: head.parent,
     reason: head.reason,
+    by: head.by,
+    why: head.why,
     attribution: content.attribution,
     options: content.options,
     inputs: head.inputs,

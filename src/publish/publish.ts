@@ -116,10 +116,10 @@ async function attempt(
     content: {
       ...content,
       corrections: [...base.corrections, ...fresh],
-      judgements: [...verdict.accepted, ...judgementsOf(given)],
+      judgements: judgementsOf(verdict.accepted, given, request),
     },
     reason: request.revise,
-    inputs: describeInputs(inputs),
+    inputs: describeInputs(inputs, base),
     fresh,
     unmovedSince: unmoved,
   };

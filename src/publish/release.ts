@@ -12,6 +12,7 @@ import type { SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
 import { commit } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
+import type { KeptInput } from "./inputs.ts";
 import { manifestOf, plan, type Plan } from "./plan.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 
@@ -37,7 +38,7 @@ export interface Release {
   readonly name: SnapshotName;
   readonly content: Content;
   readonly reason: string | null;
-  readonly inputs: Manifest["inputs"];
+  readonly inputs: readonly KeptInput[];
   /** The corrections that this run makes. */
   readonly fresh: readonly Correction[];
   readonly unmovedSince: Session | null;
@@ -52,7 +53,7 @@ export interface Release {
 export async function release(
   { name, content, reason, inputs, fresh, unmovedSince, plan: rendered }: Release,
   base: Base,
-  { dryRun, keys = NO_KEYS }: ReleaseOptions,
+  { dryRun, keys = NO_KEYS, by = null, why = null }: ReleaseOptions,
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
@@ -61,7 +62,9 @@ export async function release(
   const manifest = manifestOf(planned, name, content, {
     parent: parentOf(base),
     reason,
-    inputs,
+    by,
+    why,
+    inputs: inputs.map(({ entry }) => entry),
     corrected: fresh.map((item) => ({
       contract: item.contract,
       session_utc: sessionUtc(item.session),
@@ -84,7 +87,7 @@ export async function release(
   }
   const publication = await commit(
     store,
-    { name, plan: planned, manifest, keys, newest: base.end.newest, nowMs: clock.now() },
+    { name, plan: planned, inputs, manifest, keys, newest: base.end.newest, nowMs: clock.now() },
     progress,
   );
   if (publication === null) return null;

@@ -9,6 +9,9 @@ export interface ReleaseOptions {
   readonly dryRun: boolean;
   /** How it signs the log, and whom it trusts. Without it, it does neither. */
   readonly keys?: LogKeys;
+  /** Who publishes, and why, for the manifest and its judgements. */
+  readonly by?: string | null;
+  readonly why?: string | null;
 }
 
 /** The options of a publish. It needs at least one source. */

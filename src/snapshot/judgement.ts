@@ -12,6 +12,9 @@ export const judgementSchema = z.object({
   contract: z.string().nullable(),
   measured: quantity,
   limit: quantity,
+  /** Who judged, and why: `--by` and `--why` of the run. */
+  by: z.string().nullable(),
+  why: z.string().nullable(),
 });
 /** A judgement as `parseManifest` reads it. */
 export type Judgement = z.infer<typeof judgementSchema>;

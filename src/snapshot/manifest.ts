@@ -1,6 +1,6 @@
 /**
  * A snapshot's manifest: the size and digest of every file, and the inputs. It is written after all
- * files that it names, and holds nothing that depends on when or where it was made.
+ * files that it names. Where and when it was made shows in nothing but the names of inputs, `by` and `why`.
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
@@ -8,7 +8,7 @@ import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
 import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
-import { ledgerPartContent, parseLedgerPartKey } from "../store/paths.ts";
+import { ledgerPartContent, parseInputKey, parseLedgerPartKey } from "../store/paths.ts";
 import { developed } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";
 
@@ -52,6 +52,20 @@ const ledgerEntry = z.object({
 /** A manifest's record of a ledger part. */
 export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
+const inputEntry = z.object({
+  kind: z.enum(["catalog", "quotes", "closes"]),
+  key: z.string(),
+  /** The file as it was named, or the address without user and query. */
+  name: z.string(),
+  rows: z.int().nonnegative(),
+  bytes: z.int().nonnegative(),
+  /** Of all parsed rows of the kind: it does not depend on format, row order or number of inputs. */
+  sha256: sha256Field,
+  bytes_sha256: sha256Field,
+});
+/** A manifest's record of an input, which the store keeps as it came. */
+export type InputEntry = z.infer<typeof inputEntry>;
+
 /** A carried, dropped or delisted level: the contract, and the session and date of its last given level. */
 const pastLevel = z.object({ id: z.string(), session_utc: sessionUtc, as_of: z.iso.date() });
 
@@ -76,12 +90,13 @@ const manifestSchema = z.object({
     .object({ session_utc: sessionUtc, revision: z.int().positive(), identity: sha256Field })
     .nullable(),
   reason: z.string().nullable(),
+  /** Who published, and what else there is to say of the run; never public. */
+  by: z.string().nullable(),
+  why: z.string().nullable(),
   attribution: z.string(),
   options: z.record(z.string(), z.union([z.number(), z.string(), z.boolean(), z.null()])),
-  /** The inputs. Each digest is over the parsed rows and does not depend on format or row order. */
-  inputs: z.array(
-    z.object({ kind: z.enum(["catalog", "quotes", "closes"]), rows: z.int(), sha256: sha256Field }),
-  ),
+  /** In the order in which they were read. */
+  inputs: z.array(inputEntry),
   counts: z.record(z.string(), z.int().nonnegative()),
   carried: z.array(pastLevel),
   dropped: z.array(pastLevel),
@@ -128,10 +143,18 @@ export const renderManifest = (manifest: Manifest): Buffer =>
  * The first object that no reader of the manifest accepts, and what was expected; null: they accept all.
  * Its keys and sizes say what is read whole, copied and kept, so none is trusted.
  */
-export function unfitIn({ files, ledger }: Pick<Manifest, "files" | "ledger">): string | null {
+export function unfitIn({
+  files,
+  ledger,
+  inputs,
+}: Pick<Manifest, "files" | "ledger" | "inputs">): string | null {
   const part = ledger.find(({ key, sha256 }) => parseLedgerPartKey(key)?.sha256 !== sha256);
   if (part !== undefined) {
     return `${JSON.stringify(part.key)} as a part of the ledger, expected ledger/MONTH-${part.sha256}-NUMBER.ndjson`;
+  }
+  const input = inputs.find(({ key, bytes_sha256 }) => parseInputKey(key) !== bytes_sha256);
+  if (input !== undefined) {
+    return `${JSON.stringify(input.key)} as an input, expected inputs/${input.bytes_sha256}-NUMBER.gz`;
   }
   const named = [...files, ...ledger.map(({ key, bytes }) => ({ path: key, bytes }))];
   for (const { path, bytes } of named) {

@@ -2,6 +2,8 @@
 export const JSON_TYPE = "application/json";
 /** JSON with one value per line: parts of the ledger. */
 export const NDJSON_TYPE = "application/x-ndjson";
+/** Kept inputs. */
+export const GZIP_TYPE = "application/gzip";
 /** CSV, with both parameters of RFC 4180, section 3. */
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
 /** An Office Open XML workbook (ECMA-376). */

@@ -6,6 +6,7 @@
  *   sessions/2026-11-21T00Z/r1/pro/SHA256SUMS
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
  *   ledger/2026-11-3f…e9-41.ndjson
+ *   inputs/3f…e9-41.gz                       what a run read, as it came (see ledger/kept-inputs.ts)
  *   claims/2026-11-21T00Z/r2.json            while that snapshot is written (see snapshot/claims.ts)
  *   taken/2026-11-20T12Z/r3.json             a name that is never used again (see there)
  */
@@ -17,6 +18,8 @@ export const PUBLICATIONS = "publications/";
 export const SESSIONS = "sessions/";
 /** Below it: the ledger's parts, shared by snapshots. */
 export const LEDGER = "ledger/";
+/** Below it: the inputs of runs. */
+export const INPUTS = "inputs/";
 /** Below it: the claims of publishes under way, or crashed. */
 export const CLAIMS = "claims/";
 /** Below it: names of crashed runs' snapshots that a prune took. */
@@ -106,6 +109,13 @@ export function parseLedgerPartKey(
 /** The key without the run that named it: the same content has the same. */
 export const ledgerPartContent = (key: string): string =>
   key.replace(/(-[0-9a-f]{64})-\d+(\.ndjson)$/, "$1$2");
+
+/** A kept input: the SHA-256 (hex) of its bytes, and `began` as in ledgerPartKey. */
+export const inputKey = (sha256: string, began: number): string => `${INPUTS}${sha256}-${began}.gz`;
+
+/** The SHA-256 in a key of inputKey; null for any other. */
+export const parseInputKey = (key: string): string | null =>
+  /^inputs\/([0-9a-f]{64})-\d{1,10}\.gz$/.exec(key)?.[1] ?? null;
 
 /** Paths inside a snapshot's folder. */
 export const FILES = {

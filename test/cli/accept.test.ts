@@ -2,14 +2,18 @@
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { acceptanceOf } from "../../src/feed/gates.ts";
+import type { Judgement } from "../../src/snapshot/judgement.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish, type CatalogRow, type Run } from "./market.ts";
 import { failure, NOON, published } from "./two-sessions.ts";
 
 const accepting = (...texts: readonly string[]): Run => ({ accept: texts.map(acceptanceOf) });
+/** Without by and why. */
 const judgements = async (store: MemoryStore): Promise<unknown> =>
-  (await headJson(store, "manifest.json")).judgements;
+  (await headJson(store, "manifest.json")).judgements.map(
+    ({ gate, contract, measured, limit }: Judgement) => ({ gate, contract, measured, limit }),
+  );
 
 describe("moves", () => {
   const run: Run = { session: NOON, quotes: quotesOf({ a: 24, b: 1 }) };

@@ -59,7 +59,10 @@ export const lines = (...texts: readonly string[]): string => `${texts.join("\n"
 export interface Run
   extends
     Partial<GateOptions>,
-    Pick<PublishRequest, "hold" | "holdInvalid" | "ignoreUnknown" | "round" | "keys"> {
+    Pick<
+      PublishRequest,
+      "hold" | "holdInvalid" | "ignoreUnknown" | "round" | "keys" | "by" | "why"
+    > {
   readonly session?: string;
   readonly catalog?: string;
   /** One text for each file: quotes.csv, quotes-2.csv, … */
@@ -95,6 +98,8 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         attribution: run.attribution ?? null,
         revise: run.revise ?? null,
         dryRun: run.dryRun ?? false,
+        by: run.by ?? null,
+        why: run.why ?? null,
         ...(run.keys === undefined ? {} : { keys: run.keys }),
         hold: run.hold ?? [],
         holdInvalid: run.holdInvalid ?? false,

@@ -339,7 +339,7 @@ test("the result names judgements and since when nothing moved: lines, Markdown,
   });
   const shown = await runIn(folder, "snapshots show --store x");
   expect(shown.stdout).toMatch(
-    /\nJudgements\ngate +contract +measured +limit\nsparse +- +50 +80\nheld +a +1 +-\n/,
+    /\nJudgements\ngate +contract +measured +limit +by +why\nsparse +- +50 +80 +- +-\nheld +a +1 +- +- +-\n/,
   );
   expect(file("x/sessions/2026-11-21T00Z/r1/report.html")).toContain(
     '<th scope="row">unknown</th><td><bdi>x</bdi></td><td><bdi>1</bdi></td>',

@@ -147,7 +147,7 @@ describe("a contract that is delisted on 2026-11-21", () => {
     const quotes = lines(QUOTES, "a,12,2026-11-20T12Z", "b,5,", "a,12,2026-11-21T00Z", "a,13,");
     const closes = lines("id,date,close_usd", "a,2026-11-21,13");
     await mustPublish(store, { ...run, session: NOON, quotes, closes, revise: "Late report" });
-    const judgement = { gate: "held", contract: "a", limit: null };
+    const judgement = { gate: "held", contract: "a", limit: null, by: null, why: null };
     expect((await headJson(store, "manifest.json")).judgements).toEqual([
       { ...judgement, measured: 3 },
     ]);

@@ -1,10 +1,10 @@
 /** The sources of `publish`: files, standard input, addresses; and files that are not an input. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import exceljs from "exceljs";
 import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../../src/feed/text.ts";
@@ -41,8 +41,10 @@ describe("sources", () => {
     expect(json("x/sessions/2026-11-21T00Z/r1/pro/contracts/a.json").history.length).toBe(3);
     expect(json("x/sessions/2026-11-21T00Z/r1/manifest.json").inputs).toMatchObject([
       { kind: "catalog", rows: 2 },
-      { kind: "quotes", rows: 2 },
-      { kind: "closes", rows: 3 },
+      { kind: "quotes", rows: 1, name: "a.NDJSON" },
+      { kind: "quotes", rows: 1, name: "b.feed" },
+      { kind: "closes", rows: 2, name: "h.csv" },
+      { kind: "closes", rows: 1, name: "a.feed" },
     ]);
   });
 
@@ -143,6 +145,21 @@ describe("sources", () => {
         `--catalog ${address}/catalog --quotes ${address}/quotes.json?day=1 --store x`,
       );
       expect([code, levels()]).toEqual([0, [11, 5]]);
+    });
+
+    test("are kept unpacked, under their address without user, password and query", async () => {
+      const withUser = address.replace("//", "//u%er:%E2%82%AC@");
+      const { code } = await publish(
+        `--catalog ${withUser}/catalog --quotes ${withUser}/quotes.json?day=1 ${withUser}/gzip --store x`,
+      );
+      expect(code).toBe(0);
+      const { inputs } = json("x/sessions/2026-11-21T00Z/r1/manifest.json");
+      expect(inputs).toMatchObject([
+        { name: `${address}/catalog`, bytes: CATALOG.length },
+        { name: `${address}/quotes.json`, rows: 2 },
+        { name: `${address}/gzip`, bytes: QUOTES.length },
+      ]);
+      expect(gunzipSync(readFileSync(join(folder, "x", inputs[2].key))).toString()).toBe(QUOTES);
     });
 
     test("user and password are sent as UTF-8", async () => {

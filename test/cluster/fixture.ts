@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { readInput } from "../../src/ledger/kept-inputs.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { readPublications } from "../store/log.ts";
 import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
@@ -113,6 +114,7 @@ export async function verified(
     for (const { key, sha256, bytes } of manifest.ledger) {
       await readVerified(store, key, sha256, bytes);
     }
+    for (const { key } of manifest.inputs) await readInput(store, key);
   }
   const orphans: string[] = [];
   for await (const { key } of store.list(SESSIONS)) if (!named.has(key)) orphans.push(key);

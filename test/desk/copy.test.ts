@@ -340,7 +340,7 @@ describe("a damaged source: 6, the damage is named, and the target's log stays",
 
   test("a link in the place of a file or a folder: nothing behind it is copied", async () => {
     const paths = ["pro/board.json", "manifest.json"].map((path) => `${HEAD}/${path}`);
-    for (const path of [...paths, "ledger"]) {
+    for (const path of [...paths, "ledger", "inputs"]) {
       const [from, aside, to] = [published(), temporaryFolder(), temporaryFolder()];
       const place = join(from, path);
       renameSync(place, join(aside, "x"));

@@ -7,7 +7,7 @@
  * Nothing depends on the time or place of publishing.
  */
 import { join } from "node:path";
-import { sourceOf } from "../../src/feed/source.ts";
+import { sourceOf, type Source } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
@@ -46,9 +46,9 @@ async function publishStep(store: ObjectStore, step: Step): Promise<void> {
   const nowMs = startMs(step.session) + step.minutes * 60_000;
   await publish(
     {
-      catalog: step.catalog === undefined ? null : sourceOf(join(INPUTS, step.catalog)),
-      quotes: [sourceOf(join(INPUTS, step.quotes))],
-      closes: step.first ? [sourceOf(join(INPUTS, "closes.csv"))] : [],
+      catalog: step.catalog === undefined ? null : inputOf(step.catalog),
+      quotes: [inputOf(step.quotes)],
+      closes: step.first ? [inputOf("closes.csv")] : [],
       session: parseSession(step.session) as Session,
       attribution: step.first ? "Invented levels, for tests" : null,
       revise: step.revise ?? null,
@@ -68,5 +68,8 @@ async function publishStep(store: ObjectStore, step: Step): Promise<void> {
     () => {},
   );
 }
+
+/** The manifest has the name, so it must not say where the folder is. */
+const inputOf = (name: string): Source => ({ ...sourceOf(join(INPUTS, name)), name });
 
 const startMs = (key: string): number => sessionStartMs(parseSession(key) as Session);

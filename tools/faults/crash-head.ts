@@ -1,5 +1,6 @@
 /** Checks what is promised to the readers of a store: a log without a gap, a complete head. */
 import { createHash } from "node:crypto";
+import { gunzipSync } from "node:zlib";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
 import { readPublications } from "../../test/store/log.ts";
@@ -8,7 +9,13 @@ import { readLog } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../../src/store/paths.ts";
+import {
+  FILES,
+  INPUTS,
+  snapshotFileKey,
+  snapshotText,
+  type SnapshotName,
+} from "../../src/store/paths.ts";
 import { GOLDEN_KEY } from "../../test/golden/golden-key.ts";
 
 /** The log and the name of the head. Throws if the log has a gap or the head is not complete. */
@@ -23,7 +30,7 @@ export async function wholeHead(
 }
 
 /**
- * The keys of all objects that a snapshot needs: its files, its manifest, the parts of its ledger.
+ * The keys of all objects that a snapshot needs: its files, its manifest, the parts of its ledger, its inputs.
  * Throws if one is missing or differs from what the manifest says.
  */
 export async function wholeSnapshot(
@@ -35,11 +42,13 @@ export async function wholeSnapshot(
   const objects = [
     ...manifest.files.map((file) => ({ ...file, key: snapshotFileKey(name, file.path) })),
     ...manifest.ledger,
+    ...manifest.inputs.map((input) => ({ ...input, sha256: input.bytes_sha256 })),
   ];
   await Promise.all(
     objects.map(async ({ key, bytes, sha256 }) => {
-      const found = await store.get(key);
-      if (found === null) throw new Error(`${snapshotText(name)} lacks ${key}`);
+      const stored = await store.get(key);
+      if (stored === null) throw new Error(`${snapshotText(name)} lacks ${key}`);
+      const found = key.startsWith(INPUTS) ? gunzipSync(stored) : stored;
       const digest = createHash("sha256").update(found).digest("hex");
       if (found.length !== bytes || digest !== sha256) {
         throw new Error(`${snapshotText(name)}: ${key} holds other bytes than were published`);

@@ -24,7 +24,7 @@ async function deniedFromTheStart({ scale, folder, say }: FaultOptions): Promise
   const tally = new Tally("read-only folder", say);
   writeFileSync(join(folder, "quotes.csv"), quotesAt(10));
   const place = join(folder, "read-only");
-  const parts = ["", "publications", "sessions", "ledger"];
+  const parts = ["", "publications", "sessions", "ledger", "inputs"];
   for (const part of scale === "full" ? parts : parts.slice(0, 1)) {
     await tally.inject(`store/${part}`, async () => {
       rmSync(place, { recursive: true, force: true });
