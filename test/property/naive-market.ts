@@ -42,7 +42,7 @@ export interface NaiveRecord {
 }
 
 export interface NaiveIndex {
-  readonly base: { readonly date: string; readonly level: string };
+  readonly base: Readonly<Record<"date" | "session_utc" | "level", string>>;
   readonly level: string | null;
   readonly chg_24h_pct: string | null;
   readonly chg_30d_pct: string | null;
@@ -144,7 +144,7 @@ export function naiveIndex(
     weighted.length === 0 ? null : percentChange(sumNow, before);
 
   return {
-    base: { date: iso(then).slice(0, 10), level: "#100" },
+    base: { date: iso(then).slice(0, 10), session_utc: iso(then), level: "#100" },
     level: weighted.length === 0 ? null : rounded(times(HUNDRED, sumNow), 4),
     chg_24h_pct: change(sum24h),
     chg_30d_pct: change(sumAt(at - 30 * DAY)),
