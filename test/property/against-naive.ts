@@ -6,13 +6,14 @@ import {
   naiveCarried,
   naiveOff,
   isWithinDepth,
+  naiveLimits,
   naiveTier,
   type NaiveIndex,
   type NaiveRecord,
 } from "./naive-market.ts";
 import { naiveHistory, naiveLevels } from "./naive-history.ts";
 import { naiveIndices, SCALE, type NaivePoint } from "./naive-indices.ts";
-import type { RawContract, RawMarket, RawTier } from "./naive-levels.ts";
+import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { naiveBasketFile } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles } from "./published.ts";
 
@@ -65,7 +66,7 @@ export async function expectNaive(
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
         rationale: expected.rationale.get(record.id),
-        ...limitsOf(raw, record.id),
+        ...naiveLimits(raw, record.id),
         corrections: seenBy(tier, corrections.get(record.id) ?? [], expected.session_utc),
       });
     }
@@ -221,15 +222,6 @@ function tenThousandths(number: string): bigint {
 }
 
 const distance = (a: bigint, b: bigint): bigint => (a < b ? b - a : a - b);
-
-/** What a contract's file says of its time on the boards. */
-function limitsOf(raw: RawMarket, id: unknown) {
-  const contract = raw.contracts.find((item) => item.id === id) as RawContract;
-  return {
-    max_carry_days: `#${contract.max_carry_days ?? raw.max_carry_days}`,
-    delisted_on: contract.delisted_on,
-  };
-}
 
 const seenBy = (
   tier: RawTier,

@@ -32,6 +32,7 @@ import {
   yearsBefore,
   type Entry,
   type Level,
+  type RawContract,
   type RawMarket,
   type RawTier,
 } from "./naive-levels.ts";
@@ -188,6 +189,15 @@ export const naiveCarried = (raw: RawMarket, sessionUtc: string): string[] =>
   onBoard(raw, Date.parse(sessionUtc))
     .filter(({ level }) => level.at !== Date.parse(sessionUtc))
     .map(({ contract }) => contract.id);
+
+/** What a contract's file says of its time on the boards. */
+export function naiveLimits(raw: RawMarket, id: string) {
+  const contract = raw.contracts.find((item) => item.id === id) as RawContract;
+  return {
+    max_carry_days: `#${contract.max_carry_days ?? raw.max_carry_days}`,
+    delisted_on: contract.delisted_on,
+  };
+}
 
 /** The same day and hour so many calendar years earlier; 29 February becomes the 28th if it must. */
 export function naiveYearsBefore(instantUtc: string, years: number): string {
