@@ -102,7 +102,7 @@ export function indexBody(
   return jsonText(body);
 }
 
-/** `/indices.csv`: all series, in the order given. No cell needs quotation marks. */
+/** `/indices.csv`: all series, in the order given. Ids have letters, digits and `-` only: nothing to quote. */
 export function indicesCsv(indices: readonly PricedIndex[]): string {
   const rows = indices.flatMap(({ id, view, series }) =>
     chainedCloses(view, series).map(({ date, close }) => `${id},${dateText(date)},${close}\r\n`),

@@ -1,4 +1,4 @@
-/** The second calculation of what baskets are priced from, and of one of quantities: by each contract's own levels. */
+/** The second calculation of a basket of quantities, and of what all baskets are priced from. */
 import { fractionOf, plus, rounded, times, ZERO, type Fraction } from "./naive-fraction.ts";
 import {
   DAY,
