@@ -17,7 +17,7 @@ import {
   type Level,
   type Series,
 } from "./series.ts";
-import { dayOf, sessionYearBefore, type Session } from "./session.ts";
+import { dayOf, SESSIONS_PER_DAY, sessionYearBefore, type Session } from "./session.ts";
 import { historyFloor, tierSession, type Tier } from "./tier.ts";
 
 const USD_PER_GB_DECIMALS = 6;
@@ -107,6 +107,17 @@ export function knownOf(view: TierView, catalog: readonly Contract[]): BoardReco
 export function historyOf({ tier, session }: TierView, { series }: BoardRecord): Close[] {
   const floor = historyFloor(tier, session);
   return floor === null ? [] : series.closes(session, floor);
+}
+
+/**
+ * The contract's levels given within the depth of the tier's history, ascending, and before them the one in
+ * force when the first day of the depth began, whatever its age; none without a history.
+ */
+export function levelsOf({ tier, session }: TierView, { series }: BoardRecord): readonly Level[] {
+  const floor = historyFloor(tier, session);
+  if (floor === null) return [];
+  const first = (floor + 1) * SESSIONS_PER_DAY;
+  return series.between(series.at(first)?.session ?? first, session + 1);
 }
 
 /** Whether what happened at `session` is within the tier's delay and the depth of its history. */
@@ -219,35 +230,44 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
   return roundRatio(ratio(BigInt(level.usd), BigInt(capacity)), USD_PER_GB_DECIMALS);
 }
 
-/** A contract's part in the index, or the reason why it has none. */
-export type Membership =
-  | { readonly record: BoardRecord; readonly constituent: Constituent }
-  | { readonly record: BoardRecord; readonly excluded: ExclusionReason };
+type Then = "base" | "then24h" | "then30d" | "baseAsOf";
+/** A contract on the board with what a basket compares; null: none that compares with the level in force. */
+export type Part = Omit<Constituent, Then> & {
+  readonly [F in Then]: Constituent[F] | null;
+};
 
-/** For every record of the view, in board order, whether it is a constituent of the index. */
+/** A contract's part in the index, or the reason why it has no base, so that it is no constituent. */
+export type Membership =
+  | { readonly part: Constituent; readonly excluded: null }
+  | { readonly part: Part; readonly excluded: ExclusionReason };
+
+/** Of every record of the view, in board order. */
 export function memberships(market: Market, view: TierView): Membership[] {
-  return recordsOf(view).map((record) => {
+  return recordsOf(view).map((record): Membership => {
     const { contract, series, level } = record;
     const limit = carryLimitSessions(contract, market.maxCarryDays);
     const base = comparableLevel(series, level, HORIZONS.yoy(view.session), limit);
-    if (typeof base === "string") return { record, excluded: base };
-    // There was a level a year ago, so there was one 24 hours and 30 days ago, too, of any age.
-    const usdAt = (instant: Session): Micros => (series.at(instant) as Level).usd;
-    const { id, ticker, segment } = contract;
-    return {
-      record,
-      constituent: {
-        id,
-        ticker,
-        segment,
-        now: level.usd,
-        base: base.usd,
-        then24h: usdAt(HORIZONS["24h"](view.session)),
-        then30d: usdAt(HORIZONS["30d"](view.session)),
-        basis: boardBasisOf(record),
-        asOf: dateOf(level),
-        baseAsOf: dateOf(base),
-      },
+    // The last level counts whatever its age.
+    const usdAt = (horizon: Horizon): Micros | null => {
+      const then = comparableLevel(series, level, HORIZONS[horizon](view.session), Infinity);
+      return typeof then === "string" ? null : then.usd;
     };
+    const { id, ticker, segment } = contract;
+    const part: Part = {
+      id,
+      ticker,
+      segment,
+      now: level.usd,
+      base: null,
+      then24h: usdAt("24h"),
+      then30d: usdAt("30d"),
+      basis: boardBasisOf(record),
+      asOf: dateOf(level),
+      baseAsOf: null,
+    };
+    if (typeof base === "string") return { part, excluded: base };
+    // There was a level a year ago and no break since, so those of 24 hours and 30 days ago compare, too.
+    const constituent = { ...part, base: base.usd, baseAsOf: dateOf(base) } as Constituent;
+    return { part: constituent, excluded: null };
   });
 }

@@ -101,6 +101,7 @@ const BASKET: readonly Parameter[] = [
 
 const everyone = (): boolean => true;
 const withIndex = (tier: Tier): boolean => tier.index;
+const withHistory = (tier: Tier): boolean => tier.history !== null;
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
   tier.historyFiles.includes(format);
@@ -211,13 +212,42 @@ export const DATA_ROUTES = {
     file: eachTier(FILES.historyParquet),
     download: "parts",
   },
+  levelsCsv: {
+    ...DATA,
+    path: `${API}/levels.csv`,
+    operationId: "exportLevelsCsv",
+    summary: "Every level given, both sessions of a day, of all contracts as CSV",
+    body: { text: CSV_TYPE },
+    isOffered: hasHistoryAs("csv"),
+    file: eachTier(FILES.levelsCsv),
+    download: "whole",
+  },
+  indicesCsv: {
+    ...DATA,
+    path: `${API}/indices.csv`,
+    operationId: "exportIndicesCsv",
+    summary: "The continuous series of all indices as CSV",
+    body: { text: CSV_TYPE },
+    isOffered: withIndex,
+    file: eachTier(FILES.indicesCsv),
+    download: "whole",
+  },
+  sparklines: {
+    ...DATA,
+    path: `${API}/sparklines`,
+    operationId: "getSparklines",
+    summary: "The last closes of each contract on the boards",
+    body: { json: "Sparklines", schema: payload.sparklines },
+    isOffered: withHistory,
+    file: eachTier(FILES.sparklines),
+  },
   corrections: {
     ...DATA,
     path: `${API}/corrections`,
     operationId: "getCorrections",
     summary: "The corrections of all contracts",
     body: { json: "Corrections", schema: payload.corrections },
-    isOffered: (tier) => tier.history !== null,
+    isOffered: withHistory,
     file: eachTier(FILES.tierCorrections),
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;

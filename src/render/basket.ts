@@ -19,26 +19,39 @@ import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
 import { BASKET, envelope, type Body, type index } from "./schemas.ts";
 
+const usd = z.number().positive();
+
+const constituentSchema = z.object({
+  id: z.string(),
+  ticker: z.string(),
+  segment: z.string(),
+  spot_usd: usd,
+  base_usd: usd,
+  then_24h_usd: usd,
+  then_30d_usd: usd,
+  basis: z.enum(BOARD_BASES),
+  as_of: z.iso.date(),
+  base_as_of: z.iso.date(),
+  reason: z.null(),
+});
+
+/** Every contract on the boards. An earlier level that does not compare is null; `reason` is the base's. */
 const basketFileSchema = z.object({
   ...envelope,
   contracts: z.array(
     z.union([
-      z.object({
-        id: z.string(),
-        ticker: z.string(),
-        segment: z.string(),
-        spot_usd: z.number().positive(),
-        base_usd: z.number().positive(),
-        then_24h_usd: z.number().positive(),
-        then_30d_usd: z.number().positive(),
-        basis: z.enum(BOARD_BASES),
-        as_of: z.iso.date(),
-        base_as_of: z.iso.date(),
+      constituentSchema,
+      constituentSchema.extend({
+        base_usd: z.null(),
+        then_24h_usd: usd.nullable(),
+        then_30d_usd: usd.nullable(),
+        base_as_of: z.null(),
+        reason: z.enum(EXCLUSION_REASONS),
       }),
-      z.object({ id: z.string(), excluded: z.enum(EXCLUSION_REASONS) }),
     ]),
   ),
 });
+type Item = z.infer<typeof basketFileSchema>["contracts"][number];
 
 /** A contract's levels, or why it cannot be in a basket. */
 type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
@@ -54,26 +67,25 @@ export interface BasketFile {
 export function renderBasketFile(envelope: Envelope, members: readonly Membership[]): string {
   const file: Body<typeof basketFileSchema> = {
     ...envelopeFields(envelope),
-    contracts: members.map((member) => {
-      if ("excluded" in member) return { id: member.record.contract.id, excluded: member.excluded };
-      const { id, ticker, segment, now, base, then24h, then30d, basis, asOf, baseAsOf } =
-        member.constituent;
-      return {
-        id,
-        ticker,
-        segment,
-        spot_usd: unitsOf(now),
-        base_usd: unitsOf(base),
-        then_24h_usd: unitsOf(then24h),
-        then_30d_usd: unitsOf(then30d),
-        basis,
-        as_of: dateText(asOf),
-        base_as_of: dateText(baseAsOf),
-      };
-    }),
+    contracts: members.map(itemOf),
   };
   return jsonText(file);
 }
+
+const itemOf = ({ part, excluded }: Membership): Item =>
+  ({
+    id: part.id,
+    ticker: part.ticker,
+    segment: part.segment,
+    spot_usd: unitsOf(part.now),
+    base_usd: part.base && unitsOf(part.base),
+    then_24h_usd: part.then24h && unitsOf(part.then24h),
+    then_30d_usd: part.then30d && unitsOf(part.then30d),
+    basis: part.basis,
+    as_of: dateText(part.asOf),
+    base_as_of: part.baseAsOf === null ? null : dateText(part.baseAsOf),
+    reason: excluded,
+  }) satisfies { [F in keyof Item]: Item[F] } as Item;
 
 /** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
 export function parseBasketFile(bytes: Uint8Array): BasketFile {
@@ -89,10 +101,8 @@ export function parseBasketFile(bytes: Uint8Array): BasketFile {
   };
 }
 
-function entryOf(
-  item: z.infer<typeof basketFileSchema>["contracts"][number],
-): [string, BasketEntry] {
-  if ("excluded" in item) return [item.id, { excluded: item.excluded }];
+function entryOf(item: Item): [string, BasketEntry] {
+  if (item.reason !== null) return [item.id, { excluded: item.reason }];
   const { id, ticker, segment, basis } = item;
   const constituent = {
     id,

@@ -8,6 +8,7 @@ import {
   compositeBody,
   indexBody,
   indicesBody,
+  indicesCsv,
   indicesWithSeries,
   priceIndices,
   type IndexWithSeries,
@@ -17,8 +18,8 @@ import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { CSV_TYPE, HTML_TYPE, JSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
-import { historyCsv, historyParquet } from "./history.ts";
-import { boardBody, contractBody, correctionsBody } from "./json.ts";
+import { historyCsv, historyParquet, levelsCsv } from "./history.ts";
+import { boardBody, contractBody, correctionsBody, sparklinesBody } from "./json.ts";
 import { renderReport, type ReportInput } from "./report/page.ts";
 import { renderWorkbook } from "./workbook/workbook.ts";
 
@@ -78,6 +79,7 @@ function tierFiles(
       ...indices.map(({ id }, place) =>
         json(FILES.indexOf(tier.name, id), () => indexBody(envelope, at(place))),
       ),
+      textFile(FILES.indicesCsv(tier.name), CSV_TYPE, tier.name, () => indicesCsv(all())),
     );
   }
   if (tier.baskets) {
@@ -94,17 +96,23 @@ function tierFiles(
   const contracts = [...recordsOf(view), ...discontinuedOf(view)].map((record) => {
     const { id } = record.contract;
     const corrections = correctionsOf.get(id) ?? [];
-    const body = (): string => contractBody(envelope, view, record, corrections);
+    const body = (): string =>
+      contractBody(envelope, view, record, market.maxCarryDays, corrections);
     return json(FILES.contract(tier.name, id), body);
   });
   if (tier.history !== null) {
     const ids = new Set(market.catalog.map(({ id }) => id));
     const body = (): string => correctionsBody(envelope, view, input.corrections, ids);
-    files.push(json(FILES.tierCorrections(tier.name), body));
+    files.push(
+      json(FILES.tierCorrections(tier.name), body),
+      json(FILES.sparklines(tier.name), () => sparklinesBody(envelope, view)),
+    );
   }
   if (tier.historyFiles.includes("csv")) {
-    const render = (): Uint8Array => historyCsv(view, market.catalog);
-    files.push(file(FILES.historyCsv(tier.name), CSV_TYPE, render));
+    files.push(
+      file(FILES.historyCsv(tier.name), CSV_TYPE, () => historyCsv(view, market.catalog)),
+      file(FILES.levelsCsv(tier.name), CSV_TYPE, () => levelsCsv(view, market.catalog)),
+    );
   }
   if (tier.historyFiles.includes("parquet")) {
     const render = (): Uint8Array => historyParquet(view, market.catalog);

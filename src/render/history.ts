@@ -1,17 +1,18 @@
 /**
  * The files with all histories, as CSV and Parquet: a row for each entry of a contract's `history`;
- * contracts in board order, dates ascending.
+ * contracts in board order, dates ascending. And the file with every level behind them, from which the
+ * figures of boards and indices can be calculated again.
  */
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Contract } from "../market/contract.ts";
 import { unitsOf, type Micros } from "../market/decimal.ts";
-import type { Close } from "../market/series.ts";
+import { dateOf, type Close } from "../market/series.ts";
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
-import { historyOf, knownOf, type TierView } from "../market/view.ts";
+import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
 import { csvText, harmless } from "./csv.ts";
 
-/** A close of a contract. */
+/** A close or a level of a contract; a level has its own break alone. */
 interface Row extends Close {
   readonly id: string;
 }
@@ -45,57 +46,89 @@ const price = (name: string, usdOf: (row: Row) => Micros | undefined): Column =>
   },
 });
 
-/** The columns of both files, in their order. */
-const COLUMNS: readonly Column[] = [
-  {
+/** What the files have of a row. */
+const FIELDS = {
+  id: {
     name: "contract_id",
     type: { ...TEXT, ...REQUIRED },
     value: ({ id }) => id,
   },
-  {
+  date: {
     name: "date",
     type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
     value: ({ date }) => date,
     text: ({ date }) => dateText(date),
   },
-  { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
-  price("low_usd", ({ level }) => level.lowUsd),
-  price("high_usd", ({ level }) => level.highUsd),
-  {
+  usd: { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
+  low: price("low_usd", ({ level }) => level.lowUsd),
+  high: price("high_usd", ({ level }) => level.highUsd),
+  inputs: {
     name: "inputs",
     type: { type: "INT32", ...OPTIONAL },
     value: ({ level }) => level.inputs ?? null,
   },
-  {
+  basis: {
     name: "basis",
     type: { ...TEXT, ...REQUIRED },
-    // What the feed gave: an entry of the history is never carried.
+    // What the feed gave: neither a close nor a level of these files is carried.
     value: ({ level }) => level.basis ?? "reported",
   },
-  {
+  session: {
     name: "session_utc",
     type: { ...UTC_MILLIS, ...REQUIRED },
     value: ({ level }) => sessionStartMs(level.session),
     text: ({ level }) => sessionUtc(level.session),
   },
-  {
+  break: {
     name: "break_reason",
     type: { ...TEXT, ...OPTIONAL },
     value: ({ breakReason }) => breakReason,
     text: ({ breakReason }) => (breakReason === null ? "" : quotedText(breakReason)),
   },
+} satisfies Readonly<Record<string, Column>>;
+
+/** The columns of histories, in their order. */
+const COLUMNS: readonly Column[] = Object.values(FIELDS);
+
+const { id, date, usd, low, high, inputs, basis, session } = FIELDS;
+/** The columns of levels, in their order. */
+const LEVEL_COLUMNS: readonly Column[] = [
+  id,
+  session,
+  { ...usd, name: "spot_usd" },
+  low,
+  high,
+  inputs,
+  basis,
+  { ...date, name: "as_of" },
+  FIELDS.break,
 ];
 
+/** The histories as CSV. */
+export const historyCsv = (view: TierView, catalog: readonly Contract[]): Buffer =>
+  csvByContract(COLUMNS, rowsByContract(view, catalog, historyOf));
+
+/** Every level given, both sessions of a day, as CSV: see levelsOf. */
+export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Buffer =>
+  csvByContract(LEVEL_COLUMNS, rowsByContract(view, catalog, levelRowsOf));
+
+const levelRowsOf = (view: TierView, record: BoardRecord): Close[] =>
+  levelsOf(view, record).map((level) => ({
+    date: dateOf(level),
+    level,
+    breakReason: level.breakReason ?? null,
+  }));
+
 /**
- * The CSV. A file may have millions of rows, so only text that may need quotation marks goes through
- * the CSV library, and only one contract's rows are in memory as strings.
+ * A file may have millions of rows, so only text that may need quotation marks goes through the CSV
+ * library, and only one contract's rows are in memory as strings.
  */
-export function historyCsv(view: TierView, catalog: readonly Contract[]): Buffer {
-  const cells = COLUMNS.map(
+function csvByContract(columns: readonly Column[], contracts: Iterable<Row[]>): Buffer {
+  const cells = columns.map(
     ({ value, text = (row) => String(value(row) ?? "") }): NonNullable<Column["text"]> => text,
   );
-  const pieces = [Buffer.from(csvText([COLUMNS.map(({ name }) => name)]))];
-  for (const rows of rowsByContract(view, catalog)) {
+  const pieces = [Buffer.from(csvText([columns.map(({ name }) => name)]))];
+  for (const rows of contracts) {
     const lines = rows.map((row) => `${cells.map((text) => text(row)).join(",")}\r\n`);
     pieces.push(Buffer.from(lines.join("")));
   }
@@ -119,7 +152,7 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
     void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
     group = [];
   };
-  for (const rows of rowsByContract(view, catalog)) {
+  for (const rows of rowsByContract(view, catalog, historyOf)) {
     if (group.length > 0 && group.length + rows.length > ROWS_PER_GROUP) writeGroup();
     group.push(...rows);
   }
@@ -128,9 +161,12 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   return writer.getBytes();
 }
 
-function* rowsByContract(view: TierView, catalog: readonly Contract[]): Generator<Row[]> {
+function* rowsByContract(
+  view: TierView,
+  catalog: readonly Contract[],
+  rowsOf: (view: TierView, record: BoardRecord) => readonly Close[],
+): Generator<Row[]> {
   for (const record of knownOf(view, catalog)) {
-    const { id } = record.contract;
-    yield historyOf(view, record).map((close) => ({ id, ...close }));
+    yield rowsOf(view, record).map((close) => ({ id: record.contract.id, ...close }));
   }
 }

@@ -8,7 +8,7 @@ import {
   type Weighting,
 } from "../market/composite.ts";
 import { unitsOf } from "../market/decimal.ts";
-import { dateText, dayOf, sessionYearBefore } from "../market/session.ts";
+import { dateText, dayOf, sessionUtc, sessionYearBefore } from "../market/session.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type { Body, index } from "./schemas.ts";
 
@@ -26,11 +26,16 @@ export function indexFields<N extends string>(
   { level, chg24hPct, chg30dPct, costs, contributions }: Composite,
   excluded: readonly Excluded[],
 ): Omit<Body<typeof index>, "name"> & { name: N } {
+  const base = sessionYearBefore(envelope.session);
   return {
     ...envelopeFields(envelope),
     name,
     weighting,
-    base: { date: dateText(dayOf(sessionYearBefore(envelope.session))), level: INDEX_BASE_LEVEL },
+    base: {
+      date: dateText(dayOf(base)),
+      session_utc: sessionUtc(base),
+      level: INDEX_BASE_LEVEL,
+    },
     level: exactly(level),
     chg_24h_pct: exactly(chg24hPct),
     chg_30d_pct: exactly(chg30dPct),

@@ -1,4 +1,4 @@
-/** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON. */
+/** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON, and all series as CSV. */
 import { exactly, jsonText } from "../lib/json.ts";
 import {
   CHAINED_METHOD,
@@ -40,12 +40,12 @@ export function priceIndices(
   indices: readonly IndexWithSeries[],
 ): PricedIndex[] {
   const members = memberships(market, view);
-  const bySegment = Map.groupBy(members, ({ record }) => indexIdOf(record.contract.segment));
+  const bySegment = Map.groupBy(members, ({ part }) => indexIdOf(part.segment));
   return indices.map((index) => {
     const own = index.id === COMPOSITE ? members : (bySegment.get(index.id) ?? []);
-    const constituents = own.flatMap((item) => ("constituent" in item ? [item.constituent] : []));
-    const excluded = own.flatMap((item) =>
-      "excluded" in item ? [{ id: item.record.contract.id, reason: item.excluded }] : [],
+    const constituents = own.flatMap((item) => (item.excluded === null ? [item.part] : []));
+    const excluded = own.flatMap(({ part, excluded: reason }) =>
+      reason === null ? [] : [{ id: part.id, reason }],
     );
     return { ...index, view, result: equalWeighted(constituents), excluded };
   });
@@ -100,4 +100,12 @@ export function indexBody(
     },
   };
   return jsonText(body);
+}
+
+/** `/indices.csv`: all series, in the order given. Ids have letters, digits and `-` only: nothing to quote. */
+export function indicesCsv(indices: readonly PricedIndex[]): string {
+  const rows = indices.flatMap(({ id, view, series }) =>
+    chainedCloses(view, series).map(({ date, close }) => `${id},${dateText(date)},${close}\r\n`),
+  );
+  return `index_id,date,close\r\n${rows.join("")}`;
 }

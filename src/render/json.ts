@@ -4,10 +4,16 @@ import { correctionFields, type Correction } from "../ledger/corrections.ts";
 import { unitsOf } from "../market/decimal.ts";
 import type { Break } from "../market/series.ts";
 import { dateText, sessionUtc, type Session } from "../market/session.ts";
-import { historyOf, isWithinHistory, type BoardRecord, type TierView } from "../market/view.ts";
+import {
+  historyOf,
+  isWithinHistory,
+  recordsOf,
+  type BoardRecord,
+  type TierView,
+} from "../market/view.ts";
 import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
-import type * as schemas from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 
 /** A board's file. In every tier, `nextSession` is the session after the head's. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {
@@ -24,13 +30,16 @@ export function boardBody(envelope: Envelope, view: TierView, nextSession: Sessi
 
 /**
  * A contract's file. `corrections` are this contract's. It leaves out those that the tier does not see.
+ * `maxCarryDays` is the limit of contracts without their own.
  */
 export function contractBody(
   envelope: Envelope,
   view: TierView,
   record: BoardRecord,
+  maxCarryDays: number,
   corrections: readonly Correction[],
 ): string {
+  const { contract } = record;
   const isVisible = (item: { readonly session: Session }): boolean =>
     isWithinHistory(view, item.session);
   const body: schemas.Body<typeof schemas.contract> = {
@@ -42,7 +51,23 @@ export function contractBody(
     })),
     breaks: record.series.breaks.filter(isVisible).map(breakOf),
     rationale: record.level.rationale ?? null,
+    max_carry_days: contract.maxCarryDays ?? maxCarryDays,
+    delisted_on: contract.delistedOn === null ? null : dateText(contract.delistedOn),
     corrections: corrections.filter(isVisible).map(correctionFields),
+  };
+  return jsonText(body);
+}
+
+/** `/sparklines`: the last closes of each contract on the boards, ascending, as deep as the tier. */
+export function sparklinesBody(envelope: Envelope, view: TierView): string {
+  const body: schemas.Body<typeof schemas.sparklines> = {
+    ...envelopeFields(envelope),
+    sparklines: recordsOf(view).map((record) => ({
+      id: record.contract.id,
+      closes: historyOf(view, record)
+        .slice(-schemas.SPARKLINE_CLOSES)
+        .map(({ level }) => unitsOf(level.usd)),
+    })),
   };
   return jsonText(body);
 }

@@ -95,7 +95,24 @@ export const contract = z.object({
     .string()
     .nullable()
     .describe("The judgement behind the level in force; null: not given."),
+  max_carry_days: count.describe("How many days a level may be carried."),
+  delisted_on: date
+    .nullable()
+    .describe("Off the boards from 00:00 UTC of this day on; null: listed."),
   corrections: z.array(z.object(correctionFields)).describe(CORRECTIONS),
+});
+
+/** How many closes `/sparklines` has of a contract. */
+export const SPARKLINE_CLOSES = 90;
+
+/** `/sparklines`. */
+export const sparklines = z.object({
+  ...envelope,
+  sparklines: z
+    .array(z.object({ id: z.string(), closes: z.array(z.number().positive()) }))
+    .describe(
+      `The last ${SPARKLINE_CLOSES} daily closes of each contract on the boards, ascending, in the order of the boards.`,
+    ),
 });
 
 const contribution = z.object({
@@ -125,7 +142,7 @@ const indexFields = {
   name: z.enum([COMPOSITE, BASKET]),
   weighting: z.enum(WEIGHTINGS),
   base: z
-    .object({ date, level: z.literal(INDEX_BASE_LEVEL) })
+    .object({ date, session_utc: instant, level: z.literal(INDEX_BASE_LEVEL) })
     .describe("The base rolls: it is one calendar year before the session."),
   level: z
     .number()

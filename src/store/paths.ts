@@ -134,5 +134,8 @@ export const FILES = {
   basket: (tier: string) => `${tier}/basket.json`,
   historyCsv: (tier: string) => `${tier}/history.csv`,
   historyParquet: (tier: string) => `${tier}/history.parquet`,
+  levelsCsv: (tier: string) => `${tier}/levels.csv`,
+  indicesCsv: (tier: string) => `${tier}/indices.csv`,
+  sparklines: (tier: string) => `${tier}/sparklines.json`,
   tierCorrections: (tier: string) => `${tier}/corrections.json`,
 } as const;

@@ -1,4 +1,4 @@
-/** The files with all histories and all corrections: their order, and what each tier sees. */
+/** The files with all histories, levels and corrections: their order, and what each tier sees. */
 import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -7,8 +7,13 @@ import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./
 
 const COLUMNS = "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason";
 
-async function csvOf(store: ObjectStore, snapshot: string, tier: string): Promise<string> {
-  return String(await store.get(`sessions/${snapshot}/${tier}/history.csv`));
+async function csvOf(
+  store: ObjectStore,
+  snapshot: string,
+  tier: string,
+  file = "history.csv",
+): Promise<string> {
+  return String(await store.get(`sessions/${snapshot}/${tier}/${file}`));
 }
 
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true });
@@ -79,6 +84,59 @@ test("starter sees its delay and its depth, and the last level of any age", asyn
   ]);
 });
 
+const LEVEL_COLUMNS =
+  "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason";
+
+test("levels of both sessions stand in the same order, each with its own break", async () => {
+  const store = new MemoryStore();
+  const snapshot = await publishAll(store);
+  const ofB = [
+    "b,2026-11-19T12:00:00.000Z,3,,,,reported,2026-11-19,",
+    'b,2026-11-20T00:00:00.000Z,3.5,,,,reported,2026-11-20,"By the tray, from now on"',
+    "b,2026-11-20T12:00:00.000Z,4,,,,assessed,2026-11-20,",
+  ];
+  const rows = [
+    LEVEL_COLUMNS,
+    "dropped,2026-06-01T12:00:00.000Z,7,,,,reported,2026-06-01,",
+    "a,2026-08-01T12:00:00.000Z,1,,,,reported,2026-08-01,",
+    "a,2026-11-18T12:00:00.000Z,2,,,,reported,2026-11-18,'=2+1",
+    "delisted,2026-11-01T12:00:00.000Z,5,,,,reported,2026-11-01,",
+    ...ofB,
+    "wafer,2026-11-19T12:00:00.000Z,900,,,,reported,2026-11-19,",
+  ];
+  // Starter's first day is 2026-08-23; what was in force as it began is there.
+  const ofStarter = [...rows, ""].join("\r\n");
+  expect(await csvOf(store, snapshot, "starter", "levels.csv")).toBe(ofStarter);
+  const ofPro = [...rows, "chip,2026-11-21T00:00:00.000Z,11,,,,reported,2026-11-21,", ""];
+  expect(await csvOf(store, snapshot, "pro", "levels.csv")).toBe(ofPro.join("\r\n"));
+});
+
+test("levels begin with the one given at the first midnight of the depth, or the last one before", async () => {
+  const store = new MemoryStore();
+  const snapshot = await mustPublish(store, {
+    session: "2026-11-21T00Z",
+    catalog: catalogOf(["a", "b", "c"]),
+    quotes: lines(
+      "id,session_utc,spot_usd",
+      "c,2026-11-21T00Z,9",
+      "a,2026-08-22T12Z,1",
+      "a,2026-08-23T00Z,2",
+      "b,2026-08-22T00Z,3",
+      "b,2026-08-22T12Z,4",
+      "b,2026-08-23T12Z,5",
+    ),
+    attribution: "Test",
+    allowSparse: true,
+    acceptMoves: true,
+  });
+  const rows = rowsOf(await csvOf(store, snapshot, "starter", "levels.csv"));
+  expect(rows.map(({ session_utc, spot_usd }) => `${session_utc} ${spot_usd}`)).toEqual([
+    "2026-08-23T00:00:00.000Z 2",
+    "2026-08-22T12:00:00.000Z 4",
+    "2026-08-23T12:00:00.000Z 5",
+  ]);
+});
+
 test("a tier without data has a header and no corrections", async () => {
   const store = new MemoryStore();
   const quotes = quotesOf({ a: 1 });
@@ -88,9 +146,14 @@ test("a tier without data has a header and no corrections", async () => {
     attribution: "Test",
   });
   expect(await csvOf(store, snapshot, "starter")).toBe(`${COLUMNS}\r\n`);
+  expect(await csvOf(store, snapshot, "starter", "levels.csv")).toBe(`${LEVEL_COLUMNS}\r\n`);
+  expect(await csvOf(store, snapshot, "starter", "indices.csv")).toBe("index_id,date,close\r\n");
+  expect((await headJson(store, "starter/sparklines.json")).sparklines).toEqual([]);
   expect((await headJson(store, "starter/corrections.json")).corrections).toEqual([]);
   const keys = Object.keys(await contentOf(store));
-  expect(keys.filter((key) => /free\/(history|corrections)/.test(key))).toEqual([]);
+  expect(
+    keys.filter((key) => /free\/(history|levels|indices|sparklines|corrections)/.test(key)),
+  ).toEqual([]);
 });
 
 test("corrections: the oldest snapshot first, within delay and depth, of the catalog's contracts", async () => {

@@ -48,9 +48,12 @@ test("addresses without a file are not_in_snapshot, which costs nothing; the res
   await served(proxy.starter, "/index");
 });
 
-test("a snapshot of a version without history files and tiers' corrections", async () => {
-  await serve((store) => withoutFiles(store, /^(pro|starter)\/(history\..*|corrections\.json)$/));
+test("a snapshot of a version without files of all contracts and tiers' corrections", async () => {
+  const files =
+    /^(pro|starter)\/((history|levels|indices)\.(csv|parquet)|(corrections|sparklines)\.json)$/;
+  await serve((store) => withoutFiles(store, files));
   await notThere(proxy.pro, "/history.csv", "/history.parquet", "/corrections");
+  await notThere(proxy.pro, "/levels.csv", "/indices.csv", "/sparklines");
   await notThere(proxy.starter, "/history.csv", "/corrections");
   await served(proxy.pro, "/prices", "/prices/dram-0", "/export.csv");
 });

@@ -41,6 +41,9 @@ const TABLE: readonly (readonly [path: string, free: Cell, starter: Cell, pro: C
   ["/export.xlsx", "key_required", "tier_required", 200],
   ["/history.csv", "key_required", 200, 200],
   ["/history.parquet", "key_required", "tier_required", 200],
+  ["/levels.csv", "key_required", 200, 200],
+  ["/indices.csv", "key_required", 200, 200],
+  ["/sparklines", "key_required", 200, 200],
   ["/corrections", "key_required", 200, 200],
   ["/usage", 200, 200, 200],
 ];
@@ -129,6 +132,8 @@ test("exports are downloads under their names", async () => {
 test.each([
   ["/history.csv", "starter", "2026-11-20T12Z-starter-history.csv", CSV],
   ["/history.csv", "pro", "2026-11-21T00Z-pro-history.csv", CSV],
+  ["/levels.csv", "starter", "2026-11-20T12Z-starter-levels.csv", CSV],
+  ["/indices.csv", "pro", "2026-11-21T00Z-pro-indices.csv", CSV],
 ] as const)("%s for %s is a download that comes whole", async (path, tier, name, type) => {
   const whole = await proxy.get(API + path, keyOf(tier));
   expect(whole.headers).toMatchObject({

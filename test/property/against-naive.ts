@@ -6,18 +6,20 @@ import {
   naiveCarried,
   naiveOff,
   isWithinDepth,
+  naiveLimits,
   naiveTier,
   type NaiveIndex,
   type NaiveRecord,
 } from "./naive-market.ts";
-import { naiveHistory } from "./naive-history.ts";
+import { naiveHistory, naiveLevels } from "./naive-history.ts";
 import { naiveIndices, SCALE, type NaivePoint } from "./naive-indices.ts";
 import type { RawMarket, RawTier } from "./naive-levels.ts";
+import { naiveBasketFile } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles } from "./published.ts";
 
 const TIERS = { free: "#1", starter: "#1", pro: "#0" } as const;
 
-/** Compares every JSON file of all tiers except the basket, to the digit and the order of fields. */
+/** Compares every JSON file of all tiers, to the digit and the order of fields, and the files of rows. */
 export async function expectNaive(
   store: ObjectStore,
   result: PublishResult,
@@ -64,6 +66,7 @@ export async function expectNaive(
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
         rationale: expected.rationale.get(record.id),
+        ...naiveLimits(raw, record.id),
         corrections: seenBy(tier, corrections.get(record.id) ?? [], expected.session_utc),
       });
     }
@@ -76,9 +79,17 @@ export async function expectNaive(
       await expectIndices(files, raw, sessionUtc, tier, envelope);
       expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
       expect(await files.csv(`${tier}/history.csv`)).toEqual(naiveHistory(raw, sessionUtc, tier));
+      expect(await files.csv(`${tier}/levels.csv`)).toEqual(naiveLevels(raw, sessionUtc, tier));
+      const sparklines = records.map(({ id }) => {
+        const closes = expected.history.get(id)?.slice(-90) ?? [];
+        return { id, closes: closes.map(({ close_usd }) => close_usd) };
+      });
+      expectSame(await files.json(`${tier}/sparklines.json`), { ...envelope, sparklines });
       if (tier === "pro") {
         const rows = await files.parquet("pro/history.parquet");
         expect(rows).toEqual(naiveHistory(raw, sessionUtc, tier));
+        const basket = await files.json("pro/basket.json");
+        expectSame(basket, { ...envelope, contracts: naiveBasketFile(raw, sessionUtc) });
       }
       const listed = raw.contracts.flatMap(({ id }) =>
         seenBy(tier, corrections.get(id) ?? [], expected.session_utc).map((item) => ({
@@ -108,12 +119,16 @@ async function expectIndices(
   const paths = expected.map(({ id }) => `${tier}/indices/${id}.json`);
   expect(files.under(`${tier}/indices/`).sort()).toEqual(paths.sort());
   const items: unknown[] = [];
+  const rows: unknown[] = [];
   for (const { id, name, index, base, history } of expected) {
     const { series, ...rest } = await files.json(`${tier}/indices/${id}.json`);
     expectSame(rest, { ...envelope, name: id, weighting: "equal", ...index });
     const { history: closes, ...about } = series as { history: FoundPoint[] };
     expectSame(about, { method: "jevons-chained", base: { date: base, level: "#100" } });
     expectCloses(closes, history);
+    rows.push(
+      ...closes.map(({ date, close }) => ({ index_id: id, date, close: close.slice("#".length) })),
+    );
     items.push({
       id,
       name,
@@ -126,6 +141,7 @@ async function expectIndices(
     });
   }
   expectSame(await files.json(`${tier}/indices.json`), { ...envelope, indices: items });
+  expect(await files.csv(`${tier}/indices.csv`)).toEqual(rows);
 }
 
 /** A point of a published series; the close is `#` and its text. */

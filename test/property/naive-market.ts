@@ -32,6 +32,7 @@ import {
   yearsBefore,
   type Entry,
   type Level,
+  type RawContract,
   type RawMarket,
   type RawTier,
 } from "./naive-levels.ts";
@@ -42,7 +43,7 @@ export interface NaiveRecord {
 }
 
 export interface NaiveIndex {
-  readonly base: { readonly date: string; readonly level: string };
+  readonly base: Readonly<Record<"date" | "session_utc" | "level", string>>;
   readonly level: string | null;
   readonly chg_24h_pct: string | null;
   readonly chg_30d_pct: string | null;
@@ -144,7 +145,7 @@ export function naiveIndex(
     weighted.length === 0 ? null : percentChange(sumNow, before);
 
   return {
-    base: { date: iso(then).slice(0, 10), level: "#100" },
+    base: { date: iso(then).slice(0, 10), session_utc: iso(then), level: "#100" },
     level: weighted.length === 0 ? null : rounded(times(HUNDRED, sumNow), 4),
     chg_24h_pct: change(sum24h),
     chg_30d_pct: change(sumAt(at - 30 * DAY)),
@@ -188,6 +189,15 @@ export const naiveCarried = (raw: RawMarket, sessionUtc: string): string[] =>
   onBoard(raw, Date.parse(sessionUtc))
     .filter(({ level }) => level.at !== Date.parse(sessionUtc))
     .map(({ contract }) => contract.id);
+
+/** What a contract's file says of its time on the boards. */
+export function naiveLimits(raw: RawMarket, id: string) {
+  const contract = raw.contracts.find((item) => item.id === id) as RawContract;
+  return {
+    max_carry_days: `#${contract.max_carry_days ?? raw.max_carry_days}`,
+    delisted_on: contract.delisted_on,
+  };
+}
 
 /** The same day and hour so many calendar years earlier; 29 February becomes the 28th if it must. */
 export function naiveYearsBefore(instantUtc: string, years: number): string {

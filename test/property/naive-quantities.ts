@@ -1,8 +1,9 @@
-/** The second calculation of a basket of quantities: what each costs by its own levels. */
+/** The second calculation of a basket of quantities, and of what all baskets are priced from. */
 import { fractionOf, plus, rounded, times, ZERO, type Fraction } from "./naive-fraction.ts";
 import {
   DAY,
   inForce,
+  isBroken,
   onBoard,
   usdOf,
   yearsBefore,
@@ -54,4 +55,31 @@ export function naiveQuantities(
     contributions: withQuantities,
     excluded,
   };
+}
+
+/** The contracts of pro's basket.json: an earlier level that does not compare is null. */
+export function naiveBasketFile(raw: RawMarket, sessionUtc: string): unknown[] {
+  const at = Date.parse(sessionUtc);
+  const { excluded } = naiveIndex(raw, sessionUtc, null);
+  return onBoard(raw, at).map(({ contract: { id, ticker, segment }, levels, level }) => {
+    const reason = excluded.find((item) => item.id === id)?.reason ?? null;
+    const base = reason === null ? inForce(levels, yearsBefore(at, 1)) : null;
+    const usdAt = (instant: number): string | null => {
+      const then = inForce(levels, instant);
+      return then === null || isBroken(levels, then, level) ? null : rounded(usdOf(then), 6);
+    };
+    return {
+      id,
+      ticker,
+      segment,
+      spot_usd: rounded(usdOf(level), 6),
+      base_usd: base && rounded(usdOf(base), 6),
+      then_24h_usd: usdAt(at - DAY),
+      then_30d_usd: usdAt(at - 30 * DAY),
+      basis: level.at === at ? level.row.basis : "carried",
+      as_of: level.row.as_of,
+      base_as_of: base && base.row.as_of,
+      reason,
+    };
+  });
 }

@@ -4,7 +4,12 @@ import { sessionUtc } from "../../src/market/session.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
 import { readPublications } from "../../test/store/log.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import { isWithinDepth, naiveIndex, naiveTier } from "../../test/property/naive-market.ts";
+import {
+  isWithinDepth,
+  naiveIndex,
+  naiveLimits,
+  naiveTier,
+} from "../../test/property/naive-market.ts";
 import { exactJson } from "../../test/property/published.ts";
 import { requireSigned } from "./crash-head.ts";
 import { same } from "./soak-answers.ts";
@@ -88,6 +93,7 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
         rationale: expected.rationale.get(record.id),
+        ...naiveLimits(raw, record.id),
         corrections,
       },
       `${record.id} (${tier})`,

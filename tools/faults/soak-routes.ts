@@ -24,6 +24,9 @@ export const ROUTES = {
   xlsx: fileRoute("/export.xlsx", FILES.xlsx, "pro"),
   historyCsv: fileRoute("/history.csv", FILES.historyCsv, "starter"),
   historyParquet: fileRoute("/history.parquet", FILES.historyParquet, "pro"),
+  levelsCsv: fileRoute("/levels.csv", FILES.levelsCsv, "starter"),
+  indicesCsv: fileRoute("/indices.csv", FILES.indicesCsv, "starter"),
+  sparklines: fileRoute("/sparklines", FILES.sparklines, "starter"),
   corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
   basket: basketRoute(["dram-1", "dram-12"], ["60", "40"]),
 } as const;

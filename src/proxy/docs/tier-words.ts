@@ -48,8 +48,13 @@ export const TIER_ROWS: readonly TierRow[] = [
   },
   { label: "History of a contract", addresses: ["/prices/{id}"], text: historyText },
   {
+    label: "Last 90 closes of each contract",
+    addresses: ["/sparklines"],
+    text: ({ history }) => yes(history !== null),
+  },
+  {
     label: "Indices with their series",
-    addresses: ["/index", "/indices"],
+    addresses: ["/index", "/indices", "/indices.csv"],
     text: ({ index }) => yes(index),
   },
   {
@@ -64,8 +69,8 @@ export const TIER_ROWS: readonly TierRow[] = [
     text: ({ exports }) => formatsText(exports),
   },
   {
-    label: "All histories in a file",
-    addresses: ["/history.csv", "/history.parquet"],
+    label: "All histories and levels in a file",
+    addresses: ["/history.csv", "/levels.csv", "/history.parquet"],
     text: ({ historyFiles }) => formatsText(historyFiles),
   },
   {

@@ -21,7 +21,8 @@ import {
 import { modifiedMsOf, type SnapshotStamp } from "./freshness.ts";
 import { raised } from "./stream.ts";
 
-const HISTORY_CSV_END = "-history.csv";
+/** The ends of downloads that come whole. */
+const WHOLE = /^-(?:history|levels|indices)\.csv$/;
 
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {
@@ -170,7 +171,7 @@ export class PreparedFile {
     return {
       "content-type": mediaType,
       "content-disposition": `attachment; filename="${name}"`,
-      "accept-ranges": nameEnd === HISTORY_CSV_END ? "none" : "bytes",
+      "accept-ranges": WHOLE.test(nameEnd) ? "none" : "bytes",
     };
   }
 

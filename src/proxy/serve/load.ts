@@ -161,7 +161,8 @@ export function descriptionOf(
 ): FileDescription | null {
   const summary = tier === null ? undefined : tiers[tier];
   if (tier === null || summary === undefined) return null;
-  const [, name, extension] = /\/(export|history)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
+  const [, name, extension] =
+    /\/(export|history|levels|indices)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
   return {
     stamp,
     path,
