@@ -9,6 +9,7 @@ import { unitsOf, type Micros } from "../market/decimal.ts";
 import type { Close } from "../market/series.ts";
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, type TierView } from "../market/view.ts";
+import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "./csv.ts";
 
 /** A close of a contract. */
@@ -87,19 +88,22 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * The CSV. A file may have millions of rows, so only text that may need quotation marks goes through
- * the CSV library, and only one contract's rows are in memory as strings.
+ * The CSV: its header, and a piece for each contract with rows. A file may have millions of rows, so only
+ * text that may need quotation marks goes through the CSV library, and only one contract's rows are in
+ * memory as strings.
  */
-export function historyCsv(view: TierView, catalog: readonly Contract[]): Buffer {
+export function historyCsv(view: TierView, catalog: readonly Contract[]): Piece[] {
   const cells = COLUMNS.map(
     ({ value, text = (row) => String(value(row) ?? "") }): NonNullable<Column["text"]> => text,
   );
-  const pieces = [Buffer.from(csvText([COLUMNS.map(({ name }) => name)]))];
+  const header = Buffer.from(csvText([COLUMNS.map(({ name }) => name)]));
+  const pieces: Piece[] = [{ id: null, bytes: header }];
   for (const rows of rowsByContract(view, catalog)) {
     const lines = rows.map((row) => `${cells.map((text) => text(row)).join(",")}\r\n`);
-    pieces.push(Buffer.from(lines.join("")));
+    const [{ id } = { id: null }] = rows;
+    if (id !== null) pieces.push({ id, bytes: Buffer.from(lines.join("")) });
   }
-  return Buffer.concat(pieces);
+  return pieces;
 }
 
 const quotedText = (text: string): string => csvText([[harmless(text)]]).slice(0, -"\r\n".length);

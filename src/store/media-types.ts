@@ -8,6 +8,8 @@ export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
 export const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 /** Apache Parquet, as registered with IANA. */
 export const PARQUET_TYPE = "application/vnd.apache.parquet";
+/** A gzip-coded file (RFC 6713). */
+export const GZIP_TYPE = "application/gzip";
 /** SHA256SUMS. */
 export const TEXT_TYPE = "text/plain; charset=utf-8";
 /** The report. */
