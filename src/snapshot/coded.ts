@@ -29,13 +29,13 @@ export async function codedForm(
   pieces: readonly Piece[],
 ): Promise<{ readonly bytes: Buffer; readonly parts: NonNullable<FileEntry["parts"]> }> {
   const last = pieces.at(-1);
-  const coded = await atOnce(pieces, async (piece) =>
+  const deflated = await atOnce(pieces, async (piece) =>
     deflate(piece.bytes, piece === last ? {} : { finishFlush: constants.Z_FULL_FLUSH }),
   );
   const parts: NonNullable<FileEntry["parts"]> = [];
   let [crc, at, codedAt] = [0, 0, HEADER.length];
   for (const [place, { id, bytes }] of pieces.entries()) {
-    const code = coded[place] as Buffer;
+    const code = deflated[place] as Buffer;
     if (id !== null) parts.push({ id, at, gzip_at: codedAt, sha256: sha256Hex(code) });
     crc = crc32(bytes, crc);
     at += bytes.length;
@@ -44,8 +44,12 @@ export async function codedForm(
   const trailer = Buffer.alloc(TRAILER_BYTES);
   trailer.writeUInt32LE(crc, 0);
   trailer.writeUInt32LE(at, 4);
-  return { bytes: Buffer.concat([HEADER, ...coded, trailer]), parts };
+  return { bytes: Buffer.concat([HEADER, ...deflated, trailer]), parts };
 }
+
+/** The coded form of bytes. */
+export const coded = async (bytes: Uint8Array): Promise<Buffer> =>
+  (await codedForm([{ id: null, bytes }])).bytes;
 
 /**
  * The plain bytes of a coded form. Throws DamageError, which names `where`, unless they are as many as
