@@ -2,13 +2,14 @@
 import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 
 const COLUMNS = "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason";
 
 async function csvOf(store: ObjectStore, snapshot: string, tier: string): Promise<string> {
-  return String(await store.get(`sessions/${snapshot}/${tier}/history.csv`));
+  return String(await plainBytes(store, `sessions/${snapshot}/${tier}/history.csv`));
 }
 
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true });

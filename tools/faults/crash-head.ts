@@ -6,7 +6,7 @@ import { readPublications } from "../../test/store/log.ts";
 import { requireSigned as requireSignedEntry } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
-import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
+import { objectsOf, readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../../src/store/paths.ts";
 import { GOLDEN_KEY } from "../../test/golden/golden-key.ts";
@@ -32,10 +32,7 @@ export async function wholeSnapshot(
   manifestSha256: string,
 ): Promise<string[]> {
   const manifest = await readManifest(store, name, manifestSha256);
-  const objects = [
-    ...manifest.files.map((file) => ({ ...file, key: snapshotFileKey(name, file.path) })),
-    ...manifest.ledger,
-  ];
+  const objects = objectsOf(name, manifest);
   await Promise.all(
     objects.map(async ({ key, bytes, sha256 }) => {
       const found = await store.get(key);
