@@ -126,25 +126,27 @@ async function storedFile({ path, mediaType, tier, render }: PlannedFile): Promi
 }> {
   const rendered = await render();
   const pieces = rendered instanceof Uint8Array ? [{ id: null, bytes: rendered }] : rendered;
+  const all = pieces.map(({ bytes }) => bytes);
   const hash = createHash("sha256");
-  for (const { bytes } of pieces) hash.update(bytes);
+  for (const bytes of all) hash.update(bytes);
   const sha256 = hash.digest("hex");
-  const bytes = pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
-  const entry = { path, bytes, sha256, media_type: mediaType, tier };
-  const plain = (): Uint8Array => Buffer.concat(pieces.map((piece) => piece.bytes));
+  const sizeBytes = all.reduce((sum, { length }) => sum + length, 0);
+  const entry = { path, bytes: sizeBytes, sha256, media_type: mediaType, tier };
   const as = storedAs(path);
-  if (as === "plain") return { entry, stored: [{ path, sha256, mediaType, bytes: plain() }] };
+  const plain = as === "gzip" ? [] : [{ path, sha256, mediaType, bytes: Buffer.concat(all) }];
+  if (as === "plain") return { entry, stored: plain };
   const { bytes: code, parts } = await codedForm(pieces);
   const gzip = { bytes: code.length, sha256: sha256Hex(code) };
   const coded = { path: codedPath(path), sha256: gzip.sha256, mediaType: GZIP_TYPE, bytes: code };
-  if (as === "both") {
-    return {
-      entry: { ...entry, gzip },
-      stored: [{ path, sha256, mediaType, bytes: plain() }, coded],
-    };
-  }
-  const history = { ...entry, gzip, stored: as, ...(pieces === rendered && { parts }) };
-  return { entry: history, stored: [coded] };
+  return {
+    entry: {
+      ...entry,
+      gzip,
+      ...(as === "gzip" && { stored: as }),
+      ...(pieces === rendered && { parts }),
+    },
+    stored: [...plain, coded],
+  };
 }
 
 /** SHA256SUMS of each tier, by the digests of its files. */

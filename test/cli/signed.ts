@@ -171,19 +171,8 @@ export async function changeHead(
   const folder = snapshotFolder(await requireHead(store));
   const before = JSON.parse(String(await store.get(`${folder}manifest.json`))) as Manifest;
   const manifest = { ...before, ...change(before) };
-  const put = async (path: string, bytes: Buffer): Promise<void> => {
-    const { gzip, stored: as } = manifest.files.find((entry) => entry.path === path) ?? {};
-    const code = gzipSync(bytes);
-    if (as !== "gzip") await replace(store, folder + path, bytes);
-    if (gzip !== undefined) await replace(store, folder + codedPath(path), code);
-    manifest.files = manifest.files.map((entry) => {
-      if (entry.path !== path) return entry;
-      const { parts: _, ...others } = entry;
-      const size = { bytes: bytes.length, sha256: sha256Hex(bytes) };
-      if (gzip === undefined) return { ...others, ...size };
-      return { ...others, ...size, gzip: { bytes: code.length, sha256: sha256Hex(code) } };
-    });
-  };
+  const put = (path: string, bytes: Buffer): Promise<void> =>
+    putFile(store, folder, manifest, path, bytes);
   for (const [path, bytes] of Object.entries(contents)) await put(path, bytes);
   for (const tier of ["free", "starter", "pro"]) {
     const path = FILES.sums(tier);
@@ -198,6 +187,27 @@ export async function changeHead(
     await store.delete(folder + codedPath(path));
   }
   await pointHeadTo(store, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+}
+
+/** Gives a snapshot in `folder` another file, plain and coded as the manifest says, and says so in it. */
+export async function putFile(
+  store: ObjectStore,
+  folder: string,
+  manifest: Manifest,
+  path: string,
+  bytes: Buffer,
+): Promise<void> {
+  const { gzip, stored: as } = manifest.files.find((entry) => entry.path === path) ?? {};
+  const code = gzipSync(bytes);
+  if (as !== "gzip") await replace(store, folder + path, bytes);
+  if (gzip !== undefined) await replace(store, folder + codedPath(path), code);
+  manifest.files = manifest.files.map((entry) => {
+    if (entry.path !== path) return entry;
+    const { parts: _, ...others } = entry;
+    const size = { bytes: bytes.length, sha256: sha256Hex(bytes) };
+    if (gzip === undefined) return { ...others, ...size };
+    return { ...others, ...size, gzip: { bytes: code.length, sha256: sha256Hex(code) } };
+  });
 }
 
 /** Replaces the head's manifest, and makes its entry, which must be the newest, agree with it. */

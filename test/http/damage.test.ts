@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
+import { changeHead } from "../cli/signed.ts";
 import { storedKey } from "../store/stored-file.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import {
@@ -258,6 +259,22 @@ test("a store that does not answer: the loaded snapshot is served, and /readyz s
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+test.each([64_000_000, 0])(
+  "a coded file that inflates to more than its manifest says is not sent plain (cache of %i bytes)",
+  async (cacheBytes) => {
+    const store = await publishedStore();
+    const path = FILES.contract("pro", "dram-0");
+    await changeHead(store, ({ files }) => ({
+      files: files.map((file) => (file.path === path ? { ...file, bytes: 100 } : file)),
+    }));
+    proxy = await startTestProxy({ store, cacheBytes });
+    const asked = proxy.get(`${API}/prices/dram-0`, { key: proxy.pro });
+    if (cacheBytes === 0) await expect(asked).rejects.toThrow(/aborted|hang up|reset/);
+    else expect((await asked).json.code).toBe("internal");
+    expect((await proxy.get(`${API}/prices/dram-1`, { key: proxy.pro })).status).toBe(200);
+  },
+);
 
 describe("memory is bounded: files that do not fit are streamed", () => {
   test("the same bytes and tags as from memory, also for HEAD and 304, with a raised delay when overdue", async () => {
