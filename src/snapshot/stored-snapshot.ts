@@ -117,8 +117,10 @@ export function formsOf(
 ): { readonly plain: NamedObject | null; readonly gzip: NamedObject | null } {
   const { path, bytes, sha256, media_type: mediaType, gzip, stored } = file;
   const key = snapshotFileKey(name, path);
-  const coded = gzip && { key: codedPath(key), ...gzip, mediaType: GZIP_TYPE, file };
-  return { plain: stored === "gzip" ? null : { key, bytes, sha256, mediaType }, gzip: coded ?? null };
+  return {
+    plain: stored === "gzip" ? null : { key, bytes, sha256, mediaType },
+    gzip: gzip ? { key: codedPath(key), ...gzip, mediaType: GZIP_TYPE, file } : null,
+  };
 }
 
 /** The objects that a manifest names: the snapshot's files and the parts of its ledger. */

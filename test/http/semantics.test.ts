@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { SUMS_ROUTE } from "../../src/proxy/routes.ts";
-import { snapshotFileKey } from "../../src/store/paths.ts";
+import { storedKey } from "../store/stored-file.ts";
 import { dataPaths, pagePaths, uncountedPaths } from "./addresses.ts";
 import { SESSION, startTestProxy, type TestProxy } from "./fixture.ts";
 
@@ -135,7 +135,7 @@ describe("content codings", () => {
       expect(coded.body.equals(plain.body)).toBe(true);
       if (coding === undefined) return;
       expect(coded.raw.length).toBeLessThan(plain.raw.length / 3);
-      const key = snapshotFileKey({ session: SESSION, revision: 1 }, "pro/contracts/dram-0.json.gz");
+      const key = storedKey({ session: SESSION, revision: 1 }, "pro/contracts/dram-0.json");
       expect(coded.raw).toEqual(await proxy.store.get(key));
     });
   }

@@ -8,10 +8,7 @@ import type { FileEntry } from "../../src/snapshot/manifest.ts";
 const rowsOf = (id: string): Buffer => Buffer.from(`${id},2026-11-21,1.25\r\n`.repeat(2_000));
 const HEADER = Buffer.from("contract_id,date,close_usd\r\n");
 const IDS = ["alpha", "beta", "gamma"];
-const PIECES = [
-  { id: null, bytes: HEADER },
-  ...IDS.map((id) => ({ id, bytes: rowsOf(id) })),
-];
+const PIECES = [{ id: null, bytes: HEADER }, ...IDS.map((id) => ({ id, bytes: rowsOf(id) }))];
 const PLAIN = Buffer.concat(PIECES.map(({ bytes }) => bytes));
 
 const entryOf = (parts: NonNullable<FileEntry["parts"]>): FileEntry => ({
@@ -24,7 +21,7 @@ const entryOf = (parts: NonNullable<FileEntry["parts"]>): FileEntry => ({
   parts,
 });
 
-test.each([0, 1, 70_000])("%i bytes are one member without a name and with time 0", async (size) => {
+test.each([0, 1, 70_000])("%i bytes: one member, no name, time 0", async (size) => {
   const plain = Buffer.alloc(size, "level ");
   const code = await coded(plain);
   expect(gunzipSync(code)).toEqual(plain);

@@ -20,7 +20,9 @@ export type HeaderFields = Readonly<Record<string, string>>;
 export type OpenStream = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
 
 /** The same; a small body, whose answers are never parts, may come whole. */
-export type OpenBody = (...asked: Parameters<OpenStream>) => Promise<Buffer | ReadableStream<Uint8Array>>;
+export type OpenBody = (
+  ...asked: Parameters<OpenStream>
+) => Promise<Buffer | ReadableStream<Uint8Array>>;
 
 export interface Entity {
   readonly etag: string;

@@ -98,17 +98,16 @@ export class PreparedFile {
   async #prepare(overdue: number): Promise<Forms> {
     const { stamp, position, entry } = this.#file;
     const isRaised = overdue > 0 && entry.media_type === JSON_TYPE;
-    const { bytes, sha256 } = entry;
-    const source: Sized = isRaised
+    const { plain, gzip, bytes, sha256 }: Sized = isRaised
       ? await raisedSource(this.#source, entry, overdue)
-      : { ...this.#source, bytes, sha256 };
+      : { ...this.#source, bytes: entry.bytes, sha256: entry.sha256 };
+    const content = this.#content();
     const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): [Coding, Entity] => {
       const etag = tagOf(stamp.manifestSha256, entry.path, isRaised ? String(overdue) : "", coding);
-      const parts = { etag, body, sha256: source.sha256, sizeBytes, coding, content: this.#content() };
+      const parts = { etag, body, sha256, sizeBytes, coding, content };
       return [coding, snapshotEntity(stamp, position, overdue, parts)];
     };
-    const forms = new Map([formOf("identity", source.plain, source.bytes)]);
-    const { gzip } = source;
+    const forms = new Map([formOf("identity", plain, bytes)]);
     if (gzip !== null) forms.set(...formOf("gzip", gzip, entry.gzip?.bytes ?? 0));
     return forms;
   }
