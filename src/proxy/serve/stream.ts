@@ -65,8 +65,11 @@ export function verified(
   });
 }
 
-/** A larger file is inflated as a stream: an answer to a slow reader would keep all of it in memory. */
-const WHOLE_BYTES_MAX = 256 * 1024;
+/**
+ * A larger file is inflated as a stream: each answer to a slow reader keeps all of it in memory, and the
+ * backlog counts the piece that waits (http/backlog.ts).
+ */
+const WHOLE_BYTES_MAX = 128 * 1024;
 
 /**
  * The plain bytes of a coded form, inflated for each answer. `onDamage` receives the error if they are not
