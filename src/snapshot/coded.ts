@@ -84,10 +84,8 @@ export async function requireForm(
   const end = { at: bytes, gzip_at: code.length - TRAILER_BYTES };
   for (const [place, { id, ...part }] of parts.entries()) {
     const next = parts[place + 1] ?? end;
-    const [rows, piece] = [
-      plain.subarray(part.at, next.at),
-      code.subarray(part.gzip_at, next.gzip_at),
-    ];
+    const rows = plain.subarray(part.at, next.at);
+    const piece = code.subarray(part.gzip_at, next.gzip_at);
     const alone = await inflated(piece, rows.length, `${where}, part ${id},`, (of, options) =>
       inflatePiece(of, { ...options, finishFlush: constants.Z_SYNC_FLUSH }),
     );
