@@ -10,7 +10,7 @@ import { sha256Hex } from "../snapshot/digest.ts";
 import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
 import { isPublication, type Entry, type Publication } from "../snapshot/log/entry.ts";
 import { objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
-import { GZIP_TYPE, JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
+import { GZIP_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, INPUTS, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
 
@@ -58,12 +58,7 @@ export async function needsOf(
       const manifest = await readManifest(store, name, sha256);
       names.add(snapshotText(name));
       for (const { key } of manifest.inputs) inputs.add(key);
-      const mediaTypes = new Map(
-        manifest.files.map((file) => [snapshotFileKey(name, file.path), file.media_type]),
-      );
-      for (const object of objectsOf(name, manifest)) {
-        const mediaType = mediaTypes.get(object.key) ?? NDJSON_TYPE;
-        const { key, sha256, bytes: bytesMax } = object;
+      for (const { key, sha256, bytes: bytesMax, mediaType } of objectsOf(name, manifest)) {
         files.set(key, { key, sha256, bytesMax, mediaType });
       }
       const manifestKey = snapshotFileKey(name, FILES.manifest);

@@ -1,7 +1,7 @@
 /**
- * `snapshots verify`: checks every byte against the manifest, the manifest against the log, the log
- * against itself and, with keys, its signatures, the ledger's parts, the inputs, and the formats of each
- * tier against each other. It collects findings instead of throwing them.
+ * `snapshots verify`: checks every byte against the manifest, and what coded files inflate to, the
+ * manifest against the log, the log against itself and, with keys, its signatures, the ledger's parts, the
+ * inputs, and the formats of each tier against each other. It collects findings instead of throwing them.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
@@ -20,7 +20,6 @@ import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
   INPUTS,
-  parseSnapshotFileKey,
   publicationKey,
   snapshotFileKey,
   snapshotFolder,
@@ -214,7 +213,7 @@ class VerifyRun {
     }
     const parts = manifest.ledger.filter(({ key }) => this.#isFirst(key));
     const objects = objectsOf(name, { ...manifest, ledger: parts });
-    const { damages, bytes } = await compareObjects(this.#store, objects);
+    const { damages, bytes } = await compareObjects(this.#store, objects, true);
     this.damages.push(...damages);
     this.files += objects.length;
     this.bytes += bytes;
@@ -261,10 +260,10 @@ class VerifyRun {
   }
 
   async #strays(name: SnapshotName, manifest: Manifest): Promise<void> {
-    const known = new Set([FILES.manifest, ...manifest.files.map(({ path }) => path)]);
+    const known = new Set(objectsOf(name, manifest).map(({ key }) => key));
+    known.add(snapshotFileKey(name, FILES.manifest));
     for (const key of await keysBelow(this.#store, snapshotFolder(name))) {
-      const path = parseSnapshotFileKey(key)?.path ?? key;
-      if (!known.has(path)) this.damages.push(`${this.#where(key)} is not named by the manifest`);
+      if (!known.has(key)) this.damages.push(`${this.#where(key)} is not named by the manifest`);
     }
   }
 

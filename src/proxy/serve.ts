@@ -3,7 +3,6 @@ import type { Gatekeeper } from "../state/gatekeeper.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { createApp } from "./http/app.ts";
 import { Backlog } from "./http/backlog.ts";
-import { Coder } from "./serve/coding.ts";
 import { Connections } from "./http/connections.ts";
 import {
   appListener,
@@ -34,7 +33,7 @@ import { answerRefusedRequests } from "./http/refused-request.ts";
 /** What a proxy serves, to whom, and where. */
 export interface ProxyOptions extends Omit<
   LiveSnapshotOptions,
-  "coder" | "reader" | "onStreamFailure"
+  "reader" | "onStreamFailure"
 > {
   readonly gatekeeper: Gatekeeper;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
@@ -83,12 +82,11 @@ export interface RunningProxy {
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
-  const coder = new Coder();
   const vouchers = verifyKeys && { keys: verifyKeys, memory: gatekeeper };
   const reader = new LogReader(store, vouchers);
   const onStreamFailure = (error: unknown): void =>
     log.error({ err: error }, "stored file cannot be sent");
-  const live = new LiveSnapshot({ ...options, reader, coder, onStreamFailure });
+  const live = new LiveSnapshot({ ...options, reader, onStreamFailure });
   const archive = new Archive(store, { ...options, onStreamFailure });
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
   const ofServed = (read: typeof overdueSessions) => () =>
@@ -115,14 +113,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       ...reference,
       indicesPage(),
     ];
-    const pages = fixedPages(sources, coder, clock.now());
+    const pages = fixedPages(sources, clock.now());
     await live.start();
     const server = createHttpServer(limits, tls);
     const url = await listen(server, "--port", host, options.port);
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
     const documents = [openApi, basketPage(origin), ...textPages(origin)];
-    const figures = livePages({ ...options, live, coder, origin, documents });
+    const figures = livePages({ ...options, live, origin, documents });
     const app = createApp({
       ...options,
       live,
@@ -131,7 +129,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       backlog,
       pages,
       livePages: figures,
-      publicLog: publicLog({ ...options, live, log: reader, coder }),
+      publicLog: publicLog({ ...options, live, log: reader }),
       logger: log,
       metrics,
     });

@@ -14,7 +14,7 @@ import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
 import { rootsOf } from "../snapshot/sums.ts";
-import { GZIP_TYPE, JSON_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
+import { GZIP_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
@@ -24,7 +24,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import type { KeptInput } from "./inputs.ts";
-import type { Plan, Planned } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 import type { Progress } from "./request.ts";
 
 /** A plan and what is needed to write it. */
@@ -55,23 +55,15 @@ export async function commit(
   // The run may have chosen the name long ago, and another run may have published it since.
   if ((await createCatalog(store, name, plan)) === "taken") return null;
 
-  const writes: { key: string; mediaType: string; planned: Planned<{ sha256: string }> }[] = [
-    ...plan.freshParts.map((part) => ({
-      key: part.entry.key,
-      mediaType: NDJSON_TYPE,
-      planned: part,
-    })),
-    ...plan.files
-      .filter(({ entry }) => entry.path !== FILES.catalog)
-      .map((file) => ({
-        key: snapshotFileKey(name, file.entry.path),
-        mediaType: file.entry.media_type,
-        planned: file,
-      })),
+  const writes = [
+    ...plan.freshParts.map((part) => ({ key: part.path, object: part })),
+    ...plan.objects
+      .filter(({ path }) => path !== FILES.catalog)
+      .map((object) => ({ key: snapshotFileKey(name, object.path), object })),
   ];
   let written = 0;
-  await atOnce(writes, async ({ key, mediaType, planned }) => {
-    await createProven(store, key, await planned.bytes(), planned.entry.sha256, mediaType);
+  await atOnce(writes, async ({ key, object }) => {
+    await createProven(store, key, await object.bytes(), object.sha256, object.mediaType);
     progress("Writing", (written += 1), writes.length);
   });
 
@@ -122,7 +114,7 @@ async function createCatalog(
   name: SnapshotName,
   plan: Plan,
 ): Promise<"created" | "taken"> {
-  const catalog = plan.files.find(({ entry }) => entry.path === FILES.catalog);
+  const catalog = plan.objects.find(({ path }) => path === FILES.catalog);
   if (catalog === undefined) throw new Error("A plan holds a catalog");
   return store.create(snapshotFileKey(name, FILES.catalog), await catalog.bytes(), JSON_TYPE);
 }

@@ -1,4 +1,5 @@
 /** Renders all of a snapshot's bytes before anything is written. */
+import { createHash } from "node:crypto";
 import { limitsOf } from "../feed/finding.ts";
 import { PROGRAM } from "../lib/version.ts";
 import { countLevels } from "../ledger/ledger.ts";
@@ -15,7 +16,8 @@ import {
   type BoardRecord,
   type TierView,
 } from "../market/view.ts";
-import { snapshotFiles } from "../render/files.ts";
+import { snapshotFiles, type PlannedFile } from "../render/files.ts";
+import { codedForm } from "../snapshot/coded.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {
   FORMAT,
@@ -25,18 +27,28 @@ import {
   type Manifest,
 } from "../snapshot/manifest.ts";
 import { renderSums } from "../snapshot/sums.ts";
-import { TEXT_TYPE } from "../store/media-types.ts";
-import { FILES, ledgerPartKey, parseLedgerPartKey, type SnapshotName } from "../store/paths.ts";
+import { GZIP_TYPE, NDJSON_TYPE, TEXT_TYPE } from "../store/media-types.ts";
+import {
+  codedPath,
+  FILES,
+  ledgerPartKey,
+  parseLedgerPartKey,
+  storedAs,
+  type SnapshotName,
+} from "../store/paths.ts";
 import type { Base } from "./base.ts";
 import type { Content } from "./content.ts";
 import type { Progress } from "./request.ts";
 
-/** More than the files of 120 contracts take. */
-const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+/** More than the files of 1,000 contracts take. */
+const KEPT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** An object to write: its entry in the manifest, and a function that returns its bytes. */
-export interface Planned<Entry> {
-  readonly entry: Entry;
+/** An object to write. */
+export interface PlannedObject {
+  /** The path in the snapshot's folder; the key of a ledger part. */
+  readonly path: string;
+  readonly sha256: string;
+  readonly mediaType: string;
   bytes(): Uint8Array | Promise<Uint8Array>;
 }
 
@@ -46,11 +58,13 @@ export interface Plan {
   readonly identity: string;
   readonly views: PerTier<TierView>;
   /** In the order in which they are rendered. */
-  readonly files: readonly Planned<FileEntry>[];
+  readonly files: readonly FileEntry[];
   /** Every part of the ledger, by month. */
   readonly ledger: readonly LedgerEntry[];
+  /** What the files are stored as. */
+  readonly objects: readonly PlannedObject[];
   /** The parts that the parent does not have. */
-  readonly freshParts: readonly Planned<LedgerEntry>[];
+  readonly freshParts: readonly PlannedObject[];
 }
 
 /** Renders all files and ledger parts. */
@@ -62,22 +76,27 @@ export async function plan(content: Content, base: Base, progress: Progress): Pr
   const input = { ...content, head, gates: limitsOf(options), program: PROGRAM };
   const toRender = snapshotFiles(input, views);
   const keep = keeper();
-  const files: Planned<FileEntry>[] = [];
-  for (const { path, mediaType, tier, render } of toRender) {
-    const bytes = await render();
-    const sha256 = sha256Hex(bytes);
-    files.push({
-      entry: { path, bytes: bytes.length, sha256, media_type: mediaType, tier },
-      bytes: keep(bytes, render),
-    });
+  const files: FileEntry[] = [];
+  const objects: PlannedObject[] = [];
+  const add = async (file: PlannedFile): Promise<void> => {
+    const { entry, stored } = await storedFile(file);
+    files.push(entry);
+    for (const [at, { bytes, ...object }] of stored.entries()) {
+      const again = async (): Promise<Uint8Array> =>
+        ((await storedFile(file)).stored[at] as (typeof stored)[number]).bytes;
+      objects.push({ ...object, bytes: keep(bytes, again) });
+    }
+  };
+  for (const file of toRender) {
+    await add(file);
     progress("Rendering", files.length, toRender.length);
   }
-  files.push(...sumsOf(files.map(({ entry }) => entry)));
+  for (const file of sumsOf([...files])) await add(file);
   // A month that did not change keeps the parent's part and its name.
   const known = new Map(
     parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
   );
-  const parts = monthsOf(ledger).flatMap((month): Planned<LedgerEntry>[] => {
+  const parts = monthsOf(ledger).flatMap((month) => {
     const bytes = encodeMonth(ledger, month);
     if (bytes === null) return [];
     const sha256 = sha256Hex(bytes);
@@ -87,30 +106,59 @@ export async function plan(content: Content, base: Base, progress: Progress): Pr
   });
   const entries = parts.map(({ entry }) => entry);
   return {
-    identity: identityOf(
-      files.map(({ entry }) => entry),
-      entries,
-    ),
+    identity: identityOf(files, entries),
     views,
     files,
     ledger: entries,
-    freshParts: parts.filter(({ entry }) => !parentLedger.includes(entry)),
+    objects,
+    freshParts: parts
+      .filter(({ entry }) => !parentLedger.includes(entry))
+      .map(({ entry: { key: path, sha256 }, bytes }) => {
+        return { path, sha256, mediaType: NDJSON_TYPE, bytes };
+      }),
+  };
+}
+
+/** A file's entry in the manifest, and the objects that it is stored as. */
+async function storedFile({ path, mediaType, tier, render }: PlannedFile): Promise<{
+  readonly entry: FileEntry;
+  readonly stored: readonly (Omit<PlannedObject, "bytes"> & { readonly bytes: Uint8Array })[];
+}> {
+  const rendered = await render();
+  const pieces = rendered instanceof Uint8Array ? [{ id: null, bytes: rendered }] : rendered;
+  const all = pieces.map(({ bytes }) => bytes);
+  const hash = createHash("sha256");
+  for (const bytes of all) hash.update(bytes);
+  const sha256 = hash.digest("hex");
+  const sizeBytes = all.reduce((sum, { length }) => sum + length, 0);
+  const entry = { path, bytes: sizeBytes, sha256, media_type: mediaType, tier };
+  const as = storedAs(path);
+  const plain = as === "gzip" ? [] : [{ path, sha256, mediaType, bytes: Buffer.concat(all) }];
+  if (as === "plain") return { entry, stored: plain };
+  const { bytes: code, parts } = await codedForm(pieces);
+  const gzip = { bytes: code.length, sha256: sha256Hex(code) };
+  const coded = { path: codedPath(path), sha256: gzip.sha256, mediaType: GZIP_TYPE, bytes: code };
+  return {
+    entry: {
+      ...entry,
+      gzip,
+      ...(as === "gzip" && { stored: as }),
+      ...(pieces === rendered && { parts }),
+    },
+    stored: [...plain, coded],
   };
 }
 
 /** SHA256SUMS of each tier, by the digests of its files. */
-const sumsOf = (files: readonly FileEntry[]): Planned<FileEntry>[] =>
-  TIER_NAMES.map((tier) => {
-    const bytes = renderSums(tier, files);
-    const sha256 = sha256Hex(bytes);
-    const path = FILES.sums(tier);
-    return {
-      entry: { path, bytes: bytes.length, sha256, media_type: TEXT_TYPE, tier },
-      bytes: () => bytes,
-    };
-  });
+const sumsOf = (files: readonly FileEntry[]): PlannedFile[] =>
+  TIER_NAMES.map((tier) => ({
+    path: FILES.sums(tier),
+    mediaType: TEXT_TYPE,
+    tier,
+    render: () => renderSums(tier, files),
+  }));
 
-type Render = Planned<unknown>["bytes"];
+type Render = PlannedObject["bytes"];
 
 /** Keeps rendered bytes in memory up to KEPT_BYTES_MAX. Other files are rendered again to be written. */
 function keeper(): (bytes: Uint8Array, render: Render) => Render {
@@ -159,7 +207,7 @@ export function manifestOf(
       corrections: content.corrections.length,
       ledger_levels: countLevels(content.ledger),
       files: plan.files.length,
-      bytes: plan.files.reduce((sum, { entry }) => sum + entry.bytes, 0),
+      bytes: plan.files.reduce((sum, { bytes }) => sum + bytes, 0),
     },
     carried: recordsOf(pro)
       .filter((record) => record.carried)
@@ -169,7 +217,7 @@ export function manifestOf(
     corrected: head.corrected,
     judgements: content.judgements,
     tiers: perTier((name) => tierSummary(plan.views[name])),
-    files: plan.files.map(({ entry }) => entry).sort((a, b) => (a.path < b.path ? -1 : 1)),
+    files: plan.files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     ledger: [...plan.ledger],
   };
 }

@@ -15,6 +15,7 @@ import {
   type PricedIndex,
 } from "./indices.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
+import type { Piece } from "../snapshot/coded.ts";
 import { CSV_TYPE, HTML_TYPE, JSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
@@ -30,8 +31,11 @@ export interface PlannedFile {
   readonly mediaType: string;
   /** The tier that the file is for; null: no tier. */
   readonly tier: TierName | null;
-  render(): Uint8Array | Promise<Uint8Array>;
+  /** The bytes; of a file that contracts are read from alone, in pieces. */
+  render(): Rendered | Promise<Rendered>;
 }
+
+type Rendered = Uint8Array | readonly Piece[];
 
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
 export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): PlannedFile[] {

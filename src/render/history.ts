@@ -10,6 +10,7 @@ import { unitsOf, type Micros } from "../market/decimal.ts";
 import { dateOf, type Close } from "../market/series.ts";
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
+import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "./csv.ts";
 
 /** A close or a level of a contract; a level has its own break alone. */
@@ -105,11 +106,11 @@ const LEVEL_COLUMNS: readonly Column[] = [
 ];
 
 /** The histories as CSV. */
-export const historyCsv = (view: TierView, catalog: readonly Contract[]): Buffer =>
+export const historyCsv = (view: TierView, catalog: readonly Contract[]): Piece[] =>
   csvByContract(COLUMNS, rowsByContract(view, catalog, historyOf));
 
 /** Every level given, both sessions of a day, as CSV: see levelsOf. */
-export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Buffer =>
+export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Piece[] =>
   csvByContract(LEVEL_COLUMNS, rowsByContract(view, catalog, levelRowsOf));
 
 const levelRowsOf = (view: TierView, record: BoardRecord): Close[] =>
@@ -120,19 +121,22 @@ const levelRowsOf = (view: TierView, record: BoardRecord): Close[] =>
   }));
 
 /**
- * A file may have millions of rows, so only text that may need quotation marks goes through the CSV
- * library, and only one contract's rows are in memory as strings.
+ * The CSV: its header, and a piece for each contract with rows. A file may have millions of rows, so only
+ * text that may need quotation marks goes through the CSV library, and only one contract's rows are in
+ * memory as strings.
  */
-function csvByContract(columns: readonly Column[], contracts: Iterable<Row[]>): Buffer {
+function csvByContract(columns: readonly Column[], contracts: Iterable<Row[]>): Piece[] {
   const cells = columns.map(
     ({ value, text = (row) => String(value(row) ?? "") }): NonNullable<Column["text"]> => text,
   );
-  const pieces = [Buffer.from(csvText([columns.map(({ name }) => name)]))];
+  const header = Buffer.from(csvText([columns.map(({ name }) => name)]));
+  const pieces: Piece[] = [{ id: null, bytes: header }];
   for (const rows of contracts) {
     const lines = rows.map((row) => `${cells.map((text) => text(row)).join(",")}\r\n`);
-    pieces.push(Buffer.from(lines.join("")));
+    const [{ id } = { id: null }] = rows;
+    if (id !== null) pieces.push({ id, bytes: Buffer.from(lines.join("")) });
   }
-  return Buffer.concat(pieces);
+  return pieces;
 }
 
 const quotedText = (text: string): string => csvText([[harmless(text)]]).slice(0, -"\r\n".length);

@@ -15,7 +15,7 @@ import { sha256Field } from "./stored-fields.ts";
 /** The format that this version writes: the first one that was released. */
 export const FORMAT = 3;
 
-/** The largest size of a manifest that is read: 100,000 files have less. */
+/** The largest size of a manifest that is read: 50,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
 
 /** The largest size of each kind of object that a manifest names: readers have one in memory as a whole. */
@@ -23,7 +23,7 @@ const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
   [/^catalog\.json$/, 32_000_000],
   [/corrections\.json$/, 32_000_000],
   [/\/basket\.json$/, 32_000_000],
-  [/^\w+\/(history|levels)\.(csv|parquet)$/, WHOLE_BYTES_MAX],
+  [/^\w+\/(history|levels|indices)\.(csv|parquet)$/, WHOLE_BYTES_MAX],
   [/^/, 64_000_000],
 ];
 
@@ -32,13 +32,29 @@ const formatSchema = z.object({ format: z.number().default(1) });
 
 const sessionUtc = z.iso.datetime({ precision: 3 });
 
-/** A file in the snapshot's folder. `tier` is null for files that belong to no tier. */
+const size = z.int().nonnegative();
+
+/**
+ * A file in the snapshot's folder; size and digest are those of its plain bytes. `tier` is null for files
+ * that belong to no tier.
+ */
 const fileEntry = z.object({
   path: z.string(),
-  bytes: z.int().nonnegative(),
+  bytes: size,
   sha256: sha256Field,
   media_type: z.string(),
   tier: z.enum(TIER_NAMES).nullable(),
+  /** Of the object beside it, under its path and `.gz`: the same bytes, gzip-coded. */
+  gzip: z.object({ bytes: size, sha256: sha256Field }).optional(),
+  /** There is no plain object. */
+  stored: z.literal("gzip").optional(),
+  /**
+   * Of each contract's rows, where they begin in the plain bytes and in the coded ones, and the SHA-256 of
+   * the coded bytes up to the next part, or to the trailer.
+   */
+  parts: z
+    .array(z.object({ id: z.string(), at: size, gzip_at: size, sha256: sha256Field }))
+    .optional(),
 });
 /** A manifest's record of a file; `path` is relative to the snapshot's folder. */
 export type FileEntry = z.infer<typeof fileEntry>;
@@ -156,7 +172,10 @@ export function unfitIn({
   if (input !== undefined) {
     return `${JSON.stringify(input.key)} as an input, expected inputs/${input.bytes_sha256}-NUMBER.gz`;
   }
-  const named = [...files, ...ledger.map(({ key, bytes }) => ({ path: key, bytes }))];
+  const bare = files.find(({ stored, gzip }) => stored === "gzip" && gzip === undefined);
+  if (bare !== undefined) return `${bare.path} as stored gzip-coded only, without its coded form`;
+  const coded = files.flatMap(({ path, gzip }) => (gzip ? [{ path, bytes: gzip.bytes }] : []));
+  const named = [...files, ...coded, ...ledger.map(({ key, bytes }) => ({ path: key, bytes }))];
   for (const { path, bytes } of named) {
     const [, bytesMax = 0] = BYTES_MAX.find(([kind]) => kind.test(path)) ?? [];
     if (bytes > bytesMax) return `${path} with ${bytes} bytes, expected ${bytesMax} or less`;

@@ -3,9 +3,23 @@ import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText, type SnapshotName } from "../store/paths.ts";
+import { GZIP_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
+import {
+  codedPath,
+  FILES,
+  snapshotFileKey,
+  snapshotText,
+  type SnapshotName,
+} from "../store/paths.ts";
+import { inflated, requireForm } from "./coded.ts";
 import { sha256Hex } from "./digest.ts";
-import { MANIFEST_BYTES_MAX, parseManifest, unfitIn, type Manifest } from "./manifest.ts";
+import {
+  MANIFEST_BYTES_MAX,
+  parseManifest,
+  unfitIn,
+  type FileEntry,
+  type Manifest,
+} from "./manifest.ts";
 
 /**
  * The manifest of a snapshot. Throws DamageError if it is missing, if its digest is not
@@ -69,55 +83,81 @@ export async function readSnapshotFile(
   manifest: Manifest,
   path: string,
 ): Promise<{ bytes: Buffer; where: string } | null> {
-  const key = snapshotFileKey(name, path);
   const entry = manifest.files.find((file) => file.path === path);
-  if (entry === undefined) return null;
-  return {
-    bytes: await readVerified(store, key, entry.sha256, entry.bytes),
-    where: `${store.location}/${key}`,
-  };
+  return entry === undefined ? null : readFile(store, name, entry);
+}
+
+/** The plain bytes of a file, verified, with its place for messages. Throws DamageError. */
+export async function readFile(
+  store: ObjectStore,
+  name: SnapshotName,
+  entry: FileEntry,
+): Promise<{ bytes: Buffer; where: string }> {
+  const { plain, gzip } = formsOf(name, entry);
+  const { key, sha256, bytes: sizeBytes } = (plain ?? gzip) as NamedObject;
+  const where = `${store.location}/${key}`;
+  const bytes = await readVerified(store, key, sha256, sizeBytes);
+  return { bytes: plain === null ? await inflated(bytes, entry.bytes, where) : bytes, where };
 }
 
 /** An object as a manifest names it. */
-interface NamedObject {
+export interface NamedObject {
   readonly key: string;
   readonly bytes: number;
   readonly sha256: string;
+  readonly mediaType: string;
+  /** Of a gzip-coded form: its file. */
+  readonly file?: FileEntry;
+}
+
+/** What a file is stored as: its plain bytes, their gzip-coded form, or both. */
+export function formsOf(
+  name: SnapshotName,
+  file: FileEntry,
+): { readonly plain: NamedObject | null; readonly gzip: NamedObject | null } {
+  const { path, bytes, sha256, media_type: mediaType, gzip, stored } = file;
+  const key = snapshotFileKey(name, path);
+  return {
+    plain: stored === "gzip" ? null : { key, bytes, sha256, mediaType },
+    gzip: gzip ? { key: codedPath(key), ...gzip, mediaType: GZIP_TYPE, file } : null,
+  };
 }
 
 /** The objects that a manifest names: the snapshot's files and the parts of its ledger. */
 export const objectsOf = (name: SnapshotName, { files, ledger }: Manifest): NamedObject[] => [
-  ...files.map(({ path, bytes, sha256 }) => ({ key: snapshotFileKey(name, path), bytes, sha256 })),
-  ...ledger,
+  ...files
+    .flatMap((file) => Object.values(formsOf(name, file)))
+    .filter((object) => object !== null),
+  ...ledger.map((part) => ({ ...part, mediaType: NDJSON_TYPE })),
 ];
 
 /**
- * Reads every object and compares it with its manifest's record. Returns the damages, one line each,
- * and the number of bytes read.
+ * Reads every object and compares it with its manifest's record; with `inflates`, what a coded form
+ * holds, too. Returns the damages, one line each, and the number of bytes read.
  */
 export async function compareObjects(
   store: ObjectStore,
-  objects: readonly NamedObject[],
+  objects: readonly Omit<NamedObject, "mediaType">[],
+  inflates = false,
 ): Promise<{ readonly damages: readonly string[]; readonly bytes: number }> {
   const damages: string[] = [];
   let total = 0;
-  await atOnce(objects, async ({ key, bytes, sha256 }) => {
+  await atOnce(objects, async ({ key, bytes, sha256, file }) => {
     const where = `${store.location}/${key}`;
-    const found = await store.get(key, bytes).catch((error: unknown) => {
-      if (error instanceof DamageError) return error;
-      throw error;
-    });
-    if (found instanceof DamageError) {
-      damages.push(found.message);
-      return;
-    }
+    const tell = (error: unknown): DamageError => {
+      if (!(error instanceof DamageError)) throw error;
+      damages.push(error.message);
+      return error;
+    };
+    const found = await store.get(key, bytes).catch(tell);
+    if (found instanceof DamageError) return;
     total += found?.length ?? 0;
     if (found === null) damages.push(`${where} is missing`);
     else if (found.length !== bytes) {
       damages.push(`${where} has ${found.length} bytes, expected ${bytes}`);
     } else if (sha256Hex(found) !== sha256) {
       damages.push(`${where} is damaged: its SHA-256 is not the manifest's`);
-    }
+    } else if (inflates && file !== undefined) await requireForm(found, file, where).catch(tell);
   });
   return { damages, bytes: total };
 }

@@ -4,7 +4,7 @@
  *   publications/0000000042.json
  *   sessions/2026-11-21T00Z/r1/manifest.json
  *   sessions/2026-11-21T00Z/r1/pro/SHA256SUMS
- *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json
+ *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json.gz
  *   ledger/2026-11-3f…e9-41.ndjson
  *   inputs/3f…e9-41.gz                       what a run read, as it came (see ledger/kept-inputs.ts)
  *   claims/2026-11-21T00Z/r2.json            while that snapshot is written (see snapshot/claims.ts)
@@ -73,6 +73,18 @@ export const snapshotFolder = (name: SnapshotName): string => `${SESSIONS}${snap
 /** The file at `path` (see FILES) of a snapshot. */
 export const snapshotFileKey = (name: SnapshotName, path: string): string =>
   `${snapshotFolder(name)}${path}`;
+
+/** The path of a file's gzip-coded form. */
+export const codedPath = (path: string): string => `${path}.gz`;
+
+/** Histories: stored gzip-coded only. */
+const HISTORY = /^\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|indices)\.csv)$/;
+/** Other files that the proxy sends as text. */
+const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
+
+/** How the file at `path` is stored: gzip-coded only, in both forms, or plain only. */
+export const storedAs = (path: string): "gzip" | "both" | "plain" =>
+  HISTORY.test(path) ? "gzip" : TEXT.test(path) ? "both" : "plain";
 
 /** The snapshot and the path inside it that a key names; null for any other key. */
 export function parseSnapshotFileKey(key: string): { name: SnapshotName; path: string } | null {

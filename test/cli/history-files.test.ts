@@ -1,7 +1,11 @@
 /** The files with all histories, levels and corrections: their order, and what each tier sees. */
+import { constants, gunzipSync, inflateRawSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
+import type { Manifest } from "../../src/snapshot/manifest.ts";
 import { MemoryStore } from "../store/memory-store.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 
@@ -13,7 +17,7 @@ async function csvOf(
   tier: string,
   file = "history.csv",
 ): Promise<string> {
-  return String(await store.get(`sessions/${snapshot}/${tier}/${file}`));
+  return String(await plainBytes(store, `sessions/${snapshot}/${tier}/${file}`));
 }
 
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { columns: true });
@@ -69,6 +73,55 @@ test("rows stand in board order, contracts off the boards at their place in the 
       "",
     ].join("\r\n"),
   );
+});
+
+const filesOf = async (store: ObjectStore, snapshot: string): Promise<Manifest["files"]> =>
+  (JSON.parse(String(await store.get(`sessions/${snapshot}/manifest.json`))) as Manifest).files;
+
+test("the rows of each contract are a part of the coded file, which is read alone", async () => {
+  const store = new MemoryStore();
+  const snapshot = await publishAll(store);
+  for (const tier of ["pro", "starter"]) {
+    const csv = Buffer.from(await csvOf(store, snapshot, tier));
+    const code = (await store.get(`sessions/${snapshot}/${tier}/history.csv.gz`)) as Buffer;
+    const files = await filesOf(store, snapshot);
+    const { parts = [] } = files.find(({ path }) => path === `${tier}/history.csv`) ?? {};
+    const ids = rowsOf(String(csv)).map((row) => row["contract_id"]);
+    expect(parts.map(({ id }) => id)).toEqual([...new Set(ids)]);
+    let at = COLUMNS.length + 2;
+    for (const [place, part] of parts.entries()) {
+      const end = parts[place + 1]?.gzip_at ?? code.length - 8;
+      const piece = code.subarray(part.gzip_at, end);
+      const rows = inflateRawSync(piece, { finishFlush: constants.Z_SYNC_FLUSH });
+      expect([part.at, part.sha256]).toEqual([at, sha256Hex(piece)]);
+      expect(rows).toEqual(csv.subarray(at, at + rows.length));
+      for (const row of String(rows).trimEnd().split("\r\n")) expect(row).toMatch(`${part.id},`);
+      at += rows.length;
+    }
+    expect(at).toBe(csv.length);
+  }
+});
+
+test("histories are stored coded only, other texts of a tier in both forms, the rest plain", async () => {
+  const store = new MemoryStore();
+  const snapshot = await publishAll(store);
+  for (const { path, bytes, sha256, gzip, stored } of await filesOf(store, snapshot)) {
+    const key = `sessions/${snapshot}/${path}`;
+    const [plain, code] = [await store.get(key), await store.get(`${key}.gz`)];
+    const isHistory = /\/(?:contracts\/|indices\/|history\.csv$)/.test(path);
+    const isText = /\/(?:board|index|indices|corrections)\.json$|\/export\.csv$/.test(path);
+    expect([path, plain === null, code === null]).toEqual([path, isHistory, !isHistory && !isText]);
+    expect([path, stored]).toEqual([path, isHistory ? "gzip" : undefined]);
+    const whole = code === null ? (plain as Buffer) : gunzipSync(code);
+    expect([path, bytes, sha256]).toEqual([path, whole.length, sha256Hex(whole)]);
+    if (plain !== null) expect([path, plain.equals(whole)]).toEqual([path, true]);
+    expect([path, gzip]).toEqual([
+      path,
+      code === null ? undefined : { bytes: code.length, sha256: sha256Hex(code) },
+    ]);
+    // One member, without a name and with time 0.
+    expect(code?.toString("hex", 0, 8) ?? "1f8b080000000000").toBe("1f8b080000000000");
+  }
 });
 
 test("starter sees its delay and its depth, and the last level of any age", async () => {

@@ -7,6 +7,7 @@ import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../store/log.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 
@@ -148,8 +149,7 @@ export async function contentOf(store: ObjectStore): Promise<Record<string, stri
 export async function headJson(store: ObjectStore, path: string): Promise<any> {
   const head = await readHead(store);
   if (head === null) throw new Error("The store is empty");
-  const bytes = await store.get(`sessions/${snapshotText(head)}/${path}`);
-  return JSON.parse(String(bytes));
+  return JSON.parse(String(await plainBytes(store, `sessions/${snapshotText(head)}/${path}`)));
 }
 
 const sourcesOf = (kind: string, texts: string | readonly string[] = []): Source[] =>

@@ -1,8 +1,9 @@
 /** A folder of small inputs, and commands that run in it. */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chipboard, type Ran, type RunOptions } from "../program/program.ts";
+import { plainFile } from "../store/stored-file.ts";
 import { catalogOf, lines, quotesOf } from "./market.ts";
 import { inProcess } from "./run.ts";
 
@@ -32,4 +33,4 @@ export const runIn = (folder: string, line: string, options: RunOptions = {}): P
 /** A JSON file of the folder. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests check the fields that they read
 export const jsonIn = (folder: string, path: string): any =>
-  JSON.parse(readFileSync(join(folder, path), "utf8"));
+  JSON.parse(String(plainFile(join(folder, path))));

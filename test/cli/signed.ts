@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { onTestFinished } from "vitest";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
@@ -11,8 +12,9 @@ import { readHead } from "../store/log.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { FILES, publicationKey, snapshotFolder } from "../../src/store/paths.ts";
+import { codedPath, FILES, publicationKey, snapshotFolder } from "../../src/store/paths.ts";
 import type { Ran } from "../program/program.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import { catalogOf, quotesOf } from "./market.ts";
 import { inProcess } from "./run.ts";
 
@@ -151,7 +153,7 @@ export async function forgeHead(
   file = "pro/board.json",
 ): Promise<void> {
   const head = await requireHead(store);
-  const text = String(await store.get(snapshotFolder(head) + file));
+  const text = String(await plainBytes(store, snapshotFolder(head) + file));
   const bytes = Buffer.from(change(text));
   if (bytes.equals(Buffer.from(text))) throw new Error(`Nothing is changed in ${file}`);
   await changeHead(store, () => ({}), { [file]: bytes });
@@ -169,12 +171,8 @@ export async function changeHead(
   const folder = snapshotFolder(await requireHead(store));
   const before = JSON.parse(String(await store.get(`${folder}manifest.json`))) as Manifest;
   const manifest = { ...before, ...change(before) };
-  const put = async (path: string, bytes: Buffer): Promise<void> => {
-    await replace(store, folder + path, bytes);
-    manifest.files = manifest.files.map((entry) =>
-      entry.path === path ? { ...entry, bytes: bytes.length, sha256: sha256Hex(bytes) } : entry,
-    );
-  };
+  const put = (path: string, bytes: Buffer): Promise<void> =>
+    putFile(store, folder, manifest, path, bytes);
   for (const [path, bytes] of Object.entries(contents)) await put(path, bytes);
   for (const tier of ["free", "starter", "pro"]) {
     const path = FILES.sums(tier);
@@ -183,8 +181,33 @@ export async function changeHead(
   }
   manifest.identity = identityOf(manifest.files, manifest.ledger);
   const kept = new Set(manifest.files.map(({ path }) => path));
-  for (const { path } of before.files) if (!kept.has(path)) await store.delete(folder + path);
+  for (const { path } of before.files) {
+    if (kept.has(path)) continue;
+    await store.delete(folder + path);
+    await store.delete(folder + codedPath(path));
+  }
   await pointHeadTo(store, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+}
+
+/** Gives a snapshot in `folder` another file, plain and coded as the manifest says, and says so in it. */
+export async function putFile(
+  store: ObjectStore,
+  folder: string,
+  manifest: Manifest,
+  path: string,
+  bytes: Buffer,
+): Promise<void> {
+  const { gzip, stored: as } = manifest.files.find((entry) => entry.path === path) ?? {};
+  const code = gzipSync(bytes);
+  if (as !== "gzip") await replace(store, folder + path, bytes);
+  if (gzip !== undefined) await replace(store, folder + codedPath(path), code);
+  manifest.files = manifest.files.map((entry) => {
+    if (entry.path !== path) return entry;
+    const { parts: _, ...others } = entry;
+    const size = { bytes: bytes.length, sha256: sha256Hex(bytes) };
+    if (gzip === undefined) return { ...others, ...size };
+    return { ...others, ...size, gzip: { bytes: code.length, sha256: sha256Hex(code) } };
+  });
 }
 
 /** Replaces the head's manifest, and makes its entry, which must be the newest, agree with it. */

@@ -5,9 +5,9 @@ import { expect } from "vitest";
 import { readInput } from "../../src/ledger/kept-inputs.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { readPublications } from "../store/log.ts";
-import { readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
+import { objectsOf, readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { SESSIONS, snapshotFileKey, snapshotFolder } from "../../src/store/paths.ts";
+import { SESSIONS, snapshotFolder } from "../../src/store/paths.ts";
 import { inProcess } from "../cli/run.ts";
 import {
   chipboard as ownProcess,
@@ -106,13 +106,9 @@ export async function verified(
     manifest = await readManifest(store, entry, entry.manifest_sha256);
     expect(identityOf(manifest.files, manifest.ledger)).toBe(manifest.identity);
     named.add(`${snapshotFolder(entry)}manifest.json`);
-    for (const { path, sha256, bytes } of manifest.files) {
-      const key = snapshotFileKey(entry, path);
+    for (const { key, sha256, bytes } of objectsOf(entry, manifest)) {
       named.add(key);
       expect(await readVerified(store, key, sha256, bytes)).toHaveLength(bytes);
-    }
-    for (const { key, sha256, bytes } of manifest.ledger) {
-      await readVerified(store, key, sha256, bytes);
     }
     for (const { key } of manifest.inputs) await readInput(store, key);
   }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/lib/clock.ts";
 import { listPublications, type Listing } from "../../src/desk/list.ts";
@@ -9,7 +10,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { describeSnapshot } from "../../src/desk/show.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
+import { identityOf, type FileEntry, type Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -189,6 +190,33 @@ async function forge(store: ObjectStore, path: string, change: (text: string) =>
   const bytes = Buffer.from(change(String(await store.get(HEAD + path))));
   await changeHead(store, () => ({}), { [path]: bytes });
 }
+
+test("a coded form that holds other bytes or more of them, and a part that is another", async () => {
+  const path = "pro/history.csv";
+  const where = `${HEAD}${path}.gz`;
+  const code = (await whole.get(where)) as Buffer;
+  const text = gunzipSync(code);
+  const changed = Buffer.from(String(text).replace("a,", "z,"));
+  const size = text.length;
+  const part = { id: "a", at: 0, gzip_at: 10, sha256: "0".repeat(64) };
+  const stories: readonly (readonly [Buffer, Partial<FileEntry>, string])[] = [
+    [gzipSync(changed), {}, "is damaged: what it inflates to has another SHA-256"],
+    [gzipSync(Buffer.alloc(50_000_000)), {}, `does not inflate to ${size} bytes`],
+    [gzipSync(text.subarray(1)), {}, `inflates to ${size - 1} bytes, expected ${size}`],
+    [gzipSync(text), { parts: [part] }, "is damaged: part a is not the manifest's"],
+  ];
+  for (const [form, more, expected] of stories) {
+    const store = await copyOf(whole);
+    await overwrite(store, where, form);
+    const gzip = { bytes: form.length, sha256: createHash("sha256").update(form).digest("hex") };
+    await changeHead(store, ({ files }) => ({
+      files: files.map(({ parts: _, ...file }) =>
+        file.path === path ? { ...file, gzip, ...more } : file,
+      ),
+    }));
+    expect(await damages(store, "head")).toEqual([expect.stringContaining(expected)]);
+  }
+});
 
 describe("formats with different values", () => {
   test.each([

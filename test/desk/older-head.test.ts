@@ -1,10 +1,9 @@
 /** Every command with heads that lack files, tiers or columns, or that a newer version published. */
 import { describe, expect, test } from "vitest";
-import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
 import { withoutFiles, withoutTier } from "../cli/older-head.ts";
-import { changeHead, replace } from "../cli/signed.ts";
+import { changeHead, forgeHead } from "../cli/signed.ts";
 import { CATALOG, desk, deskJson } from "./desk.ts";
 import { publishedFolders } from "./published-folder.ts";
 
@@ -125,8 +124,10 @@ test("a catalog whose segments would be refused now: they share an index, or hav
   await withoutFiles(store, /indices/);
   const segments = ["DDR 5", "DDR-5", "Composite", "\u8a18\u61b6"];
   let at = 0;
-  await changeFile(store, "catalog.json", (text) =>
-    text.replaceAll('"segment":"DRAM"', () => `"segment":"${segments[at++]}"`),
+  await forgeHead(
+    store,
+    (text) => text.replaceAll('"segment":"DRAM"', () => `"segment":"${segments[at++]}"`),
+    "catalog.json",
   );
   expect(at).toBe(4);
   for (const line of ["show", "verify --all", "diff head~1 head"]) {
@@ -176,23 +177,5 @@ test("an entry with an unknown action: 6, and who wrote it", async () => {
 });
 
 /** Pro's CSV, with manifest and log made to agree with it. */
-async function changeExport(store: FolderStore, change: (text: string) => string): Promise<void> {
-  await changeFile(store, "pro/export.csv", change);
-}
-
-async function changeFile(
-  store: FolderStore,
-  path: string,
-  change: (text: string) => string,
-): Promise<void> {
-  const key = `sessions/2026-11-21T12Z/r1/${path}`;
-  const text = String(await store.get(key));
-  const bytes = Buffer.from(change(text));
-  expect(String(bytes)).not.toBe(text);
-  await replace(store, key, bytes);
-  await changeHead(store, ({ files }) => ({
-    files: files.map((file) =>
-      file.path === path ? { ...file, bytes: bytes.length, sha256: sha256Hex(bytes) } : file,
-    ),
-  }));
-}
+const changeExport = (store: FolderStore, change: (text: string) => string): Promise<void> =>
+  forgeHead(store, change, "pro/export.csv");

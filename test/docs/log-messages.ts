@@ -34,7 +34,6 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "correct the files and send SIGHUP again",
   ],
   "SIGHUP: there is no certificate to read again": ["the proxy runs without `--tls-cert`", ""],
-  "snapshot not compressed": ["answers go out as they are", "report it"],
   "snapshot switched": ["callers get this publication from now on", ""],
   "store answers again": ["", ""],
   "stored file cannot be sent": [

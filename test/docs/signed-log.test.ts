@@ -30,6 +30,7 @@ testWith("openssl")("pass a signed log, and fail for whatever was changed in it"
   for (const file of [
     ...[1, 2, NEWEST].map(ENTRY),
     `${tier}/board.json`,
+    `${tier}/history.csv.gz`,
     `${tier}/history.parquet`,
     `${tier}/SHA256SUMS`,
   ]) {

@@ -77,6 +77,8 @@ test("conditional requests and ranges of an old export", async () => {
     expect([beyond.status, beyond.headers["content-range"]]).toEqual([416, `bytes */${size}`]);
     const coded = await get({ "accept-encoding": "br, gzip" });
     expect(coded.body.equals(then.raw)).toBe(true);
+    const coding = path === DATA_ROUTES.csv.path ? "gzip" : undefined;
+    expect(coded.headers["content-encoding"]).toBe(coding);
   }
 });
 

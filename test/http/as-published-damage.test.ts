@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { API } from "../../src/proxy/routes.ts";
 import type { MemoryStore } from "../store/memory-store.ts";
+import { storedKey } from "../store/stored-file.ts";
 import {
   FILES,
   publicationKey,
@@ -127,11 +128,11 @@ describe.each([
       await serve({ cacheBytes });
       const whole = new Map<string, Buffer>();
       for (const [file] of FILES_ASKED) {
-        const key = snapshotFileKey(OLD, file);
+        const key = storedKey(OLD, file);
         whole.set(key, (await store.get(key)) as Buffer);
         await put(key, damage(whole.get(key) as Buffer));
       }
-      for (const [file, path] of FILES_ASKED) await expectDamage(path, snapshotFileKey(OLD, file));
+      for (const [file, path] of FILES_ASKED) await expectDamage(path, storedKey(OLD, file));
       await expectServed("/prices/dram-1", 1);
       for (const path of EVERY_PATH) await expectServed(path, 2);
       await expectLive();

@@ -10,7 +10,8 @@ import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { replace, signatureIn, signedAs, unsigned } from "../cli/signed.ts";
+import { plainBytes } from "../store/stored-file.ts";
+import { putFile, replace, signatureIn, signedAs, unsigned } from "../cli/signed.ts";
 import { copyOf, publishSession, SESSION, TestClock } from "./fixture.ts";
 import {
   CLOCK_MS,
@@ -111,18 +112,14 @@ async function swapTiers(
   for (const [at, name] of SNAPSHOTS.entries()) {
     const folder = `sessions/${name}/`;
     const manifest = JSON.parse(String(await bytesOf(store, `${folder}manifest.json`))) as Manifest;
-    const put = async (path: string, bytes: Buffer): Promise<void> => {
-      await replace(store, folder + path, bytes);
-      manifest.files = manifest.files.map((file) =>
-        file.path === path ? { ...file, bytes: bytes.length, sha256: sha256Hex(bytes) } : file,
-      );
-    };
+    const put = (path: string, bytes: Buffer): Promise<void> =>
+      putFile(store, folder, manifest, path, bytes);
     for (const path of manifest.files.map((file) => file.path)) {
       const other = path.replace(/^free/, "pro");
       if (at === 1 || other === path) continue;
       const [free, pro] = [
-        await bytesOf(store, folder + path),
-        await bytesOf(store, folder + other),
+        await plainBytes(store, folder + path),
+        await plainBytes(store, folder + other),
       ];
       await put(path, pro);
       await put(other, free);

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { checkAgainstOpenApi } from "./recorder.ts";
 
 export interface CallOptions {
@@ -91,7 +91,5 @@ function checkDigest(method: string, url: string, { status, headers, body }: Rec
 }
 
 function decoded(raw: Buffer, coding: string | undefined): Buffer {
-  if (coding === "br") return brotliDecompressSync(raw);
-  if (coding === "gzip") return gunzipSync(raw);
-  return raw;
+  return coding === "gzip" ? gunzipSync(raw) : raw;
 }

@@ -6,6 +6,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey, type SnapshotName } from "../../src/store/paths.ts";
+import { changeHead } from "../cli/signed.ts";
+import { storedKey } from "../store/stored-file.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import {
   copyOf,
@@ -44,7 +46,7 @@ describe("damage", () => {
     [
       "a flipped byte",
       async (store) => {
-        const key = snapshotFileKey(NEXT, FILES.contract("starter", "dram-4"));
+        const key = storedKey(NEXT, FILES.contract("starter", "dram-4"));
         await overwrite(store, key, flipped((await store.get(key)) as Buffer));
       },
     ],
@@ -258,6 +260,22 @@ test("a store that does not answer: the loaded snapshot is served, and /readyz s
   }
 });
 
+test.each([64_000_000, 0])(
+  "a coded file that inflates to more than its manifest says is not sent plain (cache of %i bytes)",
+  async (cacheBytes) => {
+    const store = await publishedStore();
+    const path = FILES.contract("pro", "dram-0");
+    await changeHead(store, ({ files }) => ({
+      files: files.map((file) => (file.path === path ? { ...file, bytes: 100 } : file)),
+    }));
+    proxy = await startTestProxy({ store, cacheBytes });
+    const asked = proxy.get(`${API}/prices/dram-0`, { key: proxy.pro });
+    if (cacheBytes === 0) await expect(asked).rejects.toThrow(/aborted|hang up|reset/);
+    else expect((await asked).json.code).toBe("internal");
+    expect((await proxy.get(`${API}/prices/dram-1`, { key: proxy.pro })).status).toBe(200);
+  },
+);
+
 describe("memory is bounded: files that do not fit are streamed", () => {
   test("the same bytes and tags as from memory, also for HEAD and 304, with a raised delay when overdue", async () => {
     proxy = await startTestProxy({ cacheBytes: 0 });
@@ -290,7 +308,7 @@ describe("memory is bounded: files that do not fit are streamed", () => {
   test("a file that is damaged after the load is never sent completely, and other files are still served", async () => {
     const store = await publishedStore();
     proxy = await startTestProxy({ store, cacheBytes: 0 });
-    const key = snapshotFileKey(R1, FILES.contract("pro", "dram-0"));
+    const key = storedKey(R1, FILES.contract("pro", "dram-0"));
     await overwrite(store, key, flipped((await store.get(key)) as Buffer));
     const ask = () => proxy.get(`${API}/prices/dram-0`, { key: proxy.pro });
     await expect(ask()).rejects.toThrow(/aborted|hang up|reset/);
@@ -301,7 +319,7 @@ describe("memory is bounded: files that do not fit are streamed", () => {
   test("a file that is lost after the load is a 500 that costs no call", async () => {
     const store = await publishedStore();
     proxy = await startTestProxy({ store, cacheBytes: 0 });
-    await store.delete(snapshotFileKey(R1, FILES.contract("starter", "dram-0")));
+    await store.delete(storedKey(R1, FILES.contract("starter", "dram-0")));
     const { status, json, headers } = await proxy.get(`${API}/prices/dram-0`, {
       key: proxy.starter,
     });

@@ -44,9 +44,7 @@ test("every coding, a part, HEAD and the same file as published then have the sa
     const { headers, body } = await ask(path);
     const digest = headers["unencoded-digest"];
     expect([path, digest]).toEqual([path, digestField(body)]);
-    for (const coding of ["gzip", "br"]) {
-      expect([path, await digestOf(path, { "accept-encoding": coding })]).toEqual([path, digest]);
-    }
+    expect([path, await digestOf(path, { "accept-encoding": "gzip" })]).toEqual([path, digest]);
     expect([path, await digestOf(path, {}, "HEAD")]).toEqual([path, digest]);
     const then = `${path}${path.includes("?") ? "&" : "?"}publication=1`;
     expect([path, await digestOf(then)]).toEqual([path, digest]);

@@ -1,5 +1,4 @@
 /** Parts of downloads (RFC 9110, 14), from memory and streamed: which bytes, which status, what it costs. */
-import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,16 +33,8 @@ const BIG = Buffer.from(
 );
 
 /** Puts another pro/export.csv into the published snapshot. */
-async function putCsv(store: ObjectStore, bytes: Buffer): Promise<void> {
-  await store.delete(KEY);
-  await store.create(KEY, bytes, "");
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  await changeHead(store, ({ files }) => ({
-    files: files.map((file) =>
-      file.path === FILES.csv("pro") ? { ...file, sha256, bytes: bytes.length } : file,
-    ),
-  }));
-}
+const putCsv = (store: ObjectStore, bytes: Buffer): Promise<void> =>
+  changeHead(store, () => ({}), { [FILES.csv("pro")]: bytes });
 
 const usedBy = async (proxy: TestProxy, key: string): Promise<number> =>
   (await proxy.get(`${API}/usage`, { key })).json.used;
@@ -188,7 +179,7 @@ describe.each([
       expect(part.raw.equals(BIG.subarray(100, 200))).toBe(true);
       // Where Range does not count, Accept-Encoding does.
       const all = await ask({ range: "bytes=0-4,7-9", "accept-encoding": accept });
-      const coding = cacheBytes === 0 ? undefined : accept.includes("br") ? "br" : "gzip";
+      const coding = accept.includes("gzip") ? "gzip" : undefined;
       expect([all.status, all.headers["content-encoding"]]).toEqual([200, coding]);
       expect(all.body.equals(BIG)).toBe(true);
     }
@@ -200,7 +191,9 @@ describe.each([
     const later = new Date(Date.parse(date) + 1_000).toUTCString();
     const earlier = new Date(Date.parse(date) - 1_000).toUTCString();
     const coded = await ask({ "accept-encoding": "gzip" });
+    expect(coded.headers.etag).not.toBe(etag);
     const cases: [string, number][] = [
+      [coded.headers.etag as string, 200],
       [etag, 206],
       [date, 206],
       [`W/${etag}`, 200],
@@ -213,10 +206,6 @@ describe.each([
       [new Date(Date.parse(date)).toISOString(), 200],
       ["yesterday", 200],
     ];
-    if (cacheBytes > 0) {
-      expect(coded.headers.etag).not.toBe(etag);
-      cases.push([coded.headers.etag as string, 200]);
-    }
     for (const [ifRange, status] of cases) {
       const part = await ask({ range: "bytes=7-9", "if-range": ifRange });
       expect([ifRange, part.status]).toEqual([ifRange, status]);

@@ -172,7 +172,7 @@ class Recorder {
     const clock = new TestClock(sessionStartMs(at("2026-11-18T00Z")) + 5 * 60_000);
     // The grace is so long that no delay is raised, also not after a rollback over some sessions.
     const graceMs = sessionsMs(100);
-    // Without memory for files the proxy does not compress them, which nobody asks for here.
+    // What is streamed is read from the store again for each answer.
     const proxy = await startTestProxy({ store, clock, pollMs: 5, graceMs, cacheBytes: 0 });
     const recorder = new Recorder(store, clock, proxy);
     await recorder.#record();

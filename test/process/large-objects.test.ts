@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { codedPath, storedAs } from "../../src/store/paths.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { changeHead, ENTRY } from "../cli/signed.ts";
 import { until } from "../cluster/fixture.ts";
@@ -38,6 +39,7 @@ async function enlarge(store: string, path: string): Promise<void> {
   await changeHead(new FolderStore(store), ({ files, ledger }: Manifest) => {
     const isPart = path === "ledger";
     if (isPart) key = ledger[0]?.key as string;
+    else if (storedAs(path) === "gzip") key = codedPath(key);
     const grown = { bytes: SIZE_BYTES };
     return {
       files: files.map((entry) => ({ ...entry, ...(entry.path === path && grown) })),

@@ -9,6 +9,7 @@ import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
 
 export const ATTRIBUTION = "Levels made up by a test";
@@ -81,10 +82,8 @@ export class PublishedFiles {
       .filter((path) => path.startsWith(folder));
   }
 
-  async bytes(path: string): Promise<Buffer> {
-    const bytes = await this.#store.get(snapshotFileKey(this.#result.snapshot, path));
-    if (bytes === null) throw new Error(`${path} is not there`);
-    return bytes;
+  bytes(path: string): Promise<Buffer> {
+    return plainBytes(this.#store, snapshotFileKey(this.#result.snapshot, path));
   }
 
   async json(path: string): Promise<Record<string, unknown>> {

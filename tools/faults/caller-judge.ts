@@ -1,7 +1,7 @@
 /** Decides whether an answer is allowed, for any request. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
@@ -11,6 +11,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { pagePaths, uncountedPaths } from "../../test/http/addresses.ts";
+import { plainFile } from "../../test/store/stored-file.ts";
 import type { Answer } from "./caller-answers.ts";
 import { SESSION } from "./caller-service.ts";
 
@@ -55,7 +56,7 @@ export class Judge {
     ]);
     for (const { path: file, sha256, tier } of manifest.files) {
       if (tier === null || file === FILES.basket(tier)) continue;
-      files.get(tier)?.set(sha256, readFileSync(join(store, snapshotFileKey(name, file))));
+      files.get(tier)?.set(sha256, plainFile(join(store, snapshotFileKey(name, file))));
     }
     const addresses = [
       ...pagePaths("item-0"),
@@ -122,7 +123,8 @@ export class Judge {
     const known = this.#decoded.get(sent);
     if (known !== undefined) return known;
     try {
-      const digest = sha256Hex(coding === "br" ? brotliDecompressSync(body) : gunzipSync(body));
+      if (coding !== "gzip") return null;
+      const digest = sha256Hex(gunzipSync(body));
       if (this.#decoded.size < REMEMBERED) this.#decoded.set(sent, digest);
       return digest;
     } catch {

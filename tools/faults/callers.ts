@@ -211,7 +211,7 @@ async function etagsOf(url: string, keys: readonly string[]): Promise<string[]> 
   const etags: string[] = [];
   for (const key of keys.slice(0, 2)) {
     for (const path of ["/prices", "/index", "/export.csv", "/prices/item-0"]) {
-      for (const coding of ["br", "gzip", "identity"]) {
+      for (const coding of ["gzip", "identity"]) {
         const headers = { authorization: `Bearer ${key}`, "accept-encoding": coding };
         etags.push((await fetch(url + API + path, { headers })).headers.get("etag") as string);
       }

@@ -7,7 +7,7 @@ import { readPublications } from "../../test/store/log.ts";
 import { requireSigned as requireSignedEntry } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
-import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
+import { objectsOf, readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import {
   FILES,
@@ -40,8 +40,7 @@ export async function wholeSnapshot(
 ): Promise<string[]> {
   const manifest = await readManifest(store, name, manifestSha256);
   const objects = [
-    ...manifest.files.map((file) => ({ ...file, key: snapshotFileKey(name, file.path) })),
-    ...manifest.ledger,
+    ...objectsOf(name, manifest),
     ...manifest.inputs.map((input) => ({ ...input, sha256: input.bytes_sha256 })),
   ];
   await Promise.all(

@@ -6,6 +6,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
+import { plainBytes } from "../../test/store/stored-file.ts";
 import { headFeed, type Feed } from "./feed-mutations.ts";
 import { expectedContracts, isSameText, plainRows, type PlainRow } from "./feed-reading.ts";
 import { FEED_SESSION, HEAD_SESSION } from "./feed-table.ts";
@@ -18,7 +19,7 @@ export async function requirePublished(
 ): Promise<void> {
   assert.equal(outcome, "published");
   const read = async (path: string) =>
-    JSON.parse(String(await store.get(snapshotFileKey(snapshot, path))));
+    JSON.parse(String(await plainBytes(store, snapshotFileKey(snapshot, path))));
   const rows = new Map(feeds.map((feed) => [feed.kind, plainRows(feed)]));
   const expected = expectedContracts([
     { kind: "quotes", rows: plainRows(headFeed("quotes")), session: HEAD_SESSION },
@@ -60,7 +61,7 @@ export async function requireWhole(
 ): Promise<void> {
   assert.deepEqual((await verifySnapshots(store, null)).damages, []);
   for (const { path } of manifest.files) {
-    const bytes = (await store.get(snapshotFileKey(snapshot, path))) as Buffer;
+    const bytes = await plainBytes(store, snapshotFileKey(snapshot, path));
     if (path.endsWith(".json")) JSON.parse(bytes.toString("utf8"));
     if (path.endsWith(".csv")) requireNoFormula(bytes.toString("utf8"));
     if (path.endsWith(".xlsx")) await requirePlainCells(bytes);

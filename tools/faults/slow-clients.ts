@@ -3,7 +3,6 @@
  * ordinary callers must get correct answers, and at least half of their usual throughput. The slow
  * clients must get their answers, or be disconnected within the proxy's limits.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseSession, type Session } from "../../src/market/session.ts";
@@ -12,6 +11,7 @@ import { CONNECTION_LIMITS, type ConnectionLimits } from "../../src/proxy/http/s
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { settled } from "../bench/server.ts";
 import { serve, Serving } from "../../test/program/program.ts";
+import { plainFile } from "../../test/store/stored-file.ts";
 import { Callers } from "./caller-load.ts";
 import { addAccount, contractId, publishMarket, SESSION } from "./caller-service.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
@@ -74,7 +74,7 @@ async function runSlowClients(run: Run): Promise<FaultRow[]> {
   const { clients, windows, windowMs, settleMs, headers } = SCALES[scale];
   const session = { session: parseSession(SESSION) as Session, revision: 1 };
   const fileOf = (path: string): Buffer =>
-    readFileSync(join(store, snapshotFileKey(session, path)));
+    plainFile(join(store, snapshotFileKey(session, path)));
   const ordinary = {
     url: `${proxy.url}${API}/prices/${contractId(0)}`,
     expected: fileOf(FILES.contract("pro", contractId(0))),
@@ -82,7 +82,7 @@ async function runSlowClients(run: Run): Promise<FaultRow[]> {
   };
   const board = fileOf(FILES.board("pro"));
   const crowd = { port: proxy.port, key, clients, path: `${API}/prices`, body: board };
-  // The proxy first compresses its files, and the first answers are slow.
+  // The first answers are slow.
   await settled(proxy.pid);
   const unfinished = await unfinishedHeaders(proxy, headers, limits.headersMs + PATIENCE_MS, say);
   await measure(ordinary, windowMs);

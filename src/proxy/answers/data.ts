@@ -147,7 +147,7 @@ export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
 /** Finds what the request asks for in the snapshot. */
 async function find(
   { route, id, basket, faults }: Wanted,
-  { nowMs, headers }: Asked,
+  { nowMs }: Asked,
   tier: Tier,
   snapshot: ServedSnapshot,
   fresh: string,
@@ -169,7 +169,7 @@ async function find(
     return notInSnapshot(stamp.text);
   }
   if ("code" in file) return file;
-  const forms = await file.forms(overdueSessions(stamp, nowMs), headers["accept-encoding"]);
+  const forms = await file.forms(overdueSessions(stamp, nowMs));
   return { forms, cacheControl: fresh };
 }
 

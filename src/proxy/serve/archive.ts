@@ -5,29 +5,28 @@
  * streamed. The number of reads at once is bounded, and a turn of the event loop begins one piece of
  * this work, so that live answers come between.
  *
- * Old files are sent uncompressed: few callers ask for the same one, so compressing costs more than
- * it saves. Their `delayed_sessions` is never raised.
+ * The `delayed_sessions` of old files is never raised.
  */
 import { LRUCache } from "lru-cache";
 import { Turns } from "../../lib/turns.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
-import { readManifest, readVerified } from "../../snapshot/stored-snapshot.ts";
+import { readFile, readManifest } from "../../snapshot/stored-snapshot.ts";
 import type { Subject } from "../../state/driver.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
+import { FILES, snapshotText } from "../../store/paths.ts";
 import { deny, type Denial } from "../problems.ts";
-import { PreparedFile } from "./file.ts";
+import { PreparedFile, type Source } from "./file.ts";
 import {
   catalogIn,
   descriptionOf,
   readBaskets,
+  sourceOf,
   stampOf,
-  streamedSource,
+  storedBytes,
   type LoadOptions,
   type ServedSnapshot,
 } from "./load.ts";
-import type { OpenBody } from "./entity.ts";
 
 /** The part of the memory for files that old snapshots may use; live ones use the rest (load.ts). */
 const SHARE = 1 / 8;
@@ -43,7 +42,7 @@ const READS_AT_ONCE = 8;
 const READS_EACH = 4;
 const BUSY_RETRY_MS = 1_000;
 
-/** What V8 holds for a file's description or header fields, beside its bytes (measured). */
+/** What V8 holds for a file's description, a part of it or header fields, beside its bytes (measured). */
 const ENTRY_BYTES = 700;
 /** Objects take more memory than the JSON that they are parsed from. */
 const PARSED_COST = 4;
@@ -115,7 +114,8 @@ export class Archive {
       const { manifest_sha256: sha256 } = publication;
       const { files, tiers } = await readManifest(this.#store, publication, sha256);
       const entries = new Map(files.map((entry) => [entry.path, entry]));
-      return { value: { tiers, entries }, bytes: files.length * ENTRY_BYTES };
+      const held = files.reduce((sum, { parts = [] }) => sum + 1 + parts.length, 0);
+      return { value: { tiers, entries }, bytes: held * ENTRY_BYTES };
     });
     return "code" in stored ? stored : this.#served(asked, stored);
   }
@@ -127,7 +127,7 @@ export class Archive {
       const file = entry && descriptionOf(tiers, entry, stamp);
       if (!entry || !file) return undefined;
       const source = await this.#source(asked, entry);
-      return "code" in source ? source : new PreparedFile(file, source, null);
+      return "code" in source ? source : new PreparedFile(file, source);
     };
     return {
       stamp,
@@ -141,25 +141,28 @@ export class Archive {
     };
   }
 
-  /** The file's bytes, or a function that streams them. */
-  async #source(asked: Asked, entry: FileEntry): Promise<Buffer | OpenBody | Denial> {
-    const { path, bytes, sha256 } = entry;
+  /** What the file is stored as, in memory or streamed. */
+  async #source(asked: Asked, entry: FileEntry): Promise<Source | Denial> {
+    const { publication } = asked;
     const pace = (): Promise<void> => this.#turns.next(asked.reader);
     // What was right before is damaged now: the next request compares the file before it answers.
     const onFailure = (error: unknown): void => {
-      this.#cache.delete(nameOf(asked.publication, path));
+      this.#cache.delete(nameOf(publication, entry.path));
       this.#options.onStreamFailure(error);
     };
-    const key = snapshotFileKey(asked.publication, path);
+    const bytes = storedBytes(entry);
     const isHeld = bytes <= this.#heldBytesMax;
-    const source = await this.#take<Buffer | OpenBody>(asked, path, async () => ({
-      value: isHeld
-        ? await readVerified(this.#store, key, sha256, bytes)
-        : await streamedSource(this.#store, key, entry, onFailure, pace),
+    const source = await this.#take<Source>(asked, entry.path, async () => ({
+      value: await sourceOf(this.#store, publication, entry, isHeld, onFailure, pace),
       bytes: ENTRY_BYTES + (isHeld ? bytes : 0),
     }));
+    if ("code" in source) return source;
+    const { plain, gzip } = source;
     // Others' answers have opened the same file at their own pace.
-    return typeof source === "function" ? (range) => source(range, pace) : source;
+    return {
+      plain: typeof plain === "function" ? (range) => plain(range, pace) : plain,
+      gzip: typeof gzip === "function" ? (range) => gzip(range, pace) : gzip,
+    };
   }
 
   async #parsed<T>(
@@ -168,11 +171,9 @@ export class Archive {
     parse: (bytes: Buffer) => T,
   ): Promise<T | Denial | null> {
     if (entry === undefined) return null;
-    const { path, bytes, sha256 } = entry;
-    const key = snapshotFileKey(asked.publication, path);
-    return this.#take(asked, path, async () => ({
-      value: parse(await readVerified(this.#store, key, sha256, bytes)),
-      bytes: bytes * PARSED_COST,
+    return this.#take(asked, entry.path, async () => ({
+      value: parse((await readFile(this.#store, asked.publication, entry)).bytes),
+      bytes: entry.bytes * PARSED_COST,
     }));
   }
 

@@ -5,8 +5,10 @@
  */
 import { createHash } from "node:crypto";
 import { digestField } from "../../snapshot/digest.ts";
-import type { Coding } from "./coding.ts";
 import type { ByteRange, Pace } from "./stream.ts";
+
+/** A content coding (RFC 9110, 8.4); identity: not coded. */
+export type Coding = "gzip" | "identity";
 
 /** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -15,7 +17,12 @@ export type HeaderFields = Readonly<Record<string, string>>;
  * Opens a new stream of the body, or of a part of it, for one answer; each piece waits until `pace`
  * resolves. Rejects if it cannot.
  */
-export type OpenBody = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
+export type OpenStream = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
+
+/** The same; a small body, whose answers are never parts, may come whole. */
+export type OpenBody = (
+  ...asked: Parameters<OpenStream>
+) => Promise<Buffer | ReadableStream<Uint8Array>>;
 
 export interface Entity {
   readonly etag: string;

@@ -4,8 +4,7 @@
  * counted or sent here.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { Coding } from "./coding.ts";
-import type { Entity, Forms } from "./entity.ts";
+import type { Coding, Entity, Forms } from "./entity.ts";
 import type { ByteRange } from "./stream.ts";
 
 /** What to answer with: the entity, or the range of its bytes; 304 and 416 have no bytes of it. */
@@ -94,27 +93,18 @@ function requestedRange(
 }
 
 /**
- * Chooses a coding out of `forms` or identity. The highest weight wins; at equal weights br comes
- * before gzip and gzip before identity. Without a header it is identity. If the caller accepts none
- * of them it is identity, too: RFC 9110, 12.5.3, lets a server ignore the field.
+ * gzip, if `forms` has it and it weighs no less than identity. Without a header it is identity. If the
+ * caller accepts neither it is identity, too: RFC 9110, 12.5.3, lets a server ignore the field.
  */
 export function chooseCoding(
   acceptEncoding: string | undefined,
-  forms: Pick<ReadonlySet<Coding>, "has" | "size">,
+  forms: Pick<ReadonlySet<Coding>, "has">,
 ): Coding {
-  if (acceptEncoding === undefined || acceptEncoding === "" || forms.size === 0) return "identity";
+  if (acceptEncoding === undefined || !forms.has("gzip")) return "identity";
   const weights = parseWeights(acceptEncoding);
-  const rest = weights.get("*");
-  let best: Coding = "identity";
-  // Identity is acceptable even if the header does not name it, but any coding it names wins.
-  let bestWeight = weights.get("identity") ?? (rest === 0 ? 0 : Number.MIN_VALUE);
-  for (const coding of ["gzip", "br"] as const) {
-    if (!forms.has(coding)) continue;
-    const named = weights.get(coding) ?? (coding === "gzip" ? weights.get("x-gzip") : undefined);
-    const weight = named ?? rest ?? 0;
-    if (weight > 0 && weight >= bestWeight) [best, bestWeight] = [coding, weight];
-  }
-  return best;
+  const rest = weights.get("*") ?? 0;
+  const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? rest;
+  return gzip > 0 && gzip >= (weights.get("identity") ?? 0) ? "gzip" : "identity";
 }
 
 const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;

@@ -12,7 +12,6 @@ import type { Clock } from "../../lib/clock.ts";
 import { ChipboardError, DamageError, reasonOf } from "../../lib/errors.ts";
 import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { overdueSessions } from "./freshness.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { LogReader } from "./log-reader.ts";
 import type { Logger } from "../ops/log.ts";
@@ -116,10 +115,6 @@ export class LiveSnapshot {
     const startedAt = performance.now();
     try {
       const loaded = await loadSnapshot(store, publication, this.#options);
-      const coded = this.#code(loaded);
-      // The old snapshot answers meanwhile. Without one, the new one answers before it is coded.
-      if (this.current !== null) await coded;
-      else coded.catch((error: unknown) => log.error({ err: error }, "snapshot not compressed"));
       if (this.#closed) return;
       this.current = loaded;
       this.trouble = null;
@@ -134,14 +129,6 @@ export class LiveSnapshot {
       const wait = Math.min(RETRY_MAX_MS, this.#options.pollMs * 2 ** this.#failures);
       this.#retryAt = performance.now() + wait;
       this.#report(error, `publication ${publication.number} cannot be loaded`);
-    }
-  }
-
-  /** Makes the coded forms one file after another. A request for a later file starts that file. */
-  async #code({ stamp, files }: LoadedSnapshot): Promise<void> {
-    for (const file of files.values()) {
-      if (this.#closed) return;
-      await file.coded(overdueSessions(stamp, this.#options.clock.now()));
     }
   }
 

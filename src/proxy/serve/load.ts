@@ -17,21 +17,26 @@ import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
-import { readManifest, readSnapshotFile, readVerified } from "../../snapshot/stored-snapshot.ts";
+import {
+  formsOf,
+  readManifest,
+  readSnapshotFile,
+  readVerified,
+  type NamedObject,
+} from "../../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { FILES, snapshotFileKey, snapshotText } from "../../store/paths.ts";
-import { verified, type Pace } from "./stream.ts";
-import type { Coder } from "./coding.ts";
+import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
+import { inflating, verified, type Pace } from "./stream.ts";
 import type { Denial } from "../problems.ts";
-import { PreparedFile, type FileDescription } from "./file.ts";
-import type { Forms, OpenBody } from "./entity.ts";
+import { PreparedFile, type FileDescription, type Source } from "./file.ts";
+import type { Forms, OpenStream } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
 
 /** Callers repeat the same few baskets. One takes 3 to 25 kB. */
 const REMEMBERED_BASKETS = 500;
 
-/** Bytes of memory per stored byte: the stored form, the form with a raised delay, br and gzip. */
-const HELD_COST = 3;
+/** Bytes of memory per stored byte: what is stored, and the same with a raised delay. */
+const HELD_COST = 2;
 
 /** A snapshot to answer from. Its files are in memory, or are read when somebody asks for them. */
 export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
@@ -67,7 +72,6 @@ export interface LoadOptions {
   readonly graceMs: number;
   /** Memory for all files: LIVE_SHARE of it for each of two snapshots, the rest for old ones. */
   readonly cacheBytes: number;
-  readonly coder: Coder;
   /** Receives the error when a file turns out to be damaged while it is sent. */
   readonly onStreamFailure: (error: unknown) => void;
 }
@@ -88,12 +92,10 @@ export async function loadSnapshot(
   const sent = manifest.files.filter(({ path }) => !INNER.has(path));
   const held = chooseHeld(sent, options.cacheBytes * LIVE_SHARE);
   await atOnce(sent, async (entry) => {
-    const key = snapshotFileKey(publication, entry.path);
-    const source = held.has(entry.path)
-      ? await readVerified(store, key, entry.sha256, entry.bytes)
-      : await streamedSource(store, key, entry, options.onStreamFailure);
+    const isHeld = held.has(entry.path);
+    const source = await sourceOf(store, publication, entry, isHeld, options.onStreamFailure);
     const file = descriptionOf(tiers, entry, stamp);
-    if (file !== null) files.set(entry.path, new PreparedFile(file, source, options.coder));
+    if (file !== null) files.set(entry.path, new PreparedFile(file, source));
   });
   const parsed = async <T>(path: string, parse: (bytes: Buffer) => T): Promise<T | null> => {
     const found = await readSnapshotFile(store, publication, manifest, path);
@@ -145,6 +147,7 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   let cost = 0;
   for (const { path, bytes } of entries
     .filter(({ tier }) => tier !== null)
+    .map((entry) => ({ path: entry.path, bytes: storedBytes(entry) }))
     .sort((a, b) => a.bytes - b.bytes)) {
     cost += bytes * HELD_COST;
     if (cost > budgetBytes) break;
@@ -153,51 +156,72 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   return held;
 }
 
+/** The size of what the file is stored as. */
+export const storedBytes = ({ bytes, gzip, stored }: FileEntry): number =>
+  (stored === "gzip" ? 0 : bytes) + (gzip?.bytes ?? 0);
+
 /** What to serve the file as; null: it belongs to no tier, or to one without data. */
 export function descriptionOf(
   tiers: Manifest["tiers"],
-  { path, tier, bytes, sha256, media_type }: FileEntry,
+  entry: FileEntry,
   stamp: SnapshotStamp,
 ): FileDescription | null {
+  const { path, tier } = entry;
   const summary = tier === null ? undefined : tiers[tier];
   if (tier === null || summary === undefined) return null;
-  const [, name, extension] =
-    /\/(export|history|levels|indices)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
+  const [, name, extension] = /\/(\w+)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
   return {
     stamp,
-    path,
+    entry,
     tier,
     position: {
       session: parseSession(summary.session_utc) as Session,
       delayedSessions: summary.delayed_sessions,
     },
-    sizeBytes: bytes,
-    sha256,
-    mediaType: media_type,
     nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
   };
 }
 
 /**
- * Verifies the file, each piece when `pace` resolves, and returns a function that streams and verifies
- * it again for each answer. `onFailure` receives the error if it is damaged by then.
+ * Verifies what the file is stored as, and returns its bytes, or functions that stream and verify them
+ * again for each answer; each piece waits until `pace` resolves. `onFailure` receives the error if what
+ * was verified is damaged later.
  */
-export async function streamedSource(
+export async function sourceOf(
   store: ObjectStore,
-  key: string,
+  name: SnapshotName,
   entry: FileEntry,
+  isHeld: boolean,
   onFailure: (error: unknown) => void,
   pace?: Pace,
-): Promise<OpenBody> {
+): Promise<Source> {
+  const forms = formsOf(name, entry);
+  const read = (object: NamedObject): Promise<Buffer | OpenStream> =>
+    isHeld
+      ? readVerified(store, object.key, object.sha256, object.bytes)
+      : streamedSource(store, object, onFailure, pace);
+  const gzip = forms.gzip && (await read(forms.gzip));
+  if (forms.plain !== null) return { plain: await read(forms.plain), gzip };
+  const where = `${store.location}/${forms.gzip?.key}`;
+  return { plain: inflating(gzip as Buffer | OpenStream, entry, where, onFailure), gzip };
+}
+
+async function streamedSource(
+  store: ObjectStore,
+  object: NamedObject,
+  onFailure: (error: unknown) => void,
+  pace?: Pace,
+): Promise<OpenStream> {
+  const { key } = object;
   const where = `${store.location}/${key}`;
   let isProven = false;
-  const open: OpenBody = async (range, paceOfReader) => {
-    const object = await store.open(key);
-    if (object === null) throw new DamageError(`${where} is missing`);
+  const open: OpenStream = async (range, paceOfReader) => {
+    const found = await store.open(key);
+    if (found === null) throw new DamageError(`${where} is missing`);
     const onDamage = (error: DamageError): void => {
       if (isProven) onFailure(error);
     };
-    return object.stream.pipeThrough(verified(entry, where, onDamage, range, paceOfReader));
+    return found.stream.pipeThrough(verified(object, where, onDamage, range, paceOfReader));
   };
   await (await open(undefined, pace)).pipeTo(new WritableStream());
   isProven = true;

@@ -6,8 +6,11 @@
  */
 import { createHash } from "node:crypto";
 import { raiseDelay } from "../../render/envelope.ts";
-import { DamageError } from "../../lib/errors.ts";
+import { ChipboardError, DamageError } from "../../lib/errors.ts";
+import { inflated } from "../../snapshot/coded.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
+import { byteStream } from "../../store/byte-stream.ts";
+import type { OpenBody, OpenStream } from "./entity.ts";
 
 /** The part that raiseDelay must see is shorter than this. */
 const HEAD_BYTES = 128;
@@ -60,6 +63,50 @@ export function verified(
       if (held !== null) controller.enqueue(held);
     },
   });
+}
+
+/**
+ * A larger file is inflated as a stream: each answer to a slow reader keeps all of it in memory, and the
+ * backlog counts the piece that waits (http/backlog.ts).
+ */
+const WHOLE_BYTES_MAX = 128 * 1024;
+
+/**
+ * The plain bytes of a coded form, inflated for each answer. `onDamage` receives the error if they are not
+ * the file's.
+ */
+export const inflating =
+  (
+    code: Buffer | OpenStream,
+    file: Pick<FileEntry, "sha256" | "bytes">,
+    where: string,
+    onDamage: (error: DamageError) => void,
+  ): OpenBody =>
+  async (range, pace) => {
+    const isHeld = Buffer.isBuffer(code);
+    if (isHeld && file.bytes <= WHOLE_BYTES_MAX) return inflated(code, file.bytes, where);
+    const stream = isHeld ? ReadableStream.from([code]) : await code(undefined, pace);
+    return unzipped(stream, where, onDamage).pipeThrough(verified(file, where, onDamage, range));
+  };
+
+function unzipped(
+  code: ReadableStream<Uint8Array>,
+  where: string,
+  onDamage: (error: DamageError) => void,
+): ReadableStream<Uint8Array> {
+  const reader = code.pipeThrough(new DecompressionStream("gzip")).getReader();
+  const read = async (): Promise<Uint8Array | null> => {
+    try {
+      return (await reader.read()).value ?? null;
+    } catch (cause) {
+      if (cause instanceof ChipboardError) throw cause;
+      const error = new DamageError(`${where} is damaged: it does not inflate`, [], { cause });
+      onDamage(error);
+      throw error;
+    }
+  };
+  // After an error there is nothing to cancel.
+  return byteStream({ read, close: () => reader.cancel().catch(() => {}) });
 }
 
 /** Passes a payload through and raises its `delayed_sessions`. */

@@ -11,7 +11,6 @@ import { recordHtml, type ContractBody } from "../../../site/record.js";
 import { escaped } from "../../../site/text.js";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
-import type { Coder } from "../../serve/coding.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";
 import type { Entity, Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
@@ -24,7 +23,6 @@ import { methodology, type Settings } from "./texts.ts";
 
 export interface LivePagesOptions
   extends Pick<Settings, "graceMs">, Pick<DataSources, "live" | "pollMs"> {
-  readonly coder: Coder;
   /** The address of the service, which commands name. */
   readonly origin: string;
   /** Pages and files with recorded answers in them. */
@@ -35,7 +33,6 @@ export interface LivePagesOptions
 export function livePages({
   live,
   pollMs,
-  coder,
   origin,
   documents,
   graceMs,
@@ -68,7 +65,7 @@ export function livePages({
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
     const forms = await pages.forceFetch(key, {
-      context: async () => pageForms(await make(snapshot, overdue), nowMs, coder),
+      context: async () => pageForms(await make(snapshot, overdue), nowMs),
     });
     const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
     return { forms, cacheControl: fresh };
@@ -110,8 +107,8 @@ async function payload<T>(
   const file = snapshot.files.get(path);
   if (file === undefined) return null;
   const { body } = (await file.forms(overdue)).get("identity") as Entity;
-  const stream = typeof body === "function" ? await body() : new Blob([body as Buffer]);
-  return (await new Response(stream).json()) as T;
+  const opened = typeof body === "function" ? await body() : (body as Buffer);
+  return (await new Response(Buffer.isBuffer(opened) ? new Blob([opened]) : opened).json()) as T;
 }
 
 const NO_BOARD = {

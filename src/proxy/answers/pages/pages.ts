@@ -8,8 +8,15 @@ import { PROGRAM } from "../../../lib/version.ts";
 import { filled, siteAssets, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
 import type { Found } from "../answer.ts";
-import type { Coder, Coding } from "../../serve/coding.ts";
-import { entityOf, tagOf, type Entity, type Forms, type HeaderFields } from "../../serve/entity.ts";
+import { coded } from "../../../snapshot/coded.ts";
+import {
+  entityOf,
+  tagOf,
+  type Coding,
+  type Entity,
+  type Forms,
+  type HeaderFields,
+} from "../../serve/entity.ts";
 import { ASSETS_PATH, PAGES } from "../../uncounted-routes.ts";
 
 /** Short, so that a change is seen soon; the tags make asking again cheap. */
@@ -24,20 +31,19 @@ export interface PageSource {
   readonly headers?: HeaderFields;
 }
 
-/** The answers of fixed files by path. `startedMs` (epoch) dates them; they are coded one after another. */
+/** The answers of fixed files by path. `startedMs` (epoch) dates them. */
 export const fixedPages = (
   sources: readonly PageSource[],
-  coder: Coder,
   startedMs: number,
 ): ReadonlyMap<string, Promise<Found>> =>
   new Map(
     sources.map((source) => {
-      const forms = pageForms(source, startedMs, coder);
+      const forms = pageForms(source, startedMs);
       return [source.path, forms.then((found) => ({ forms: found, cacheControl: PUBLIC_CACHE }))];
     }),
   );
 
-/** Makes the forms of a page that changed last at `modifiedMs` (epoch). Without a coder it is sent as it is. */
+/** Makes the forms of a page that changed last at `modifiedMs` (epoch). Unless `isCoded`, it is sent as it is. */
 export async function pageForms(
   {
     path,
@@ -46,22 +52,19 @@ export async function pageForms(
     headers,
   }: Omit<PageSource, "body"> & { readonly body: Buffer | readonly Buffer[] },
   modifiedMs: number,
-  coder: Coder | null,
+  isCoded = true,
 ): Promise<Forms> {
   const pieces = Buffer.isBuffer(body) ? [body] : body;
   const hash = createHash("sha256");
   for (const piece of pieces) hash.update(piece);
   const sha256 = hash.digest("hex");
-  const entityAs = (coding: Coding, coded: Entity["body"]): [Coding, Entity] => {
+  const entityAs = (coding: Coding, bytes: Entity["body"]): [Coding, Entity] => {
     const etag = tagOf(path, sha256, coding);
     const content = { ...headers, "content-type": mediaType };
-    return [coding, entityOf({ etag, modifiedMs, content, coding, body: coded })];
+    return [coding, entityOf({ etag, modifiedMs, content, coding, body: bytes })];
   };
-  const coded = coder === null ? [] : await coder.forms(Buffer.concat(pieces));
-  return new Map([
-    entityAs("identity", body),
-    ...[...coded].map(([coding, bytes]) => entityAs(coding, bytes)),
-  ]);
+  const forms = new Map([entityAs("identity", body)]);
+  return isCoded ? forms.set(...entityAs("gzip", await coded(Buffer.concat(pieces)))) : forms;
 }
 
 export const HTML_TYPE = "text/html; charset=utf-8";

@@ -7,7 +7,6 @@ import { madeOnce } from "../../../lib/caches.ts";
 import { isPublication, type Publication } from "../../../snapshot/log/entry.ts";
 import { JSON_TYPE } from "../../../store/media-types.ts";
 import type { Asked, Found } from "../answer.ts";
-import type { Coder } from "../../serve/coding.ts";
 import { noSession, type DataSources } from "../data.ts";
 import { pageForms, PUBLIC_CACHE, type PageSource } from "../pages/pages.ts";
 import { statusPage } from "../pages/status.ts";
@@ -30,7 +29,6 @@ import {
 import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs"> {
-  readonly coder: Coder;
   readonly graceMs: number;
 }
 
@@ -56,7 +54,7 @@ const ENTRY_CACHE = "public, max-age=60, immutable";
 export type PublicLog = ReturnType<typeof publicLog>;
 
 /** Makes the answers. */
-export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOptions) {
+export function publicLog({ live, log, pollMs, graceMs }: PublicLogOptions) {
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
   const rows = madeOnce<Rows>(1);
   /** The feed, the status and its page, the newest page of the list; and those before a change. */
@@ -72,12 +70,12 @@ export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOption
       const query = readPageQuery(asked.query);
       if ("code" in query) return query;
       const view = viewOf(served);
-      // Few ask for the same one of the others, and compressing them would delay the live snapshot.
+      // Few ask for the same one of the others, so they are not worth compressing.
       const forms = isNewestPage(query)
         ? await made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
-            listForms(view, query, coder),
+            listForms(view, query, true),
           )
-        : await listForms(view, query, null);
+        : await listForms(view, query, false);
       return { forms, cacheControl: cacheControl("private", served.stamp, asked.nowMs) };
     },
 
@@ -106,7 +104,7 @@ export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOption
         const newest = view.publications.slice(-FEED_LENGTH);
         const [first] = view.publications as [Publication];
         const body = Buffer.from(feedBody({ first, newest, attribution }));
-        return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs, coder);
+        return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs);
       });
       return { forms, cacheControl: PUBLIC_CACHE };
     },
@@ -140,7 +138,7 @@ export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOption
     const { key, publications, changedMs } = view;
     const forms = await made(path, `${key} ${tickMs}`, () => {
       const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
-      return pageForms(source, Math.max(changedMs, tickMs), coder);
+      return pageForms(source, Math.max(changedMs, tickMs));
     });
     return { forms, cacheControl: PUBLIC_CACHE };
   }
@@ -158,7 +156,7 @@ export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOption
     return known;
   }
 
-  async function listForms(view: View, query: PageQuery, by: Coder | null): Promise<Forms> {
+  async function listForms(view: View, query: PageQuery, isCoded: boolean): Promise<Forms> {
     const page = pageOf(view.newest, query);
     // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
     for (let number = page.first; number <= page.last; number += 1) log.get(number);
@@ -167,7 +165,8 @@ export function publicLog({ live, log, pollMs, coder, graceMs }: PublicLogOption
       context: async () => rowsOf(entries.filter(({ number }) => number <= view.newest)),
     });
     const { path } = UNCOUNTED_ROUTES.publications;
-    return pageForms({ path, mediaType: JSON_TYPE, body: listBody(all, page) }, view.changedMs, by);
+    const body = listBody(all, page);
+    return pageForms({ path, mediaType: JSON_TYPE, body }, view.changedMs, isCoded);
   }
 
   function made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {

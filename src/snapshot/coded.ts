@@ -1,0 +1,95 @@
+/**
+ * The gzip-coded form of a file (RFC 1952): one member, without a name and with time 0. A file in pieces
+ * has a full flush before each piece but the first, so that a piece can be inflated alone.
+ */
+import { promisify } from "node:util";
+import { constants, crc32, deflateRaw, gunzip, inflateRaw } from "node:zlib";
+import { atOnce } from "../lib/at-once.ts";
+import { DamageError } from "../lib/errors.ts";
+import { sha256Hex } from "./digest.ts";
+import type { FileEntry } from "./manifest.ts";
+
+/** A piece of a file. */
+export interface Piece {
+  /** The contract whose rows these are; null: no part of the file's entry. */
+  readonly id: string | null;
+  readonly bytes: Uint8Array;
+}
+
+const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+/** CRC-32 and size of the plain bytes. */
+const TRAILER_BYTES = 8;
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(gunzip);
+const inflatePiece = promisify(inflateRaw);
+
+/** The coded form of the pieces together, and the parts of their file's entry. */
+export async function codedForm(
+  pieces: readonly Piece[],
+): Promise<{ readonly bytes: Buffer; readonly parts: NonNullable<FileEntry["parts"]> }> {
+  const last = pieces.at(-1);
+  const deflated = await atOnce(pieces, async (piece) =>
+    deflate(piece.bytes, piece === last ? {} : { finishFlush: constants.Z_FULL_FLUSH }),
+  );
+  const parts: NonNullable<FileEntry["parts"]> = [];
+  let [crc, at, codedAt] = [0, 0, HEADER.length];
+  for (const [place, { id, bytes }] of pieces.entries()) {
+    const code = deflated[place] as Buffer;
+    if (id !== null) parts.push({ id, at, gzip_at: codedAt, sha256: sha256Hex(code) });
+    crc = crc32(bytes, crc);
+    at += bytes.length;
+    codedAt += code.length;
+  }
+  const trailer = Buffer.alloc(TRAILER_BYTES);
+  trailer.writeUInt32LE(crc, 0);
+  trailer.writeUInt32LE(at, 4);
+  return { bytes: Buffer.concat([HEADER, ...deflated, trailer]), parts };
+}
+
+/** The coded form of bytes. */
+export const coded = async (bytes: Uint8Array): Promise<Buffer> =>
+  (await codedForm([{ id: null, bytes }])).bytes;
+
+/**
+ * The plain bytes of a coded form. Throws DamageError, which names `where`, unless they are as many as
+ * `sizeBytes`: more are never inflated.
+ */
+export async function inflated(
+  code: Uint8Array,
+  sizeBytes: number,
+  where: string,
+  by: (code: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer> = inflate,
+): Promise<Buffer> {
+  let bytes: Buffer;
+  try {
+    bytes = await by(code, { maxOutputLength: Math.max(1, sizeBytes) });
+  } catch (cause) {
+    throw new DamageError(`${where} does not inflate to ${sizeBytes} bytes`, [], { cause });
+  }
+  if (bytes.length === sizeBytes) return bytes;
+  throw new DamageError(`${where} inflates to ${bytes.length} bytes, expected ${sizeBytes}`);
+}
+
+/** Throws DamageError, which names `where`, unless this is the file's coded form, in its parts, too. */
+export async function requireForm(
+  code: Buffer,
+  { bytes, sha256, parts = [] }: FileEntry,
+  where: string,
+): Promise<void> {
+  const plain = await inflated(code, bytes, where);
+  if (sha256Hex(plain) !== sha256) {
+    throw new DamageError(`${where} is damaged: what it inflates to has another SHA-256`);
+  }
+  const end = { at: bytes, gzip_at: code.length - TRAILER_BYTES };
+  for (const [place, { id, ...part }] of parts.entries()) {
+    const next = parts[place + 1] ?? end;
+    const rows = plain.subarray(part.at, next.at);
+    const piece = code.subarray(part.gzip_at, next.gzip_at);
+    const alone = await inflated(piece, rows.length, `${where}, part ${id},`, (of, options) =>
+      inflatePiece(of, { ...options, finishFlush: constants.Z_SYNC_FLUSH }),
+    );
+    if (sha256Hex(piece) === part.sha256 && alone.equals(rows)) continue;
+    throw new DamageError(`${where} is damaged: part ${id} is not the manifest's`);
+  }
+}
