@@ -132,9 +132,13 @@ function csvByContract(columns: readonly Column[], contracts: Iterable<Row[]>): 
   const header = Buffer.from(csvText([columns.map(({ name }) => name)]));
   const pieces: Piece[] = [{ id: null, bytes: header }];
   for (const rows of contracts) {
-    const lines = rows.map((row) => `${cells.map((text) => text(row)).join(",")}\r\n`);
+    let lines = "";
+    for (const row of rows) {
+      for (const [at, text] of cells.entries()) lines += at === 0 ? text(row) : `,${text(row)}`;
+      lines += "\r\n";
+    }
     const [{ id } = { id: null }] = rows;
-    if (id !== null) pieces.push({ id, bytes: Buffer.from(lines.join("")) });
+    if (id !== null) pieces.push({ id, bytes: Buffer.from(lines) });
   }
   return pieces;
 }
