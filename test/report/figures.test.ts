@@ -1,4 +1,4 @@
-/** The figures of the report: gates, changes, exceptions, index and medians, each to the digit. */
+/** The figures of the report: gates, changes, exceptions, each to the digit. */
 import { describe, expect, test } from "vitest";
 import { marketOf } from "../unit/market-fixture.ts";
 import { at, HEAD, reportOf, textOf } from "./markets.ts";
@@ -181,33 +181,4 @@ test("carried and dropped levels, contracts without a level, and breaks have the
     /Breaks 2[^]*2026-11-20 00:00 UTC\|Newer\|[^]*2026-11-16 12:00 UTC\|Older\|/,
   );
   expect(report).not.toContain("To come");
-});
-
-test("the curve of the index starts at its base and ends at its level", () => {
-  const listed = (then: number, now: number) => ({
-    levels: [
-      { session: at("2025-11-21T00Z"), usd: then },
-      { session: at("2026-05-21T00Z"), usd: then * 4 },
-      { session: HEAD, usd: now },
-    ],
-  });
-  const market = marketOf([listed(1_000_000, 1_500_000), listed(2_000_000, 4_000_000)]);
-  // Over its carry limit between the levels: it still counts as a constituent.
-  const text = textOf(reportOf(market), "index");
-  expect(text).toContain("Equal weights over 2 constituents; 100 at 2025-11-21 00:00 UTC.");
-  expect(text).toContain("Lowest 100.00 on 2025-11-21, highest 400.00 on 2026-05-21, now 175.00.");
-});
-
-test("medians of a segment are exact, and leave out contracts without a change", () => {
-  const moved = (now: number) => ({
-    levels: [
-      { session: HEAD - 2, usd: 10_000 },
-      { session: HEAD, usd: now },
-    ],
-  });
-  const even = marketOf([moved(10_001), moved(10_002), { levels: [{ session: HEAD, usd: 1 }] }]);
-  // +0.01 and +0.02: their mean, 0.015, is rounded away from zero.
-  expect(textOf(reportOf(even), "segments")).toContain("DRAM|memory|3|0|+0.02|n/a|n/a|2|0|");
-  const odd = marketOf([moved(9_000), moved(9_999), moved(12_000)]);
-  expect(textOf(reportOf(odd), "segments")).toContain("DRAM|memory|3|0|\u{2212}0.01|n/a|n/a|1|2|");
 });

@@ -135,7 +135,6 @@ describe("corrections", () => {
 });
 
 test("a market without history, and one without levels, have a complete page", () => {
-  expect(textOf(reportOf(PLAIN_MARKET), "index")).toContain("No contract on the board");
   const empty = reportOf(marketOf([{ levels: [] }]));
   expect(textOf(empty, "board")).toContain("Contract|Name|Segment|");
   expect(textOf(empty, "gates")).toContain("none is carried");

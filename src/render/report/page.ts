@@ -25,8 +25,8 @@ import {
 import type { ReportGates } from "./gates.ts";
 import { escaped, foreign } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
-import { indexSection, indicesSection } from "./index.ts";
-import { movesSection, segmentsSection } from "./moves.ts";
+import { indicesSection } from "./index.ts";
+import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 import { figures, gatesSection, sinceSection } from "./summary.ts";
 
@@ -83,10 +83,8 @@ ${figures(view, composite.result)}
 ${gatesSection(market, view, gates)}
 ${sinceSection(market, view)}
 </div>
-${indexSection(market, composite)}
 ${indicesSection(priced)}
 ${movesSection(records)}
-${segmentsSection(records)}
 ${boardSection(records, head)}
 ${judgementsSection(judgements)}
 ${carriedSection(market, view)}
@@ -115,10 +113,8 @@ const BESIDE = [
 
 const ANCHORS = {
   gates: "Gates",
-  index: "Index",
   indices: "Indices",
   moves: "Moves",
-  segments: "Segments",
   board: "Board",
   judgements: "Judgements",
   carried: "Carried",
