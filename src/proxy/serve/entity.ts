@@ -8,7 +8,7 @@ import { digestField } from "../../snapshot/digest.ts";
 import type { ByteRange, Pace } from "./stream.ts";
 
 /** A content coding (RFC 9110, 8.4); identity: not coded. */
-export type Coding = "gzip" | "identity";
+export type Coding = keyof Forms;
 
 /** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -38,8 +38,11 @@ export interface Entity {
   readonly body: Buffer | readonly Buffer[] | OpenBody;
 }
 
-/** An entity in each coding that it has; at least in identity. */
-export type Forms = ReadonlyMap<Coding, Entity>;
+/** An entity in each coding that it has. */
+export interface Forms {
+  readonly identity: Entity;
+  readonly gzip?: Entity;
+}
 
 /** On every answer (Fetch, 3.3): scripts of any page may read it and these fields. */
 export const CORS_HEADERS = {
