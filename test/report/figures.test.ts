@@ -115,49 +115,6 @@ test("the report says since when no level moved, by the longest cadence of the s
   expect(gatesOf("0.5", HEAD - 1)).toContain("no level for the session|\u{2264} 8 sessions|");
 });
 
-test("differences from the session before: changed, unchanged, carried, listed and removed contracts", () => {
-  const text = textOf(
-    reportOf(
-      marketOf([
-        {
-          levels: [
-            { session: HEAD - 1, usd: 1 },
-            { session: HEAD, usd: 2 },
-          ],
-        },
-        {
-          levels: [
-            { session: HEAD - 1, usd: 3 },
-            { session: HEAD, usd: 2 },
-          ],
-        },
-        {
-          levels: [
-            { session: HEAD - 4, usd: 5 },
-            { session: HEAD, usd: 4 },
-          ],
-        },
-        {
-          levels: [
-            { session: HEAD - 1, usd: 7 },
-            { session: HEAD, usd: 7 },
-          ],
-        },
-        { levels: [{ session: HEAD - 1, usd: 7 }] },
-        { levels: [{ session: HEAD, usd: 7 }] },
-        { levels: [{ session: HEAD - 91, usd: 7 }] },
-        { levels: [{ session: HEAD + 1, usd: 7 }] },
-      ]),
-    ),
-    "since",
-  );
-  expect(text).toContain("Compared with 2026-11-20 12:00 UTC");
-  expect(text).toContain("Levels changed|3|1 higher, 2 lower|");
-  expect(text).toContain("Levels unchanged|2|1 given again, 1 carried|");
-  expect(text).toContain("Newly on the board|1|contract-5|");
-  expect(text).toContain("Gone from the board|1|contract-6|");
-});
-
 test("carried and dropped levels, contracts without a level, and breaks have their details", () => {
   const report = reportOf(
     marketOf([

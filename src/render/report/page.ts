@@ -28,7 +28,7 @@ import { sessionHtml } from "./html.ts";
 import { indicesSection } from "./index.ts";
 import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
-import { figures, gatesSection, sinceSection } from "./summary.ts";
+import { figures, gatesSection } from "./summary.ts";
 
 /** What the files of a snapshot are rendered from. */
 export interface ReportInput {
@@ -79,10 +79,7 @@ ${NAVIGATION}
 </header>
 <main>
 ${figures(view, composite.result)}
-<div class="pair">
 ${gatesSection(market, view, gates)}
-${sinceSection(market, view)}
-</div>
 ${indicesSection(priced)}
 ${movesSection(records)}
 ${boardSection(records, head)}

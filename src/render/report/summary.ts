@@ -1,21 +1,13 @@
-/** The top of the report: the gates, and the differences from the session before. */
+/** The top of the report: the figures and the gates. */
 import { counted } from "../../lib/text.ts";
 import type { Composite } from "../../market/composite.ts";
 import { coverageOf } from "../../market/coverage.ts";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
 import type { Session } from "../../market/session.ts";
-import { FULLEST } from "../../market/tier.ts";
-import {
-  countsOf,
-  recordsOf,
-  tierView,
-  type BoardRecord,
-  type Market,
-  type TierView,
-} from "../../market/view.ts";
+import { countsOf, recordsOf, type Market, type TierView } from "../../market/view.ts";
 import { carriedLevels, largestMove, standstill, type ReportGates } from "./gates.ts";
 import { changeHtml, foreign, grouped, signedText } from "../../site/text.js";
-import { daysText, idHtml, section, sessionHtml, table, usdText } from "./html.ts";
+import { daysText, idHtml, section, table, usdText } from "./html.ts";
 
 /** The numbers at the top. They are the manifest's counts. */
 export function figures(view: TierView, index: Composite): string {
@@ -111,50 +103,6 @@ function carryRow(market: Market, view: TierView): string[] {
     limitText("\u{2264}", daysText(limitSessions), "d"),
     `${daysText(limitSessions - ageSessions)} d`,
   ];
-}
-
-/** The differences from the session 12 hours earlier, by today's ledger and catalog. */
-export function sinceSection(market: Market, view: TierView): string {
-  const before = tierView(market, FULLEST, view.session - 1);
-  const earlier = new Map(recordsOf(before).map((record) => [record.contract.id, record]));
-  const records = recordsOf(view);
-  const ids = new Set(records.map(({ contract }) => contract.id));
-  const pairs = records.flatMap((now) => {
-    const old = earlier.get(now.contract.id);
-    return old === undefined ? [] : [{ now, old }];
-  });
-  const moved = pairs.filter(({ now, old }) => now.level.usd !== old.level.usd);
-  const higher = moved.filter(({ now, old }) => now.level.usd > old.level.usd).length;
-  const confirmed = pairs.filter(
-    ({ now, old }) => !now.carried && now.level.usd === old.level.usd,
-  ).length;
-  const listed = records.filter(({ contract }) => !earlier.has(contract.id));
-  const gone = recordsOf(before).filter(({ contract }) => !ids.has(contract.id));
-  const rows: [string, string, string][] = [
-    ["Levels changed", `${moved.length}`, `${higher} higher, ${moved.length - higher} lower`],
-    [
-      "Levels unchanged",
-      `${pairs.length - moved.length}`,
-      `${confirmed} given again, ${pairs.length - moved.length - confirmed} carried`,
-    ],
-    ["Newly on the board", `${listed.length}`, named(listed)],
-    ["Gone from the board", `${gone.length}`, named(gone)],
-  ];
-  const headings = { What: "", Contracts: "n", "Of these": "" } as const;
-  return section(
-    "since",
-    "Since the session before",
-    `<p>Compared with ${sessionHtml(before.session)}, by this snapshot's ledger and catalog.</p>\n` +
-      table("Since the session before", headings, rows),
-  );
-}
-
-const NAMED_MAX = 12;
-
-function named(records: readonly BoardRecord[]): string {
-  const names = records.slice(0, NAMED_MAX).map(({ contract }) => idHtml(contract.id));
-  const more = records.length - names.length;
-  return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
 }
 
 const verdict = (within: boolean): string =>
