@@ -22,13 +22,12 @@ import {
   droppedSection,
   judgementsSection,
 } from "./exceptions.ts";
-import type { ReportGates } from "./gates.ts";
 import { escaped, foreign } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
 import { indicesSection } from "./index.ts";
 import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
-import { figures, gatesSection } from "./summary.ts";
+import { figures } from "./summary.ts";
 
 /** What the files of a snapshot are rendered from. */
 export interface ReportInput {
@@ -39,8 +38,6 @@ export interface ReportInput {
   readonly attribution: string;
   /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
-  /** The run's limits, for the report. */
-  readonly gates: ReportGates;
   /** What the run let through, held or changed, for the report. */
   readonly judgements: readonly Judgement[];
   /** The name and version of the program, for the report. */
@@ -53,7 +50,7 @@ export interface ReportInput {
  * to do.
  */
 export function renderReport(input: ReportInput, indices: readonly IndexWithSeries[]): string {
-  const { market, head, attribution, corrections, gates, judgements, program } = input;
+  const { market, head, attribution, corrections, judgements, program } = input;
   const view = tierView(market, FULLEST, head);
   const records = recordsOf(view);
   const priced = priceIndices(market, view, indices);
@@ -79,7 +76,6 @@ ${NAVIGATION}
 </header>
 <main>
 ${figures(view, composite.result)}
-${gatesSection(market, view, gates)}
 ${indicesSection(priced)}
 ${movesSection(records)}
 ${boardSection(records, head)}
@@ -109,7 +105,6 @@ const BESIDE = [
 ];
 
 const ANCHORS = {
-  gates: "Gates",
   indices: "Indices",
   moves: "Moves",
   board: "Board",
