@@ -7,10 +7,12 @@
  */
 import { createHash } from "node:crypto";
 import type { Correction } from "../../ledger/corrections.ts";
+import type { Composite } from "../../market/composite.ts";
+import type { Decimal } from "../../market/decimal.ts";
 import { sessionKey, type Session } from "../../market/session.ts";
 import { FULLEST } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
-import { recordsOf, tierView, type Market } from "../../market/view.ts";
+import { countsOf, recordsOf, tierView, type Market, type TierView } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
 import { priceIndices, type IndexWithSeries, type PricedIndex } from "../indices.ts";
 import { boardSection } from "./board.ts";
@@ -22,12 +24,11 @@ import {
   droppedSection,
   judgementsSection,
 } from "./exceptions.ts";
-import { escaped, foreign } from "../../site/text.js";
+import { changeHtml, escaped, foreign, grouped } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
 import { indicesSection } from "./index.ts";
 import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
-import { figures } from "./summary.ts";
 
 /** What the files of a snapshot are rendered from. */
 export interface ReportInput {
@@ -132,3 +133,26 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
 ].join("; ");
+
+/** The numbers at the top of the page. They are the manifest's counts. */
+function figures(view: TierView, index: Composite): string {
+  const counts = countsOf(view);
+  const shown: readonly [string, number][] = [
+    ["Contracts", counts.contracts],
+    ["Memory", counts.memory],
+    ["Semiconductor", counts.semiconductor],
+    ["Given", counts.given],
+    ["Carried", counts.carried],
+    ["Dropped", counts.dropped],
+    ["Delisted", counts.delisted],
+    ["No level so far", counts.withoutLevel],
+  ];
+  return `<dl class="figures">
+<div class="headline"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : grouped(index.level)}</dd>
+<dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
+${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
+</dl>`;
+}
+
+const percentHtml = (change: Decimal | null): string =>
+  change === null ? "n/a" : `${changeHtml(change)} %`;
