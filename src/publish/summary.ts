@@ -6,7 +6,6 @@ import { formatMicros } from "../market/decimal.ts";
 import { sessionKey, sessionUtc } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import { judgementText } from "../snapshot/judgement.ts";
-import type { Manifest } from "../snapshot/manifest.ts";
 import type { PublishResult } from "./release.ts";
 
 const NAMES_SHOWN = 8;
