@@ -2,7 +2,7 @@ import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
-import { printJson, printLine, printNotice, printTable } from "../lib/terminal.ts";
+import { printFacts, printJson, printLine, printNotice, printTable } from "../lib/terminal.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
@@ -118,20 +118,22 @@ async function list(options: StateOptions): Promise<void> {
 
 async function show(name: string, options: StateOptions): Promise<void> {
   const { printKeys } = await import("./keys.ts");
-  const { keys, ...account } = await onRegistry(options, "use", async (registry) => ({
+  const { keys, ...found } = await onRegistry(options, "use", async (registry) => ({
     ...(await registry.account(name)),
     keys: await registry.keys(name),
   }));
-  if (options.json) return printJson({ ...account, keys });
-  printLine(`account    ${account.name}`);
-  printLine(`tier       ${account.tier}`);
-  printLine(`suspended  ${account.suspended ? "yes" : "no"}`);
-  printLine(`created    ${account.created_at}`);
-  if (account.note !== null) printLine(`note       ${account.note}`);
-  if (account.trial !== null) {
-    const { days, lapses_at, lapsed } = account.trial;
-    printLine(`trial      ${days} days, ${lapsed ? "lapsed" : "until"} ${lapses_at}`);
-  }
+  if (options.json) return printJson({ ...found, keys });
+  const { name: account, tier, suspended, created_at: created, note, trial } = found;
+  printFacts({
+    account,
+    tier,
+    suspended: suspended ? "yes" : "no",
+    created,
+    ...(note !== null && { note }),
+    ...(trial !== null && {
+      trial: `${trial.days} days, ${trial.lapsed ? "lapsed" : "until"} ${trial.lapses_at}`,
+    }),
+  });
   printLine("");
   printKeys(keys);
 }

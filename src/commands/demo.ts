@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Command } from "commander";
@@ -19,9 +21,10 @@ export function demoCommand(): Command {
       examples("demo", "demo --port 8090 --store /tmp/demo --state /tmp/demo-state"),
     )
     .action(async (options: ServeOptions, command: Command) => {
-      const { withFreePorts } = await import("./free-ports.ts");
+      await requireFree(options);
+      // Beside a proxy, whose metrics have the usual port.
       const isUsual = command.getOptionValueSource("metricsPort") === "default";
-      await demo(await withFreePorts(options, isUsual));
+      await demo(isUsual ? { ...options, metricsPort: 0 } : options);
     });
 }
 
@@ -70,6 +73,16 @@ async function demo(options: ServeOptions): Promise<void> {
     progress.end();
     await store.close();
   }
+}
+
+/** Listens for a moment: a long start must not end with a port that is in use. Throws InputError. */
+async function requireFree({ host, port }: ServeOptions): Promise<void> {
+  const { listen } = await import("../proxy/http/server.ts");
+  const server = createServer();
+  await listen(server, "--port", host, port);
+  const closed = once(server, "close");
+  server.close();
+  await closed;
 }
 
 /** Throws UnreachableError if there is a state and it cannot be used. */

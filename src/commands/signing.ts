@@ -2,7 +2,7 @@ import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { ConflictError, errorCode } from "../lib/errors.ts";
-import { printJson, printLine } from "../lib/terminal.ts";
+import { printFacts, printJson, printLine } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 
@@ -44,9 +44,11 @@ async function makeKeys({ out, json }: SigningOptions): Promise<void> {
       fingerprint,
     });
   }
-  printLine(`Private key  ${out}, for the publisher only; keep a copy, there is no other`);
-  printLine(`Public key   ${publicPath}, for everybody who verifies`);
-  printLine(`Fingerprint  ${fingerprint}`);
+  printFacts({
+    "Private key": `${out}, for the publisher only; keep a copy, there is no other`,
+    "Public key": `${publicPath}, for everybody who verifies`,
+    Fingerprint: fingerprint,
+  });
   printLine(`Next         chipboard publish --sign-key ${out} --quotes quotes.csv`);
   printLine(`             chipboard snapshots verify --verify-key ${publicPath}`);
   printLine(`             chipboard serve --verify-key ${publicPath}`);

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
-import { printJson, printLine, printTable, type Cell } from "../lib/terminal.ts";
+import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
 import { redactedUrl } from "../lib/text.ts";
 import { examples } from "./every-command.ts";
 import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
@@ -28,27 +28,15 @@ export function usageCommand(): Command {
 
 async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
   const { by, json, state } = options;
-  const views = await onRegistry(
-    options,
-    "use",
-    (registry): Promise<readonly Readonly<Record<string, Cell>>[]> => {
-      if (by === "month") return registry.usageByMonth(account);
-      return by === "key" ? registry.usageByKey(account) : registry.usage(account);
-    },
-  );
+  const views = await onRegistry(options, "use", (registry): Promise<readonly Fields[]> => {
+    if (by === "month") return registry.usageByMonth(account);
+    return by === "key" ? registry.usageByKey(account) : registry.usage(account);
+  });
   if (json) return printJson(account === undefined || by !== undefined ? views : views[0]);
-  const [first] = views;
-  if (first === undefined) {
+  if (views.length === 0) {
     const whose = account === undefined ? "" : ` of ${account}`;
     return printLine(`No ${by === "key" ? "keys" : "accounts"}${whose} in ${redactedUrl(state)}.`);
   }
-  printTable(
-    Object.keys(first).map((name) => name.replaceAll("_", " ")),
-    views.map((view) =>
-      Object.entries(view).map(([name, value]) => value ?? WITHOUT[name] ?? null),
-    ),
-  );
+  const unlimited = { limit: "none", remaining: "unlimited" };
+  printRecords(views.map((view) => (view["limit"] === null ? { ...view, ...unlimited } : view)));
 }
-
-/** What null means in a column. */
-const WITHOUT: Readonly<Record<string, string>> = { limit: "none", remaining: "unlimited" };

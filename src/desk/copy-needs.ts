@@ -3,7 +3,7 @@
  * all inputs, also those of pruned snapshots.
  */
 import { atOnce } from "../lib/at-once.ts";
-import { DamageError } from "../lib/errors.ts";
+import { DamageError, orDamage } from "../lib/errors.ts";
 import { readInput } from "../ledger/kept-inputs.ts";
 import { CLAIM_BYTES_MAX } from "../snapshot/claims.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -96,12 +96,8 @@ function publicationsOf(log: readonly Entry[]): ReadonlyMap<string, Publication>
 
 /** Does the work. A DamageError becomes a finding; other errors pass. */
 export async function collected(damages: string[], work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof DamageError)) throw error;
-    damages.push(error.message);
-  }
+  const damage = await orDamage(work);
+  if (damage instanceof DamageError) damages.push(damage.message);
 }
 
 /** The keys that begin with `prefix`. */

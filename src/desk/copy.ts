@@ -9,7 +9,7 @@
  * every object with its digest when it reads it, and again after it has arrived.
  */
 import { atOnce } from "../lib/at-once.ts";
-import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
+import { ConflictError, DamageError, orDamage, UnreachableError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX, isPublication, type StoredEntry } from "../snapshot/log/entry.ts";
@@ -217,13 +217,8 @@ class CopyRun {
 
   /** Whether the target holds these bytes. */
   async #holds(key: string, sha256: string, bytesMax: number): Promise<boolean> {
-    try {
-      const bytes = await this.#to.get(key, bytesMax);
-      return bytes !== null && sha256Hex(bytes) === sha256;
-    } catch (error) {
-      if (error instanceof DamageError) return false;
-      throw error;
-    }
+    const read = await orDamage(() => readVerified(this.#to, key, sha256, bytesMax));
+    return !(read instanceof DamageError);
   }
 
   #otherLog(key: string, isInBoth: boolean): ConflictError {

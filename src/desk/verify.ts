@@ -4,7 +4,7 @@
  * inputs, and the formats of each tier against each other. It collects findings instead of throwing them.
  */
 import { atOnce } from "../lib/at-once.ts";
-import { DamageError } from "../lib/errors.ts";
+import { DamageError, orDamage } from "../lib/errors.ts";
 import { readInput } from "../ledger/kept-inputs.ts";
 import { TIER_NAMES } from "../market/tier.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
@@ -83,7 +83,7 @@ export async function verifySnapshots(
     if (keys !== null && isChecked) await run.signed(stored, keys);
   }
   // A log that lost all its entries has no snapshot to look up.
-  if (seen !== null && run.entries === 0 && run.damages.length > 0) return run.result();
+  if (seen !== null && run.entries === 0 && run.damages.length > 0) return run;
   if (reference === null) {
     if (log.length === 0 && isUnbroken) {
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
@@ -91,17 +91,17 @@ export async function verifySnapshots(
     for (const entry of run.named(log)) await run.published(entry);
     // A prune leaves the inputs of what it takes.
     await run.inputs(await keysBelow(store, INPUTS));
-    return run.result();
+    return run;
   }
   const found = await run.attempt(() => findSnapshot(store, reference));
-  if (found === null) return run.result();
+  if (found === null) return run;
   if (keys !== null && found.publication === null) {
     const text = snapshotText(found.name);
     run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
   }
   await run.snapshot(found);
   await run.inputs(found.manifest.inputs.map(({ key }) => key));
-  return run.result();
+  return run;
 }
 
 /** Checks what is served of a snapshot that was already found; returns the damages, one line each. */
@@ -111,7 +111,7 @@ export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promi
   return run.damages;
 }
 
-class VerifyRun {
+class VerifyRun implements Verification {
   readonly checked: string[] = [];
   readonly pruned: string[] = [];
   readonly damages: string[] = [];
@@ -130,20 +130,12 @@ class VerifyRun {
     this.#store = store;
   }
 
-  result(): Verification {
-    const { checked, pruned, entries, signatures, files, bytes, damages, newest } = this;
-    return { checked, pruned, entries, signatures, files, bytes, damages, newest };
-  }
-
   /** The result of `work`. Turns a DamageError into a finding and null; throws other errors. */
   async attempt<T>(work: () => Promise<T>): Promise<T | null> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-      if (!this.damages.includes(error.message)) this.damages.push(error.message);
-      return null;
-    }
+    const found = await orDamage(work);
+    if (!(found instanceof DamageError)) return found;
+    if (!this.damages.includes(found.message)) this.damages.push(found.message);
+    return null;
   }
 
   /** The log, oldest entry first; up to the first break if there is one. */

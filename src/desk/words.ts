@@ -1,5 +1,13 @@
 /** Prints the desk's findings on a terminal: the same values that `--json` prints. */
-import { plainText, printLine, printNotice, printTable, type Cell } from "../lib/terminal.ts";
+import {
+  printFacts,
+  printLine,
+  printNotice,
+  printRecords,
+  printTable,
+  type Cell,
+  type Fields,
+} from "../lib/terminal.ts";
 import { counted, cut } from "../lib/text.ts";
 import { parseSession, sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { TIERS, vintageDays } from "../market/tier.ts";
@@ -60,7 +68,7 @@ function missedText({ from, to }: MissedSessions): string {
 export function printDescription(description: Description): void {
   const { manifest, publication, index, indices } = description;
   const { counts, parent, program } = manifest;
-  const facts = {
+  printFacts({
     Snapshot: description.snapshot,
     Published:
       publication === null
@@ -77,54 +85,19 @@ export function printDescription(description: Description): void {
     Signed: description.signed ? "yes; verify --verify-key FILE names the signer" : "no",
     Attribution: manifest.attribution,
     Program: `${program.name} ${program.version}`,
-  };
-  const width = Math.max(...Object.keys(facts).map((name) => name.length));
-  for (const [name, value] of Object.entries(facts)) {
-    printLine(`${name.padEnd(width)}  ${plainText(value)}`);
-  }
+  });
   const short = (text: string): string => cut(text, NAME_CHARACTERS);
   section(
     "Indices",
     indices && indices.map((item) => ({ ...item, id: short(item.id), name: short(item.name) })),
-    {
-      id: "id",
-      name: "name",
-      constituents: "constituents",
-      level: "level",
-      "24 h %": "chg_24h_pct",
-      "30 d %": "chg_30d_pct",
-      series: "series_close",
-      of: "series_date",
-    },
   );
-  section("Largest moves in 24 hours", description.largest_moves, {
-    contract: "id",
-    level: "spot_usd",
-    percent: "chg_24h_pct",
-  });
-  const last = { contract: "id", "last level of": "session_utc", "as of": "as_of" } as const;
-  section("Carried", manifest.carried, {
-    contract: "id",
-    "level of": "session_utc",
-    "as of": "as_of",
-  });
-  section("Dropped", manifest.dropped, last);
-  section("Delisted", manifest.delisted, last);
-  section("Corrected", manifest.corrected, {
-    contract: "contract",
-    session: "session_utc",
-    old: "old_usd",
-    new: "new_usd",
-  });
-  section("Judgements", manifest.judgements, {
-    gate: "gate",
-    contract: "contract",
-    measured: "measured",
-    limit: "limit",
-    by: "by",
-    why: "why",
-  });
-  section("Breaks", description.breaks, { contract: "id", from: "session_utc", reason: "reason" });
+  section("Largest moves in 24 hours", description.largest_moves);
+  section("Carried", manifest.carried);
+  section("Dropped", manifest.dropped);
+  section("Delisted", manifest.delisted);
+  section("Corrected", manifest.corrected);
+  section("Judgements", manifest.judgements);
+  section("Breaks", description.breaks);
 }
 
 function indexText(index: NonNullable<Description["index"]>): string {
@@ -134,37 +107,16 @@ function indexText(index: NonNullable<Description["index"]>): string {
 
 /** `snapshots diff`. Lists end after ROWS_SHOWN rows; `--json` has all rows. */
 export function printComparison(found: Comparison): void {
-  const { index, corrected } = found;
+  const { index } = found;
   printLine(`From ${found.before} to ${found.after}`);
   printLine(`Index ${index.old_level ?? "none"} to ${index.new_level ?? "none"}`);
   printLine(`Added ${joined(found.added)}`);
   printLine(`Removed ${joined(found.removed)}`);
-  section("Repriced", found.repriced, {
-    contract: "id",
-    old: "old_usd",
-    new: "new_usd",
-    percent: "change_pct",
-  });
-  section(
-    "Corrected",
-    corrected && corrected.map((item) => ({ ...item, session: shortSession(item.session_utc) })),
-    {
-      contract: "contract",
-      session: "session",
-      old: "old_usd",
-      new: "new_usd",
-      in: "corrected_in",
-      reason: "reason",
-    },
-  );
-  section("Metadata changed", found.metadata, {
-    contract: "id",
-    field: "field",
-    old: "old",
-    new: "new",
-  });
-  section("What moved the index", indexParts(index), { by: "by", points: "points", "": "how" });
-  section("Prices that moved the index most", index.movers, { contract: "id", points: "points" });
+  section("Repriced", found.repriced);
+  section("Corrected", found.corrected);
+  section("Metadata changed", found.metadata);
+  section("What moved the index", indexParts(index));
+  section("Prices that moved the index most", index.movers);
 }
 
 /** The parts of the index's move, each with its reason; null if a snapshot lacks the index. */
@@ -234,8 +186,10 @@ export function printPruning(pruning: Pruning): void {
   if (signature !== null && !dry_run) printLine(`Signed by ${signature.fingerprint}`);
   section(
     dry_run ? "Would be removed" : "Removed",
-    snapshots.map(({ name, orphan }) => ({ name, why: orphan ? "no publication names it" : "" })),
-    { snapshot: "name", "": "why" },
+    snapshots.map(({ name, orphan }) => ({
+      snapshot: name,
+      why: orphan ? "no publication names it" : "",
+    })),
   );
 }
 
@@ -268,7 +222,8 @@ export function printCopying(done: Copying): void {
 /** `snapshots inputs`. */
 export function printInputs({ snapshot, folder, inputs }: WrittenInputs): void {
   printLine(`Wrote ${counted(inputs.length, "input")} of ${snapshot} to ${folder}`);
-  section("Inputs", inputs, { file: "file", from: "name", rows: "rows", bytes: "bytes" });
+  const shown = inputs.map(({ file, name, rows, bytes }) => ({ file, from: name, rows, bytes }));
+  section("Inputs", shown);
 }
 
 /** Turns a manifest's `2026-11-21T00:00:00.000Z` into the form that commands take. */
@@ -277,18 +232,15 @@ const shortSession = (instant: string): string => {
   return session === null ? instant : sessionKey(session);
 };
 
-/** A titled table of items; nothing if there are none. `columns`: the field under each heading. */
-function section<F extends string>(
-  title: string,
-  items: readonly { readonly [N in F]: Cell }[] | null,
-  columns: { readonly [heading: string]: F },
-): void {
+/** A titled table of items under the names of their fields; nothing if there are none. */
+function section(title: string, items: readonly Fields[] | null): void {
   if (items?.length === 0) return;
-  const fields = Object.values(columns);
-  const rows = items?.map((item) => fields.map((field): Cell => item[field])) ?? [[NOT_THERE]];
   printLine(`\n${title}`);
-  printTable(Object.keys(columns), rows.slice(0, ROWS_SHOWN));
-  if (rows.length > ROWS_SHOWN) printLine(`and ${rows.length - ROWS_SHOWN} more; --json shows all`);
+  if (items === null) return printLine(NOT_THERE);
+  printRecords(items.slice(0, ROWS_SHOWN));
+  if (items.length > ROWS_SHOWN) {
+    printLine(`and ${items.length - ROWS_SHOWN} more; --json shows all`);
+  }
 }
 
 function joined(items: readonly string[] | null): string {

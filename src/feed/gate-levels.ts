@@ -1,5 +1,5 @@
 /** The gates on levels: moves, coverage, a feed in which nothing moves, and a session far ahead. */
-import { changePct, isComparableMove } from "../market/change.ts";
+import { changePct } from "../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../market/contract.ts";
 import { coverageOf, lastMove } from "../market/coverage.ts";
 import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
@@ -21,7 +21,8 @@ export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
     for (const [at, now] of after.levels.entries()) {
       const then = after.levels[at - 1];
       if (then === undefined || !exceeds(then.usd, now.usd, limits.maxMoveMicros)) continue;
-      if (!isComparableMove(after, then, now, carryLimit)) continue;
+      if (now.session - then.session > carryLimit) continue;
+      if (after.hasBreakBetween(then.session, now.session)) continue;
       if (before !== undefined && holdsPair(before, then, now)) continue;
       const percent = changePct(now.usd, then.usd);
       found.push({

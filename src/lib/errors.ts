@@ -88,3 +88,13 @@ export class DamageError extends ChipboardError {
     super(EXIT.damaged, message, details, options);
   }
 }
+
+/** What the work gives, or the DamageError that it ends with. Throws other errors. */
+export async function orDamage<T>(work: () => T | Promise<T>): Promise<T | DamageError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DamageError) return error;
+    throw error;
+  }
+}

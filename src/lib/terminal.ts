@@ -44,6 +44,26 @@ export function printTable(columns: readonly string[], rows: readonly (readonly 
   });
 }
 
+/** Named values: a line, or a row of a table. */
+export type Fields = Readonly<Record<string, Cell>>;
+
+/** Writes a table of records, each in the fields of the first: their names, with spaces, then their values. */
+export function printRecords(records: readonly Fields[]): void {
+  const names = Object.keys(records[0] ?? {});
+  printTable(
+    names.map((name) => name.replaceAll("_", " ")),
+    records.map((record) => names.map((name) => record[name] ?? null)),
+  );
+}
+
+/** Writes a line for each value, after its name. */
+export function printFacts(facts: Fields): void {
+  const width = Math.max(...Object.keys(facts).map((name) => name.length));
+  for (const [name, value] of Object.entries(facts)) {
+    printLine(`${name.padEnd(width)}  ${plainText(String(value))}`);
+  }
+}
+
 /** The lines of such a table; the first has the names. */
 export function tableLines(
   columns: readonly string[],

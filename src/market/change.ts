@@ -62,16 +62,3 @@ export function comparableLevel(
   if (then === null || instant - then.session > carryLimitSessions) return "no_base_level";
   return series.hasBreakBetween(then.session, now.session) ? "break" : then;
 }
-
-/**
- * Whether a gate can judge the move from the level before: that level was within the carry limit, and
- * no break lies between the two.
- */
-export const isComparableMove = (
-  series: Series,
-  previous: Level,
-  level: Level,
-  carryLimitSessions: number,
-): boolean =>
-  level.session - previous.session <= carryLimitSessions &&
-  !series.hasBreakBetween(previous.session, level.session);

@@ -12,7 +12,7 @@ const MICROS = BigInt(MICROS_PER_UNIT);
 /**
  * How many contracts count for a session's coverage (delisted ones do not), how many of them are covered, in
  * percent, too (100 of none), and the missing ones, in catalog order. `within`: whether the exact percentage
- * is at least `minMicros`, in millionths; `marginPct`: the percentage points above it.
+ * is at least `minMicros`, in millionths.
  *
  * A contract is covered if it has a level for the session. With a cadence over half a day it is also
  * covered while its level's age is below the cadence plus 12 hours.
@@ -31,14 +31,12 @@ export function coverageOf(
   const [contracts, covered] = [counted.length, counted.length - missing.length];
   const all = BigInt(Math.max(contracts, 1));
   const have = BigInt(contracts === 0 ? 1 : covered) * 100n;
-  const margin = ratio(have * MICROS - BigInt(minMicros) * all, MICROS * all);
   return {
     contracts,
     covered,
     missing,
     pct: roundRatio(ratio(have, all), PERCENT_DECIMALS),
-    within: margin.numerator >= 0n,
-    marginPct: roundRatio(margin, PERCENT_DECIMALS),
+    within: have * MICROS >= BigInt(minMicros) * all,
   };
 }
 

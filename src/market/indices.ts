@@ -27,16 +27,10 @@ export const indexIdOf = (segment: string): string =>
     .replace(/[^a-z0-9]/gu, "-")
     .slice(0, MAX_INDEX_ID_CHARACTERS);
 
-/**
- * The composite first, then the segments as they first appear in board order.
- *
- * Input with segments that have one id, or an id that is taken, is refused. Catalogs that older versions
- * published may have such segments: those with one id share an index, and one called composite has none.
- */
+/** The composite first, then the segments as they first appear in board order. Each has an id of its own. */
 export function indicesOf(catalog: readonly Contract[]): MarketIndex[] {
   const contracts = BOARDS.flatMap((board) => catalog.filter((item) => item.board === board));
   const bySegment = Map.groupBy(contracts, ({ segment }) => indexIdOf(segment));
-  bySegment.delete(COMPOSITE);
   return [
     { id: COMPOSITE, name: COMPOSITE, contracts },
     ...[...bySegment].map(([id, members]) => ({

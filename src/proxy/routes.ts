@@ -4,6 +4,7 @@
  */
 import type { z } from "zod";
 import {
+  FULLEST,
   KEY_TIER_NAMES,
   perTier,
   TIERS,
@@ -14,7 +15,7 @@ import {
 } from "../market/tier.ts";
 import * as payload from "../render/schemas.ts";
 import { CSV_TYPE, PARQUET_TYPE, TEXT_TYPE, XLSX_TYPE } from "../store/media-types.ts";
-import { FILES } from "../store/paths.ts";
+import { FILES, storedAs } from "../store/paths.ts";
 import type { ProblemCode } from "./problems.ts";
 import { namesBasket, type Query } from "./query.ts";
 
@@ -119,6 +120,21 @@ const DATA = {
   fields: ["etag", "unencoded-digest"],
 } as const;
 
+const BODIES = {
+  csv: { text: CSV_TYPE },
+  xlsx: { binary: XLSX_TYPE },
+  parquet: { binary: PARQUET_TYPE },
+} as const;
+
+/** What follows from a file to save: a part can be had of those that are stored plain. */
+const download = <P extends string>(path: P, file: (tier: string) => string) => ({
+  ...DATA,
+  path,
+  body: BODIES[path.slice(path.lastIndexOf(".") + 1) as keyof typeof BODIES],
+  file: eachTier(file),
+  download: storedAs(file(FULLEST.name)) === "gzip" ? ("whole" as const) : ("parts" as const),
+});
+
 export const DATA_ROUTES = {
   board: {
     ...DATA,
@@ -173,64 +189,40 @@ export const DATA_ROUTES = {
     file: (tier, id) => FILES.indexOf(tier.name, id),
   },
   csv: {
-    ...DATA,
-    path: `${API}/export.csv`,
+    ...download(`${API}/export.csv`, FILES.csv),
     operationId: "exportCsv",
     summary: "The board as CSV",
-    body: { text: CSV_TYPE },
     isOffered: exportedAs("csv"),
-    file: eachTier(FILES.csv),
-    download: "parts",
   },
   xlsx: {
-    ...DATA,
-    path: `${API}/export.xlsx`,
+    ...download(`${API}/export.xlsx`, FILES.xlsx),
     operationId: "exportXlsx",
     summary: "The board as an Excel workbook",
-    body: { binary: XLSX_TYPE },
     isOffered: exportedAs("xlsx"),
-    file: eachTier(FILES.xlsx),
-    download: "parts",
   },
   historyCsv: {
-    ...DATA,
-    path: `${API}/history.csv`,
+    ...download(`${API}/history.csv`, FILES.historyCsv),
     operationId: "exportHistoryCsv",
     summary: "The histories of all contracts as CSV",
-    body: { text: CSV_TYPE },
     isOffered: hasHistoryAs("csv"),
-    file: eachTier(FILES.historyCsv),
-    download: "whole",
   },
   historyParquet: {
-    ...DATA,
-    path: `${API}/history.parquet`,
+    ...download(`${API}/history.parquet`, FILES.historyParquet),
     operationId: "exportHistoryParquet",
     summary: "The histories of all contracts as Parquet",
-    body: { binary: PARQUET_TYPE },
     isOffered: hasHistoryAs("parquet"),
-    file: eachTier(FILES.historyParquet),
-    download: "parts",
   },
   levelsCsv: {
-    ...DATA,
-    path: `${API}/levels.csv`,
+    ...download(`${API}/levels.csv`, FILES.levelsCsv),
     operationId: "exportLevelsCsv",
     summary: "Every level given, both sessions of a day, of all contracts as CSV",
-    body: { text: CSV_TYPE },
     isOffered: hasHistoryAs("csv"),
-    file: eachTier(FILES.levelsCsv),
-    download: "whole",
   },
   indicesCsv: {
-    ...DATA,
-    path: `${API}/indices.csv`,
+    ...download(`${API}/indices.csv`, FILES.indicesCsv),
     operationId: "exportIndicesCsv",
     summary: "The continuous series of all indices as CSV",
-    body: { text: CSV_TYPE },
     isOffered: withIndex,
-    file: eachTier(FILES.indicesCsv),
-    download: "whole",
   },
   sparklines: {
     ...DATA,

@@ -60,7 +60,6 @@ export const logEntry = z.object({
   parts: z.array(z.string()).optional().describe("The parts of the ledger that a prune took."),
   previous: digest
     .nullable()
-    .optional()
     .describe(
       "The SHA-256 of the bytes of the entry before, with its signature; null: there is none.",
     ),

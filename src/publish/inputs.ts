@@ -6,13 +6,11 @@ import { createGzip } from "node:zlib";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
 import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
-import { GIVEN_KINDS, GivenLevels, type GivenKind } from "../feed/given-levels.ts";
+import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
 import type { Source } from "../feed/source.ts";
 import type { Contract } from "../market/contract.ts";
-import { renderCatalog } from "../snapshot/catalog-file.ts";
-import { sha256Hex } from "../snapshot/digest.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
 import type { InputEntry } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -26,7 +24,7 @@ const LEVEL_DECIMALS = 6;
 const READ_LEVELS = { quotes: readQuotes, closes: readCloses };
 
 /** What was read of one source, and its bytes as gzip. */
-type ReadInput = Omit<InputEntry, "key" | "sha256"> & { readonly stored: Buffer };
+type ReadInput = Omit<InputEntry, "key"> & { readonly stored: Buffer };
 
 /** The input of a run. */
 export interface Inputs {
@@ -139,50 +137,14 @@ export interface KeptInput {
   readonly stored: Buffer | null;
 }
 
-/**
- * The manifest's description of the inputs, on `base`. `sha256` covers the parsed values in the order of
- * contract and session, so that neither the format nor the order of the rows matters. Call it only
- * without complaints.
- */
-export function describeInputs({ catalog, given, read }: Inputs, base: Base): KeptInput[] {
+/** The manifest's description of the inputs, on `base`. */
+export function describeInputs({ read }: Inputs, base: Base): KeptInput[] {
   const known = new Map(base.head?.manifest.inputs.map((item) => [item.bytes_sha256, item.key]));
   const began = base.end.newest?.entry.number ?? 0;
-  const parsed = {
-    catalog: catalog && sha256Hex(renderCatalog(catalog.contracts)),
-    quotes: digestOf(given, "quotes"),
-    closes: digestOf(given, "closes"),
-  };
   return read.map(({ kind, name, rows, bytes, bytes_sha256, stored }) => {
     const there = known.get(bytes_sha256);
     const key = there ?? inputKey(bytes_sha256, began);
-    const sha256 = parsed[kind] as string;
-    const entry = { kind, key, name, rows, bytes, sha256, bytes_sha256 };
+    const entry = { kind, key, name, rows, bytes, bytes_sha256 };
     return { entry, stored: there === undefined ? stored : null };
   });
-}
-
-/**
- * The digest covers, for each contract, a line of JSON with its id, the number of its levels and their
- * optional fields, then their sessions and their prices as little-endian numbers.
- */
-function digestOf(given: GivenLevels, kind: GivenKind): string {
-  const hash = createHash("sha256");
-  const contracts = [...given.byContract].sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [id, { levels: rows }] of contracts) {
-    const levels = rows[kind] ?? [];
-    if (levels.length === 0) continue;
-    const named = levels.flatMap((level, at) => {
-      const { basis, asOf, source, sourceUrl, breakReason } = level;
-      const { lowUsd, highUsd, inputs: count, rationale } = level;
-      const range = [lowUsd, highUsd, count, rationale];
-      const values = [basis, asOf, source, sourceUrl, breakReason, ...range];
-      const length = values.findLastIndex((value) => value !== undefined) + 1;
-      return length === 0 ? [] : [[at, values.slice(0, length)]];
-    });
-    hash
-      .update(`${JSON.stringify([id, levels.length, named])}\n`)
-      .update(Int32Array.from(levels, ({ session }) => session))
-      .update(Float64Array.from(levels, ({ usd }) => usd ?? 0));
-  }
-  return hash.digest("hex");
 }

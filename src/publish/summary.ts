@@ -1,12 +1,11 @@
 /** The result of a publish as a few lines for people, as Markdown, and as JSON for programs. */
 import { byLargestChange } from "../market/change.ts";
 import type { ChipboardError } from "../lib/errors.ts";
-import { plainText } from "../lib/terminal.ts";
+import { plainText, type Cell, type Fields } from "../lib/terminal.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
+import { sessionKey, sessionUtc } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import { judgementText } from "../snapshot/judgement.ts";
-import type { Manifest } from "../snapshot/manifest.ts";
 import type { PublishResult } from "./release.ts";
 
 const NAMES_SHOWN = 8;
@@ -43,52 +42,26 @@ export function summaryMarkdown(result: PublishResult, location: string): string
   const blocks = [
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
-    tableOf(
-      ["", "contracts"],
-      [
-        ["in the catalog", counts["contracts"]],
-        ["memory board", counts["memory"]],
-        ["semiconductor board", counts["semiconductor"]],
-        ["with a level for the session", counts["given"]],
-        ["carried", counts["carried"]],
-        ["dropped", counts["dropped"]],
-        ["delisted", counts["delisted"]],
-        ["without any level", counts["without_level"]],
-        ["levels corrected", counts["corrected"]],
-      ],
-    ),
+    tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
     ...(result.unmovedSince === null
       ? []
       : [`No level has moved since ${sessionKey(result.unmovedSince)}.`]),
     ...listing(
       "Judgements",
-      ["gate", "contract", "measured", "limit"],
-      judgements.map(({ gate, contract, measured, limit }) =>
-        [gate, contract, measured, limit].map((cell) => escaped(plainText(String(cell ?? "")))),
-      ),
+      judgements.map(({ by: _by, why: _why, ...item }) => item),
     ),
     ...listing(
       "Largest moves in 24 hours",
-      ["contract", "level USD", "percent"],
-      moves.map(({ item: { contract, level }, change }) => [
-        contract.id,
-        formatMicros(level.usd),
-        change,
-      ]),
+      moves.map(({ item: { contract, level }, change }) => ({
+        id: contract.id,
+        spot_usd: formatMicros(level.usd),
+        chg_24h_pct: change,
+      })),
     ),
-    ...pastLevels("Carried", "level of", carried),
-    ...pastLevels("Dropped", "last level of", dropped),
-    ...pastLevels("Delisted", "last level of", delisted),
-    ...listing(
-      "Corrected",
-      ["contract", "session", "old USD", "new USD"],
-      corrected.map((item) => [
-        item.contract,
-        keyOf(item.session_utc),
-        item.old_usd ?? "none",
-        item.new_usd ?? "withdrawn",
-      ]),
-    ),
+    ...listing("Carried", carried),
+    ...listing("Dropped", dropped),
+    ...listing("Delisted", delisted),
+    ...listing("Corrected", corrected),
     `${counts["files"]} files of ${counts["bytes"]} bytes in \`${location}/${snapshotFolder(result.snapshot)}\``,
     ...(signature === null ? [] : [`Signature ${signature}`]),
   ];
@@ -149,33 +122,28 @@ function signatureOf({ signing }: PublishResult): string | null {
   return `${signing.outcome === "planned" ? "would be " : ""}by ${signing.fingerprint}`;
 }
 
-type MarkdownCell = string | number | undefined;
-
-function listing(
-  title: string,
-  columns: readonly string[],
-  rows: readonly (readonly MarkdownCell[])[],
-): string[] {
-  if (rows.length === 0) return [];
-  const more = rows.length - ROWS_SHOWN;
+/** A titled table; nothing without items. */
+function listing(title: string, items: readonly Fields[]): string[] {
+  if (items.length === 0) return [];
+  const more = items.length - ROWS_SHOWN;
   const rest = more > 0 ? [`and ${more} more`] : [];
-  return [`### ${title}`, tableOf(columns, rows.slice(0, ROWS_SHOWN)), ...rest];
+  return [`### ${title}`, tableOf(items.slice(0, ROWS_SHOWN)), ...rest];
 }
 
-const pastLevels = (title: string, heading: string, levels: Manifest["carried"]): string[] =>
-  listing(
-    title,
-    ["contract", heading, "as of"],
-    levels.map((item) => [item.id, keyOf(item.session_utc), item.as_of]),
-  );
-
-const tableOf = (columns: readonly string[], rows: readonly (readonly MarkdownCell[])[]): string =>
-  [columns, columns.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell ?? "").join(" | ")} |`)
+/** Items under the names of their fields. */
+function tableOf(items: readonly Fields[]): string {
+  const names = Object.keys(items[0] ?? {});
+  const rows = items.map((item) => names.map((name) => cellOf(item[name] ?? "none")));
+  return [names, names.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.join(" | ")} |`)
     .join("\n");
+}
 
-const keyOf = (sessionUtcText: string): string =>
-  sessionKey(parseSession(sessionUtcText) as Session);
+/** Ids, numbers and dates stay as they are. */
+const cellOf = (value: Cell): string => {
+  const text = plainText(String(value));
+  return /^[A-Za-z0-9.:+-]*$/.test(text) ? text : escaped(text);
+};
 
 /** Escapes a person's text, so that Markdown takes no character of it for markup. */
 const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");

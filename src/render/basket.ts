@@ -21,34 +21,23 @@ import { BASKET, envelope, type Body, type index } from "./schemas.ts";
 
 const usd = z.number().positive();
 
-const constituentSchema = z.object({
-  id: z.string(),
-  ticker: z.string(),
-  segment: z.string(),
-  spot_usd: usd,
-  base_usd: usd,
-  then_24h_usd: usd,
-  then_30d_usd: usd,
-  basis: z.enum(BOARD_BASES),
-  as_of: z.iso.date(),
-  base_as_of: z.iso.date(),
-  reason: z.null(),
-});
-
 /** Every contract on the boards. An earlier level that does not compare is null; `reason` is the base's. */
 const basketFileSchema = z.object({
   ...envelope,
   contracts: z.array(
-    z.union([
-      constituentSchema,
-      constituentSchema.extend({
-        base_usd: z.null(),
-        then_24h_usd: usd.nullable(),
-        then_30d_usd: usd.nullable(),
-        base_as_of: z.null(),
-        reason: z.enum(EXCLUSION_REASONS),
-      }),
-    ]),
+    z.object({
+      id: z.string(),
+      ticker: z.string(),
+      segment: z.string(),
+      spot_usd: usd,
+      base_usd: usd.nullable(),
+      then_24h_usd: usd.nullable(),
+      then_30d_usd: usd.nullable(),
+      basis: z.enum(BOARD_BASES),
+      as_of: z.iso.date(),
+      base_as_of: z.iso.date().nullable(),
+      reason: z.enum(EXCLUSION_REASONS).nullable(),
+    }),
   ),
 });
 type Item = z.infer<typeof basketFileSchema>["contracts"][number];
@@ -72,20 +61,19 @@ export function renderBasketFile(envelope: Envelope, members: readonly Membershi
   return jsonText(file);
 }
 
-const itemOf = ({ part, excluded }: Membership): Item =>
-  ({
-    id: part.id,
-    ticker: part.ticker,
-    segment: part.segment,
-    spot_usd: unitsOf(part.now),
-    base_usd: part.base && unitsOf(part.base),
-    then_24h_usd: part.then24h && unitsOf(part.then24h),
-    then_30d_usd: part.then30d && unitsOf(part.then30d),
-    basis: part.basis,
-    as_of: dateText(part.asOf),
-    base_as_of: part.baseAsOf === null ? null : dateText(part.baseAsOf),
-    reason: excluded,
-  }) satisfies { [F in keyof Item]: Item[F] } as Item;
+const itemOf = ({ part, excluded }: Membership): Item => ({
+  id: part.id,
+  ticker: part.ticker,
+  segment: part.segment,
+  spot_usd: unitsOf(part.now),
+  base_usd: part.base && unitsOf(part.base),
+  then_24h_usd: part.then24h && unitsOf(part.then24h),
+  then_30d_usd: part.then30d && unitsOf(part.then30d),
+  basis: part.basis,
+  as_of: dateText(part.asOf),
+  base_as_of: part.baseAsOf === null ? null : dateText(part.baseAsOf),
+  reason: excluded,
+});
 
 /** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
 export function parseBasketFile(bytes: Uint8Array): BasketFile {
@@ -102,19 +90,22 @@ export function parseBasketFile(bytes: Uint8Array): BasketFile {
 }
 
 function entryOf(item: Item): [string, BasketEntry] {
-  if (item.reason !== null) return [item.id, { excluded: item.reason }];
-  const { id, ticker, segment, basis } = item;
+  const { id, ticker, segment, basis, reason } = item;
+  const { base_usd: base, then_24h_usd: then24h, then_30d_usd: then30d, base_as_of } = item;
+  if (base === null || then24h === null || then30d === null || base_as_of === null) {
+    return [id, { excluded: reason ?? "no_base_level" }];
+  }
   const constituent = {
     id,
     ticker,
     segment,
     now: microsOf(item.spot_usd),
-    base: microsOf(item.base_usd),
-    then24h: microsOf(item.then_24h_usd),
-    then30d: microsOf(item.then_30d_usd),
+    base: microsOf(base),
+    then24h: microsOf(then24h),
+    then30d: microsOf(then30d),
     basis,
     asOf: parseDate(item.as_of) as Day,
-    baseAsOf: parseDate(item.base_as_of) as Day,
+    baseAsOf: parseDate(base_as_of) as Day,
   };
   return [id, constituent];
 }

@@ -75,8 +75,6 @@ const inputEntry = z.object({
   name: z.string(),
   rows: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
-  /** Of all parsed rows of the kind: it does not depend on format, row order or number of inputs. */
-  sha256: sha256Field,
   bytes_sha256: sha256Field,
 });
 /** A manifest's record of an input, which the store keeps as it came. */

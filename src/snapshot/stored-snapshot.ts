@@ -1,6 +1,6 @@
 /** Reads the objects of a stored snapshot and checks them before use. */
 import { atOnce } from "../lib/at-once.ts";
-import { DamageError } from "../lib/errors.ts";
+import { DamageError, orDamage } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { GZIP_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
@@ -144,20 +144,18 @@ export async function compareObjects(
   let total = 0;
   await atOnce(objects, async ({ key, bytes, sha256, file }) => {
     const where = `${store.location}/${key}`;
-    const tell = (error: unknown): DamageError => {
-      if (!(error instanceof DamageError)) throw error;
-      damages.push(error.message);
-      return error;
-    };
-    const found = await store.get(key, bytes).catch(tell);
-    if (found instanceof DamageError) return;
+    const found = await orDamage(() => store.get(key, bytes));
+    if (found instanceof DamageError) return void damages.push(found.message);
     total += found?.length ?? 0;
     if (found === null) damages.push(`${where} is missing`);
     else if (found.length !== bytes) {
       damages.push(`${where} has ${found.length} bytes, expected ${bytes}`);
     } else if (sha256Hex(found) !== sha256) {
       damages.push(`${where} is damaged: its SHA-256 is not the manifest's`);
-    } else if (inflates && file !== undefined) await requireForm(found, file, where).catch(tell);
+    } else if (inflates && file !== undefined) {
+      const damage = await orDamage(() => requireForm(found, file, where));
+      if (damage instanceof DamageError) damages.push(damage.message);
+    }
   });
   return { damages, bytes: total };
 }

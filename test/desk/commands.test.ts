@@ -154,7 +154,7 @@ test("diff: a contract without a new price does not contribute, even if its base
   );
   expect(said.out).toMatch(/\nbase +15 +from 2025-11-20T00Z to 2025-11-21T00Z\n/);
   expect(said.out).toMatch(/\nconstituents +-10 +entered: d; left: none\n/);
-  expect(said.out).toMatch(/Prices that moved the index most\ncontract +points\nb +5\n/);
+  expect(said.out).toMatch(/Prices that moved the index most\nid +points\nb +5\n/);
 });
 
 test("diff: constituents that leave, that a break makes another, and none at all", async () => {

@@ -210,7 +210,7 @@ test("a coded form that holds other bytes or more of them, and a part that is an
     await overwrite(store, where, form);
     const gzip = { bytes: form.length, sha256: createHash("sha256").update(form).digest("hex") };
     await changeHead(store, ({ files }) => ({
-      files: files.map(({ parts: _, ...file }) =>
+      files: files.map(({ parts: _parts, ...file }) =>
         file.path === path ? { ...file, gzip, ...more } : file,
       ),
     }));

@@ -110,7 +110,7 @@ test("orphans without a claim are removed", async () => {
   const far = clockAt("2099-01-01T00:00:00Z");
   const dry = await desk("prune --keep-days 9999 --dry-run", folder);
   expect(dry.out).toMatch(
-    /^Would remove 0 snapshots, 1 unpublished folder, 1 ledger part, in all 3 objects of 3 bytes; 3 snapshots stay\n\nWould be removed\nsnapshot\n2026-11-22T00Z\/r1 +no publication names it\n$/,
+    /^Would remove 0 snapshots, 1 unpublished folder, 1 ledger part, in all 3 objects of 3 bytes; 3 snapshots stay\n\nWould be removed\nsnapshot +why\n2026-11-22T00Z\/r1 +no publication names it\n$/,
   );
   expect(await prune(store, 9999, false, far)).toMatchObject({
     snapshots: [{ name: "2026-11-22T00Z/r1", orphan: true }],

@@ -90,13 +90,13 @@ test("--summary: Markdown for a dry run, a publish, and nothing to do", async ()
   expect(bodies[1]).toBe(bodies[2]);
   const body = bodies[1] as string;
   expect(body).toContain("\nReason: The source restated \\*a\\* \\| and b\n");
-  expect(body).toContain("\n|  | contracts |\n| --- | --- |\n| in the catalog | 4 |\n");
-  expect(body).toContain("\n| without any level | 1 |\n");
+  expect(body).toContain("\n| what | count |\n| --- | --- |\n| contracts | 4 |\n");
+  expect(body).toContain("\n| without\\_level | 1 |\n");
   // a is 13 after 11 a day before; b is 20 after 21.
   expect(body).toContain(
-    "\n### Largest moves in 24 hours\n\n| contract | level USD | percent |\n| --- | --- | --- |\n| a | 13 | 18.18 |\n| b | 20 | -4.76 |\n\n",
+    "\n### Largest moves in 24 hours\n\n| id | spot_usd | chg_24h_pct |\n| --- | --- | --- |\n| a | 13 | 18.18 |\n| b | 20 | -4.76 |\n\n",
   );
-  expect(body).toContain("\n| c | 2026-11-21T00Z | 30 | withdrawn |\n");
+  expect(body).toContain("\n| c | 2026-11-21T00:00:00.000Z | 30 | none |\n");
   expect(body).not.toContain("### Dropped");
 });
 
@@ -113,12 +113,12 @@ test("--summary with a carried and a dropped contract, and to a file that cannot
   ).toMatchObject([{ number: 4 }]);
   expect((await desk(`${line} --max-carry-days 0 --summary ${file}`, store)).code).toBe(0);
   expect(readFileSync(file, "utf8")).toMatch(
-    /\n### Dropped\n\n.*\n.*\n\| a \| 2026-11-21T12Z \| 2026-11-21 \|\n/,
+    /\n### Dropped\n\n.*\n.*\n\| a \| 2026-11-21T12:00:00.000Z \| 2026-11-21 \|\n/,
   );
   writeFileSync(quotes, "id,spot_usd\na,14\nb,22\n");
   const next = `publish --quotes ${quotes} --session 2026-11-22T12Z --allow-sparse --revise back`;
   expect((await desk(`${next} --summary ${file}`, store)).code).toBe(0);
   expect(readFileSync(file, "utf8")).toContain(
-    "\n### Carried\n\n| contract | level of | as of |\n| --- | --- | --- |\n| c | 2026-11-22T00Z | 2026-11-22 |\n",
+    "\n### Carried\n\n| id | session_utc | as_of |\n| --- | --- | --- |\n| c | 2026-11-22T00:00:00.000Z | 2026-11-22 |\n",
   );
 });

@@ -178,14 +178,13 @@ async function expectCommands({ printed }: Serving): Promise<void> {
   expect(bases.has("carried")).toBe(true);
 }
 
-test("a port in use: the way on that the error names works", async () => {
+test("a port in use is an error before anything is published; another one works", async () => {
   const holder = (await hold(0)) as Server;
   const { port } = holder.address() as AddressInfo;
   const { stderr } = await refused("--port", String(port), "--metrics-port", "off");
-  const wayOn = /^  Take another port: npm start -- (--port (\d+))\n$/m.exec(stderr);
-  const started = await serving(...(wayOn?.[1] ?? "").split(" "), "--metrics-port", "off");
+  expect(stderr).toContain(`:${port} (--port): it is in use`);
+  const started = await serving("--port", "0", "--metrics-port", "off");
   const guide = addressOf("Guide", started);
-  expect(new URL(guide).port).toBe(wayOn?.[2]);
   expect((await fetch(guide)).status).toBe(200);
   const report = readFileSync(fileURLToPath(addressOf("Report", started)), "utf8");
   expect(report).toContain("2026-11-21T00Z");
@@ -194,7 +193,7 @@ test("a port in use: the way on that the error names works", async () => {
   holder.close();
 });
 
-test("if the default metrics port is in use, a free one is taken; a given port that is in use is an error", async () => {
+test("metrics have any free port; a given port that is in use is an error", async () => {
   const holder = await hold(9464);
   const started = await serving("--port", "0");
   keys = keysIn(started);
@@ -206,11 +205,7 @@ test("if the default metrics port is in use, a free one is taken; a given port t
   const { code, stderr } = await refused("--port", "0", "--metrics-port", given);
   expect([code, stderr]).toEqual([
     2,
-    expect.stringMatching(
-      new RegExp(
-        `:${given} \\(--metrics-port\\): it is in use\n  .*npm start -- --metrics-port \\d`,
-      ),
-    ),
+    expect.stringContaining(`:${given} (--metrics-port): it is in use`),
   ]);
   expect(await started.end()).toBe(0);
   holder?.close();

@@ -52,7 +52,7 @@ export const VARIED_MARKET: Market = marketOf(VARIED);
 export const HOSTILE_MARKET: Market = marketOf(HOSTILE);
 export const PLAIN_MARKET: Market = marketOf([listing()]);
 
-/** The report of a market at HEAD with the usual gates. */
+/** The report of a market at HEAD. */
 export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): string =>
   renderReport(
     {
@@ -60,7 +60,6 @@ export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): st
       head: HEAD,
       attribution: "Test levels, not market data",
       corrections: [],
-      gates: { maxMoveMicros: 50_000_000, minCoverageMicros: 80_000_000, maxUnchangedSessions: 8 },
       judgements: [],
       program: { name: "chipboard", version: "0.0.0-test" },
       ...changes,

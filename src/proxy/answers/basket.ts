@@ -95,7 +95,7 @@ export function basketForms(
     sha256: sha256Hex(body),
     content: { "content-type": JSON_TYPE },
   });
-  const forms: Forms = new Map([["identity", entity]]);
+  const forms: Forms = { identity: entity };
   pricedBaskets?.set(name, forms);
   return forms;
 }

@@ -11,7 +11,8 @@ import { CORS_HEADERS, VARY } from "../serve/entity.ts";
 import { parseWeights } from "../serve/intent.ts";
 import { PAGES } from "../uncounted-routes.ts";
 import { uncached, type Asked, type Reply } from "./answer.ts";
-import { framed, GUARDED, hrefOf, HTML_TYPE, rootOf } from "./pages/pages.ts";
+import { HTML_TYPE } from "../../store/media-types.ts";
+import { framed, GUARDED, hrefOf, rootOf } from "./pages/pages.ts";
 
 /** The methods that every address accepts. */
 export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";

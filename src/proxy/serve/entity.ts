@@ -5,13 +5,21 @@
  */
 import { createHash } from "node:crypto";
 import { digestField } from "../../snapshot/digest.ts";
-import type { ByteRange, Pace } from "./stream.ts";
 
 /** A content coding (RFC 9110, 8.4); identity: not coded. */
-export type Coding = "gzip" | "identity";
+export type Coding = keyof Forms;
 
 /** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
+
+/** Positions of bytes in a file, from 0. Both are part of the range. */
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Resolves when the next piece may be worked on. Without one, nothing has to wait. */
+export type Pace = () => Promise<void>;
 
 /**
  * Opens a new stream of the body, or of a part of it, for one answer; each piece waits until `pace`
@@ -38,8 +46,11 @@ export interface Entity {
   readonly body: Buffer | readonly Buffer[] | OpenBody;
 }
 
-/** An entity in each coding that it has; at least in identity. */
-export type Forms = ReadonlyMap<Coding, Entity>;
+/** An entity in each coding that it has. */
+export interface Forms {
+  readonly identity: Entity;
+  readonly gzip?: Entity;
+}
 
 /** On every answer (Fetch, 3.3): scripts of any page may read it and these fields. */
 export const CORS_HEADERS = {

@@ -102,14 +102,15 @@ export class PreparedFile {
       ? await raisedSource(this.#source, entry, overdue)
       : { ...this.#source, bytes: entry.bytes, sha256: entry.sha256 };
     const content = this.#content();
-    const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): [Coding, Entity] => {
+    const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): Entity => {
       const etag = tagOf(stamp.manifestSha256, entry.path, isRaised ? String(overdue) : "", coding);
       const parts = { etag, body, sha256, sizeBytes, coding, content };
-      return [coding, snapshotEntity(stamp, position, overdue, parts)];
+      return snapshotEntity(stamp, position, overdue, parts);
     };
-    const forms = new Map([formOf("identity", plain, bytes)]);
-    if (gzip !== null) forms.set(...formOf("gzip", gzip, entry.gzip?.bytes ?? 0));
-    return forms;
+    return {
+      identity: formOf("identity", plain, bytes),
+      ...(gzip !== null && { gzip: formOf("gzip", gzip, entry.gzip?.bytes ?? 0) }),
+    };
   }
 
   #content(): HeaderFields {

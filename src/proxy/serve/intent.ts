@@ -4,8 +4,7 @@
  * counted or sent here.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { Coding, Entity, Forms } from "./entity.ts";
-import type { ByteRange } from "./stream.ts";
+import type { ByteRange, Entity, Forms } from "./entity.ts";
 
 /** What to answer with: the entity, or the range of its bytes; 304 and 416 have no bytes of it. */
 export type Intent =
@@ -18,12 +17,10 @@ export function intentOf(
   forms: Forms,
   { method, headers }: Pick<IncomingMessage, "method" | "headers">,
 ): Intent {
-  const identity = forms.get("identity") as Entity;
+  const { identity, gzip } = forms;
   const range = method === "GET" ? requestedRange(identity, headers) : null;
-  const entity =
-    range === null
-      ? (forms.get(chooseCoding(headers["accept-encoding"], forms)) as Entity)
-      : identity;
+  const isCoded = range === null && prefersGzip(headers["accept-encoding"]);
+  const entity = (isCoded && gzip) || identity;
   if (isNotModified(headers, entity)) return { entity, status: 304 };
   if (range === null) return { entity, status: 200 };
   return range === "unsatisfiable" ? { entity, status: 416 } : { entity, status: 206, range };
@@ -93,18 +90,13 @@ function requestedRange(
 }
 
 /**
- * gzip, if `forms` has it and it weighs no less than identity. Without a header it is identity. If the
- * caller accepts neither it is identity, too: RFC 9110, 12.5.3, lets a server ignore the field.
+ * Whether gzip is accepted and weighs no less than identity. Who accepts neither gets identity: RFC 9110,
+ * 12.5.3, lets a server ignore the field.
  */
-export function chooseCoding(
-  acceptEncoding: string | undefined,
-  forms: Pick<ReadonlySet<Coding>, "has">,
-): Coding {
-  if (acceptEncoding === undefined || !forms.has("gzip")) return "identity";
+function prefersGzip(acceptEncoding = ""): boolean {
   const weights = parseWeights(acceptEncoding);
-  const rest = weights.get("*") ?? 0;
-  const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? rest;
-  return gzip > 0 && gzip >= (weights.get("identity") ?? 0) ? "gzip" : "identity";
+  const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
+  return gzip > 0 && gzip >= (weights.get("identity") ?? 0);
 }
 
 const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;

@@ -9,7 +9,7 @@
  * accepted before. An unsigned end waits until a signed entry comes after it. Without keys, damaged
  * entries of the past are left out until they are whole.
  */
-import { DamageError, UnreachableError } from "../../lib/errors.ts";
+import { DamageError, orDamage, UnreachableError } from "../../lib/errors.ts";
 import {
   isPublication,
   type Entry,
@@ -238,11 +238,6 @@ function unlessAway(error: unknown): null {
 
 /** The DamageError that `check` fails with; null: none. Throws other errors. */
 async function damageOf(check: () => unknown): Promise<DamageError | null> {
-  try {
-    await check();
-    return null;
-  } catch (error) {
-    if (error instanceof DamageError) return error;
-    throw error;
-  }
+  const found = await orDamage(check);
+  return found instanceof DamageError ? found : null;
 }

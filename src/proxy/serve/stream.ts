@@ -10,19 +10,10 @@ import { ChipboardError, DamageError } from "../../lib/errors.ts";
 import { inflated } from "../../snapshot/coded.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { byteStream } from "../../store/byte-stream.ts";
-import type { OpenBody, OpenStream } from "./entity.ts";
+import type { ByteRange, OpenBody, OpenStream, Pace } from "./entity.ts";
 
 /** The part that raiseDelay must see is shorter than this. */
 const HEAD_BYTES = 128;
-
-/** Positions of bytes in a file, from 0. Both are part of the range. */
-export interface ByteRange {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** Resolves when the next piece may be worked on. Without one, nothing has to wait. */
-export type Pace = () => Promise<void>;
 
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 

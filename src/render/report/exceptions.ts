@@ -4,10 +4,16 @@ import type { Correction } from "../../ledger/corrections.ts";
 import { carryLimitSessions, type Contract } from "../../market/contract.ts";
 import { dateOf, type Level } from "../../market/series.ts";
 import { sessionKey, type Day, type Session } from "../../market/session.ts";
-import { delistedOf, droppedOf, recordsOf, type Market, type TierView } from "../../market/view.ts";
+import {
+  delistedOf,
+  droppedOf,
+  recordsOf,
+  type BoardRecord,
+  type Market,
+  type TierView,
+} from "../../market/view.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { FILES } from "../../store/paths.ts";
-import { carriedLevels } from "./gates.ts";
 import { escaped, foreign, grouped } from "../../site/text.js";
 import {
   dateHtml,
@@ -34,9 +40,12 @@ const PAST_LEVEL = {
 
 /** The carried levels, first the one that drops next. */
 export function carriedSection(market: Market, view: TierView): string {
-  const rows = carriedLevels(market, recordsOf(view), view.session).map(
-    ({ record: { contract, level } }) => pastLevelRow(market, view, contract, level),
-  );
+  const droppedAt = ({ contract, level }: BoardRecord): number =>
+    level.session + carryLimitSessions(contract, market.maxCarryDays);
+  const rows = recordsOf(view)
+    .filter(({ carried }) => carried)
+    .sort((a, b) => droppedAt(a) - droppedAt(b))
+    .map(({ contract, level }) => pastLevelRow(market, view, contract, level));
   return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
 }
 

@@ -7,10 +7,12 @@
  */
 import { createHash } from "node:crypto";
 import type { Correction } from "../../ledger/corrections.ts";
+import type { Composite } from "../../market/composite.ts";
+import type { Decimal } from "../../market/decimal.ts";
 import { sessionKey, type Session } from "../../market/session.ts";
 import { FULLEST } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
-import { recordsOf, tierView, type Market } from "../../market/view.ts";
+import { countsOf, recordsOf, tierView, type Market, type TierView } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
 import { priceIndices, type IndexWithSeries, type PricedIndex } from "../indices.ts";
 import { boardSection } from "./board.ts";
@@ -22,13 +24,11 @@ import {
   droppedSection,
   judgementsSection,
 } from "./exceptions.ts";
-import type { ReportGates } from "./gates.ts";
-import { escaped, foreign } from "../../site/text.js";
+import { changeHtml, escaped, foreign, grouped } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
-import { indexSection, indicesSection } from "./index.ts";
-import { movesSection, segmentsSection } from "./moves.ts";
+import { indicesSection } from "./index.ts";
+import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
-import { figures, gatesSection, sinceSection } from "./summary.ts";
 
 /** What the files of a snapshot are rendered from. */
 export interface ReportInput {
@@ -39,8 +39,6 @@ export interface ReportInput {
   readonly attribution: string;
   /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
-  /** The run's limits, for the report. */
-  readonly gates: ReportGates;
   /** What the run let through, held or changed, for the report. */
   readonly judgements: readonly Judgement[];
   /** The name and version of the program, for the report. */
@@ -53,7 +51,7 @@ export interface ReportInput {
  * to do.
  */
 export function renderReport(input: ReportInput, indices: readonly IndexWithSeries[]): string {
-  const { market, head, attribution, corrections, gates, judgements, program } = input;
+  const { market, head, attribution, corrections, judgements, program } = input;
   const view = tierView(market, FULLEST, head);
   const records = recordsOf(view);
   const priced = priceIndices(market, view, indices);
@@ -79,14 +77,8 @@ ${NAVIGATION}
 </header>
 <main>
 ${figures(view, composite.result)}
-<div class="pair">
-${gatesSection(market, view, gates)}
-${sinceSection(market, view)}
-</div>
-${indexSection(market, composite)}
 ${indicesSection(priced)}
 ${movesSection(records)}
-${segmentsSection(records)}
 ${boardSection(records, head)}
 ${judgementsSection(judgements)}
 ${carriedSection(market, view)}
@@ -114,11 +106,8 @@ const BESIDE = [
 ];
 
 const ANCHORS = {
-  gates: "Gates",
-  index: "Index",
   indices: "Indices",
   moves: "Moves",
-  segments: "Segments",
   board: "Board",
   judgements: "Judgements",
   carried: "Carried",
@@ -144,3 +133,26 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
 ].join("; ");
+
+/** The numbers at the top of the page. They are the manifest's counts. */
+function figures(view: TierView, index: Composite): string {
+  const counts = countsOf(view);
+  const shown: readonly [string, number][] = [
+    ["Contracts", counts.contracts],
+    ["Memory", counts.memory],
+    ["Semiconductor", counts.semiconductor],
+    ["Given", counts.given],
+    ["Carried", counts.carried],
+    ["Dropped", counts.dropped],
+    ["Delisted", counts.delisted],
+    ["No level so far", counts.withoutLevel],
+  ];
+  return `<dl class="figures">
+<div class="headline"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : grouped(index.level)}</dd>
+<dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
+${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
+</dl>`;
+}
+
+const percentHtml = (change: Decimal | null): string =>
+  change === null ? "n/a" : `${changeHtml(change)} %`;

@@ -12,7 +12,7 @@ import { escaped } from "../../../site/text.js";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";
-import type { Entity, Forms } from "../../serve/entity.ts";
+import type { Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
@@ -106,7 +106,7 @@ async function payload<T>(
 ): Promise<T | null> {
   const file = snapshot.files.get(path);
   if (file === undefined) return null;
-  const { body } = (await file.forms(overdue)).get("identity") as Entity;
+  const { body } = (await file.forms(overdue)).identity;
   const opened = typeof body === "function" ? await body() : (body as Buffer);
   return (await new Response(Buffer.isBuffer(opened) ? new Blob([opened]) : opened).json()) as T;
 }

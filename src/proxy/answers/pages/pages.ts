@@ -9,6 +9,7 @@ import { filled, siteAssets, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
 import type { Found } from "../answer.ts";
 import { coded } from "../../../snapshot/coded.ts";
+import { HTML_TYPE } from "../../../store/media-types.ts";
 import {
   entityOf,
   tagOf,
@@ -58,16 +59,13 @@ export async function pageForms(
   const hash = createHash("sha256");
   for (const piece of pieces) hash.update(piece);
   const sha256 = hash.digest("hex");
-  const entityAs = (coding: Coding, bytes: Entity["body"]): [Coding, Entity] => {
-    const etag = tagOf(path, sha256, coding);
-    const content = { ...headers, "content-type": mediaType };
-    return [coding, entityOf({ etag, modifiedMs, content, coding, body: bytes })];
-  };
-  const forms = new Map([entityAs("identity", body)]);
-  return isCoded ? forms.set(...entityAs("gzip", await coded(Buffer.concat(pieces)))) : forms;
+  const content = { ...headers, "content-type": mediaType };
+  const entityAs = (coding: Coding, bytes: Entity["body"]): Entity =>
+    entityOf({ etag: tagOf(path, sha256, coding), modifiedMs, content, coding, body: bytes });
+  const identity = entityAs("identity", body);
+  if (!isCoded) return { identity };
+  return { identity, gzip: entityAs("gzip", await coded(Buffer.concat(pieces))) };
 }
-
-export const HTML_TYPE = "text/html; charset=utf-8";
 
 /** Scripts, styles and answers of this service only; nothing inline. */
 const CONTENT_SECURITY_POLICY = [

@@ -91,7 +91,7 @@ export function publicLog({ live, log, pollMs, graceMs }: PublicLogOptions) {
       const content = { "content-type": JSON_TYPE };
       // Without a date: nobody knows when an entry arrived here.
       const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
-      return { forms: new Map([["identity", entity]]), cacheControl: ENTRY_CACHE };
+      return { forms: { identity: entity }, cacheControl: ENTRY_CACHE };
     },
 
     async feed(): Promise<Found | Denial> {
