@@ -22,7 +22,7 @@ const GUIDE = textOf("guide.md");
 const PYTHON = "/usr/bin/python3";
 
 /** Without digests of manifests: two machines may code the same bytes differently. */
-const comparable = (answers: readonly Example[]): readonly Example[] =>
+const comparable = (answers: readonly Pick<Example, "body">[]): unknown =>
   answers.map((answer) => ({
     ...answer,
     body: answer.body
