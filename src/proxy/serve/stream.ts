@@ -5,7 +5,6 @@
  * sees the error. The same holds for a part of a file, so the whole file is read for each part.
  */
 import { createHash } from "node:crypto";
-import { buffer } from "node:stream/consumers";
 import { raiseDelay } from "../../render/envelope.ts";
 import { ChipboardError, DamageError } from "../../lib/errors.ts";
 import { inflated } from "../../snapshot/coded.ts";
@@ -95,10 +94,8 @@ export const inflating =
   ): OpenBody =>
   async (range, pace) => {
     const isHeld = Buffer.isBuffer(code);
-    const isSmall = file.bytes <= WHOLE_BYTES_MAX;
-    if (isHeld && isSmall) return inflated(code, file.bytes, where);
+    if (isHeld && file.bytes <= WHOLE_BYTES_MAX) return inflated(code, file.bytes, where);
     const stream = isHeld ? ReadableStream.from([code]) : await code(undefined, pace);
-    if (isSmall) return inflated(await buffer(stream), file.bytes, where);
     return unzipped(stream, where, onDamage).pipeThrough(verified(file, where, onDamage, range));
   };
 
