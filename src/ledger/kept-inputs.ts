@@ -13,6 +13,9 @@ import { parseInputKey } from "../store/paths.ts";
 
 const INPUT_BYTES_MAX = MAX_INPUT_MEGABYTES * 1_000_000;
 
+/** The largest gzip of so many bytes: no encoder adds more to what it cannot shorten. */
+const codedBytesMax = (bytes: number): number => Math.ceil(bytes * 1.01) + 1_000;
+
 /**
  * The stored bytes of a kept input, after `unpacked` gave what its name says. Throws DamageError if it is
  * missing, has other content, or has more bytes than a manifest names, or any input can have, beyond which
@@ -25,7 +28,7 @@ export async function readInput(
 ): Promise<Buffer> {
   const bytesMax = Math.min(namedBytes, INPUT_BYTES_MAX);
   const where = `${store.location}/${key}`;
-  const stored = await store.get(key);
+  const stored = await store.get(key, codedBytesMax(bytesMax));
   if (stored === null) throw new DamageError(`${where} is missing`);
   const hash = createHash("sha256");
   let sizeBytes = 0;

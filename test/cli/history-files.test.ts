@@ -108,8 +108,10 @@ test("histories are stored coded only, other texts of a tier in both forms, the 
   for (const { path, bytes, sha256, gzip, stored } of await filesOf(store, snapshot)) {
     const key = `sessions/${snapshot}/${path}`;
     const [plain, code] = [await store.get(key), await store.get(`${key}.gz`)];
-    const isHistory = /\/(?:contracts\/|indices\/|history\.csv$)/.test(path);
-    const isText = /\/(?:board|index|indices|corrections)\.json$|\/export\.csv$/.test(path);
+    const isHistory = /\/(?:contracts\/|indices\/|(?:history|levels|indices)\.csv$)/.test(path);
+    const isText = /\/(?:board|index|indices|corrections|sparklines)\.json$|\/export\.csv$/.test(
+      path,
+    );
     expect([path, plain === null, code === null]).toEqual([path, isHistory, !isHistory && !isText]);
     expect([path, stored]).toEqual([path, isHistory ? "gzip" : undefined]);
     const whole = code === null ? (plain as Buffer) : gunzipSync(code);

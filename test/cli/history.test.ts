@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
+import type { FileEntry } from "../../src/snapshot/manifest.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { append, readHead, readPublications } from "../store/log.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
@@ -161,10 +162,13 @@ test("the log, the ledger parts and the manifest have their form", async () => {
   const inFolder = Object.keys(content).filter((key) =>
     key.startsWith("sessions/2026-11-21T00Z/r1/"),
   );
-  const named = manifest.files.map(
-    ({ path }: { path: string }) => `sessions/2026-11-21T00Z/r1/${path}`,
-  );
-  expect([...named, "sessions/2026-11-21T00Z/r1/manifest.json"].toSorted()).toEqual(inFolder);
+  const named: string[] = manifest.files.flatMap(({ path, gzip, stored }: FileEntry) => [
+    ...(stored === "gzip" ? [] : [path]),
+    ...(gzip ? [`${path}.gz`] : []),
+  ]);
+  expect(
+    [...named, "manifest.json"].map((path) => `sessions/2026-11-21T00Z/r1/${path}`).toSorted(),
+  ).toEqual(inFolder);
 });
 
 describe("after a rollback", () => {

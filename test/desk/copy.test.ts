@@ -276,6 +276,7 @@ describe("a target with other content: 4, and nothing is changed", () => {
 describe("a damaged source: 6, the damage is named, and the target's log stays", () => {
   test.each([
     ["a flipped file", `${HEAD}/pro/export.xlsx`, flip],
+    ["a flipped history", `${HEAD}/pro/levels.csv.gz`, flip],
     [
       "a lost file",
       `${HEAD}/free/board.json`,

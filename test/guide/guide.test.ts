@@ -14,14 +14,24 @@ import { testWith, testWithClients } from "../http/tools.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { askAll } from "./answers.ts";
 import { run } from "./programs.ts";
+import type { Example } from "./service.ts";
 import { programsUnder, rowsOf, textOf, under } from "./texts.ts";
 
 const GUIDE = textOf("guide.md");
 /** Debian installs pandas for this one. */
 const PYTHON = "/usr/bin/python3";
 
+/** Without digests of manifests: two machines may code the same bytes differently. */
+const comparable = (answers: readonly Pick<Example, "body">[]): unknown =>
+  answers.map((answer) => ({
+    ...answer,
+    body: answer.body
+      .replaceAll(/"(manifest_sha256|previous)":"\w{64}"/g, '"$1":""')
+      .replaceAll(/urn:uuid:[\w-]{36}/g, "urn:uuid:"),
+  }));
+
 test("its answers are those of the proxy", async () => {
-  expect(await askAll()).toEqual(examples);
+  expect(comparable(await askAll())).toEqual(comparable(examples));
 });
 
 test("every code is refused in one of them, with the status of the table", () => {

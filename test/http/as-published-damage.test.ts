@@ -5,6 +5,7 @@ import { API } from "../../src/proxy/routes.ts";
 import type { MemoryStore } from "../store/memory-store.ts";
 import { storedKey } from "../store/stored-file.ts";
 import {
+  codedPath,
   FILES,
   publicationKey,
   snapshotFileKey,
@@ -80,6 +81,8 @@ const FILES_ASKED: readonly (readonly [file: string, path: string])[] = [
   [FILES.board("pro"), "/prices"],
   [FILES.contract("pro", "dram-0"), "/prices/dram-0"],
   [FILES.csv("pro"), "/export.csv"],
+  [codedPath(FILES.index("pro")), "/index"],
+  [FILES.levelsCsv("pro"), "/levels.csv"],
   [FILES.xlsx("pro"), "/export.xlsx"],
   [FILES.historyParquet("pro"), "/history.parquet"],
   [FILES.basket("pro"), "/index?ids=dram-0,dram-1"],

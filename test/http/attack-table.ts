@@ -348,7 +348,7 @@ export const ATTACKS: readonly Attack[] = [
     name: "the files of two tiers swapped",
     apply: (store) => swapTiers(store, "nothing"),
     // The head is in memory; who asks for an older publication makes the proxy read.
-    running: /2026-11-21T00Z\/r1\/pro\/board\.json is damaged: its SHA-256 is/,
+    running: /2026-11-21T00Z\/r1\/pro\/board\.json\.gz is damaged: its SHA-256 is/,
     restarted: /2026-11-21T12Z\/r1\/\S+ (is damaged: its SHA-256 is|has \d+ bytes, expected)/,
     kept: SNAPSHOTS[1],
     verified: /2026-11-21T12Z\/r1\/free\/board\.json has \d+ bytes, expected \d+/,

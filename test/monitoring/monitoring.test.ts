@@ -105,7 +105,7 @@ describe("a Prometheus that scrapes real proxies", () => {
   /** After the first scrape, because an alert about a counter needs two values of it. */
   async function makeTrouble(): Promise<void> {
     await askLate("/prices");
-    await rm(join(place("late"), "sessions/2026-01-05T12Z/r1/pro/export.csv"));
+    await rm(join(place("late"), "sessions/2026-01-05T12Z/r1/pro/export.xlsx"));
     await rename(place("late-state"), place("late-state-away"));
     await rm(join(place("late"), "publications/0000000002.json"));
     await rm(place("poor"), { recursive: true });
@@ -119,7 +119,7 @@ describe("a Prometheus that scrapes real proxies", () => {
   /** Requests that the alerts about counters need again and again. */
   async function ask(): Promise<void> {
     await askLate("/prices");
-    expect((await askLate("/export.csv")).status).toBe(500);
+    expect((await askLate("/export.xlsx")).status).toBe(500);
     await fetch(`${poor.url}/nothing`, { headers: { connection: "close" } }).catch(() => undefined);
     for (const socket of sockets.splice(0)) socket.destroy();
     for (let more = 0; more < 4; more += 1) {

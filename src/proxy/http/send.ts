@@ -9,7 +9,8 @@ import type { AdmittedCaller, Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { asksForAny, intentOf, type Intent } from "../serve/intent.ts";
 import { deny, type Denial } from "../problems.ts";
-import type { ByteRange, Entity, HeaderFields } from "../serve/entity.ts";
+import type { Entity, HeaderFields } from "../serve/entity.ts";
+import type { ByteRange } from "../serve/stream.ts";
 
 /** The reply of an address that costs nothing. */
 export async function sent(found: Found, exchange: Exchange): Promise<Reply | Denial> {

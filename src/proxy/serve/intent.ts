@@ -4,7 +4,8 @@
  * counted or sent here.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { ByteRange, Entity, Forms } from "./entity.ts";
+import type { Entity, Forms } from "./entity.ts";
+import type { ByteRange } from "./stream.ts";
 
 /** What to answer with: the entity, or the range of its bytes; 304 and 416 have no bytes of it. */
 export type Intent =
