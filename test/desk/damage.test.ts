@@ -210,9 +210,12 @@ test("a coded form that holds other bytes or more of them, and a part that is an
     await overwrite(store, where, form);
     const gzip = { bytes: form.length, sha256: createHash("sha256").update(form).digest("hex") };
     await changeHead(store, ({ files }) => ({
-      files: files.map(({ parts: _, ...file }) =>
-        file.path === path ? { ...file, gzip, ...more } : file,
-      ),
+      files: files.map((file) => {
+        if (file.path !== path) return file;
+        const changed = { ...file, gzip, ...more };
+        if (more.parts === undefined) delete changed.parts;
+        return changed;
+      }),
     }));
     expect(await damages(store, "head")).toEqual([expect.stringContaining(expected)]);
   }

@@ -5,24 +5,13 @@
  */
 import { createHash } from "node:crypto";
 import { digestField } from "../../snapshot/digest.ts";
-import type { ByteRange, Pace } from "./stream.ts";
+import type { OpenBody } from "./stream.ts";
 
 /** A content coding (RFC 9110, 8.4); identity: not coded. */
 export type Coding = "gzip" | "identity";
 
 /** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
-
-/**
- * Opens a new stream of the body, or of a part of it, for one answer; each piece waits until `pace`
- * resolves. Rejects if it cannot.
- */
-export type OpenStream = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
-
-/** The same; a small body, whose answers are never parts, may come whole. */
-export type OpenBody = (
-  ...asked: Parameters<OpenStream>
-) => Promise<Buffer | ReadableStream<Uint8Array>>;
 
 export interface Entity {
   readonly etag: string;

@@ -18,11 +18,9 @@ import {
   type Entity,
   type Forms,
   type HeaderFields,
-  type OpenBody,
-  type OpenStream,
 } from "./entity.ts";
 import { modifiedMsOf, type SnapshotStamp } from "./freshness.ts";
-import { inflating, raised } from "./stream.ts";
+import { inflating, raised, type OpenBody, type OpenStream } from "./stream.ts";
 
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {

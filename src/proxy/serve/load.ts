@@ -26,10 +26,10 @@ import {
 } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
-import { inflating, verified, type Pace } from "./stream.ts";
+import { inflating, verified, type OpenStream, type Pace } from "./stream.ts";
 import type { Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription, type Source } from "./file.ts";
-import type { Forms, OpenStream } from "./entity.ts";
+import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
 
 /** Callers repeat the same few baskets. One takes 3 to 25 kB. */

@@ -10,7 +10,6 @@ import { ChipboardError, DamageError } from "../../lib/errors.ts";
 import { inflated } from "../../snapshot/coded.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { byteStream } from "../../store/byte-stream.ts";
-import type { OpenBody, OpenStream } from "./entity.ts";
 
 /** The part that raiseDelay must see is shorter than this. */
 const HEAD_BYTES = 128;
@@ -23,6 +22,17 @@ export interface ByteRange {
 
 /** Resolves when the next piece may be worked on. Without one, nothing has to wait. */
 export type Pace = () => Promise<void>;
+
+/**
+ * Opens a new stream of the body, or of a part of it, for one answer; each piece waits until `pace`
+ * resolves. Rejects if it cannot.
+ */
+export type OpenStream = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
+
+/** The same; a small body, whose answers are never parts, may come whole. */
+export type OpenBody = (
+  ...asked: Parameters<OpenStream>
+) => Promise<Buffer | ReadableStream<Uint8Array>>;
 
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 
