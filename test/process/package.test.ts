@@ -108,7 +108,6 @@ test("prints its version, publishes and serves", async () => {
   try {
     const headers = { "accept-encoding": "gzip" };
     const board = await fetch(`${serving.url}/api/public/v1/prices`, { headers });
-    // Coded by the second thread, whose script is compiled as well.
     expect([board.status, board.headers.get("content-encoding")]).toEqual([200, "gzip"]);
     expect((await fetch(serving.url)).status).toBe(200);
   } finally {
