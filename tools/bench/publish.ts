@@ -147,7 +147,11 @@ async function publishMarket(contracts: number, options: BenchOptions): Promise<
 }
 
 /** Publishes a session of the market, the first one with catalog and closes. Throws if it fails. */
-export async function publishSession(market: MarketFiles, index: number, store: string): Promise<Run> {
+export async function publishSession(
+  market: MarketFiles,
+  index: number,
+  store: string,
+): Promise<Run> {
   const quotes = market.quotes[index];
   if (quotes === undefined) throw new Error(`The market has no session ${index}`);
   const { session, file } = quotes;

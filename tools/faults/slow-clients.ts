@@ -73,8 +73,7 @@ async function runSlowClients(run: Run): Promise<FaultRow[]> {
   const { scale, say, store, key, limits, proxy } = run;
   const { clients, windows, windowMs, settleMs, headers } = SCALES[scale];
   const session = { session: parseSession(SESSION) as Session, revision: 1 };
-  const fileOf = (path: string): Buffer =>
-    plainFile(join(store, snapshotFileKey(session, path)));
+  const fileOf = (path: string): Buffer => plainFile(join(store, snapshotFileKey(session, path)));
   const ordinary = {
     url: `${proxy.url}${API}/prices/${contractId(0)}`,
     expected: fileOf(FILES.contract("pro", contractId(0))),
