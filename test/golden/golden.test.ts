@@ -1,6 +1,6 @@
 /**
- * A market's whole store, compared with the committed one: the set of files, and every plain byte. Two
- * machines may code the same bytes differently, so what depends on that is left out.
+ * Whole stores, compared with the committed ones: the set of files, and every plain byte. Two machines
+ * may code the same bytes differently, so what depends on that is left out.
  */
 import { createHash, verify } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -13,12 +13,18 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { plainFile } from "../store/stored-file.ts";
 import { GOLDEN_KEY } from "./golden-key.ts";
+import { EXAMPLE, publishExample } from "./example.ts";
 import { EXPECTED, publishGolden } from "./market.ts";
 
-const expectedFiles = (): string[] =>
-  readdirSync(EXPECTED, { recursive: true, withFileTypes: true })
+const STORES = [
+  { name: "the golden store", folder: EXPECTED, publish: publishGolden },
+  { name: "snapshots/example", folder: EXAMPLE, publish: publishExample },
+];
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(EXPECTED, join(entry.parentPath, entry.name)).replaceAll("\\", "/"))
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll("\\", "/"))
     .toSorted();
 
 /** The bytes of an object without what depends on the zlib that coded the files. */
@@ -38,16 +44,17 @@ function comparable(key: string, bytes: Buffer): Buffer {
   return Buffer.from(text.replaceAll(/"(previous|manifest_sha256|signature)":"[^"]*"/g, '"$1":""'));
 }
 
-test("the same files with the same bytes (node test/golden/regenerate.ts writes new ones)", async () => {
+const SAME = "the same files with the same bytes (node test/golden/regenerate.ts writes new ones)";
+test.each(STORES)(`$name has ${SAME}`, async ({ folder, publish }) => {
   const store = new MemoryStore();
-  await publishGolden(store);
+  await publish(store);
   const keys: string[] = [];
   const different: string[] = [];
   for await (const { key } of store.list("")) keys.push(key);
-  expect(keys).toEqual(expectedFiles());
+  expect(keys).toEqual(filesBelow(folder));
   for (const key of keys) {
     const bytes = comparable(key, (await store.get(key)) as Buffer);
-    const expected = comparable(key, readFileSync(join(EXPECTED, key)));
+    const expected = comparable(key, readFileSync(join(folder, key)));
     if (bytes.equals(expected)) continue;
     different.push(key);
     // Shows the first text file that differs as text, which is easier to read.
@@ -57,7 +64,7 @@ test("the same files with the same bytes (node test/golden/regenerate.ts writes 
 });
 
 test("SHA256SUMS lists every file of its tier's folder but itself, in byte order, as sha256sum does", () => {
-  const files = expectedFiles();
+  const files = filesBelow(EXPECTED);
   const sums = files.filter((path) => path.endsWith("/SHA256SUMS"));
   expect(sums).toHaveLength(9 * 3);
   for (const path of sums) {
@@ -75,7 +82,7 @@ test("SHA256SUMS lists every file of its tier's folder but itself, in byte order
 test("each entry names the one before and the SHA256SUMS of its snapshot, and is signed from 3 on", () => {
   const read = (path: string): Buffer => readFileSync(join(EXPECTED, path));
   let previous: string | null = null;
-  for (const path of expectedFiles().filter((file) => /^publications\/.*json$/.test(file))) {
+  for (const path of filesBelow(EXPECTED).filter((file) => /^publications\/.*json$/.test(file))) {
     const entry = JSON.parse(String(read(path)));
     const folder = `sessions/${entry.session}/r${entry.revision}`;
     const tiers = ["free", "starter", "pro"];
@@ -100,4 +107,16 @@ test("the committed store is whole", async () => {
   const found = await verifySnapshots(new FolderStore(EXPECTED), null, keys);
   expect([found.damages, found.checked.length, found.pruned]).toEqual([[], 9, []]);
   expect([found.entries, found.signatures.length]).toEqual([10, 8]);
+});
+
+test("snapshots/example is whole, and says of itself that it is illustrative", async () => {
+  const found = await verifySnapshots(new FolderStore(EXAMPLE), null);
+  expect([found.damages, found.checked.length]).toEqual([[], 2]);
+  for (const path of filesBelow(EXAMPLE).filter((file) => file.endsWith("/board.json"))) {
+    const board = JSON.parse(String(readFileSync(join(EXAMPLE, path))));
+    expect(board.attribution).toContain("Illustrative");
+    for (const { name } of [...board.memory, ...board.semiconductor]) {
+      expect(name).toContain("(illustrative)");
+    }
+  }
 });

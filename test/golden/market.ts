@@ -19,17 +19,21 @@ export const EXPECTED = join(import.meta.dirname, "expected");
 export const INPUTS = join(import.meta.dirname, "inputs");
 
 interface Step {
+  /** Where the inputs are; by default those of the golden store. */
+  readonly folder?: string;
   readonly session: string;
   readonly minutes: number;
-  readonly first?: true;
+  /** Of the first step, which also reads closes.csv. */
+  readonly attribution?: string;
   readonly catalog?: string;
   readonly quotes: string;
   readonly revise?: string;
+  readonly why?: string;
   readonly keys?: LogKeys;
 }
 
 export async function publishGolden(store: ObjectStore): Promise<void> {
-  await publishStep(store, { session: "2026-11-18T00Z", minutes: 5, first: true, catalog: "catalog.csv", quotes: "quotes-1.csv" });
+  await publishStep(store, { session: "2026-11-18T00Z", minutes: 5, attribution: "Invented levels, for tests", catalog: "catalog.csv", quotes: "quotes-1.csv" });
   await publishStep(store, { session: "2026-11-18T12Z", minutes: 5, quotes: "quotes-2.csv" });
   await publishStep(store, { session: "2026-11-19T00Z", minutes: 5, quotes: "quotes-3.csv", keys: SIGNED });
   await publishStep(store, { session: "2026-11-19T12Z", minutes: 5, quotes: "quotes-4.csv", keys: SIGNED });
@@ -42,17 +46,20 @@ export async function publishGolden(store: ObjectStore): Promise<void> {
   await publishStep(store, { session: "2026-11-21T00Z", minutes: 5, catalog: "catalog-7.csv", quotes: "quotes-7.csv", keys: SIGNED });
 }
 
-async function publishStep(store: ObjectStore, step: Step): Promise<void> {
+export async function publishStep(store: ObjectStore, step: Step): Promise<void> {
+  // The manifest has the name, so it must not say where the folder is.
+  const inputOf = (name: string): Source => ({ ...sourceOf(join(step.folder ?? INPUTS, name)), name });
   const nowMs = startMs(step.session) + step.minutes * 60_000;
   await publish(
     {
       catalog: step.catalog === undefined ? null : inputOf(step.catalog),
       quotes: [inputOf(step.quotes)],
-      closes: step.first ? [inputOf("closes.csv")] : [],
+      closes: step.attribution === undefined ? [] : [inputOf("closes.csv")],
       session: parseSession(step.session) as Session,
-      attribution: step.first ? "Invented levels, for tests" : null,
+      attribution: step.attribution ?? null,
       revise: step.revise ?? null,
       dryRun: false,
+      why: step.why ?? null,
       ...(step.keys === undefined ? {} : { keys: step.keys }),
       gates: {
         maxMoveMicros: 50_000_000,
@@ -68,8 +75,5 @@ async function publishStep(store: ObjectStore, step: Step): Promise<void> {
     () => {},
   );
 }
-
-/** The manifest has the name, so it must not say where the folder is. */
-const inputOf = (name: string): Source => ({ ...sourceOf(join(INPUTS, name)), name });
 
 const startMs = (key: string): number => sessionStartMs(parseSession(key) as Session);

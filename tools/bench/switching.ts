@@ -5,7 +5,7 @@
  * All sessions are published before, into the store that is served; but only the first entry of the
  * publication log is left there. The others are moved back one by one while the load
  * runs. So the only work during a switch is the proxy's own: to find the entry, to read and prove
- * the snapshot, to compress it, to serve it. The proxy and the load use both cores; a publish at
+ * the snapshot, to serve it. The proxy and the load use both cores; a publish at
  * the same time would be measured, too.
  *
  * A switch lasts from when the proxy began to load the snapshot (it logs how long that took) until a

@@ -100,7 +100,7 @@ async function loadUntilKilled(proxy: Serving, key: string, loadMs: number): Pro
     }
   });
   try {
-    // A new proxy first compresses its files, so the time starts with the first answer.
+    // A new proxy first reads its files, so the time starts with the first answer.
     await Promise.race([load, first.promise.then(() => delay(loadMs))]);
     isKilled = true;
     await proxy.end("SIGKILL");
