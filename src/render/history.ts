@@ -109,11 +109,11 @@ const LEVEL_COLUMNS: readonly Column[] = [
 ];
 
 /** The histories as CSV. */
-export const historyCsv = (view: TierView, catalog: readonly Contract[]): Piece[] =>
+export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(COLUMNS, rowsByContract(view, catalog, historyOf));
 
 /** Every level given, both sessions of a day, as CSV: see levelsOf. */
-export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Piece[] =>
+export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(LEVEL_COLUMNS, rowsByContract(view, catalog, levelRowsOf));
 
 const levelRowsOf = (view: TierView, record: BoardRecord): Close[] =>
@@ -126,14 +126,13 @@ const levelRowsOf = (view: TierView, record: BoardRecord): Close[] =>
 /**
  * The CSV: its header, and a piece for each contract with rows. A file may have millions of rows, so only
  * text that may need quotation marks goes through the CSV library, and only one contract's rows are in
- * memory as strings.
+ * memory.
  */
-function csvByContract(columns: readonly Column[], contracts: Iterable<Rows>): Piece[] {
+function* csvByContract(columns: readonly Column[], contracts: Iterable<Rows>): Generator<Piece> {
   const cells = columns.map(
     ({ value, text }): Cell => text ?? ((row, id) => String(value(row, id) ?? "")),
   );
-  const header = Buffer.from(csvText([columns.map(({ name }) => name)]));
-  const pieces: Piece[] = [{ id: null, bytes: header }];
+  yield { id: null, bytes: Buffer.from(csvText([columns.map(({ name }) => name)])) };
   for (const { id, rows } of contracts) {
     if (rows.length === 0) continue;
     let lines = "";
@@ -145,9 +144,8 @@ function csvByContract(columns: readonly Column[], contracts: Iterable<Rows>): P
       }
       lines += "\r\n";
     }
-    pieces.push({ id, bytes: Buffer.from(lines) });
+    yield { id, bytes: Buffer.from(lines) };
   }
-  return pieces;
 }
 
 const quotedText = (text: string): string => csvText([[harmless(text)]]).slice(0, -"\r\n".length);
