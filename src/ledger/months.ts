@@ -173,6 +173,8 @@ function lineOf(id: string, levels: readonly Level[], first: Session): Line {
     at: levels.map(({ session }) => session - first),
     usd: levels.map(({ usd }) => usd / MICROS_PER_UNIT),
   };
+  // Most levels have a session and a price alone.
+  if (levels.every((level) => Object.keys(level).length === 2)) return line;
   const basis = levels.map(({ basis = "reported" }) => basis.charAt(0)).join("");
   if (/[^r]/.test(basis)) line.basis = basis;
   for (const [field, name, units] of FIGURES) {

@@ -1,11 +1,15 @@
 /**
- * Writes a plan: the claim of the name, the objects, the manifest. Then it reads back everything that
- * the manifest names, and last it appends the publication and signs it. Until the append readers see
- * the old head. A crash before it leaves at worst objects and a claim that no publication names.
+ * Writes a snapshot: the claim of the name, the objects as they are rendered, the manifest. Then it reads
+ * back everything that the manifest names, and last it appends the publication and signs it. Until the
+ * append readers see the old head. A crash before it leaves at worst objects and a claim that no
+ * publication names.
  */
 import { atOnce } from "../lib/at-once.ts";
-import { DamageError } from "../lib/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { DamageError, InputError } from "../lib/errors.ts";
 import { readInput } from "../ledger/kept-inputs.ts";
+import type { Contract } from "../market/contract.ts";
+import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { claimName, releaseName } from "../snapshot/claims.ts";
@@ -24,49 +28,45 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import type { KeptInput } from "./inputs.ts";
-import type { Plan } from "./plan.ts";
-import type { Progress } from "./request.ts";
+import type { Sink } from "./rendering.ts";
 
-/** A plan and what is needed to write it. */
+/** What is needed to write a snapshot. */
 interface Commit {
   readonly name: SnapshotName;
-  readonly plan: Plan;
+  readonly catalog: readonly Contract[];
   readonly inputs: readonly KeptInput[];
-  readonly manifest: Manifest;
   readonly keys: LogKeys;
   /** The log's newest entry when the run began. */
   readonly newest: StoredEntry | null;
-  readonly nowMs: number;
+  /** Renders the snapshot. Throws InputError if it cannot be published. */
+  render(sink: Sink): Promise<Manifest>;
 }
 
 /**
- * Writes the plan, makes it the head and returns the entry that does so. Returns null if another run
- * has this revision or appended first a head or a prune of what this run needs; in the second case
- * it removes the snapshot's folder again. Throws DamageError if a key holds other bytes than the
- * plan's, or loses them, and UnreachableError if the store cannot be written.
+ * Writes the snapshot, makes it the head and returns the entry that does so, and the manifest. Returns null
+ * if another run has this revision or appended first a head or a prune of what this run needs; in the
+ * second case, and if `render` throws InputError, it removes the snapshot's folder again. Throws DamageError
+ * if a key holds other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be
+ * written.
  */
 export async function commit(
   store: ObjectStore,
-  { name, plan, inputs, manifest, keys, newest, nowMs }: Commit,
-  progress: Progress,
-): Promise<Publication | null> {
+  { name, catalog, inputs, keys, newest, render }: Commit,
+  clock: Clock,
+): Promise<{ readonly entry: Publication; readonly manifest: Manifest } | null> {
   await store.prove();
   if ((await claimName(store, name, newest?.entry.number ?? 0)) === "taken") return null;
   // The run may have chosen the name long ago, and another run may have published it since.
-  if ((await createCatalog(store, name, plan)) === "taken") return null;
+  const first = snapshotFileKey(name, FILES.catalog);
+  const body = Buffer.from(renderCatalog(catalog));
+  if ((await store.create(first, body, JSON_TYPE)) === "taken") return null;
 
-  const writes = [
-    ...plan.freshParts.map((part) => ({ key: part.path, object: part })),
-    ...plan.objects
-      .filter(({ path }) => path !== FILES.catalog)
-      .map((object) => ({ key: snapshotFileKey(name, object.path), object })),
-  ];
-  let written = 0;
-  await atOnce(writes, async ({ key, object }) => {
-    await createProven(store, key, await object.bytes(), object.sha256, object.mediaType);
-    progress("Writing", (written += 1), writes.length);
+  const manifest = await render(async ({ key, sha256, mediaType }, bytes) => {
+    if (key !== first) await createProven(store, key, bytes, sha256, mediaType);
+  }).catch(async (error: unknown) => {
+    if (error instanceof InputError) await giveUp(store, name);
+    throw error;
   });
-
   await atOnce(inputs, async ({ entry, stored }) => {
     if (stored !== null) await store.create(entry.key, stored, GZIP_TYPE);
     // Another machine may have stored the same input in other gzip bytes.
@@ -86,7 +86,7 @@ export async function commit(
     const what = `${snapshotText(name)} in ${store.location} differs from what was written`;
     throw new DamageError(`${what}; it is not published`, damages);
   }
-  const publication = isLate
+  const entry = isLate
     ? null
     : await appendPublication(
         store,
@@ -99,24 +99,17 @@ export async function commit(
           roots: rootsOf(manifest),
         },
         newest,
-        nowMs,
+        clock.now(),
         parts,
         keys,
       );
-  if (publication === null) await removeOwn(store, name);
+  if (entry === null) {
+    await giveUp(store, name);
+    return null;
+  }
   // The publication stands even if this fails; the next prune removes the claim.
   await releaseName(store, name).catch(() => {});
-  return publication;
-}
-
-async function createCatalog(
-  store: ObjectStore,
-  name: SnapshotName,
-  plan: Plan,
-): Promise<"created" | "taken"> {
-  const catalog = plan.objects.find(({ path }) => path === FILES.catalog);
-  if (catalog === undefined) throw new Error("A plan holds a catalog");
-  return store.create(snapshotFileKey(name, FILES.catalog), await catalog.bytes(), JSON_TYPE);
+  return { entry, manifest };
 }
 
 /** Creates the object. If it exists, throws DamageError unless it holds the same bytes. */
@@ -133,7 +126,9 @@ async function createProven(
   throw new DamageError(`${store.location}/${key} already exists with other bytes`);
 }
 
-async function removeOwn(store: ObjectStore, name: SnapshotName): Promise<void> {
+async function giveUp(store: ObjectStore, name: SnapshotName): Promise<void> {
   const objects = await Array.fromAsync(store.list(snapshotFolder(name)));
   await atOnce(objects, ({ key }) => store.delete(key));
+  // A prune removes the claim if this fails.
+  await releaseName(store, name).catch(() => {});
 }

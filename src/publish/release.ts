@@ -1,11 +1,10 @@
 /** Makes a content the head: renders it, and writes and commits it unless the run is a dry one. */
 import type { Clock } from "../lib/clock.ts";
-import { InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
-import { unfitIn, type Manifest } from "../snapshot/manifest.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
@@ -13,7 +12,7 @@ import type { Base } from "./base.ts";
 import { commit } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
 import type { KeptInput } from "./inputs.ts";
-import { manifestOf, plan, type Plan } from "./plan.ts";
+import { dropped, manifestOf, render, type Sink } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 
 /** The result of a run. */
@@ -42,8 +41,6 @@ export interface Release {
   /** The corrections that this run makes. */
   readonly fresh: readonly Correction[];
   readonly unmovedSince: Session | null;
-  /** Null: rendered here. */
-  readonly plan?: Plan;
 }
 
 /**
@@ -51,62 +48,61 @@ export interface Release {
  * file is too large for its readers, DamageError and UnreachableError as `commit` does.
  */
 export async function release(
-  { name, content, reason, inputs, fresh, unmovedSince, plan: rendered }: Release,
+  { name, content, reason, inputs, fresh, unmovedSince }: Release,
   base: Base,
   { dryRun, keys = NO_KEYS, by = null, why = null }: ReleaseOptions,
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
 ): Promise<PublishResult | null> {
-  const planned = rendered ?? (await plan(content, base, progress));
-  const manifest = manifestOf(planned, name, content, {
-    parent: parentOf(base),
-    reason,
-    by,
-    why,
-    inputs: inputs.map(({ entry }) => entry),
-    corrected: fresh.map((item) => ({
-      contract: item.contract,
-      session_utc: sessionUtc(item.session),
-      old_usd: item.oldUsd,
-      new_usd: item.newUsd,
-    })),
-  });
-  const unfit = unfitIn(manifest);
-  if (unfit !== null) throw new InputError(`No reader would accept the snapshot: ${unfit}`);
-  const result = {
-    snapshot: name,
-    manifest,
-    board: recordsOf(planned.views[FULLEST.name]),
-    unmovedSince,
-  };
+  const rendered = async (sink: Sink): Promise<Manifest> =>
+    manifestOf(await render(name, content, base, sink, progress), name, content, {
+      parent: parentOf(base),
+      reason,
+      by,
+      why,
+      inputs: inputs.map(({ entry }) => entry),
+      corrected: fresh.map((item) => ({
+        contract: item.contract,
+        session_utc: sessionUtc(item.session),
+        old_usd: item.oldUsd,
+        new_usd: item.newUsd,
+      })),
+    });
+  const result = { snapshot: name, board: boardOf(content), unmovedSince };
   if (dryRun) {
     await store.mayWrite();
+    const manifest = await rendered(dropped);
     const signing = signingOf(keys, "planned");
-    return { ...result, outcome: "planned", publication: null, signing };
+    return { ...result, manifest, outcome: "planned", publication: null, signing };
   }
-  const publication = await commit(
+  const { catalog } = content.market;
+  const { newest } = base.end;
+  const committed = await commit(
     store,
-    { name, plan: planned, inputs, manifest, keys, newest: base.end.newest, nowMs: clock.now() },
-    progress,
+    { name, catalog, inputs, keys, newest, render: rendered },
+    clock,
   );
-  if (publication === null) return null;
+  if (committed === null) return null;
+  const { entry, manifest } = committed;
   const signing = signingOf(keys, "signed");
-  return { ...result, outcome: "published", publication: publication.number, signing };
+  return { ...result, manifest, outcome: "published", publication: entry.number, signing };
 }
+
+/** The records of the Pro board. */
+const boardOf = ({ market, session }: Content): BoardRecord[] =>
+  recordsOf(tierView(market, FULLEST, session));
 
 /** The result of a run whose content the head holds already. */
 export function keepHead(base: PublishedBase, unmovedSince: Session | null): PublishResult {
   const { publication, manifest } = base.head;
   const { session, revision, number } = publication;
-  const content = contentOfHead(base);
-  const board = recordsOf(tierView(content.market, FULLEST, session));
   return {
     outcome: "unchanged",
     snapshot: { session, revision },
     publication: number,
     manifest,
-    board,
+    board: boardOf(contentOfHead(base)),
     signing: null,
     unmovedSince,
   };

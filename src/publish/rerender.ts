@@ -5,9 +5,9 @@ import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead } from "./content.ts";
-import { plan } from "./plan.ts";
 import { untilFirst } from "./publish.ts";
 import { keepHead, release, type PublishResult } from "./release.ts";
+import { dropped, render } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 import { nextRevision } from "./revisions.ts";
 
@@ -33,11 +33,11 @@ export const rerender = (
     const { publication, manifest } = head;
     await requireTrusted(store, base.end.newest, options.keys ?? NO_KEYS);
     const content = contentOfHead(base);
-    const planned = await plan(content, base, progress);
-    if (planned.identity === manifest.identity) return keepHead(base, null);
     const { session } = publication;
     const name = { session, revision: await nextRevision(store, session, base.end.head) };
-    const none = { inputs: [], fresh: [], unmovedSince: null };
-    const made = { name, content, reason, ...none, plan: planned };
+    // Only a difference is written, and rendered once more for it.
+    const { identity } = await render(name, content, base, dropped, progress);
+    if (identity === manifest.identity) return keepHead(base, null);
+    const made = { name, content, reason, inputs: [], fresh: [], unmovedSince: null };
     return release(made, base, options, store, clock, progress);
   });

@@ -31,11 +31,9 @@ export interface PlannedFile {
   readonly mediaType: string;
   /** The tier that the file is for; null: no tier. */
   readonly tier: TierName | null;
-  /** The bytes; of a file that contracts are read from alone, in pieces. */
-  render(): Rendered | Promise<Rendered>;
+  /** The bytes; of a file that contracts are read from alone, in pieces: it is stored gzip-coded only. */
+  render(): Uint8Array | Iterable<Piece> | Promise<Uint8Array>;
 }
-
-type Rendered = Uint8Array | readonly Piece[];
 
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
 export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): PlannedFile[] {

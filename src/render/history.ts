@@ -6,17 +6,17 @@
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Contract } from "../market/contract.ts";
-import { unitsOf, type Micros } from "../market/decimal.ts";
-import { dateOf, type Close } from "../market/series.ts";
+import { formatMicros, unitsOf, type Micros } from "../market/decimal.ts";
+import { dateOf, type Basis, type Close, type Level } from "../market/series.ts";
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "./csv.ts";
 
-/** Closes or levels of a contract; a level has its own break alone. */
-interface Rows {
+/** Closes or levels of a contract. */
+interface Rows<Row> {
   readonly id: string;
-  readonly rows: readonly Close[];
+  readonly rows: readonly Row[];
 }
 
 interface Column {
@@ -25,8 +25,6 @@ interface Column {
   readonly type: Omit<SchemaElement, "name">;
   /** The value in Parquet: dates in days and instants in milliseconds since 1970. */
   readonly value: (row: Close, id: string) => string | number | null;
-  /** The cell in CSV, quoted if it must be; if it is not the value's text, and empty for null. */
-  readonly text?: (row: Close) => string;
 }
 
 const TEXT = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
@@ -48,109 +46,95 @@ const price = (name: string, usdOf: (row: Close) => Micros | undefined): Column 
   },
 });
 
-type Cell = (row: Close, id: string) => string;
-
-/** What the files have of a row. */
-const FIELDS = {
-  id: {
-    name: "contract_id",
-    type: { ...TEXT, ...REQUIRED },
-    value: (_row, id) => id,
-  },
-  date: {
+/** The columns of histories, in their order. */
+const COLUMNS: readonly Column[] = [
+  { name: "contract_id", type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
+  {
     name: "date",
     type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
     value: ({ date }) => date,
-    text: ({ date }) => dateText(date),
   },
-  usd: { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
-  low: price("low_usd", ({ level }) => level.lowUsd),
-  high: price("high_usd", ({ level }) => level.highUsd),
-  inputs: {
+  { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
+  price("low_usd", ({ level }) => level.lowUsd),
+  price("high_usd", ({ level }) => level.highUsd),
+  {
     name: "inputs",
     type: { type: "INT32", ...OPTIONAL },
     value: ({ level }) => level.inputs ?? null,
   },
-  basis: {
-    name: "basis",
-    type: { ...TEXT, ...REQUIRED },
-    // What the feed gave: neither a close nor a level of these files is carried.
-    value: ({ level }) => level.basis ?? "reported",
-  },
-  session: {
+  { name: "basis", type: { ...TEXT, ...REQUIRED }, value: ({ level }) => basisOf(level) },
+  {
     name: "session_utc",
     type: { ...UTC_MILLIS, ...REQUIRED },
     value: ({ level }) => sessionStartMs(level.session),
-    text: ({ level }) => sessionUtc(level.session),
   },
-  break: {
+  {
     name: "break_reason",
     type: { ...TEXT, ...OPTIONAL },
     value: ({ breakReason }) => breakReason,
-    text: ({ breakReason }) => (breakReason === null ? "" : quotedText(breakReason)),
   },
-} satisfies Readonly<Record<string, Column>>;
-
-/** The columns of histories, in their order. */
-const COLUMNS: readonly Column[] = Object.values(FIELDS);
-
-const { id, date, usd, low, high, inputs, basis, session } = FIELDS;
-/** The columns of levels, in their order. */
-const LEVEL_COLUMNS: readonly Column[] = [
-  id,
-  session,
-  { ...usd, name: "spot_usd" },
-  low,
-  high,
-  inputs,
-  basis,
-  { ...date, name: "as_of" },
-  FIELDS.break,
 ];
 
+/** What the feed gave: neither a close nor a level of these files is carried. */
+const basisOf = ({ basis = "reported" }: Level): Basis => basis;
+
 /** The histories as CSV. */
-export const historyCsv = (view: TierView, catalog: readonly Contract[]): Piece[] =>
-  csvByContract(COLUMNS, rowsByContract(view, catalog, historyOf));
+export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
+  csvByContract(
+    COLUMNS.map(({ name }) => name),
+    rowsByContract(view, catalog, historyOf),
+    (id, { date, level, breakReason }) =>
+      `${id},${dateText(date)},${figures(level)},${sessionUtc(level.session)},${quoted(breakReason)}`,
+  );
 
-/** Every level given, both sessions of a day, as CSV: see levelsOf. */
-export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Piece[] =>
-  csvByContract(LEVEL_COLUMNS, rowsByContract(view, catalog, levelRowsOf));
+const LEVEL_COLUMNS = [
+  "contract_id",
+  "session_utc",
+  "spot_usd",
+  "low_usd",
+  "high_usd",
+  "inputs",
+  "basis",
+  "as_of",
+  "break_reason",
+];
 
-const levelRowsOf = (view: TierView, record: BoardRecord): Close[] =>
-  levelsOf(view, record).map((level) => ({
-    date: dateOf(level),
-    level,
-    breakReason: level.breakReason ?? null,
-  }));
+/** Every level given, both sessions of a day, as CSV: see levelsOf. A level has its own break alone. */
+export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
+  csvByContract(
+    LEVEL_COLUMNS,
+    rowsByContract(view, catalog, levelsOf),
+    (id, level) =>
+      `${id},${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${quoted(level.breakReason)}`,
+  );
+
+/** The cells from price to basis. */
+const figures = (level: Level): string =>
+  `${unitsOf(level.usd)},${usdText(level.lowUsd)},${usdText(level.highUsd)},${level.inputs ?? ""},${basisOf(level)}`;
+
+const usdText = (usd: Micros | undefined): string => (usd === undefined ? "" : formatMicros(usd));
 
 /**
  * The CSV: its header, and a piece for each contract with rows. A file may have millions of rows, so only
  * text that may need quotation marks goes through the CSV library, and only one contract's rows are in
- * memory as strings.
+ * memory.
  */
-function csvByContract(columns: readonly Column[], contracts: Iterable<Rows>): Piece[] {
-  const cells = columns.map(
-    ({ value, text }): Cell => text ?? ((row, id) => String(value(row, id) ?? "")),
-  );
-  const header = Buffer.from(csvText([columns.map(({ name }) => name)]));
-  const pieces: Piece[] = [{ id: null, bytes: header }];
+function* csvByContract<Row>(
+  header: readonly string[],
+  contracts: Iterable<Rows<Row>>,
+  lineOf: (id: string, row: Row) => string,
+): Generator<Piece> {
+  yield { id: null, bytes: Buffer.from(csvText([header])) };
   for (const { id, rows } of contracts) {
     if (rows.length === 0) continue;
     let lines = "";
-    for (const row of rows) {
-      let separator = "";
-      for (const cell of cells) {
-        lines += separator + cell(row, id);
-        separator = ",";
-      }
-      lines += "\r\n";
-    }
-    pieces.push({ id, bytes: Buffer.from(lines) });
+    for (const row of rows) lines += `${lineOf(id, row)}\r\n`;
+    yield { id, bytes: Buffer.from(lines) };
   }
-  return pieces;
 }
 
-const quotedText = (text: string): string => csvText([[harmless(text)]]).slice(0, -"\r\n".length);
+const quoted = (text: string | null | undefined): string =>
+  text ? csvText([[harmless(text)]]).slice(0, -"\r\n".length) : "";
 
 /** A reader of some contracts fetches their groups alone. */
 const ROWS_PER_GROUP = 10_000;
@@ -161,11 +145,12 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   const schema = [root, ...COLUMNS.map(({ name, type }) => ({ name, ...type }))];
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema });
-  let group: Rows[] = [];
+  let group: Rows<Close>[] = [];
   let groupSize = 0;
   const writeGroup = (): void => {
     const columnData = COLUMNS.map(({ name, type, value }) => {
-      const data = group.flatMap(({ id, rows }) => rows.map((row) => value(row, id)));
+      const data: ReturnType<typeof value>[] = [];
+      for (const { id, rows } of group) for (const row of rows) data.push(value(row, id));
       return { name, data: isNumeric(type) ? Float64Array.from(data as number[]) : data };
     });
     void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
@@ -185,11 +170,11 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
 const isNumeric = ({ type, repetition_type }: Column["type"]): boolean =>
   repetition_type === "REQUIRED" && type !== "BYTE_ARRAY";
 
-function* rowsByContract(
+function* rowsByContract<Row>(
   view: TierView,
   catalog: readonly Contract[],
-  rowsOf: (view: TierView, record: BoardRecord) => readonly Close[],
-): Generator<Rows> {
+  rowsOf: (view: TierView, record: BoardRecord) => readonly Row[],
+): Generator<Rows<Row>> {
   for (const record of knownOf(view, catalog)) {
     yield { id: record.contract.id, rows: rowsOf(view, record) };
   }

@@ -76,7 +76,7 @@ describe.skipIf(service === null)("on S3", () => {
     const gateway = new Gateway(own.pids["rgw"] as number);
     onTestFinished(() => gateway.kill());
     const interrupted = run(store, NEXT_SESSION, files.nextQuotes, (stage, done, total) => {
-      if (stage === "Writing" && done === Math.floor((total as number) / 2)) void gateway.kill();
+      if (stage === "Rendering" && done === Math.floor((total as number) / 2)) void gateway.kill();
     });
     await expect(interrupted).rejects.toThrow(UnreachableError);
     await expect(interrupted).rejects.toThrow(/^--store "s3:[^\n]+; check --s3-endpoint$/);

@@ -1,0 +1,211 @@
+/** Renders a snapshot in one pass: an object is made, hashed, handed on to be written, and forgotten. */
+import { limitsOf } from "../feed/finding.ts";
+import { atOnce } from "../lib/at-once.ts";
+import { InputError } from "../lib/errors.ts";
+import { PROGRAM } from "../lib/version.ts";
+import { countLevels } from "../ledger/ledger.ts";
+import { encodeMonth, monthsOf } from "../ledger/months.ts";
+import { dateOf } from "../market/series.ts";
+import { dateText, sessionUtc } from "../market/session.ts";
+import { perTier, TIER_NAMES, TIERS, type PerTier, type TierName } from "../market/tier.ts";
+import {
+  countsOf,
+  delistedOf,
+  droppedOf,
+  recordsOf,
+  tierView,
+  type BoardRecord,
+  type TierView,
+} from "../market/view.ts";
+import { snapshotFiles, type PlannedFile } from "../render/files.ts";
+import { codedForm } from "../snapshot/coded.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import {
+  FORMAT,
+  identityOf,
+  unfitIn,
+  type FileEntry,
+  type LedgerEntry,
+  type Manifest,
+} from "../snapshot/manifest.ts";
+import { formsOf, type NamedObject } from "../snapshot/stored-snapshot.ts";
+import { renderSums } from "../snapshot/sums.ts";
+import { NDJSON_TYPE, TEXT_TYPE } from "../store/media-types.ts";
+import {
+  FILES,
+  ledgerPartKey,
+  parseLedgerPartKey,
+  storedAs,
+  type SnapshotName,
+} from "../store/paths.ts";
+import type { Base } from "./base.ts";
+import type { Content } from "./content.ts";
+import type { Progress } from "./request.ts";
+
+/** Takes an object as soon as it is made. */
+export type Sink = (object: NamedObject, bytes: Uint8Array) => Promise<void>;
+
+/** For a run that does not write. */
+export const dropped: Sink = async () => {};
+
+/** A snapshot that was rendered. */
+export interface Rendering {
+  /** `identityOf` all files and parts. Snapshots with the same identity hold the same. */
+  readonly identity: string;
+  readonly views: PerTier<TierView>;
+  readonly files: readonly FileEntry[];
+  /** Every part of the ledger, by month. */
+  readonly ledger: readonly LedgerEntry[];
+}
+
+/**
+ * Renders all files and ledger parts once, and hands on what they are stored as, except the parts that the
+ * parent has. No more than a few files are in memory at once.
+ */
+export async function render(
+  name: SnapshotName,
+  content: Content,
+  base: Base,
+  sink: Sink,
+  progress: Progress,
+): Promise<Rendering> {
+  const { market, session: head, ledger, options } = content;
+  const views = perTier((tier) => tierView(market, TIERS[tier], head));
+  const input = { ...content, head, gates: limitsOf(options), program: PROGRAM };
+  const toRender = snapshotFiles(input, views);
+  let done = 0;
+  const files = await atOnce(toRender, async (file) => {
+    const entry = await handOn(file, name, sink);
+    progress("Rendering", (done += 1), toRender.length);
+    return entry;
+  });
+  files.push(...(await atOnce(sumsOf(files), (file) => handOn(file, name, sink))));
+  // A month that did not change keeps the parent's part and its name.
+  const parentLedger = base.head?.manifest.ledger ?? [];
+  const known = new Map(
+    parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
+  );
+  const began = base.end.newest?.entry.number ?? 0;
+  const parts = await atOnce(monthsOf(ledger), async (month) => {
+    const bytes = encodeMonth(ledger, month);
+    if (bytes === null) return [];
+    const size = sized(bytes);
+    const kept = known.get(`${month} ${size.sha256}`);
+    if (kept !== undefined) return [kept];
+    const entry = { key: ledgerPartKey(month, size.sha256, began), ...size };
+    requireFit({ ledger: [entry] });
+    await sink({ ...entry, mediaType: NDJSON_TYPE }, bytes);
+    return [entry];
+  });
+  const entries = parts.flat();
+  return { identity: identityOf(files, entries), views, files, ledger: entries };
+}
+
+/** Renders a file and hands on what it is stored as. Returns its entry in the manifest. */
+async function handOn(
+  { path, mediaType, tier, render }: PlannedFile,
+  name: SnapshotName,
+  sink: Sink,
+): Promise<FileEntry> {
+  const rendered = await render();
+  const as = storedAs(path);
+  const [whole, pieces] =
+    rendered instanceof Uint8Array
+      ? [rendered, [{ id: null, bytes: rendered }]]
+      : [new Uint8Array(), rendered];
+  const form = as === "plain" ? null : await codedForm(pieces);
+  const entry: FileEntry = {
+    path,
+    ...(form?.plain ?? sized(whole)),
+    media_type: mediaType,
+    tier,
+    ...(form !== null && { gzip: sized(form.bytes) }),
+    ...(as === "gzip" && { stored: as }),
+    ...(pieces === rendered && { parts: form?.parts }),
+  };
+  requireFit({ files: [entry] });
+  const { plain, gzip } = formsOf(name, entry);
+  if (plain !== null) await sink(plain, whole);
+  if (gzip !== null && form !== null) await sink(gzip, form.bytes);
+  return entry;
+}
+
+const sized = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Hex(bytes) });
+
+/** Throws InputError if no reader would accept what is to be stored. */
+function requireFit(named: Partial<Parameters<typeof unfitIn>[0]>): void {
+  const unfit = unfitIn({ files: [], ledger: [], inputs: [], ...named });
+  if (unfit !== null) throw new InputError(`No reader would accept the snapshot: ${unfit}`);
+}
+
+/** SHA256SUMS of each tier, by the digests of its files. */
+const sumsOf = (files: readonly FileEntry[]): PlannedFile[] =>
+  TIER_NAMES.map((tier) => ({
+    path: FILES.sums(tier),
+    mediaType: TEXT_TYPE,
+    tier,
+    render: () => renderSums(tier, files),
+  }));
+
+/** The fields of a manifest that neither the rendering nor the content has. */
+type ManifestHead = Pick<Manifest, "parent" | "reason" | "by" | "why" | "inputs" | "corrected">;
+
+/** The manifest of the snapshot `name`. The same arguments give the same bytes. */
+export function manifestOf(
+  rendering: Rendering,
+  name: SnapshotName,
+  content: Content,
+  head: ManifestHead,
+): Manifest {
+  const { pro } = rendering.views;
+  const { withoutLevel, ...counts } = countsOf(pro);
+  const past = ({ contract, level }: BoardRecord) => ({
+    id: contract.id,
+    session_utc: sessionUtc(level.session),
+    as_of: dateText(dateOf(level)),
+  });
+  return {
+    format: FORMAT,
+    session_utc: sessionUtc(name.session),
+    revision: name.revision,
+    identity: rendering.identity,
+    program: PROGRAM,
+    parent: head.parent,
+    reason: head.reason,
+    by: head.by,
+    why: head.why,
+    attribution: content.attribution,
+    options: content.options,
+    inputs: head.inputs,
+    counts: {
+      ...counts,
+      without_level: withoutLevel,
+      corrected: head.corrected.length,
+      corrections: content.corrections.length,
+      ledger_levels: countLevels(content.ledger),
+      files: rendering.files.length,
+      bytes: rendering.files.reduce((sum, { bytes }) => sum + bytes, 0),
+    },
+    carried: recordsOf(pro)
+      .filter((record) => record.carried)
+      .map(past),
+    dropped: droppedOf(pro).map(past),
+    delisted: delistedOf(pro).map(past),
+    corrected: head.corrected,
+    judgements: content.judgements,
+    tiers: perTier((name) => tierSummary(rendering.views[name])),
+    files: rendering.files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+    ledger: [...rendering.ledger],
+  };
+}
+
+const tierSummary = (view: TierView): Manifest["tiers"][TierName] => ({
+  session_utc: sessionUtc(view.session),
+  delayed_sessions: view.tier.delaySessions,
+  memory: view.boards.memory.length,
+  semiconductor: view.boards.semiconductor.length,
+  off_board: view.offBoard.map(({ contract, last }) => ({
+    id: contract.id,
+    as_of: last === null ? null : dateText(dateOf(last.level)),
+  })),
+});
