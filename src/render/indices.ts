@@ -10,6 +10,7 @@ import { equalWeighted, INDEX_BASE_LEVEL, type Composite } from "../market/compo
 import { COMPOSITE, indexIdOf, indicesOf, type MarketIndex } from "../market/indices.ts";
 import { dateText, type Session } from "../market/session.ts";
 import { memberships, type Market, type TierView } from "../market/view.ts";
+import { harmless } from "./csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields, type Excluded } from "./index-body.ts";
 import type * as schemas from "./schemas.ts";
@@ -102,10 +103,15 @@ export function indexBody(
   return jsonText(body);
 }
 
-/** `/indices.csv`: all series, in the order given. Ids have letters, digits and `-` only: nothing to quote. */
+/**
+ * `/indices.csv`: all series, in the order given. Ids have letters, digits and `-` only, so nothing is to
+ * quote; one that begins with `-` gets an apostrophe, as in other files.
+ */
 export function indicesCsv(indices: readonly PricedIndex[]): string {
   const rows = indices.flatMap(({ id, view, series }) =>
-    chainedCloses(view, series).map(({ date, close }) => `${id},${dateText(date)},${close}\r\n`),
+    chainedCloses(view, series).map(
+      ({ date, close }) => `${harmless(id)},${dateText(date)},${close}\r\n`,
+    ),
   );
   return `index_id,date,close\r\n${rows.join("")}`;
 }
