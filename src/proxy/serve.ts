@@ -31,10 +31,7 @@ import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
 import { answerRefusedRequests } from "./http/refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions extends Omit<
-  LiveSnapshotOptions,
-  "reader" | "onStreamFailure"
-> {
+export interface ProxyOptions extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure"> {
   readonly gatekeeper: Gatekeeper;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
