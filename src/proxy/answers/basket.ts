@@ -2,7 +2,7 @@
 import {
   EQUAL_WEIGHT,
   QUANTITY_DECIMALS,
-  type Constituent,
+  type Part,
   type Weighting,
 } from "../../market/composite.ts";
 import type { Contract } from "../../market/contract.ts";
@@ -82,11 +82,12 @@ export function basketForms(
   nowMs: number,
 ): Forms | Denial {
   const unknown = ids.filter((id) => id !== null && !file.contracts.has(id));
-  const found = ids.map((id) => (id === null ? null : constituentOf(id, file)));
+  const parts = ids.flatMap((id) => (id === null ? [] : (file.contracts.get(id) ?? [])));
+  const withoutBase = weighting === "quantities" ? [] : parts.flatMap(faultOf);
   const all = [
     ...faults,
     ...unknownFaults(unknown as string[], catalog, "on the board"),
-    ...found.filter((item) => item !== null && "code" in item),
+    ...withoutBase,
   ];
   const denial = faultsDenial(all);
   if (denial !== null) return denial;
@@ -95,8 +96,7 @@ export function basketForms(
   const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
   const known = pricedBaskets?.get(name);
   if (known !== undefined) return known;
-  const constituents = found as Constituent[];
-  const body = Buffer.from(basketBody(file, constituents, amounts, weighting, overdue));
+  const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
   const entity = snapshotEntity(stamp, file.envelope, overdue, {
     etag: tagOf(stamp.manifestSha256, name),
     body,
@@ -108,12 +108,9 @@ export function basketForms(
   return forms;
 }
 
-/** Null: no contract on the board has the id. */
-function constituentOf(id: string, file: BasketFile): Constituent | Fault | null {
-  const entry = file.contracts.get(id);
-  if (entry === undefined) return null;
-  return "excluded" in entry ? fault("no_base_level", "ids", id, WHY[entry.excluded]) : entry;
-}
+/** A weight is of a relative, which needs a base. */
+const faultOf = ({ id, reason }: Part): Fault[] =>
+  reason === null ? [] : [fault("no_base_level", "ids", id, WHY[reason])];
 
 const WHY = {
   no_base_level: "has no level a year before this session",

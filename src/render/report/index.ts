@@ -20,25 +20,23 @@ import { changeHtml, foreign, grouped } from "../../site/text.js";
 import { idHtml, section, sessionHtml, table } from "./html.ts";
 
 /** The level of an index on each day from its base to its session, in floating point, only to draw it. */
-function traceOf(market: Market, { view, result }: PricedIndex): number[] {
-  const { contributions } = result;
+function traceOf(market: Market, { view, constituents }: PricedIndex): number[] {
   const base = sessionYearBefore(view.session);
   const sums = new Float64Array((view.session - base) / SESSIONS_PER_DAY + 1);
-  for (const { constituent } of contributions) {
+  for (const constituent of constituents) {
     const series = market.seriesOf(constituent.id) as Series;
     for (let day = 0; day < sums.length; day += 1) {
       const level = series.at(base + day * SESSIONS_PER_DAY) as Level;
       sums[day] = (sums[day] as number) + level.usd / constituent.base;
     }
   }
-  return [...sums].map((sum) => (INDEX_BASE_LEVEL * sum) / contributions.length);
+  return [...sums].map((sum) => (INDEX_BASE_LEVEL * sum) / constituents.length);
 }
 
 /** The chart of the year, with its lowest, highest and present level. */
 export function indexSection(market: Market, index: PricedIndex): string {
-  const { result, excluded } = index;
+  const { result, excluded, constituents } = index;
   const { session } = index.view;
-  const constituents = result.contributions.map(({ constituent }) => constituent);
   if (result.level === null) {
     const none = "<p>No contract on the board has a comparable level one year earlier.</p>";
     return section("index", "Composite index over the year", none);
