@@ -42,7 +42,7 @@ const NONE: Asked = { ids: null, segment: null, from: null, to: null, last: null
 
 const queryOf = (asked: Asked, more: Record<string, string>): string =>
   new URLSearchParams([
-    ...Object.entries(asked).flatMap(([name, value]) =>
+    ...Object.entries(asked).flatMap(([name, value]): [string, string][] =>
       value === null ? [] : [[name, Array.isArray(value) ? value.join() : String(value)]],
     ),
     ...Object.entries(more),
@@ -264,6 +264,14 @@ describe("as an answer", () => {
     );
     const { headers } = await get("/prices?ids=alpha-16gb", { key: proxy.starter });
     expect(Number(headers["x-ratelimit-remaining"])).toBe(before - 1);
+  });
+
+  test("as_of takes a date: the head at its end; a day that has not ended is refused", async () => {
+    const key = proxy.pro;
+    const of = async (text: string) => (await get(`/prices?as_of=${text}`, { key })).text;
+    expect(await of("2026-11-19")).toBe(await of("2026-11-19T23:59:59.999Z"));
+    const today = await get("/prices?as_of=2026-11-21", { key });
+    expect([today.status, today.json.code]).toEqual([400, "invalid_parameter"]);
   });
 
   test("an address that moved keeps the query", async () => {

@@ -15,6 +15,8 @@ export function didYouMean(text: string, catalog: readonly Contract[]): string[]
   if (text.length > CHARACTERS_MAX) return [];
   const lower = text.toLowerCase();
   const ranked = catalog.flatMap(({ id, ticker, formerly }) => {
+    // It is in the catalog, and not where it is asked for.
+    if (id === text) return [];
     if (ticker.toLowerCase() === lower || id.toLowerCase() === lower) return [{ id, rank: -2 }];
     if (formerly === text) return [{ id, rank: -1 }];
     const rank = distance(text, id);
