@@ -3,6 +3,7 @@ import { InputError } from "../lib/errors.ts";
 import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesBasket, parseQuery } from "../proxy/query.ts";
 import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
+import { readSelection } from "../proxy/answers/selection.ts";
 import { readVintage, type VintageQuery } from "../proxy/answers/vintage.ts";
 
 /** An answer of a service. */
@@ -11,7 +12,7 @@ export interface Target {
   readonly base: string;
   /** Path and query of the answer, below `base`. */
   readonly path: string;
-  /** The file in the tier's folder; null: the answer is computed, as a basket is. */
+  /** The file in the tier's folder; null: the answer is computed, as a basket is, or lines of a file. */
   readonly file: string | null;
   /** The publication that the answer must be of: a number, or an instant and the head of then. */
   readonly vintage: VintageQuery;
@@ -45,15 +46,17 @@ export function readTarget(text: string): Target {
   // The service knows what its present is. A parameter that it does not take might get lost on the way.
   const faults = nameFaults(query, parametersOf(route));
   const vintage = readVintage(query, Infinity, faults) ?? LIVE;
+  const isSelection = readSelection(route, query, faults) !== null;
   const denial = faultsDenial(faults);
   if (denial !== null) throw wrong(text, denial.detail);
   const isBasket = route.takesBasket && namesBasket(query);
+
   const tier = FULLEST;
   const file = route.file(tier, idIn(sent, route.path)).slice(`${tier.name}/`.length);
   return {
     base,
     path: sent + url.search,
-    file: isBasket ? null : file,
+    file: isBasket || isSelection ? null : file,
     vintage,
   };
 }

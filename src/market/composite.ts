@@ -6,7 +6,7 @@
  * what they cost with what they cost at the base (a Lowe index): it is the same mean, weighted by the
  * shares of the costs at the base.
  */
-import { CHANGE_DECIMALS } from "./change.ts";
+import { CHANGE_DECIMALS, type ExclusionReason } from "./change.ts";
 import {
   MICROS_PER_UNIT,
   ratio,
@@ -29,27 +29,55 @@ const COST_DECIMALS = 6;
 export const QUANTITY_DECIMALS = 9;
 const QUANTITY_SCALE = 10n ** BigInt(QUANTITY_DECIMALS);
 
-/** A contract with the levels that the index needs, all above 0. */
-export interface Constituent {
-  readonly id: string;
-  readonly ticker: string;
-  readonly segment: string;
-  readonly now: Micros;
-  /** The level in force one calendar year before the session. */
+/** Earlier levels, all above 0. */
+interface Earlier {
+  /** The level in force one calendar year before the session, and its day. */
   readonly base: Micros;
+  readonly baseAsOf: Day;
   /** The last levels given at or before 24 hours and 30 days ago, of any age. */
   readonly then24h: Micros;
   readonly then30d: Micros;
-  /** Of the level in force. */
-  readonly basis: BoardBasis;
-  /** The days of the level in force and of the base. */
-  readonly asOf: Day;
-  readonly baseAsOf: Day;
 }
 
-/** A constituent's part in the level and in its 24-hour change. */
-export interface Contribution {
-  readonly constituent: Constituent;
+/** A contract on the board; an earlier level is null if none compares with the level in force. */
+export interface Part extends Nullable<Earlier> {
+  /** Why it has no base; null: it has one. */
+  readonly reason: ExclusionReason | null;
+  readonly id: string;
+  readonly ticker: string;
+  readonly segment: string;
+  /** The level in force, its basis and its day. */
+  readonly now: Micros;
+  readonly basis: BoardBasis;
+  readonly asOf: Day;
+}
+
+/** A part with all levels that the index needs. */
+export type Constituent = Part & Earlier;
+
+/** Each field may be null. */
+type Nullable<T> = { readonly [F in keyof T]: T[F] | null };
+
+export const isConstituent = (part: Part): part is Constituent => part.reason === null;
+
+/** A part without base, and why. */
+export interface WithoutBase {
+  readonly id: string;
+  readonly reason: ExclusionReason;
+}
+
+/** The parts without base. */
+export const withoutBase = (parts: readonly Part[]): WithoutBase[] =>
+  parts.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }]));
+
+/** A part's share in the level and in its 24-hour change; null: a part of the basket has no base. */
+export interface Contribution extends Nullable<Shares> {
+  readonly part: Part;
+  /** In the contract's unit. Only in a basket of quantities. */
+  readonly quantity?: Decimal;
+}
+
+interface Shares {
   /** The share of all weights. All shares sum to 100. */
   readonly weightPct: Decimal;
   /** now / base. */
@@ -58,24 +86,20 @@ export interface Contribution {
   readonly contribution: Decimal;
   /** Percentage points of the 24-hour change. They sum to it. */
   readonly contribution24hPct: Decimal;
-  /** In the contract's unit. Only in a basket of quantities. */
-  readonly quantity?: Decimal;
 }
 
-/** What the quantities of a basket cost by the levels of each constituent, US dollars. */
-export interface Costs {
+/** What the quantities of a basket cost by each level, US dollars; null: a part lacks it. */
+export interface Costs extends Nullable<Record<"base" | "then24h" | "then30d", Decimal>> {
   readonly now: Decimal;
-  readonly base: Decimal;
-  readonly then24h: Decimal;
-  readonly then30d: Decimal;
+  readonly withoutBase: readonly WithoutBase[];
 }
 
-/** A priced index or basket. Level and changes are null if it has no constituent. */
+/** A priced index or basket. Level and changes are null if a part lacks what they compare, or there is none. */
 export interface Composite {
   readonly level: Decimal | null;
   readonly chg24hPct: Decimal | null;
   readonly chg30dPct: Decimal | null;
-  /** One for each constituent, in their order. */
+  /** One for each part, in their order. */
   readonly contributions: readonly Contribution[];
   /** Only of a basket of quantities. */
   readonly costs?: Costs;
@@ -111,19 +135,17 @@ export function composite(
   const { numerator: now, denominator } = sumBy((item) => item.now);
   const { numerator: then24h } = sumBy((item) => item.then24h);
   const { numerator: then30d } = sumBy((item) => item.then30d);
-  const changePct = (then: bigint): Decimal =>
-    roundRatio(ratio((now - then) * 100n, then), CHANGE_DECIMALS);
   return {
     level: roundRatio(ratio(now * 100n, denominator * totalWeight), INDEX_DECIMALS),
-    chg24hPct: changePct(then24h),
-    chg30dPct: changePct(then30d),
+    chg24hPct: changeOf(now, then24h),
+    chg30dPct: changeOf(now, then30d),
     contributions: constituents.map((item, at) => {
       const base = BigInt(item.base);
       const percent = (weights[at] as bigint) * 100n;
       const moved = percent * BigInt(item.now - item.base);
       const moved24h = percent * BigInt(item.now - item.then24h);
       return {
-        constituent: item,
+        part: item,
         weightPct: roundRatio(ratio(percent, totalWeight), INDEX_DECIMALS),
         relative: roundRatio(ratio(BigInt(item.now), base), RELATIVE_DECIMALS),
         contribution: roundRatio(ratio(moved, totalWeight * base), INDEX_DECIMALS),
@@ -145,32 +167,57 @@ export const equalWeighted = (constituents: readonly Constituent[]): Composite =
 
 /**
  * Prices a basket of quantities. `quantities[i]`, a positive integer in units of 10⁻⁹, belongs to
- * `constituents[i]`. A weight is the share of the cost at the base, so the level is 100 × the cost now by
- * the cost at the base. Every figure is exact, and rounded once.
+ * `parts[i]`. A weight is the share of the cost at the base, so the level is 100 × the cost now by the cost
+ * at the base. A part without an earlier level leaves out what needs it, and nothing else. Every figure is
+ * exact, and rounded once.
  */
 export function quantityComposite(
-  constituents: readonly Constituent[],
+  parts: readonly Part[],
   quantities: readonly bigint[],
 ): Composite {
-  const costsBy = (levelOf: (item: Constituent) => Micros): bigint[] =>
-    constituents.map((item, at) => (quantities[at] as bigint) * BigInt(levelOf(item)));
-  const total = (costs: readonly bigint[]): Decimal => {
-    const sum = costs.reduce((one, other) => one + other, 0n);
-    return roundRatio(ratio(sum, QUANTITY_SCALE * BigInt(MICROS_PER_UNIT)), COST_DECIMALS);
-  };
-  const baseCosts = costsBy((item) => item.base);
-  const priced = composite(constituents, baseCosts);
+  const costsBy = (levelOf: (part: Part) => Micros | null): bigint[] =>
+    parts.flatMap((part, at) => {
+      const level = levelOf(part);
+      return level === null ? [] : [(quantities[at] as bigint) * BigInt(level)];
+    });
+  /** Null: a part has no such level. */
+  const total = (costs: readonly bigint[]): bigint | null =>
+    costs.length < parts.length ? null : costs.reduce((one, other) => one + other, 0n);
+  const baseCosts = costsBy(({ base }) => base);
+  const now = total(costsBy((part) => part.now)) as bigint;
+  const base = total(baseCosts);
+  const then24h = total(costsBy((part) => part.then24h));
+  const then30d = total(costsBy((part) => part.then30d));
+  const priced = base === null ? null : composite(parts.filter(isConstituent), baseCosts);
   return {
-    ...priced,
-    contributions: priced.contributions.map((item, at) => ({
-      ...item,
+    level: priced?.level ?? null,
+    chg24hPct: changeOf(now, then24h),
+    chg30dPct: changeOf(now, then30d),
+    contributions: parts.map((part, at) => ({
+      ...(priced?.contributions[at] ?? NO_SHARES),
+      part,
       quantity: roundRatio(ratio(quantities[at] as bigint, QUANTITY_SCALE), QUANTITY_DECIMALS),
     })),
     costs: {
-      now: total(costsBy((item) => item.now)),
-      base: total(baseCosts),
-      then24h: total(costsBy((item) => item.then24h)),
-      then30d: total(costsBy((item) => item.then30d)),
+      now: dollars(now),
+      base: base === null ? null : dollars(base),
+      then24h: then24h === null ? null : dollars(then24h),
+      then30d: then30d === null ? null : dollars(then30d),
+      withoutBase: withoutBase(parts),
     },
   };
 }
+
+const NO_SHARES = {
+  weightPct: null,
+  relative: null,
+  contribution: null,
+  contribution24hPct: null,
+} satisfies Nullable<Shares>;
+
+const changeOf = (now: bigint, then: bigint | null): Decimal | null =>
+  then === null ? null : roundRatio(ratio((now - then) * 100n, then), CHANGE_DECIMALS);
+
+/** A cost in US dollars, of one in units of 10⁻⁹ micro-dollars. */
+const dollars = (cost: bigint): Decimal =>
+  roundRatio(ratio(cost, QUANTITY_SCALE * BigInt(MICROS_PER_UNIT)), COST_DECIMALS);

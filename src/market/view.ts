@@ -6,7 +6,7 @@ import {
   type ExclusionReason,
   type Horizon,
 } from "./change.ts";
-import type { Constituent } from "./composite.ts";
+import type { Part } from "./composite.ts";
 import { BOARDS, carryLimitSessions, isDelisted, type Board, type Contract } from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
 import {
@@ -230,20 +230,9 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
   return roundRatio(ratio(BigInt(level.usd), BigInt(capacity)), USD_PER_GB_DECIMALS);
 }
 
-type Then = "base" | "then24h" | "then30d" | "baseAsOf";
-/** A contract on the board with what a basket compares; null: none that compares with the level in force. */
-export type Part = Omit<Constituent, Then> & {
-  readonly [F in Then]: Constituent[F] | null;
-};
-
-/** A contract's part in the index, or the reason why it has no base, so that it is no constituent. */
-export type Membership =
-  | { readonly part: Constituent; readonly excluded: null }
-  | { readonly part: Part; readonly excluded: ExclusionReason };
-
-/** Of every record of the view, in board order. */
-export function memberships(market: Market, view: TierView): Membership[] {
-  return recordsOf(view).map((record): Membership => {
+/** What baskets compare of every record of the view, in board order. */
+export function basketParts(market: Market, view: TierView): Part[] {
+  return recordsOf(view).map((record): Part => {
     const { contract, series, level } = record;
     const limit = carryLimitSessions(contract, market.maxCarryDays);
     const base = comparableLevel(series, level, HORIZONS.yoy(view.session), limit);
@@ -253,21 +242,19 @@ export function memberships(market: Market, view: TierView): Membership[] {
       return typeof then === "string" ? null : then.usd;
     };
     const { id, ticker, segment } = contract;
-    const part: Part = {
+    return {
       id,
       ticker,
       segment,
       now: level.usd,
-      base: null,
+      // With a level a year ago and no break since, those of 24 hours and 30 days ago compare, too.
+      base: typeof base === "string" ? null : base.usd,
       then24h: usdAt("24h"),
       then30d: usdAt("30d"),
       basis: boardBasisOf(record),
       asOf: dateOf(level),
-      baseAsOf: null,
+      baseAsOf: typeof base === "string" ? null : dateOf(base),
+      reason: typeof base === "string" ? base : null,
     };
-    if (typeof base === "string") return { part, excluded: base };
-    // There was a level a year ago and no break since, so those of 24 hours and 30 days ago compare, too.
-    const constituent = { ...part, base: base.usd, baseAsOf: dateOf(base) } as Constituent;
-    return { part: constituent, excluded: null };
   });
 }

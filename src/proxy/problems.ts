@@ -188,7 +188,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** Members of a problem document beyond the standard ones. */
 type ProblemExtras = Pick<
   z.infer<ReturnType<typeof problem>>,
-  "required_tier" | "as_of" | "errors"
+  "required_tier" | "as_of" | "did_you_mean" | "plans" | "history_from" | "errors"
 >;
 /** One fault of one parameter. Its value is as sent, but shortened; a key is never shown. */
 export type ParameterFault = NonNullable<ProblemExtras["errors"]>[number];
@@ -227,8 +227,10 @@ export const pruned = (number: number): Denial =>
 /** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
-/** The text of the problem document. */
-export function problemBody({ code, status, detail, extras }: Denial): string {
+/** The text of the problem document. `plans` is the address of the page of tiers. */
+export function problemBody({ code, status, detail, extras }: Denial, plans: string): string {
   const { title } = PROBLEMS[code];
-  return `${JSON.stringify({ type: `/docs#${code}`, title, status, detail, code, ...extras })}\n`;
+  const isOfTier = code === "tier_required" || code === "key_required";
+  const members = { ...extras, ...(isOfTier && { plans }) };
+  return `${JSON.stringify({ type: `/docs#${code}`, title, status, detail, code, ...members })}\n`;
 }

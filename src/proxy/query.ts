@@ -36,12 +36,18 @@ export const holdsKey = (query: Query): boolean =>
       KEY_NAMES.includes(name.toLowerCase()),
   );
 
+/** The value of a parameter; undefined: the query does not have it. */
+export const valueOf = (query: Query, name: string): string | undefined =>
+  query.find(([each]) => each === name)?.[1];
+
 /** What parameters are refused for: the denial has the first code of this list that any fault has. */
 const FAULT_ORDER = [
   "unknown_parameter",
   "invalid_parameter",
   "unknown_contract",
+  "unknown_index",
   "no_base_level",
+  "not_on_board",
 ] as const satisfies readonly ProblemCode[];
 type FaultCode = (typeof FAULT_ORDER)[number];
 
@@ -71,6 +77,34 @@ export function nameFaults(query: Query, known: readonly string[]): Fault[] {
   return faults;
 }
 
+/** The most ids that a parameter takes. */
+const MAX_ITEMS = 100;
+
+/** The items of a list, separated by commas; null: the item is empty, or was there before. */
+export function readItems(
+  name: string,
+  text: string,
+  faults: Fault[],
+  itemsMax = MAX_ITEMS,
+): (string | null)[] {
+  const items = text.split(",");
+  const refuse = (value: string, expected: string): null => {
+    faults.push(fault("invalid_parameter", name, value, `expected ${expected}`));
+    return null;
+  };
+  if (items.length > itemsMax) {
+    refuse(text, `1 to ${itemsMax} ids, got ${items.length}`);
+    return [];
+  }
+  const seen = new Set<string>();
+  return items.map((item) => {
+    if (item === "") return refuse(item, "no empty item");
+    if (seen.has(item)) return refuse(item, "each id once");
+    seen.add(item);
+    return item;
+  });
+}
+
 /** Makes a fault. Shortens the caller's text and never repeats a key. */
 export const fault = (code: FaultCode, name: string, value: string, detail: string): Fault => ({
   code,
@@ -89,9 +123,7 @@ export function faultsDenial(faults: readonly Fault[]): Denial | null {
   if (faults.length === 0) return null;
   const ordered = FAULT_ORDER.flatMap((code) => faults.filter((item) => item.code === code));
   const [first] = ordered as [Fault];
-  const errors = ordered
-    .slice(0, MAX_FAULTS_TOLD)
-    .map(({ parameter, value, detail }) => ({ parameter, value, detail }));
+  const errors = ordered.slice(0, MAX_FAULTS_TOLD).map(({ code: _, ...error }) => error);
   const where = `Parameter ${JSON.stringify(first.parameter)} ${JSON.stringify(first.value)}`;
   const detail = `${where}: ${first.detail}${moreText(faults.length)}.`;
   return deny(first.code, detail, { status: 400, errors });

@@ -17,18 +17,12 @@ import * as payload from "../render/schemas.ts";
 import { CSV_TYPE, PARQUET_TYPE, TEXT_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES, storedAs } from "../store/paths.ts";
 import type { ProblemCode } from "./problems.ts";
+import * as parameter from "./parameters.ts";
+import type { Parameter } from "./parameters.ts";
 import { namesBasket, type Query } from "./query.ts";
 
 /** The start of all data paths. */
 export const API = "/api/public/v1";
-
-/** A parameter of the query. */
-export interface Parameter {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema. */
-  readonly schema: { readonly type: "integer" | "string"; readonly [keyword: string]: unknown };
-}
 
 /** What a 200 carries: JSON by its schema, with the schema's name for readers, or another media type. */
 export type Body =
@@ -44,6 +38,8 @@ export interface Route {
   /** What the id in the path names. */
   readonly id?: string;
   readonly parameters?: readonly Parameter[];
+  /** The parameters by which lines of its file are selected. */
+  readonly selectedBy?: readonly Parameter[];
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -65,41 +61,14 @@ export interface DataRoute extends Route {
   readonly file: (tier: Tier, id: string) => string;
   /** Whether the query may name a basket; the answer is then its price, not a file. */
   readonly takesBasket?: boolean;
+  /** Whether the file has the contracts on the boards alone. */
+  readonly hasBoards?: boolean;
   /** Of files to save: whether Range gets a part. Histories come whole. */
   readonly download?: "parts" | "whole";
 }
 
-const WITH_HISTORY = tiersWhere(({ history }) => history !== null, "and");
-const PUBLICATION: Parameter = {
-  name: "publication",
-  description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Not together with as_of.`,
-  schema: { type: "integer", minimum: 1 },
-};
-const AS_OF: Parameter = {
-  name: "as_of",
-  description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future.`,
-  schema: { type: "string", format: "date-time" },
-};
-const BASKET: readonly Parameter[] = [
-  {
-    name: "ids",
-    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets, "and")}): 1 to 100 ids, each once, separated by commas.`,
-    schema: { type: "string" },
-  },
-  {
-    name: "weights",
-    description:
-      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
-    schema: { type: "string" },
-  },
-  {
-    name: "quantities",
-    description:
-      "Instead of weights, how much is bought of each of ids, in the contract's unit; same form. The answer also says what that costs.",
-    schema: { type: "string" },
-  },
-];
-
+const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>
+  query.some(([name]) => parameters.some((each) => each.name === name));
 const everyone = (): boolean => true;
 const withIndex = (tier: Tier): boolean => tier.index;
 const withHistory = (tier: Tier): boolean => tier.history !== null;
@@ -114,7 +83,7 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
 
 const DATA = {
   isKeyed: true,
-  parameters: [PUBLICATION, AS_OF],
+  parameters: [parameter.PUBLICATION, parameter.AS_OF],
   tag: "Data",
   answer: "Counted as one call.",
   fields: ["etag", "unencoded-digest"],
@@ -144,6 +113,8 @@ export const DATA_ROUTES = {
     body: { json: "Board", schema: payload.board },
     isOffered: everyone,
     file: eachTier(FILES.board),
+    selectedBy: parameter.CONTRACTS,
+    hasBoards: true,
   },
   contract: {
     ...DATA,
@@ -153,17 +124,19 @@ export const DATA_ROUTES = {
     summary: "A contract with its history",
     body: { json: "Contract", schema: payload.contract },
     refusals: ["unknown_contract", "not_on_board"],
-    isOffered: everyone,
+    // Everybody gets the whole; a selection of the history needs a tier with one.
+    isOffered: (tier, query) => tier.history !== null || !namesAny(query, parameter.DATES),
     file: (tier, id) => FILES.contract(tier.name, id),
+    selectedBy: parameter.DATES,
   },
   index: {
     ...DATA,
     path: `${API}/index`,
-    parameters: [...BASKET, ...DATA.parameters],
+    parameters: [...parameter.BASKET, ...DATA.parameters],
     operationId: "getIndex",
     summary: "The composite index, or a basket of one's own",
     body: { json: "Index", schema: payload.index },
-    refusals: ["unknown_contract", "no_base_level"],
+    refusals: ["no_base_level"],
     isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
     file: eachTier(FILES.index),
     takesBasket: true,
@@ -187,12 +160,15 @@ export const DATA_ROUTES = {
     refusals: ["unknown_index"],
     isOffered: withIndex,
     file: (tier, id) => FILES.indexOf(tier.name, id),
+    selectedBy: parameter.DATES,
   },
   csv: {
     ...download(`${API}/export.csv`, FILES.csv),
     operationId: "exportCsv",
     summary: "The board as CSV",
     isOffered: exportedAs("csv"),
+    selectedBy: parameter.CONTRACTS,
+    hasBoards: true,
   },
   xlsx: {
     ...download(`${API}/export.xlsx`, FILES.xlsx),
@@ -205,6 +181,7 @@ export const DATA_ROUTES = {
     operationId: "exportHistoryCsv",
     summary: "The histories of all contracts as CSV",
     isOffered: hasHistoryAs("csv"),
+    selectedBy: [...parameter.CONTRACTS, ...parameter.DATES],
   },
   historyParquet: {
     ...download(`${API}/history.parquet`, FILES.historyParquet),
@@ -217,12 +194,14 @@ export const DATA_ROUTES = {
     operationId: "exportLevelsCsv",
     summary: "Every level given, both sessions of a day, of all contracts as CSV",
     isOffered: hasHistoryAs("csv"),
+    selectedBy: [...parameter.CONTRACTS, ...parameter.DATES],
   },
   indicesCsv: {
     ...download(`${API}/indices.csv`, FILES.indicesCsv),
     operationId: "exportIndicesCsv",
     summary: "The continuous series of all indices as CSV",
     isOffered: withIndex,
+    selectedBy: [...parameter.INDICES, ...parameter.DATES],
   },
   sparklines: {
     ...DATA,
@@ -232,6 +211,8 @@ export const DATA_ROUTES = {
     body: { json: "Sparklines", schema: payload.sparklines },
     isOffered: withHistory,
     file: eachTier(FILES.sparklines),
+    selectedBy: parameter.CONTRACTS,
+    hasBoards: true,
   },
   corrections: {
     ...DATA,
@@ -241,6 +222,7 @@ export const DATA_ROUTES = {
     body: { json: "Corrections", schema: payload.corrections },
     isOffered: withHistory,
     file: eachTier(FILES.tierCorrections),
+    selectedBy: parameter.CORRECTIONS,
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
 
@@ -250,7 +232,7 @@ export const SUMS_ROUTE: DataRoute = {
   path: `${API}/sums`,
   parameters: [
     {
-      ...PUBLICATION,
+      ...parameter.PUBLICATION,
       description:
         "The sums as entry N of the log published them, to the depth of the tier's history. Without a key only that of the head.",
     },
@@ -266,8 +248,15 @@ export const SUMS_ROUTE: DataRoute = {
   file: eachTier(FILES.sums),
 };
 
-export const parametersOf = ({ parameters = [] }: Route): readonly string[] =>
-  parameters.map(({ name }) => name);
+/** All parameters that a route takes. */
+export const takenBy = ({ parameters = [], selectedBy = [] }: Route): readonly Parameter[] => [
+  ...selectedBy,
+  ...parameters,
+];
+
+/** Their names. */
+export const parametersOf = (route: Route): readonly string[] =>
+  takenBy(route).map(({ name }) => name);
 
 /** The lowest tier with keys that includes this request. */
 export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>

@@ -141,6 +141,8 @@ export const readiness = z.object({
     .describe("Whether the newest publication could be loaded; if not, the one before is served."),
 });
 
+const didYouMean = z.array(z.string()).max(3).optional();
+
 /** A problem document (RFC 9457). src/proxy/problems.ts lists the codes. */
 export const problem = (codes: readonly [string, ...string[]]) =>
   z.object({
@@ -150,9 +152,33 @@ export const problem = (codes: readonly [string, ...string[]]) =>
     detail: z.string(),
     code: z.enum(codes),
     required_tier: z.enum(KEY_TIER_NAMES).optional().describe("With tier_required."),
-    as_of: z.null().optional().describe("With not_on_board: there is no level so far."),
+    as_of: z
+      .null()
+      .optional()
+      .describe("With not_on_board of an address: there is no level so far."),
+    did_you_mean: didYouMean.describe("With unknown_contract of an address: ids that are near."),
+    plans: z
+      .string()
+      .optional()
+      .describe("With tier_required and key_required: the page of tiers."),
+    history_from: z.iso
+      .date()
+      .optional()
+      .describe("With refusals by depth: the first date within the tier's history."),
     errors: z
-      .array(z.object({ parameter: z.string(), value: z.string(), detail: z.string() }))
+      .array(
+        z.object({
+          parameter: z.string(),
+          value: z.string(),
+          detail: z.string(),
+          as_of: z.iso
+            .date()
+            .nullable()
+            .optional()
+            .describe("With not_on_board: the date of the last level, or null."),
+          did_you_mean: didYouMean,
+        }),
+      )
       .optional()
       .describe("Faults of parameters, all of them."),
   });

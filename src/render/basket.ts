@@ -4,17 +4,17 @@
  */
 import { z } from "zod";
 import { jsonText } from "../lib/json.ts";
-import { EXCLUSION_REASONS, type ExclusionReason } from "../market/change.ts";
+import { EXCLUSION_REASONS } from "../market/change.ts";
 import {
   composite,
+  isConstituent,
   quantityComposite,
-  type Constituent,
+  type Part,
   type Weighting,
 } from "../market/composite.ts";
-import { microsOf, unitsOf } from "../market/decimal.ts";
+import { microsOf, unitsOf, type Micros } from "../market/decimal.ts";
 import { BOARD_BASES } from "../market/series.ts";
 import { dateText, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
-import type { Membership } from "../market/view.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
 import { BASKET, envelope, type Body, type index } from "./schemas.ts";
@@ -42,26 +42,23 @@ const basketFileSchema = z.object({
 });
 type Item = z.infer<typeof basketFileSchema>["contracts"][number];
 
-/** A contract's levels, or why it cannot be in a basket. */
-type BasketEntry = Constituent | { readonly excluded: ExclusionReason };
-
 /** The file's content, prepared for pricing. */
 export interface BasketFile {
   readonly envelope: Envelope;
   /** Every contract on the board, by id. */
-  readonly contracts: ReadonlyMap<string, BasketEntry>;
+  readonly contracts: ReadonlyMap<string, Part>;
 }
 
 /** The file's text. */
-export function renderBasketFile(envelope: Envelope, members: readonly Membership[]): string {
+export function renderBasketFile(envelope: Envelope, parts: readonly Part[]): string {
   const file: Body<typeof basketFileSchema> = {
     ...envelopeFields(envelope),
-    contracts: members.map(itemOf),
+    contracts: parts.map(itemOf),
   };
   return jsonText(file);
 }
 
-const itemOf = ({ part, excluded }: Membership): Item => ({
+const itemOf = (part: Part): Item => ({
   id: part.id,
   ticker: part.ticker,
   segment: part.segment,
@@ -72,7 +69,7 @@ const itemOf = ({ part, excluded }: Membership): Item => ({
   basis: part.basis,
   as_of: dateText(part.asOf),
   base_as_of: part.baseAsOf === null ? null : dateText(part.baseAsOf),
-  reason: excluded,
+  reason: part.reason,
 });
 
 /** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
@@ -89,46 +86,46 @@ export function parseBasketFile(bytes: Uint8Array): BasketFile {
   };
 }
 
-function entryOf(item: Item): [string, BasketEntry] {
-  const { id, ticker, segment, basis, reason } = item;
-  const { base_usd: base, then_24h_usd: then24h, then_30d_usd: then30d, base_as_of } = item;
-  if (base === null || then24h === null || then30d === null || base_as_of === null) {
-    return [id, { excluded: reason ?? "no_base_level" }];
-  }
-  const constituent = {
+function entryOf({ id, ticker, segment, basis, reason, ...item }: Item): [string, Part] {
+  const levelOf = (usd: number | null): Micros | null => (usd === null ? null : microsOf(usd));
+  const part = {
     id,
     ticker,
     segment,
     now: microsOf(item.spot_usd),
-    base: microsOf(base),
-    then24h: microsOf(then24h),
-    then30d: microsOf(then30d),
+    base: levelOf(item.base_usd),
+    then24h: levelOf(item.then_24h_usd),
+    then30d: levelOf(item.then_30d_usd),
     basis,
     asOf: parseDate(item.as_of) as Day,
-    baseAsOf: parseDate(base_as_of) as Day,
+    baseAsOf: item.base_as_of === null ? null : (parseDate(item.base_as_of) as Day),
+    reason,
   };
-  return [id, constituent];
+  return [id, part];
 }
 
 /**
- * The body for a custom basket. `amounts[i]`, a positive integer, belongs to `constituents[i]`: its
- * quantity in units of 10⁻⁹ if `weighting` is `quantities`, otherwise its weight in any common scale.
- * `overdueSessions` is added to the file's delay.
+ * The body for a custom basket. `amounts[i]`, a positive integer, belongs to `parts[i]`: its quantity in
+ * units of 10⁻⁹ if `weighting` is `quantities`, otherwise its weight in any common scale, and each part has
+ * a base. `overdueSessions` is added to the file's delay.
  */
 export function basketBody(
   file: BasketFile,
-  constituents: readonly Constituent[],
+  parts: readonly Part[],
   amounts: readonly bigint[],
   weighting: Weighting,
   overdueSessions: number,
 ): string {
-  const price = weighting === "quantities" ? quantityComposite : composite;
+  const priced =
+    weighting === "quantities"
+      ? quantityComposite(parts, amounts)
+      : composite(parts.filter(isConstituent), amounts);
   const delayedSessions = file.envelope.delayedSessions + overdueSessions;
   const body: Body<typeof index> = indexFields(
     { ...file.envelope, delayedSessions },
     BASKET,
     weighting,
-    price(constituents, amounts),
+    priced,
     [],
   );
   return jsonText(body);

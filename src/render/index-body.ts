@@ -1,10 +1,10 @@
 /** What the bodies of indices and baskets have in common. */
 import { exactly } from "../lib/json.ts";
-import type { ExclusionReason } from "../market/change.ts";
 import {
   INDEX_BASE_LEVEL,
   type Composite,
   type Contribution,
+  type WithoutBase,
   type Weighting,
 } from "../market/composite.ts";
 import { unitsOf } from "../market/decimal.ts";
@@ -12,19 +12,13 @@ import { dateText, dayOf, sessionUtc, sessionYearBefore } from "../market/sessio
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type { Body, index } from "./schemas.ts";
 
-/** A contract on the board that is no constituent. */
-export interface Excluded {
-  readonly id: string;
-  readonly reason: ExclusionReason;
-}
-
 /** All fields of a body but its series. */
 export function indexFields<N extends string>(
   envelope: Envelope,
   name: N,
   weighting: Weighting,
   { level, chg24hPct, chg30dPct, costs, contributions }: Composite,
-  excluded: readonly Excluded[],
+  excluded: readonly WithoutBase[],
 ): Omit<Body<typeof index>, "name"> & { name: N } {
   const base = sessionYearBefore(envelope.session);
   return {
@@ -44,29 +38,30 @@ export function indexFields<N extends string>(
       cost_base_usd: exactly(costs.base),
       cost_24h_usd: exactly(costs.then24h),
       cost_30d_usd: exactly(costs.then30d),
+      without_base: [...costs.withoutBase],
     }),
     constituents: contributions.length,
-    carried: contributions.filter(({ constituent }) => constituent.basis === "carried").length,
+    carried: contributions.filter(({ part }) => part.basis === "carried").length,
     contributions: contributions.map(contributionOf),
     excluded: [...excluded],
   };
 }
 
 function contributionOf(item: Contribution): Body<typeof index>["contributions"][number] {
-  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = item.constituent;
+  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = item.part;
   return {
     id,
     ticker,
     segment,
     ...(item.quantity && { quantity: exactly(item.quantity) }),
     weight_pct: exactly(item.weightPct),
-    base_usd: unitsOf(base),
+    base_usd: base && unitsOf(base),
     spot_usd: unitsOf(now),
     relative: exactly(item.relative),
     contribution: exactly(item.contribution),
     contribution_24h_pct: exactly(item.contribution24hPct),
     basis,
     as_of: dateText(asOf),
-    base_as_of: dateText(baseAsOf),
+    base_as_of: baseAsOf === null ? null : dateText(baseAsOf),
   };
 }

@@ -6,13 +6,20 @@ import {
   chainedSeries,
   type ChainedSeries,
 } from "../market/chained.ts";
-import { equalWeighted, INDEX_BASE_LEVEL, type Composite } from "../market/composite.ts";
+import {
+  equalWeighted,
+  INDEX_BASE_LEVEL,
+  type Composite,
+  isConstituent,
+  withoutBase,
+  type WithoutBase,
+} from "../market/composite.ts";
 import { COMPOSITE, indexIdOf, indicesOf, type MarketIndex } from "../market/indices.ts";
 import { dateText, type Session } from "../market/session.ts";
-import { memberships, type Market, type TierView } from "../market/view.ts";
+import { basketParts, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "./csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
-import { indexFields, type Excluded } from "./index-body.ts";
+import { indexFields } from "./index-body.ts";
 import type * as schemas from "./schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
@@ -24,7 +31,7 @@ export interface IndexWithSeries extends MarketIndex {
 export interface PricedIndex extends IndexWithSeries {
   readonly view: TierView;
   readonly result: Composite;
-  readonly excluded: readonly Excluded[];
+  readonly excluded: readonly WithoutBase[];
 }
 
 /** The indices of the market's catalog, with their series up to `head`. */
@@ -40,15 +47,12 @@ export function priceIndices(
   view: TierView,
   indices: readonly IndexWithSeries[],
 ): PricedIndex[] {
-  const members = memberships(market, view);
-  const bySegment = Map.groupBy(members, ({ part }) => indexIdOf(part.segment));
+  const parts = basketParts(market, view);
+  const bySegment = Map.groupBy(parts, ({ segment }) => indexIdOf(segment));
   return indices.map((index) => {
-    const own = index.id === COMPOSITE ? members : (bySegment.get(index.id) ?? []);
-    const constituents = own.flatMap((item) => (item.excluded === null ? [item.part] : []));
-    const excluded = own.flatMap(({ part, excluded: reason }) =>
-      reason === null ? [] : [{ id: part.id, reason }],
-    );
-    return { ...index, view, result: equalWeighted(constituents), excluded };
+    const own = index.id === COMPOSITE ? parts : (bySegment.get(index.id) ?? []);
+    const result = equalWeighted(own.filter(isConstituent));
+    return { ...index, view, result, excluded: withoutBase(own) };
   });
 }
 

@@ -115,27 +115,30 @@ export const sparklines = z.object({
     ),
 });
 
+const WITHOUT_BASE = "Null only in a basket of quantities: a part of it has no base.";
+
 const contribution = z.object({
   id: z.string(),
   ticker: z.string(),
   segment: z.string(),
-  weight_pct: z.number().nonnegative(),
-  base_usd: z.number().positive(),
+  weight_pct: z.number().nonnegative().nullable().describe(WITHOUT_BASE),
+  base_usd: z.number().positive().nullable().describe(WITHOUT_BASE),
   spot_usd: z.number().positive(),
-  relative: z.number().nonnegative().describe("spot_usd / base_usd."),
-  contribution: z.number().describe("Points of the level; they sum to level − 100."),
-  contribution_24h_pct: z.number().describe("Percentage points of chg_24h_pct."),
+  relative: z.number().nonnegative().nullable().describe("spot_usd / base_usd."),
+  contribution: z.number().nullable().describe("Points of the level; they sum to level − 100."),
+  contribution_24h_pct: z.number().nullable().describe("Percentage points of chg_24h_pct."),
   basis: z.enum(BOARD_BASES).describe("Of the level in force, as on the board."),
   as_of: date.describe("Date of the level in force."),
-  base_as_of: date.describe("Date of the level of the base."),
+  base_as_of: date.nullable().describe("Date of the level of the base."),
 });
 
 const cost = (levels: string) =>
   z
     .number()
     .nonnegative()
+    .nullable()
     .optional()
-    .describe(`Sum of quantity × ${levels}; only with quantities.`);
+    .describe(`Sum of quantity × ${levels}; only with quantities. Null: a part has none.`);
 
 const indexFields = {
   ...envelope,
@@ -169,6 +172,10 @@ export const index = z.object({
   cost_base_usd: cost("level of the base"),
   cost_24h_usd: cost("level of 24 hours earlier"),
   cost_30d_usd: cost("level of 30 days earlier"),
+  without_base: z
+    .array(z.object({ id: z.string(), reason: z.enum(EXCLUSION_REASONS) }))
+    .optional()
+    .describe("Parts without a base that compares: the level is null. Only with quantities."),
   contributions: z.array(
     contribution.extend({
       quantity: z

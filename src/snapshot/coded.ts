@@ -8,6 +8,7 @@ import { constants, crc32, deflateRaw, gunzip, inflateRaw } from "node:zlib";
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
 import type { FileEntry } from "./manifest.ts";
+import type { ObjectPart } from "../store/object-store.ts";
 
 /** A piece of a file. */
 export interface Piece {
@@ -85,24 +86,53 @@ export async function inflated(
 }
 
 /** Throws DamageError, which names `where`, unless this is the file's coded form, in its parts, too. */
-export async function requireForm(
-  code: Buffer,
-  { bytes, sha256, parts = [] }: FileEntry,
-  where: string,
-): Promise<void> {
-  const plain = await inflated(code, bytes, where);
-  if (sha256Hex(plain) !== sha256) {
+export async function requireForm(code: Buffer, file: FileEntry, where: string): Promise<void> {
+  const plain = await inflated(code, file.bytes, where);
+  if (sha256Hex(plain) !== file.sha256) {
     throw new DamageError(`${where} is damaged: what it inflates to has another SHA-256`);
   }
-  const end = { at: bytes, gzip_at: code.length - TRAILER_BYTES };
-  for (const [place, { id, ...part }] of parts.entries()) {
-    const next = parts[place + 1] ?? end;
-    const rows = plain.subarray(part.at, next.at);
-    const piece = code.subarray(part.gzip_at, next.gzip_at);
-    const alone = await inflated(piece, rows.length, `${where}, part ${id},`, (of, options) =>
-      inflatePiece(of, { ...options, finishFlush: constants.Z_SYNC_FLUSH }),
-    );
-    if (sha256Hex(piece) === part.sha256 && alone.equals(rows)) continue;
-    throw new DamageError(`${where} is damaged: part ${id} is not the manifest's`);
+  for (const { at, bytes: rowsBytes, coded: place, ...part } of partsOf(file)) {
+    const piece = code.subarray(place.at, place.end);
+    const alone = await inflatedPart(piece, { ...part, bytes: rowsBytes }, where);
+    if (alone.equals(plain.subarray(at, at + rowsBytes))) continue;
+    throw new DamageError(`${where} is damaged: part ${part.id} is not the manifest's`);
   }
+}
+
+/** A contract's rows in a long file. */
+export interface Part {
+  readonly id: string;
+  /** Where they begin in the plain bytes, and how many they are. */
+  readonly at: number;
+  readonly bytes: number;
+  /** Where they are in the coded form, and its SHA-256. */
+  readonly coded: ObjectPart;
+  readonly sha256: string;
+}
+
+/** The parts of a file, in its order. */
+export const partsOf = ({ bytes, gzip, parts = [] }: FileEntry): Part[] =>
+  parts.map(({ id, at, gzip_at: codedAt, sha256 }, place) => {
+    const end = { at: bytes, gzip_at: (gzip?.bytes ?? 0) - TRAILER_BYTES };
+    const next = parts[place + 1] ?? end;
+    return { id, at, bytes: next.at - at, coded: { at: codedAt, end: next.gzip_at }, sha256 };
+  });
+
+/** What comes before the first part, from its coded bytes alone. */
+export const inflatedHeader = (piece: Buffer, sizeBytes: number, where: string): Promise<Buffer> =>
+  inflated(piece.subarray(HEADER.length), sizeBytes, where, inflateFlushed);
+
+const inflateFlushed = (code: Uint8Array, options: { maxOutputLength: number }): Promise<Buffer> =>
+  inflatePiece(code, { ...options, finishFlush: constants.Z_SYNC_FLUSH });
+
+/** The rows of a part, from its coded bytes alone. Throws DamageError, which names `where`. */
+export async function inflatedPart(
+  piece: Buffer,
+  { id, bytes, sha256 }: Pick<Part, "id" | "bytes" | "sha256">,
+  where: string,
+): Promise<Buffer> {
+  if (sha256Hex(piece) === sha256) {
+    return inflated(piece, bytes, `${where}, part ${id},`, inflateFlushed);
+  }
+  throw new DamageError(`${where} is damaged: part ${id} is not the manifest's`);
 }

@@ -14,8 +14,8 @@ const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NO
 /** An open file, to be closed by its reader. */
 export interface OpenFile {
   readonly sizeBytes: number;
-  /** As many bytes as it had when it was opened. */
-  bytes(): Promise<Buffer>;
+  /** The bytes from `at` up to `end`: of those that it had when it was opened. */
+  bytes(at?: number, end?: number): Promise<Buffer>;
   /** The next piece; null at the end. */
   piece(): Promise<Buffer | null>;
   close(): Promise<void>;
@@ -43,11 +43,11 @@ export async function openFile(root: string, path: string): Promise<OpenFile | s
 
 const opened = (file: FileHandle, sizeBytes: number): OpenFile => ({
   sizeBytes,
-  bytes: async () => {
-    const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+  bytes: async (at = 0, end = sizeBytes) => {
+    const bytes = Buffer.allocUnsafeSlow(Math.max(0, Math.min(end, sizeBytes) - at));
     let length = 0;
-    while (length < sizeBytes) {
-      const { bytesRead } = await file.read(bytes, length, sizeBytes - length, length);
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, at + length);
       if (bytesRead === 0) break;
       length += bytesRead;
     }

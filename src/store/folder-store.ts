@@ -21,7 +21,7 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { folderError } from "./folder-error.ts";
 import { openFile, type OpenFile } from "./folder-file.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
-import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
+import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 
 const TEMPORARY = ".tmp-";
@@ -50,13 +50,14 @@ export class FolderStore implements ObjectStore {
     this.#root = resolve(location);
   }
 
-  async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
+  async get(key: string, bytesMax = WHOLE_BYTES_MAX, part?: ObjectPart): Promise<Buffer | null> {
     return this.#limit(async () => {
       const file = await this.#open(key);
       if (file === null) return null;
       try {
-        if (file.sizeBytes <= bytesMax) return await file.bytes();
-        throw tooLarge(`${this.location}/${key}`, file.sizeBytes, bytesMax);
+        const { at, end } = part ?? { at: 0, end: file.sizeBytes };
+        if (end - at <= bytesMax) return await file.bytes(at, end);
+        throw tooLarge(`${this.location}/${key}`, end - at, bytesMax);
       } catch (error) {
         throw folderError(this.#place, "read", key, error);
       } finally {

@@ -19,6 +19,12 @@ export interface OpenObject {
   readonly stream: ReadableStream<Uint8Array>;
 }
 
+/** Places in an object, from 0; `end` is not a part of it. */
+export interface ObjectPart {
+  readonly at: number;
+  readonly end: number;
+}
+
 /** No object is read whole if it is larger: Node ends the process at 2 GiB, and text at 512 MiB. */
 export const WHOLE_BYTES_MAX = 500_000_000;
 
@@ -36,9 +42,10 @@ export interface ObjectStore {
 
   /**
    * The bytes; null if there is no such key. Never a part of an object. Throws DamageError for an
-   * object with more than `bytesMax` bytes (by default WHOLE_BYTES_MAX), and reads nothing of it.
+   * object with more than `bytesMax` bytes (by default WHOLE_BYTES_MAX), and reads nothing of it. Of a
+   * `part` it reads as many bytes as there are, and `bytesMax` is the part's.
    */
-  get(key: string, bytesMax?: number): Promise<Buffer | null>;
+  get(key: string, bytesMax?: number, part?: ObjectPart): Promise<Buffer | null>;
 
   /** The same as a stream, for objects that are too large for the memory. */
   open(key: string): Promise<OpenObject | null>;

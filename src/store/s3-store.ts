@@ -19,7 +19,7 @@ import pLimit from "p-limit";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
-import { tooLarge, WHOLE_BYTES_MAX } from "./object-store.ts";
+import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
 import { boundedClient, bytesOf } from "./s3-answer.ts";
@@ -83,8 +83,8 @@ class S3Store implements ObjectStore {
     this.#place = place;
   }
 
-  async get(key: string, bytesMax = WHOLE_BYTES_MAX): Promise<Buffer | null> {
-    return isKey(key) ? this.#read(key, bytesMax) : null;
+  async get(key: string, bytesMax = WHOLE_BYTES_MAX, part?: ObjectPart): Promise<Buffer | null> {
+    return isKey(key) ? this.#read(key, bytesMax, part) : null;
   }
 
   async open(key: string): Promise<OpenObject | null> {
@@ -167,9 +167,9 @@ class S3Store implements ObjectStore {
     this.#client.destroy();
   }
 
-  #read(key: string, bytesMax: number): Promise<Buffer | null> {
+  #read(key: string, bytesMax: number, part?: ObjectPart): Promise<Buffer | null> {
     const read = async (): Promise<Buffer | null> => {
-      const body = await this.#body(key);
+      const body = await this.#body(key, part);
       if (body === null) return null;
       const { sizeBytes, pieces } = body;
       const where = `${this.location}/${key}`;
@@ -181,8 +181,15 @@ class S3Store implements ObjectStore {
   }
 
   /** The size is 0 if the server does not say it. */
-  async #body(key: string): Promise<{ sizeBytes: number; pieces: Readable } | null> {
-    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: `${this.#prefix}${key}` });
+  async #body(
+    key: string,
+    part?: ObjectPart,
+  ): Promise<{ sizeBytes: number; pieces: Readable } | null> {
+    const command = new GetObjectCommand({
+      Bucket: this.#bucket,
+      Key: `${this.#prefix}${key}`,
+      ...(part && { Range: `bytes=${part.at}-${part.end - 1}` }),
+    });
     try {
       const { Body, ContentLength } = await this.#client.send(command);
       if (Body === undefined) return null;

@@ -1,5 +1,5 @@
 /** A store whose operations a test can intercept. Faults are injected here. */
-import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts";
+import type { ObjectPart, ObjectStore, StoredObject } from "../../src/store/object-store.ts";
 import { PUBLICATIONS } from "../../src/store/paths.ts";
 
 export interface Operation {
@@ -33,8 +33,8 @@ export class InterceptedStore implements ObjectStore {
     this.#intercept = intercept;
   }
 
-  get(key: string, bytesMax?: number): Promise<Buffer | null> {
-    return this.#intercept({ kind: "get", key }, () => this.#inner.get(key, bytesMax));
+  get(key: string, bytesMax?: number, part?: ObjectPart): Promise<Buffer | null> {
+    return this.#intercept({ kind: "get", key }, () => this.#inner.get(key, bytesMax, part));
   }
 
   open(key: string): ReturnType<ObjectStore["open"]> {

@@ -75,7 +75,7 @@ describe("what is malformed, and what was expected", () => {
     expect(json.detail).toMatch(/expected/);
   });
 
-  const NO_INSTANT = "|x|now|2026|2026-11|2026-11-21|20261121|12:00Z|1795219500";
+  const NO_INSTANT = "|x|now|2026|2026-11|2026-11-32|20261121|12:00Z|1795219500";
   const NO_ZONE =
     "2026-11-21T00:05:00|2026-11-21T00:05|2026-11-21T00:05:00.000|2026-11-21 00:05:00";
   const IN_NO_CALENDAR =
@@ -212,7 +212,7 @@ describe("the order of the checks", () => {
     ["pro", "/index?ids=dram-0&publication=99&x=1", "unknown_parameter"],
     ["pro", "/prices?publication=0&x=1", "unknown_parameter"],
     ["pro", "/prices/no-such?publication=0", "invalid_parameter"],
-    ["starter", "/prices?publication=1&ids=dram-0", "unknown_parameter"],
+    ["starter", "/prices?publication=1&from=2026-11-20", "unknown_parameter"],
     // The log before what the snapshot holds.
     ["pro", "/prices/no-such?publication=99", "not_published"],
     ["pro", `/prices/no-such?publication=${PRUNE}`, "not_published"],

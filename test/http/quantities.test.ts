@@ -10,9 +10,15 @@ import {
   startTestProxy,
   TestClock,
   YOUNG,
+  BROKEN,
   type TestProxy,
 } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
+
+interface Part {
+  readonly id: string;
+  readonly quantity: number;
+}
 
 const API = "/api/public/v1";
 
@@ -69,6 +75,46 @@ test("one piece of one contract costs its levels", async () => {
   ]);
   expect(json.level).toBeCloseTo(100 * relative, 3);
   expect([weight_pct, quantity]).toEqual([100, 1]);
+});
+
+test("parts without a base leave out what needs it, and nothing else", async () => {
+  const { status, json } = await ask(`ids=${YOUNG},dram-2,${BROKEN}&quantities=2,1.5,1`);
+  expect(status).toBe(200);
+  const spots = json.contributions.map(({ spot_usd }: { spot_usd: number }) => spot_usd);
+  expect(json).toMatchObject({
+    level: null,
+    constituents: 3,
+    cost_usd: 2 * spots[0] + 1.5 * spots[1] + spots[2],
+    cost_base_usd: null,
+    excluded: [],
+    without_base: [
+      { id: YOUNG, reason: "no_base_level" },
+      { id: BROKEN, reason: "break" },
+    ],
+  });
+  expect(json.contributions.map(({ id, quantity }: Part) => [id, quantity])).toEqual([
+    [YOUNG, 2],
+    ["dram-2", 1.5],
+    [BROKEN, 1],
+  ]);
+  for (const part of json.contributions) {
+    expect(part).toMatchObject({
+      weight_pct: null,
+      relative: null,
+      contribution: null,
+      contribution_24h_pct: null,
+    });
+  }
+  const [young, old] = json.contributions;
+  expect([young.base_usd, young.base_as_of]).toEqual([null, null]);
+  expect(old.base_usd).toBeGreaterThan(0);
+  // A change depends on its own instant alone.
+  const isNull = (cost: string, change: string) =>
+    expect(json[cost] === null).toBe(json[change] === null);
+  isNull("cost_24h_usd", "chg_24h_pct");
+  isNull("cost_30d_usd", "chg_30d_pct");
+  const { json: alone } = await ask("ids=dram-2&quantities=1.5");
+  expect(alone.without_base).toEqual([]);
 });
 
 test("costs are exact beyond the digits of a double", async () => {
@@ -145,7 +191,7 @@ describe("refused, with all faults", () => {
       ["publication", "x"],
       ["quantities", "0"],
     ],
-    [`ids=${YOUNG}&quantities=1`, "no_base_level", ["ids", YOUNG]],
+    [`ids=${YOUNG}&weights=1`, "no_base_level", ["ids", YOUNG]],
     ["ids=dram-0&quantity=1", "unknown_parameter", ["quantity", "1"]],
   ];
   for (const [query, code, ...faults] of CASES) {

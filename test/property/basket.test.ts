@@ -33,6 +33,7 @@ const constituent: fc.Arbitrary<Constituent> = fc
     basis: "reported",
     asOf: 0,
     baseAsOf: 0,
+    reason: null,
   }));
 const weight = fc.oneof(
   fc.constant(1n),

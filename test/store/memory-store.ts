@@ -2,6 +2,7 @@ import { byteStream } from "../../src/store/byte-stream.ts";
 import { requireKey } from "../../src/store/keys.ts";
 import {
   tooLarge,
+  type ObjectPart,
   type ObjectStore,
   type OpenObject,
   type StoredObject,
@@ -15,8 +16,8 @@ export class MemoryStore implements ObjectStore {
   readonly location = "memory:";
   readonly #objects = new Map<string, Buffer>();
 
-  async get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
-    const bytes = this.#objects.get(key);
+  async get(key: string, bytesMax = Infinity, part?: ObjectPart): Promise<Buffer | null> {
+    const bytes = this.#objects.get(key)?.subarray(part?.at, part?.end);
     const sizeBytes = bytes?.length ?? 0;
     if (sizeBytes > bytesMax) throw tooLarge(`${this.location}/${key}`, sizeBytes, bytesMax);
     return bytes === undefined ? null : Buffer.from(bytes);

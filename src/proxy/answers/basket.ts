@@ -2,16 +2,18 @@
 import {
   EQUAL_WEIGHT,
   QUANTITY_DECIMALS,
-  type Constituent,
+  type Part,
   type Weighting,
 } from "../../market/composite.ts";
+import type { Contract } from "../../market/contract.ts";
 import type { Tier } from "../../market/tier.ts";
 import { basketBody, type BasketFile } from "../../render/basket.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Denial } from "../problems.ts";
-import { fault, faultsDenial, namesBasket, type Fault, type Query } from "../query.ts";
+import { fault, faultsDenial, namesBasket, readItems, type Fault, type Query } from "../query.ts";
 import type { ServedSnapshot } from "../serve/load.ts";
+import { unknownFaults } from "./selection.ts";
 import { tagOf, type Forms } from "../serve/entity.ts";
 import { snapshotEntity } from "../serve/file.ts";
 import { overdueSessions } from "../serve/freshness.ts";
@@ -56,7 +58,7 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
     );
   }
   const items = idsText?.split(",") ?? [];
-  const ids = readIds(items, faults);
+  const ids = idsText === undefined ? [] : readItems("ids", idsText, faults);
   const count = idsText === undefined ? null : items.length;
   const [amounts] = given.map(({ name, text }) => readAmounts(name, text, count, faults));
   return {
@@ -76,10 +78,17 @@ export function basketForms(
   file: BasketFile,
   { ids, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
+  catalog: readonly Contract[],
   nowMs: number,
 ): Forms | Denial {
-  const found = ids.map((id) => (id === null ? null : constituentOf(id, file)));
-  const all = [...faults, ...found.filter((item) => item !== null && "code" in item)];
+  const unknown = ids.filter((id) => id !== null && !file.contracts.has(id));
+  const parts = ids.flatMap((id) => (id === null ? [] : (file.contracts.get(id) ?? [])));
+  const withoutBase = weighting === "quantities" ? [] : parts.flatMap(faultOf);
+  const all = [
+    ...faults,
+    ...unknownFaults(unknown as string[], catalog, "on the board"),
+    ...withoutBase,
+  ];
   const denial = faultsDenial(all);
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
@@ -87,8 +96,7 @@ export function basketForms(
   const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
   const known = pricedBaskets?.get(name);
   if (known !== undefined) return known;
-  const constituents = found as Constituent[];
-  const body = Buffer.from(basketBody(file, constituents, amounts, weighting, overdue));
+  const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
   const entity = snapshotEntity(stamp, file.envelope, overdue, {
     etag: tagOf(stamp.manifestSha256, name),
     body,
@@ -100,30 +108,9 @@ export function basketForms(
   return forms;
 }
 
-function readIds(items: readonly string[], faults: Fault[]): (string | null)[] {
-  if (items.length > MAX_IDS) {
-    const detail = `expected 1 to ${MAX_IDS} ids, got ${items.length}`;
-    faults.push(invalid("ids", items.join(","), detail));
-    return [];
-  }
-  const seen = new Set<string>();
-  return items.map((id) => {
-    const detail = id === "" ? "no empty item" : seen.has(id) ? "each id once" : null;
-    seen.add(id);
-    if (detail === null) return id;
-    faults.push(invalid("ids", id, `expected ${detail}`));
-    return null;
-  });
-}
-
-function constituentOf(id: string, file: BasketFile): Constituent | Fault {
-  const entry = file.contracts.get(id);
-  if (entry === undefined) {
-    const detail = "expected the id of a contract on the board";
-    return fault("unknown_contract", "ids", id, detail);
-  }
-  return "excluded" in entry ? fault("no_base_level", "ids", id, WHY[entry.excluded]) : entry;
-}
+/** A weight is of a relative, which needs a base. */
+const faultOf = ({ id, reason }: Part): Fault[] =>
+  reason === null ? [] : [fault("no_base_level", "ids", id, WHY[reason])];
 
 const WHY = {
   no_base_level: "has no level a year before this session",

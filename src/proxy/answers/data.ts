@@ -8,9 +8,10 @@ import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
 import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
 import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
+import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/log.ts";
 import { deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
-import { faultsDenial, nameFaults, namesVintage, type Fault } from "../query.ts";
+import { faultsDenial, nameFaults, namesVintage, type Fault, type Query } from "../query.ts";
 import {
   DATA_ROUTES,
   idIn,
@@ -25,6 +26,7 @@ import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
 import type { LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";
+import { readSelection, Selections, type Selection } from "./selection.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
 export interface DataSources {
@@ -42,6 +44,7 @@ interface Wanted {
   /** The id in the address; empty where the route has none. */
   readonly id: string;
   readonly basket: BasketQuery | null;
+  readonly selection: Selection | null;
   /** Those of the basket; others are refused at once. */
   readonly faults: readonly Fault[];
 }
@@ -58,6 +61,7 @@ export function dataAnswers({
   logger,
   pollMs,
 }: DataSources): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
+  const selections = new Selections();
   return async (route, asked, reader) => {
     const { query, nowMs } = asked;
     const { tier } = reader;
@@ -77,13 +81,14 @@ export function dataAnswers({
     const faults = nameFaults(query, parametersOf(route));
     const vintage = isOld ? readVintage(query, nowMs, faults) : null;
     const basket = route.takesBasket ? readBasket(query, faults) : null;
+    const selection = readSelection(route, query, faults);
     if (basket === null || vintage !== null) {
       const denial = faultsDenial(faults);
       if (denial !== null) return denial;
     }
-    const wanted = { route, id: idIn(asked.path, route.path), basket, faults };
+    const wanted = { route, id: idIn(asked.path, route.path), basket, selection, faults };
     if (vintage !== null) return old(vintage, wanted, asked, reader, snapshot);
-    return find(wanted, asked, tier, snapshot, cacheControl("private", snapshot.stamp, nowMs));
+    return find(wanted, asked, reader, snapshot, cacheControl("private", snapshot.stamp, nowMs));
   };
 
   /** Answers with the data as it was published then. */
@@ -106,7 +111,7 @@ export function dataAnswers({
       const snapshot = await archive.open(publication, reader.subject);
       if ("code" in snapshot) return snapshot;
       const fresh = vintage.isSettled ? SETTLED : cacheControl("private", stamp, asked.nowMs);
-      const found = await find(wanted, asked, reader.tier, snapshot, fresh);
+      const found = await find(wanted, asked, reader, snapshot, fresh);
       // A stream is opened later, and its file may be gone by then.
       return "forms" in found ? { ...found, unopened } : found;
     } catch (error) {
@@ -134,6 +139,52 @@ export function dataAnswers({
       return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
     }
   }
+
+  /** Finds what the request asks for in the snapshot. */
+  async function find(
+    { route, id, basket, selection, faults }: Wanted,
+    { nowMs, headers, query }: Asked,
+    { tier, subject }: Reader,
+    snapshot: ServedSnapshot,
+    fresh: string,
+  ): Promise<Outcome> {
+    const { stamp } = snapshot;
+    if (basket !== null) {
+      const prices = await snapshot.baskets(tier);
+      if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
+      if ("code" in prices) return prices;
+      const catalog = await snapshot.catalog();
+      const known = catalog === null || "code" in catalog ? [] : catalog;
+      const forms = basketForms(snapshot, tier, prices, basket, faults, known, nowMs);
+      return "code" in forms ? forms : { forms, cacheControl: fresh };
+    }
+    const path = route.file(tier, id);
+    const overdue = overdueSessions(stamp, nowMs);
+    if (selection !== null) {
+      const acceptEncoding = headers["accept-encoding"];
+      const read = { reader: subject, overdue, acceptEncoding };
+      const forms = await selections.forms(
+        selection,
+        route,
+        path,
+        tier,
+        snapshot,
+        log.entries,
+        read,
+      );
+      if (forms !== null) return "code" in forms ? forms : { forms, cacheControl: fresh };
+    }
+    const file = await snapshot.files.get(path);
+    if (file === undefined) {
+      if (route === DATA_ROUTES.contract) {
+        return withoutContract(snapshot, tier, id, prefixOf(route.path), query);
+      }
+      if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
+      return notInSnapshot(stamp.text);
+    }
+    if ("code" in file) return file;
+    return { forms: await file.forms(overdue), cacheControl: fresh };
+  }
 }
 
 export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
@@ -144,44 +195,17 @@ export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
   return deny("no_session", detail, { retryAfterMs: pollMs });
 }
 
-/** Finds what the request asks for in the snapshot. */
-async function find(
-  { route, id, basket, faults }: Wanted,
-  { nowMs }: Asked,
-  tier: Tier,
-  snapshot: ServedSnapshot,
-  fresh: string,
-): Promise<Outcome> {
-  const { stamp } = snapshot;
-  if (basket !== null) {
-    const prices = await snapshot.baskets(tier);
-    if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
-    if ("code" in prices) return prices;
-    const forms = basketForms(snapshot, tier, prices, basket, faults, nowMs);
-    return "code" in forms ? forms : { forms, cacheControl: fresh };
-  }
-  const file = await snapshot.files.get(route.file(tier, id));
-  if (file === undefined) {
-    if (route === DATA_ROUTES.contract) {
-      return withoutContract(snapshot, tier, id, prefixOf(route.path));
-    }
-    if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
-    return notInSnapshot(stamp.text);
-  }
-  if ("code" in file) return file;
-  const forms = await file.forms(overdueSessions(stamp, nowMs));
-  return { forms, cacheControl: fresh };
-}
-
 /** Says where the contract went, below `prefix`, or why the tier has no file of it. */
 export async function withoutContract(
   snapshot: ServedSnapshot,
   tier: Tier,
   id: string,
   prefix: string,
+  query: Query,
 ): Promise<Reply | Denial> {
   const newId = snapshot.newIds.get(id);
-  if (newId !== undefined) return movedReply(`${prefix}${newId}`);
+  const kept = query.length === 0 ? "" : `?${new URLSearchParams(query as [string, string][])}`;
+  if (newId !== undefined) return movedReply(`${prefix}${newId}${kept}`);
   const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
   if (offBoard.some((contract) => contract.id === id && contract.as_of === null)) {
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
@@ -191,7 +215,9 @@ export async function withoutContract(
   if ("code" in catalog) return catalog;
   const contract = catalog.find((each) => each.id === id);
   if (contract === undefined) {
-    return deny("unknown_contract", "No contract has this id; /prices lists all ids.");
+    const near = didYouMean(id, catalog);
+    const more = near.length === 0 ? {} : { did_you_mean: near };
+    return deny("unknown_contract", "No contract has this id; /prices lists all ids.", more);
   }
   if (tier.coverage === "free-slice" && !contract.free) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;

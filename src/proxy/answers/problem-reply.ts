@@ -38,15 +38,19 @@ export const PROGRAMS = "/api/";
 /** The answer depends on these request fields. */
 const CHOSEN = { vary: `${VARY}, Accept` };
 
-/** The answer to a request that is refused: a page where the request prefers one, else the problem document. */
+/**
+ * The answer to a request that is refused: a page where the request prefers one, else the problem document.
+ * `origin` stands before the address of the page of tiers.
+ */
 export function problemReply(
   denial: Denial,
   { path, headers }: Pick<Asked, "path" | "headers">,
+  origin = "",
 ): Reply & { readonly body: Buffer } {
   const { status, code, retryAfterMs, sizeBytes } = denial;
   const isForPrograms = path.startsWith(PROGRAMS);
   const page = isForPrograms ? null : problemPage(denial, path, headers.accept);
-  const body = page ?? Buffer.from(problemBody(denial));
+  const body = page ?? Buffer.from(problemBody(denial, origin + PAGES.plans.path));
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { instantText } from "../../lib/clock.ts";
-import { sessionUtc, type Session } from "../../market/session.ts";
+import { dateText, dayOf, parseDate, sessionUtc, type Session } from "../../market/session.ts";
 import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
 import { deny, type Denial } from "../problems.ts";
@@ -50,15 +50,19 @@ const INSTANT = z.union([
   z.iso.datetime({ offset: true, precision: -1 }),
 ]);
 
+/** A date means its last millisecond. */
+const END_OF_DAY = "T23:59:59.999Z";
+
 function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery | null {
+  const isDate = parseDate(text) !== null;
   // In a query an unescaped + means a space.
-  const found = INSTANT.safeParse(text.replace(" ", "+"));
+  const found = INSTANT.safeParse(isDate ? text + END_OF_DAY : text.replace(" ", "+"));
   const asOfMs = found.success ? Date.parse(found.data) : Number.NaN;
   if (asOfMs <= nowMs) return { asOfMs };
   const detail =
     asOfMs > nowMs
       ? `expected an instant that is not in the future; it is ${instantText(nowMs)}`
-      : "expected an instant with Z or an offset, such as 2026-11-21T00:05:00Z";
+      : "expected a date, or an instant with Z or an offset, such as 2026-11-21T00:05:00Z";
   faults.push(fault("invalid_parameter", "as_of", text, detail));
   return null;
 }
@@ -103,9 +107,10 @@ export function depthDenial({ publication }: Vintage, tier: Tier, head: Session)
   const what = `Entry ${publication.number} is of session ${session} for the tier ${tier.name}`;
   const reach = oldest === null ? "no earlier one" : `sessions from ${sessionUtc(oldest)} on`;
   const detail = `${what}; the tier has ${reach}.`;
+  const from = oldest === null ? {} : { history_from: dateText(dayOf(oldest)) };
   const above = KEY_TIER_NAMES.slice(KEY_TIER_NAMES.findIndex((name) => name === tier.name) + 1);
   const deeper = above.find((name) => reaches(TIERS[name])) ?? above.at(-1);
   return deeper === undefined
-    ? deny("not_published", detail)
-    : deny("tier_required", detail, { required_tier: deeper });
+    ? deny("not_published", detail, from)
+    : deny("tier_required", detail, { required_tier: deeper, ...from });
 }

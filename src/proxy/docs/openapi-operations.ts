@@ -1,7 +1,14 @@
 /** The operations of the OpenAPI document: what follows from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
-import { DATA_ROUTES, SUMS_ROUTE, type Body, type DataRoute, type Route } from "../routes.ts";
+import {
+  DATA_ROUTES,
+  SUMS_ROUTE,
+  takenBy,
+  type Body,
+  type DataRoute,
+  type Route,
+} from "../routes.ts";
 import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import {
   examplesAt,
@@ -81,11 +88,19 @@ function operationOf(route: Route): Json {
 const tiersOf = ({ isOffered }: DataRoute): string =>
   `Tiers: ${TIER_NAMES.filter((name) => isOffered(TIERS[name], [])).join(", ")}.`;
 
-const parametersFor = ({ id, parameters = [] }: Route): Json[] => [
-  ...(id === undefined
+const parametersFor = (route: Route): Json[] => [
+  ...(route.id === undefined
     ? []
-    : [{ name: "id", in: "path", required: true, schema: { type: "string" }, description: id }]),
-  ...parameters.map(({ name, ...about }) => ({ name, in: "query", ...about })),
+    : [
+        {
+          name: "id",
+          in: "path",
+          required: true,
+          schema: { type: "string" },
+          description: route.id,
+        },
+      ]),
+  ...takenBy(route).map(({ name, ...about }) => ({ name, in: "query", ...about })),
 ];
 
 function responses(route: Route): Json {
@@ -117,12 +132,26 @@ function responses(route: Route): Json {
       },
     }),
     ...(path === DATA_ROUTES.contract.path && { 308: RENAMED }),
-    ...problems([
-      ...(data === null ? usual : DATA_PROBLEMS),
-      ...refusals,
-      ...(hasParts ? ["range_not_satisfiable" as const] : []),
-    ]),
+    ...problems(
+      [
+        ...(data === null ? usual : DATA_PROBLEMS),
+        ...refusals,
+        ...(hasParts ? ["range_not_satisfiable" as const] : []),
+      ],
+      data === null ? [] : refusalsOfIds(data),
+    ),
   };
+}
+
+/** What ids in parameters are refused for. */
+function refusalsOfIds(route: DataRoute): ProblemCode[] {
+  const takes = (name: string): boolean =>
+    takenBy(route).some((parameter) => parameter.name === name);
+  return [
+    ...(takes("weights") || takes("segment") ? (["unknown_contract"] as const) : []),
+    ...(takes("segment") || route === DATA_ROUTES.indicesCsv ? (["unknown_index"] as const) : []),
+    ...(route.hasBoards === true ? (["not_on_board"] as const) : []),
+  ];
 }
 
 const RENAMED: Json = {
@@ -142,15 +171,13 @@ function contentOf(body: Body, examples: Json): Json {
 }
 
 /** One response a status, naming the codes it can have. Faults of parameters are 400 throughout. */
-function problems(codes: readonly ProblemCode[]): Json {
+function problems(codes: readonly ProblemCode[], ofIds: readonly ProblemCode[] = []): Json {
   const byStatus = new Map<number, ProblemCode[]>();
   const add = (status: number, code: ProblemCode): void => {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   };
-  for (const code of new Set(codes)) {
-    add(PROBLEMS[code].status, code);
-    if (code === "unknown_contract" && codes.includes("no_base_level")) add(400, code);
-  }
+  for (const code of new Set(codes)) add(PROBLEMS[code].status, code);
+  for (const code of ofIds) add(400, code);
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => [
       status,

@@ -41,6 +41,8 @@ export interface AppOptions extends DataSources {
   readonly clock: Clock;
   readonly metrics: ProxyMetrics;
   readonly trustedHops: number;
+  /** Where the service is reached; null or left out: addresses in answers are relative. */
+  readonly publicUrl?: string | null;
 }
 
 type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>;
@@ -136,7 +138,8 @@ export function createApp(options: AppOptions): H3 {
   async function finish(exchange: Exchange, outcome: Outcome): Promise<Response> {
     const { request, nowMs, asksState } = exchange;
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
-    const reply = "extras" in answer ? problemReply(answer, exchange) : answer;
+    const reply =
+      "extras" in answer ? problemReply(answer, exchange, options.publicUrl ?? "") : answer;
     const caller = await callerOf(exchange);
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);

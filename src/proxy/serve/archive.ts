@@ -20,6 +20,7 @@ import { PreparedFile, type Source } from "./file.ts";
 import {
   catalogIn,
   descriptionOf,
+  pieceOf,
   readBaskets,
   sourceOf,
   stampOf,
@@ -122,11 +123,17 @@ export class Archive {
 
   #served(asked: Asked, { tiers, entries }: Stored): ServedSnapshot {
     const stamp = stampOf(asked.publication, Infinity);
-    const fileAt = async (path: string): Promise<PreparedFile | Denial | undefined> => {
+    const fileAt = async (
+      path: string,
+      byParts = false,
+    ): Promise<PreparedFile | Denial | undefined> => {
       const entry = entries.get(path);
       const file = entry && descriptionOf(tiers, entry, stamp);
       if (!entry || !file) return undefined;
-      const source = await this.#source(asked, entry);
+      const source =
+        byParts && entry.parts !== undefined
+          ? this.#inParts(asked, entry)
+          : await this.#source(asked, entry);
       return "code" in source ? source : new PreparedFile(file, source);
     };
     return {
@@ -139,6 +146,16 @@ export class Archive {
         this.#parsed(asked, entries.get(FILES.catalog), (bytes) => catalogIn(bytes, stamp)),
       baskets: ({ name }) => this.#parsed(asked, entries.get(FILES.basket(name)), readBaskets),
     };
+  }
+
+  /** A source of parts alone, at the reader's pace. */
+  #inParts({ publication, reader }: Asked, entry: FileEntry): Source {
+    const read = pieceOf(this.#store, publication, entry);
+    const piece: Source["piece"] = async (part) => {
+      await this.#turns.next(reader);
+      return read(part);
+    };
+    return { plain: Buffer.alloc(0), gzip: null, piece };
   }
 
   /** What the file is stored as, in memory or streamed. */
@@ -157,9 +174,10 @@ export class Archive {
       bytes: ENTRY_BYTES + (isHeld ? bytes : 0),
     }));
     if ("code" in source) return source;
-    const { plain, gzip } = source;
+    const { plain, gzip, piece } = source;
     // Others' answers have opened the same file at their own pace.
     return {
+      piece,
       plain: typeof plain === "function" ? (range) => plain(range, pace) : plain,
       gzip: typeof gzip === "function" ? (range) => gzip(range, pace) : gzip,
     };

@@ -7,10 +7,18 @@ import { createHash } from "node:crypto";
 import { sessionKey, sessionUtc, type Session } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
-import { coded, inflated } from "../../snapshot/coded.ts";
+import {
+  coded,
+  inflated,
+  inflatedHeader,
+  inflatedPart,
+  partsOf,
+  type Part,
+} from "../../snapshot/coded.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
+import type { ObjectPart } from "../../store/object-store.ts";
 import {
   entityOf,
   tagOf,
@@ -63,10 +71,12 @@ export interface Source {
   readonly plain: Buffer | OpenBody;
   /** Null: the file has no coded form. */
   readonly gzip: Buffer | OpenStream | null;
+  /** Reads a part of the coded form, which is not proven yet. */
+  readonly piece: (part: ObjectPart) => Promise<Buffer>;
 }
 
 /** A source with the size and the digest of its plain bytes. */
-type Sized = Source & Pick<FileEntry, "bytes" | "sha256">;
+type Sized = Omit<Source, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
 
 /** One file of one snapshot, plain and coded. */
 export class PreparedFile {
@@ -94,14 +104,24 @@ export class PreparedFile {
   }
 
   async #prepare(overdue: number): Promise<Forms> {
-    const { stamp, position, entry } = this.#file;
-    const isRaised = overdue > 0 && entry.media_type === JSON_TYPE;
-    const { plain, gzip, bytes, sha256 }: Sized = isRaised
+    const { entry } = this.#file;
+    const { plain, gzip, bytes, sha256 }: Sized = this.#isRaised(overdue)
       ? await raisedSource(this.#source, entry, overdue)
       : { ...this.#source, bytes: entry.bytes, sha256: entry.sha256 };
-    const content = this.#content();
+    return this.#formsOf(overdue, "", { plain, gzip, bytes, sha256 }, this.#content());
+  }
+
+  /** `name` tells lines of the file from others; the whole has an empty one. */
+  #formsOf(
+    overdue: number,
+    name: string,
+    { plain, gzip, bytes, sha256 }: Sized,
+    content: HeaderFields,
+  ): Forms {
+    const { stamp, position, entry } = this.#file;
+    const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
     const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): Entity => {
-      const etag = tagOf(stamp.manifestSha256, entry.path, isRaised ? String(overdue) : "", coding);
+      const etag = tagOf(stamp.manifestSha256, entry.path, name, raisedBy, coding);
       const parts = { etag, body, sha256, sizeBytes, coding, content };
       return snapshotEntity(stamp, position, overdue, parts);
     };
@@ -109,6 +129,48 @@ export class PreparedFile {
       identity: formOf("identity", plain, bytes),
       ...(gzip !== null && { gzip: formOf("gzip", gzip, entry.gzip?.bytes ?? 0) }),
     };
+  }
+
+  /** Payloads have the delay in their bytes. */
+  #isRaised(overdue: number): boolean {
+    return overdue > 0 && this.#file.entry.media_type === JSON_TYPE;
+  }
+
+  /** The parts of a long file; none: it is read as a whole. */
+  get parts(): readonly Part[] {
+    return partsOf(this.#file.entry);
+  }
+
+  /** The header of a file with parts. Throws DamageError if it has no text of one. */
+  async header(): Promise<string> {
+    const [first] = this.parts as [Part];
+    const bytes = { at: 0, end: first.coded.at };
+    return String(await inflatedHeader(await this.#source.piece(bytes), first.at, this.#where));
+  }
+
+  /** The rows of a part, proven by it alone. Throws DamageError and UnreachableError. */
+  async rowsOf(part: Part): Promise<string> {
+    return String(await inflatedPart(await this.#source.piece(part.coded), part, this.#where));
+  }
+
+  get #where(): string {
+    return `${this.#file.entry.path} of ${this.#file.stamp.text}`;
+  }
+
+  /** The text of the whole file while `overdue` sessions are missing. */
+  async text(overdue: number): Promise<string> {
+    const { body } = (await this.forms(overdue)).identity;
+    const opened = typeof body === "function" ? await body() : body;
+    if (Buffer.isBuffer(opened)) return String(opened);
+    const pieces = await Array.fromAsync<Uint8Array>(opened);
+    return String(Buffer.concat(pieces));
+  }
+
+  /** Forms of lines of the file; `name` tells them from other lines. `gzip` null: not coded. */
+  selection(overdue: number, name: string, plain: Buffer, gzip: Buffer | null): Forms {
+    const { "accept-ranges": _, ...content } = this.#content();
+    const size = { bytes: plain.length, sha256: sha256Hex(plain) };
+    return this.#formsOf(overdue, name, { plain, gzip, ...size }, content);
   }
 
   #content(): HeaderFields {

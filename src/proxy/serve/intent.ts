@@ -94,7 +94,7 @@ function requestedRange(
  * Whether gzip is accepted and weighs no less than identity. Who accepts neither gets identity: RFC 9110,
  * 12.5.3, lets a server ignore the field.
  */
-function prefersGzip(acceptEncoding = ""): boolean {
+export function prefersGzip(acceptEncoding = ""): boolean {
   const weights = parseWeights(acceptEncoding);
   const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
   return gzip > 0 && gzip >= (weights.get("identity") ?? 0);

@@ -24,7 +24,7 @@ import {
   readVerified,
   type NamedObject,
 } from "../../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
+import type { ObjectPart, ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import { inflating, verified, type OpenStream, type Pace } from "./stream.ts";
 import type { Denial } from "../problems.ts";
@@ -47,7 +47,11 @@ export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly pricedBaskets: LRUCache<string, Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
   readonly files: {
-    get(path: string): PreparedFile | undefined | Promise<PreparedFile | Denial | undefined>;
+    /** `byParts`: only parts of it are read, each of which proves itself. */
+    get(
+      path: string,
+      byParts?: boolean,
+    ): PreparedFile | undefined | Promise<PreparedFile | Denial | undefined>;
   };
   /** Null: the snapshot has no catalog. */
   catalog(): Promise<readonly Contract[] | Denial | null>;
@@ -201,9 +205,22 @@ export async function sourceOf(
       ? readVerified(store, object.key, object.sha256, object.bytes)
       : streamedSource(store, object, onFailure, pace);
   const gzip = forms.gzip && (await read(forms.gzip));
-  if (forms.plain !== null) return { plain: await read(forms.plain), gzip };
+  const piece = Buffer.isBuffer(gzip)
+    ? async ({ at, end }: ObjectPart) => gzip.subarray(at, end)
+    : pieceOf(store, name, entry);
+  if (forms.plain !== null) return { plain: await read(forms.plain), gzip, piece };
   const where = `${store.location}/${forms.gzip?.key}`;
-  return { plain: inflating(gzip as Buffer | OpenStream, entry, where, onFailure), gzip };
+  return { plain: inflating(gzip as Buffer | OpenStream, entry, where, onFailure), gzip, piece };
+}
+
+/** A function that reads a part of the file's coded form from the store. */
+export function pieceOf(store: ObjectStore, name: SnapshotName, entry: FileEntry): Source["piece"] {
+  const { gzip } = formsOf(name, entry);
+  return async (part) => {
+    const piece = gzip && (await store.get(gzip.key, gzip.bytes, part));
+    if (piece !== null) return piece;
+    throw new DamageError(`${store.location}/${gzip?.key ?? entry.path} is missing`);
+  };
 }
 
 async function streamedSource(

@@ -83,7 +83,7 @@ export function livePages({
       );
     }
     // A relative address, so that the service works below a prefix.
-    const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/");
+    const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/", []);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     return found(asked, code, async () => lockedPage(code));

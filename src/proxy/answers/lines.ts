@@ -1,0 +1,119 @@
+/**
+ * The lines of published files: which of them a selection takes. Each stays as it stands in the file, in
+ * its order; only the comma after the last element of an array goes. In CSV a line is a record: a quoted
+ * field may hold line breaks.
+ */
+
+/** What a selection takes of a file; null: no such limit. Dates are texts such as `2026-11-21`. */
+export interface Limits {
+  /** Ids of contracts or of indices. */
+  readonly ids: ReadonlySet<string> | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** The last so many lines of each contract or index, after `from` and `to`. */
+  readonly last: number | null;
+  /** Snapshots: corrections of these are left out. */
+  readonly correctedBefore: ReadonlySet<string> | null;
+}
+
+const DATE_CHARACTERS = "2026-11-21".length;
+
+const isWithin = (date: string, { from, to }: Pick<Limits, "from" | "to">): boolean =>
+  (from === null || date >= from) && (to === null || date <= to);
+
+/** A payload: every element of an array that stands in no other one has its own line. */
+export function selectedJson(text: string, limits: Limits): string {
+  let selected = "";
+  let name: string | undefined;
+  let elements: string[] = [];
+  // Breaks and corrections, which come after a history, go with the dates sent of it.
+  let window: Pick<Limits, "from" | "to"> | null = limits;
+  const counts: Record<string, number> = {};
+  for (const line of text.split("\n")) {
+    if (name !== undefined && !line.startsWith("]")) {
+      elements.push(line.endsWith(",") ? line.slice(0, -1) : line);
+      continue;
+    }
+    if (name !== undefined) {
+      const chosen: readonly string[] =
+        window === null ? [] : selectedElements(name, elements, window, limits);
+      if (name === "history") {
+        const [first] = chosen;
+        window = first === undefined ? null : { from: leadOf(first), to: limits.to };
+      }
+      counts[name] = chosen.length;
+      if (chosen.length > 0) selected += `\n${chosen.join(",\n")}\n`;
+    } else if (selected !== "") selected += "\n";
+    selected += line;
+    name = /"(\w+)":\[$/.exec(line)?.[1];
+    elements = [];
+  }
+  return selected.replace(/"counts":\{([^}]*)\}/, (_all, was: string) => {
+    const names = Object.keys(JSON.parse(`{${was}}`) as object);
+    return `"counts":{${names.map((each) => `"${each}":${counts[each] ?? 0}`).join(",")}}`;
+  });
+}
+
+/** The arrays of a contract's or an index's file that have dates. */
+const DATED: readonly string[] = ["history", "breaks", "corrections"];
+
+function selectedElements(
+  name: string,
+  elements: readonly string[],
+  window: Pick<Limits, "from" | "to">,
+  { ids, last, correctedBefore }: Limits,
+): readonly string[] {
+  if (ids !== null || correctedBefore !== null) {
+    return elements.filter(
+      (line) =>
+        (ids?.has(leadOf(line)) ?? true) && !(correctedBefore?.has(correctedIn(line)) ?? false),
+    );
+  }
+  if (!DATED.includes(name)) return elements;
+  const within = elements.filter((line) =>
+    isWithin(leadOf(line).slice(0, DATE_CHARACTERS), window),
+  );
+  return name === "history" && last !== null ? within.slice(-last) : within;
+}
+
+/** The value of an element's first member: its id, date or session. It has no escapes. */
+const leadOf = (line: string): string => line.slice(line.indexOf(':"') + 2, line.indexOf('",'));
+
+/** The value of a correction's last member. */
+const correctedIn = (line: string): string => line.slice(line.lastIndexOf(':"') + 2, -'"}'.length);
+
+/** One record of CSV (RFC 4180), with its line break. */
+const RECORD = /(?:[^"\n]+|"[^"]*")*\n/g;
+
+/** CSV without its header, whose columns are `columns`. Fields before the id and the date are not quoted. */
+export function selectedRecords(
+  text: string,
+  columns: readonly string[],
+  { ids, from, to, last }: Limits,
+): string {
+  const idAt = columns.findIndex((column) => /^(?:contract|index)_id$/.test(column));
+  const dateAt = columns.findIndex((column) => /^(?:date|session_utc)$/.test(column));
+  const byId = new Map<string, string[]>();
+  for (const [record] of text.matchAll(RECORD)) {
+    const fields = record.split(",", Math.max(idAt, dateAt) + 1);
+    const [id, date] = [
+      // An apostrophe makes text of an id that begins with a minus.
+      (fields[idAt] as string).replace(/^'/, ""),
+      (fields[dateAt] as string).slice(0, DATE_CHARACTERS),
+    ];
+    if (ids !== null && !ids.has(id)) continue;
+    if (!isWithin(date, { from, to })) continue;
+    const records = byId.get(id) ?? [];
+    byId.set(id, records);
+    records.push(record);
+  }
+  return [...byId.values()]
+    .flatMap((records) => (last === null ? records : records.slice(-last)))
+    .join("");
+}
+
+/** The header of CSV: its first record. */
+export const headerOf = (text: string): string => text.slice(0, text.indexOf("\n") + 1);
+
+/** The columns that a header names. */
+export const columnsOf = (header: string): string[] => header.trimEnd().split(",");

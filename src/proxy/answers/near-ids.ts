@@ -1,0 +1,44 @@
+/** The ids that somebody may have meant with an unknown one. Ids and tickers are public. */
+import type { Contract } from "../../market/contract.ts";
+
+const SUGGESTIONS_MAX = 3;
+const CHARACTERS_MAX = 64;
+/** Changes of one character that turn one id into the other. */
+const DISTANCE_MAX = 2;
+
+/**
+ * At most three ids: of contracts with this ticker or this id in another case, then with this former id,
+ * then those at a Levenshtein distance of 2 or less, the nearest first; ties in the catalog's order. None
+ * for a text of more than 64 characters.
+ */
+export function didYouMean(text: string, catalog: readonly Contract[]): string[] {
+  if (text.length > CHARACTERS_MAX) return [];
+  const lower = text.toLowerCase();
+  const ranked = catalog.flatMap(({ id, ticker, formerly }) => {
+    // It is in the catalog, and not where it is asked for.
+    if (id === text) return [];
+    if (ticker.toLowerCase() === lower || id.toLowerCase() === lower) return [{ id, rank: -2 }];
+    if (formerly === text) return [{ id, rank: -1 }];
+    const rank = distance(text, id);
+    return rank <= DISTANCE_MAX ? [{ id, rank }] : [];
+  });
+  return ranked
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, SUGGESTIONS_MAX)
+    .map(({ id }) => id);
+}
+
+/** The Levenshtein distance: insertions, deletions and replacements of a character. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > DISTANCE_MAX) return Infinity;
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [done, character] of [...a].entries()) {
+    const next = [done + 1];
+    for (let at = 1; at <= b.length; at += 1) {
+      const replaced = (row[at - 1] as number) + (character === b[at - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[at] as number) + 1, (next[at - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

@@ -1,0 +1,337 @@
+/**
+ * Selections over a real socket: each is the whole file, read by a library and filtered by a naive
+ * program; every tier, live and old.
+ */
+import { parse } from "csv-parse/sync";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fc, test as property } from "@fast-check/vitest";
+import { publishGolden } from "../golden/market.ts";
+import { MemoryStore } from "../store/memory-store.ts";
+import type { CallOptions } from "./client.ts";
+import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+import { expectCode } from "./refusal.ts";
+
+const API = "/api/public/v1";
+const IDS = ["alpha-16gb", "bravo-8gb", "charlie-1tb", "delta-old", "echo-stack", "foxtrot-gpu"];
+const BOARD = IDS.filter((id) => id !== "delta-old");
+const SEGMENTS = ["dram", "ssd", "hbm", "gpu", "nor"];
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  const store = new MemoryStore();
+  await publishGolden(store);
+  proxy = await startTestProxy({
+    store,
+    clock: new TestClock(Date.parse("2026-11-21T00:30:00Z")),
+    publicUrl: "https://prices.example.com",
+  });
+});
+afterAll(() => proxy.close());
+
+const get = (path: string, options: CallOptions = {}) => proxy.get(`${API}${path}`, options);
+
+interface Asked {
+  readonly ids: readonly string[] | null;
+  readonly segment: readonly string[] | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly last: number | null;
+  readonly after: number | null;
+}
+const NONE: Asked = { ids: null, segment: null, from: null, to: null, last: null, after: null };
+
+const queryOf = (asked: Asked, more: Record<string, string>): string =>
+  new URLSearchParams([
+    ...Object.entries(asked).flatMap(([name, value]): [string, string][] =>
+      value === null ? [] : [[name, Array.isArray(value) ? value.join() : String(value)]],
+    ),
+    ...Object.entries(more),
+  ]).toString();
+
+type Item = Record<string, string>;
+
+/** The items that are asked for: by contract or index, then by date, then the last ones of each. */
+function naive(items: readonly Item[], asked: Asked, idsOf: ReadonlySet<string> | null): Item[] {
+  const idOf = (item: Item): string => item["contract_id"] ?? item["index_id"] ?? item["id"] ?? "";
+  const dateOf = (item: Item): string => (item["date"] ?? item["session_utc"] ?? "").slice(0, 10);
+  const kept = items.filter(
+    (item) =>
+      (idsOf === null || idsOf.has(idOf(item))) &&
+      (asked.from === null || dateOf(item) >= asked.from) &&
+      (asked.to === null || dateOf(item) <= asked.to),
+  );
+  if (asked.last === null) return kept;
+  const { last } = asked;
+  return kept.filter((item, at) => {
+    const later = kept.slice(at + 1).filter((other) => idOf(other) === idOf(item));
+    return later.length < last;
+  });
+}
+
+const date = fc
+  .integer({ min: Date.parse("2025-10-01") / 864e5, max: Date.parse("2026-12-01") / 864e5 })
+  .map((day) => new Date(day * 864e5).toISOString().slice(0, 10));
+const dates = fc
+  .record({
+    from: fc.option(date),
+    to: fc.option(date),
+    last: fc.option(fc.integer({ min: 1, max: 9 })),
+  })
+  .filter(({ from, to }) => from === null || to === null || from <= to);
+const some = (items: readonly string[]) =>
+  fc.uniqueArray(fc.constantFrom(...items), { minLength: 1, maxLength: items.length });
+const contracts = (ids: readonly string[]) =>
+  fc.oneof(
+    fc.constant({ ids: null, segment: null }),
+    some(ids).map((chosen) => ({ ids: chosen, segment: null })),
+    some(SEGMENTS).map((chosen) => ({ ids: null, segment: chosen })),
+  );
+const tier = fc.constantFrom("starter", "pro") as fc.Arbitrary<"starter" | "pro">;
+/** The head, and entries of the log that changed levels, the catalog and the head. */
+const vintage = fc.constantFrom(
+  {},
+  { publication: "8" },
+  { publication: "6" },
+  { publication: "10" },
+);
+
+/** The ids of a segment, by the catalog's names. */
+async function idsIn(segments: readonly string[], more: Item, key: string): Promise<Set<string>> {
+  const { text } = await get(`/export.csv?${new URLSearchParams(more).toString()}`, { key });
+  const rows: Item[] = parse(text, { columns: true });
+  const { json } = await get("/indices", { key });
+  const names = json.indices.filter((index: Item) => segments.includes(index["id"] as string));
+  const wanted = new Set(names.map((index: Item) => index["name"]));
+  const segmentOf = new Map(rows.map((row) => [row["contract_id"], row["segment"]]));
+  // No longer on the boards.
+  segmentOf.set("delta-old", "NOR");
+  return new Set([...segmentOf].filter(([, name]) => wanted.has(name)).map(([id]) => id ?? ""));
+}
+
+const RUNS = { numRuns: 40 };
+
+describe("equal to the whole, filtered", () => {
+  property.prop([tier, vintage, contracts(IDS), dates], RUNS)(
+    "history.csv and levels.csv",
+    async (who, when, which, within) => {
+      const asked = { ...NONE, ...which, ...within };
+      const key = proxy[who];
+      for (const path of ["/history.csv", "/levels.csv"]) {
+        const whole = await get(`${path}?${new URLSearchParams(when).toString()}`, { key });
+        const chosen = await get(`${path}?${queryOf(asked, when)}`, { key });
+        if (chosen.status !== 200) {
+          // Older entries know it by its former id.
+          expect([asked.ids?.includes("echo-stack"), chosen.json.code]).toEqual([
+            true,
+            "unknown_contract",
+          ]);
+          return;
+        }
+        const ids =
+          asked.segment === null
+            ? asked.ids && new Set(asked.ids)
+            : await idsIn(asked.segment, when, key);
+        const expected = naive(parse(whole.text, { columns: true }), asked, ids);
+        expect([chosen.status, parse(chosen.text, { columns: true })]).toEqual([200, expected]);
+        const lines = new Set(whole.text.split("\r\n"));
+        expect(chosen.text.split("\r\n").filter((line) => !lines.has(line))).toEqual([]);
+      }
+    },
+  );
+
+  property.prop([tier, vintage, some(["composite", ...SEGMENTS]), dates], RUNS)(
+    "indices.csv",
+    async (who, when, ids, within) => {
+      const key = proxy[who];
+      const asked = { ...NONE, ids, ...within };
+      const whole = await get(`/indices.csv?${new URLSearchParams(when).toString()}`, { key });
+      const chosen = await get(`/indices.csv?${queryOf(asked, when)}`, { key });
+      const expected = naive(parse(whole.text, { columns: true }), asked, new Set(ids));
+      expect(parse(chosen.text, { columns: true })).toEqual(expected);
+    },
+  );
+
+  property.prop([tier, vintage, contracts(BOARD)], RUNS)(
+    "boards, their CSV and sparklines",
+    async (who, when, which) => {
+      const key = proxy[who];
+      const asked = { ...NONE, ...which };
+      if (asked.ids === null && asked.segment === null) return;
+      const whole = new URLSearchParams(when).toString();
+      const query = queryOf(asked, when);
+      const [board, chosen] = [
+        await get(`/prices?${whole}`, { key }),
+        await get(`/prices?${query}`, { key }),
+      ];
+      if (chosen.status !== 200) {
+        // Older entries know a contract by its former id, or have no level of it.
+        expect(["not_on_board", "unknown_contract"]).toContain(chosen.json.code);
+        return;
+      }
+      const ids =
+        asked.segment === null ? new Set(asked.ids) : await idsIn(asked.segment, when, key);
+      const memory = naive(board.json.memory, asked, ids);
+      const semiconductor = naive(board.json.semiconductor, asked, ids);
+      const counts = { memory: memory.length, semiconductor: semiconductor.length };
+      expect(chosen.json).toEqual({ ...board.json, counts, memory, semiconductor });
+      const csv = await get(`/export.csv?${whole}`, { key });
+      const rows = await get(`/export.csv?${query}`, { key });
+      expect(parse(rows.text, { columns: true })).toEqual(
+        naive(parse(csv.text, { columns: true }), asked, ids),
+      );
+      const lines = await get(`/sparklines?${whole}`, { key });
+      const some = await get(`/sparklines?${query}`, { key });
+      const sparklines = naive(lines.json.sparklines, asked, ids);
+      expect(some.json).toEqual({ ...lines.json, sparklines });
+    },
+  );
+
+  property.prop([tier, vintage, fc.constantFrom(...IDS), dates], RUNS)(
+    "a contract's and an index's history",
+    async (who, when, id, within) => {
+      const key = proxy[who];
+      const asked = { ...NONE, ...within };
+      if (Object.values(within).every((value) => value === null)) return;
+      const whole = await get(`/prices/${id}?${new URLSearchParams(when).toString()}`, { key });
+      const chosen = await get(`/prices/${id}?${queryOf(asked, when)}`, { key });
+      expect([chosen.status, chosen.json.code]).toEqual([whole.status, whole.json.code]);
+      if (whole.status !== 200) return;
+      const history = naive(whole.json.history, asked, null);
+      const first = history[0]?.["date"] ?? null;
+      const window = { ...NONE, from: first, to: asked.to };
+      const within2 = (items: Item[]): Item[] => (first === null ? [] : naive(items, window, null));
+      expect(chosen.json).toEqual({
+        ...whole.json,
+        history,
+        breaks: within2(whole.json.breaks),
+        corrections: within2(whole.json.corrections),
+      });
+      const index = await get("/indices/dram", { key });
+      const part = await get(`/indices/dram?${queryOf(asked, {})}`, { key });
+      const series = {
+        ...index.json.series,
+        history: naive(index.json.series.history, asked, null),
+      };
+      expect(part.json).toEqual({ ...index.json, series });
+    },
+  );
+
+  property.prop([tier, contracts(IDS), fc.integer({ min: 0, max: 12 })], RUNS)(
+    "corrections",
+    async (who, which, after) => {
+      const key = proxy[who];
+      const [whole, chosen] = [
+        await get("/corrections", { key }),
+        await get(`/corrections?${queryOf({ ...NONE, ...which, after }, {})}`, { key }),
+      ];
+      const { json: log } = await get("/publications?limit=100", { key });
+      const numbers = new Map<string, number>();
+      for (const { number, action, snapshot } of log.publications) {
+        if (action !== "prune" && number < (numbers.get(snapshot) ?? Infinity))
+          numbers.set(snapshot, number);
+      }
+      const ids =
+        which.segment === null
+          ? which.ids && new Set(which.ids)
+          : await idsIn(which.segment, {}, key);
+      const corrections = naive(whole.json.corrections, NONE, ids).filter(
+        (item) => (numbers.get(item["corrected_in"] as string) as number) > after,
+      );
+      expect(chosen.json).toEqual({ ...whole.json, corrections });
+    },
+  );
+});
+
+describe("as an answer", () => {
+  test("has a tag of its own for the same lines, whatever the order; 304, HEAD and digest", async () => {
+    const key = proxy.pro;
+    const one = await get("/prices?ids=alpha-16gb,bravo-8gb", { key });
+    const other = await get("/prices?ids=bravo-8gb,alpha-16gb", { key });
+    const whole = await get("/prices", { key });
+    expect(other.headers["etag"]).toBe(one.headers["etag"]);
+    expect(whole.headers["etag"]).not.toBe(one.headers["etag"]);
+    expect(other.text).toBe(one.text);
+    const headers = { "if-none-match": String(one.headers["etag"]) };
+    expect((await get("/prices?ids=alpha-16gb,bravo-8gb", { key, headers })).status).toBe(304);
+    const head = await get("/prices?ids=alpha-16gb", { key, method: "HEAD" });
+    expect([head.status, head.text]).toEqual([200, ""]);
+    expect(one.headers["accept-ranges"]).toBeUndefined();
+  });
+
+  test("costs a call", async () => {
+    const before = Number(
+      (await get("/prices", { key: proxy.starter })).headers["x-ratelimit-remaining"],
+    );
+    const { headers } = await get("/prices?ids=alpha-16gb", { key: proxy.starter });
+    expect(Number(headers["x-ratelimit-remaining"])).toBe(before - 1);
+  });
+
+  test("as_of takes a date: the head at its end; a day that has not ended is refused", async () => {
+    const key = proxy.pro;
+    const of = async (text: string) => (await get(`/prices?as_of=${text}`, { key })).text;
+    expect(await of("2026-11-19")).toBe(await of("2026-11-19T23:59:59.999Z"));
+    const today = await get("/prices?as_of=2026-11-21", { key });
+    expect([today.status, today.json.code]).toEqual([400, "invalid_parameter"]);
+  });
+
+  test("an address that moved keeps the query", async () => {
+    const { status, headers } = await get("/prices/echo-new?last=2", { key: proxy.pro });
+    expect([status, headers["location"]]).toEqual([308, `${API}/prices/echo-stack?last=2`]);
+  });
+});
+
+describe("refused", () => {
+  const CASES: [string, string][] = [
+    ["/prices?ids=", "invalid_parameter"],
+    ["/prices?ids=alpha-16gb,alpha-16gb", "invalid_parameter"],
+    ["/prices?ids=alpha-16gb&segment=dram", "invalid_parameter"],
+    ["/prices?segment=composite", "unknown_index"],
+    ["/prices?segment=DRAM", "unknown_index"],
+    ["/prices?last=1", "unknown_parameter"],
+    ["/prices/alpha-16gb?from=2026-02-30", "invalid_parameter"],
+    ["/prices/alpha-16gb?from=2026-03-02&to=2026-03-01", "invalid_parameter"],
+    ["/prices/alpha-16gb?last=0", "invalid_parameter"],
+    ["/prices/alpha-16gb?last=2001", "invalid_parameter"],
+    ["/prices/alpha-16gb?ids=alpha-16gb", "unknown_parameter"],
+    ["/corrections?after=-1", "invalid_parameter"],
+    ["/indices.csv?ids=nothing", "unknown_index"],
+    ["/history.csv?ids=nothing", "unknown_contract"],
+    ["/prices?ids=delta-old", "not_on_board"],
+    ["/sparklines?ids=delta-old", "not_on_board"],
+  ];
+  test.each(CASES)("%s: %s", async (path, code) => {
+    const { status, json } = await get(path, { key: proxy.pro });
+    expect([status, json.code]).toEqual([400, code]);
+  });
+
+  test("faults of form come before unknown ids, and name all", async () => {
+    const { json } = await get("/history.csv?ids=nope&from=x&last=y", { key: proxy.pro });
+    expect([json.code, json.errors.map(({ parameter }: Item) => parameter)]).toEqual([
+      "invalid_parameter",
+      ["from", "last"],
+    ]);
+  });
+
+  test("unknown ids get suggestions: by case or ticker, then by distance", async () => {
+    const { json } = await get("/prices?ids=ALPHA,alhpa-16gb,nothing-near,brvo-8gb", {
+      key: proxy.pro,
+    });
+    expect(json.errors.map((item: { did_you_mean?: string[] }) => item.did_you_mean)).toEqual([
+      ["alpha-16gb"],
+      ["alpha-16gb"],
+      undefined,
+      undefined,
+    ]);
+    const address = await get("/prices/bravo-8bg", { key: proxy.pro });
+    expect([address.status, address.json.did_you_mean]).toEqual([404, ["bravo-8gb"]]);
+  });
+
+  test("without a key: dates need one before they are read, and the free slice is what there is", async () => {
+    await expectCode(proxy, `${API}/prices/alpha-16gb?last=x`, {}, "key_required");
+    await expectCode(proxy, `${API}/prices?last=x`, {}, "unknown_parameter");
+    const { status, json } = await get("/prices?ids=alpha-16gb");
+    expect([status, json.counts]).toEqual([200, { memory: 1, semiconductor: 0 }]);
+    const refused = await get("/history.csv?ids=alpha-16gb");
+    expect([refused.status, refused.json.plans]).toEqual([401, "https://prices.example.com/plans"]);
+  });
+});
