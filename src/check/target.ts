@@ -2,8 +2,15 @@
 import { InputError } from "../lib/errors.ts";
 import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesBasket, parseQuery } from "../proxy/query.ts";
-import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
-import { readSelection } from "../proxy/answers/selection.ts";
+import {
+  API,
+  DATA_ROUTES,
+  idIn,
+  isExact,
+  namesAny,
+  parametersOf,
+  type DataRoute,
+} from "../proxy/routes.ts";
 import { readVintage, type VintageQuery } from "../proxy/answers/vintage.ts";
 
 /** An answer of a service. */
@@ -46,7 +53,7 @@ export function readTarget(text: string): Target {
   // The service knows what its present is. A parameter that it does not take might get lost on the way.
   const faults = nameFaults(query, parametersOf(route));
   const vintage = readVintage(query, Infinity, faults) ?? LIVE;
-  const isSelection = readSelection(route, query, faults) !== null;
+  const isSelection = namesAny(query, route.selectedBy ?? []);
   const denial = faultsDenial(faults);
   if (denial !== null) throw wrong(text, denial.detail);
   const isBasket = route.takesBasket && namesBasket(query);

@@ -1,11 +1,5 @@
 /** The market as one tier sees it at its session: the boards, and the contracts that are off them. */
-import {
-  HORIZONS,
-  changePct,
-  comparableLevel,
-  type ExclusionReason,
-  type Horizon,
-} from "./change.ts";
+import { HORIZONS, changePct, comparableLevel, type Horizon } from "./change.ts";
 import type { Part } from "./composite.ts";
 import { BOARDS, carryLimitSessions, isDelisted, type Board, type Contract } from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";

@@ -123,7 +123,7 @@ export function faultsDenial(faults: readonly Fault[]): Denial | null {
   if (faults.length === 0) return null;
   const ordered = FAULT_ORDER.flatMap((code) => faults.filter((item) => item.code === code));
   const [first] = ordered as [Fault];
-  const errors = ordered.slice(0, MAX_FAULTS_TOLD).map(({ code: _, ...error }) => error);
+  const errors = ordered.slice(0, MAX_FAULTS_TOLD).map(({ code: _code, ...error }) => error);
   const where = `Parameter ${JSON.stringify(first.parameter)} ${JSON.stringify(first.value)}`;
   const detail = `${where}: ${first.detail}${moreText(faults.length)}.`;
   return deny(first.code, detail, { status: 400, errors });

@@ -8,7 +8,6 @@ import {
   KEY_TIER_NAMES,
   perTier,
   TIERS,
-  tiersWhere,
   type KeyTierName,
   type Tier,
   type TierName,
@@ -67,7 +66,8 @@ export interface DataRoute extends Route {
   readonly download?: "parts" | "whole";
 }
 
-const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>
+/** Whether the query has any of the parameters. */
+export const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>
   query.some(([name]) => parameters.some((each) => each.name === name));
 const everyone = (): boolean => true;
 const withIndex = (tier: Tier): boolean => tier.index;

@@ -227,7 +227,10 @@ describe("a wrong request", () => {
       /"asof".*expected ids, segment, publication, as_of/,
     ],
     ["http://127.0.0.1/api/public/v1/prices?publication=1&publication=2", /"2": expected once/],
-    ["http://127.0.0.1/api/public/v1/prices?as_of=21 November", /expected a date, or an instant with Z/],
+    [
+      "http://127.0.0.1/api/public/v1/prices?as_of=21 November",
+      /expected a date, or an instant with Z/,
+    ],
     [
       "http://127.0.0.1/?publication=1&as_of=2026-11-21T00:05Z",
       /expected publication or as_of, not both/,

@@ -86,7 +86,7 @@ const contracts = (ids: readonly string[]) =>
     some(ids).map((chosen) => ({ ids: chosen, segment: null })),
     some(SEGMENTS).map((chosen) => ({ ids: null, segment: chosen })),
   );
-const tier = fc.constantFrom("starter", "pro") as fc.Arbitrary<"starter" | "pro">;
+const tier = fc.constantFrom("starter" as const, "pro" as const);
 /** The head, and entries of the log that changed levels, the catalog and the head. */
 const vintage = fc.constantFrom(
   {},

@@ -204,7 +204,8 @@ export async function withoutContract(
   query: Query,
 ): Promise<Reply | Denial> {
   const newId = snapshot.newIds.get(id);
-  const kept = query.length === 0 ? "" : `?${new URLSearchParams(query as [string, string][])}`;
+  const sent = new URLSearchParams(query as [string, string][]).toString();
+  const kept = sent === "" ? "" : `?${sent}`;
   if (newId !== undefined) return movedReply(`${prefix}${newId}${kept}`);
   const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
   if (offBoard.some((contract) => contract.id === id && contract.as_of === null)) {

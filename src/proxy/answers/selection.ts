@@ -7,7 +7,6 @@ import { parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { isPublication, type Entry } from "../../snapshot/log/entry.ts";
 import type { Subject } from "../../state/driver.ts";
-import { CSV_TYPE } from "../../store/media-types.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { didYouMean } from "./near-ids.ts";
 import { columnsOf, headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
