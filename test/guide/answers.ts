@@ -18,6 +18,7 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/indices/dram`, "starter"],
   [`${API}/export.csv`, "pro"],
   [`${API}/history.csv`, "pro"],
+  [`${API}/history.csv?ids=ddr5-16gb,tlc-1tb&last=2`, "pro"],
   [`${API}/history.csv?publication=1`, "pro"],
   [`${API}/levels.csv`, "pro"],
   [`${API}/indices.csv`, "starter"],

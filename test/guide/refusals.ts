@@ -42,7 +42,7 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   await ask(url, `${API}/prices/ddr6`, "pro");
   await ask(url, `${API}/indices/ddr6`, "pro");
   await ask(url, `${API}/export.xlsx`, "starter");
-  await ask(url, `${API}/prices?segment=DRAM`);
+  await ask(url, `${API}/prices?symbol=DDR5`);
   await ask(url, `${API}/price`);
   await ask(url, `${API}/prices`, null, { method: "POST" });
   await ask(url, `${API}/prices?api_key=KEY`);
