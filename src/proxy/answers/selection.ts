@@ -1,6 +1,7 @@
 /** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last` and `after`. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import pLimit from "p-limit";
 import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE, indexIdOf, indicesOf } from "../../market/indices.ts";
 import { parseDate } from "../../market/session.ts";
@@ -23,8 +24,8 @@ const MAX_LAST = 2_000;
 /** Less is sent plain: coding would take longer than sending. */
 const CODED_FROM_BYTES = 64 * 1024;
 const AT_ONCE = 8;
-/** For one reader, so that the others' can be made, too. */
-const EACH = 4;
+/** Of one reader, made and waiting: more are refused. */
+const EACH = 32;
 const BUSY_RETRY_MS = 1_000;
 
 /** A selection as a query names it; ids are not looked up yet. Null: not limited by it. */
@@ -81,6 +82,7 @@ export function readSelection(
 
 /** Makes selections, a bounded number at once. */
 export class Selections {
+  readonly #limit = pLimit(AT_ONCE);
   readonly #readers: Subject[] = [];
 
   /**
@@ -103,22 +105,20 @@ export class Selections {
     const limits = await limitsOf(selection, route, tier, snapshot, entries);
     if ("code" in limits) return limits;
     const { reader, overdue, acceptEncoding } = asked;
-    const own = this.#readers.filter((each) => each === reader);
-    if (this.#readers.length >= AT_ONCE || own.length >= EACH) {
+    if (this.#readers.filter((each) => each === reader).length >= EACH) {
       const detail = "Too many selections are made at the moment.";
       return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
     }
     this.#readers.push(reader);
-    try {
+    const made = this.#limit(async () => {
       const file = await snapshot.files.get(path, true);
       if (file === undefined || "code" in file) return file ?? null;
       const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body));
       const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(acceptEncoding);
       const code = isCoded ? await promisify(gzip)(plain) : null;
       return file.selection(overdue, selection.name, plain, code);
-    } finally {
-      this.#readers.splice(this.#readers.indexOf(reader), 1);
-    }
+    });
+    return made.finally(() => this.#readers.splice(this.#readers.indexOf(reader), 1));
   }
 }
 
