@@ -141,6 +141,11 @@ export const readiness = z.object({
     .describe("Whether the newest publication could be loaded; if not, the one before is served."),
 });
 
+const lastLevel = z.iso
+  .date()
+  .nullable()
+  .optional()
+  .describe("With not_on_board: the date of the last level; null: there is none so far.");
 const didYouMean = z.array(z.string()).max(3).optional();
 
 /** A problem document (RFC 9457). src/proxy/problems.ts lists the codes. */
@@ -152,10 +157,7 @@ export const problem = (codes: readonly [string, ...string[]]) =>
     detail: z.string(),
     code: z.enum(codes),
     required_tier: z.enum(KEY_TIER_NAMES).optional().describe("With tier_required."),
-    as_of: z
-      .null()
-      .optional()
-      .describe("With not_on_board of an address: there is no level so far."),
+    as_of: lastLevel,
     did_you_mean: didYouMean.describe("With unknown_contract of an address: ids that are near."),
     plans: z
       .string()
@@ -171,11 +173,7 @@ export const problem = (codes: readonly [string, ...string[]]) =>
           parameter: z.string(),
           value: z.string(),
           detail: z.string(),
-          as_of: z.iso
-            .date()
-            .nullable()
-            .optional()
-            .describe("With not_on_board: the date of the last level, or null."),
+          as_of: lastLevel,
           did_you_mean: didYouMean,
         }),
       )

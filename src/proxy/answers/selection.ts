@@ -162,61 +162,57 @@ async function limitsOf(
   const catalog = await snapshot.catalog();
   if (catalog === null) return notInSnapshot(snapshot.stamp.text);
   if ("code" in catalog) return catalog;
-  const indices = new Set(indicesOf(catalog).map(({ id }) => id));
   if (segments !== null) {
-    const unknown = segments.filter((id) => id === COMPOSITE || !indices.has(id));
-    const denial = faultsDenial(
-      unknown.map((id) =>
-        fault("unknown_index", "segment", id, "expected the id of a segment's index"),
-      ),
-    );
     const chosen = catalog.filter(({ segment }) => segments.includes(indexIdOf(segment)));
+    const denial = unknownIndices("segment", segments, catalog, [COMPOSITE]);
     return denial ?? { ...limits, ids: new Set(chosen.map(({ id }) => id)) };
   }
-  const wanted = ids ?? [];
+  const wanted = new Set(ids);
   const denial =
     route === DATA_ROUTES.indicesCsv
-      ? faultsDenial(
-          wanted
-            .filter((id) => !indices.has(id))
-            .map((id) => fault("unknown_index", "ids", id, "expected the id of an index")),
-        )
+      ? unknownIndices("ids", [...wanted], catalog)
       : contractsDenial(wanted, catalog, route, tier, snapshot);
-  return denial ?? { ...limits, ids: new Set(wanted) };
+  return denial ?? { ...limits, ids: wanted };
+}
+
+/** The refusal of ids of indices; null: none. `others` are those that have no segment. */
+function unknownIndices(
+  parameter: string,
+  ids: readonly string[],
+  catalog: readonly Contract[],
+  others: readonly string[] = [],
+): Denial | null {
+  const known = new Set(indicesOf(catalog).map(({ id }) => id));
+  const unknown = ids.filter((id) => !known.has(id) || others.includes(id));
+  const expected = `expected the id of ${others.length === 0 ? "an index" : "a segment's index"}`;
+  return faultsDenial(unknown.map((id) => fault("unknown_index", parameter, id, expected)));
 }
 
 /** The refusal of ids of contracts; null: none. */
 function contractsDenial(
-  ids: readonly string[],
+  ids: ReadonlySet<string>,
   catalog: readonly Contract[],
   route: DataRoute,
   tier: Tier,
-  snapshot: ServedSnapshot,
+  { tiers }: ServedSnapshot,
 ): Denial | null {
-  const byId = new Map(catalog.map((contract) => [contract.id, contract]));
-  const unknown = unknownFaults(
-    ids.filter((id) => !byId.has(id)),
-    catalog,
-    "of the catalog",
-  );
-  if (unknown.length > 0) return faultsDenial(unknown);
-  const hidden = tier.coverage === "free-slice" && ids.find((id) => byId.get(id)?.free !== true);
-  if (hidden)
-    return deny(
-      "key_required",
-      `Contract "${hidden}" is not part of the free slice; it needs a key.`,
-    );
+  const found = catalog.filter(({ id }) => ids.has(id));
+  if (found.length < ids.size) {
+    const unknown = [...ids].filter((id) => !found.some((contract) => contract.id === id));
+    return faultsDenial(unknownFaults(unknown, catalog, "of the catalog"));
+  }
+  const hidden = tier.coverage === "free-slice" ? found.find(({ free }) => !free) : undefined;
+  if (hidden !== undefined) {
+    const detail = `Contract "${hidden.id}" is not part of the free slice; it needs a key.`;
+    return deny("key_required", detail);
+  }
   if (route.hasBoards !== true) return null;
-  const offBoard = new Map(
-    snapshot.tiers[tier.name]?.off_board.map(({ id, as_of: asOf }) => [id, asOf]),
-  );
+  const offBoard = tiers[tier.name]?.off_board.filter(({ id }) => ids.has(id)) ?? [];
   return faultsDenial(
-    ids
-      .filter((id) => offBoard.has(id))
-      .map((id) => ({
-        ...fault("not_on_board", "ids", id, "has no current level"),
-        as_of: offBoard.get(id) ?? null,
-      })),
+    offBoard.map(({ id, as_of }) => ({
+      ...fault("not_on_board", "ids", id, "has no current level"),
+      as_of,
+    })),
   );
 }
 
