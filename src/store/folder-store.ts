@@ -209,8 +209,7 @@ export class FolderStore implements ObjectStore {
         if (errorCode(error) !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
       }
       const made = await makeFolders(folder);
-      const [first] = made;
-      if (first !== undefined) await this.#sync.sync(...made, dirname(first));
+      if (made.length > 0) await this.#sync.sync(...made, dirname(made[0] as string));
     }
   }
 
