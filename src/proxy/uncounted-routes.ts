@@ -126,6 +126,8 @@ export const PAGES = {
   methodologyMarkdown: { path: "/methodology.md" },
   /** The summary for language models (llmstxt.org). */
   llms: { path: "/llms.txt" },
+  /** The Python module for callers. */
+  client: { path: "/client.py" },
   reference: { path: "/docs", link: "API" },
   /** Swagger UI, which draws the reference. */
   swaggerScript: { path: "/docs/swagger-ui-bundle.js" },

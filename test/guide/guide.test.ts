@@ -79,6 +79,7 @@ describe("its commands and programs", () => {
     proxy = await startTestProxy();
     guide = (await proxy.get("/guide.md")).text;
     folder = await mkdtemp(join(tmpdir(), "chipboard-guide-"));
+    await inShell(block("Python"));
   });
   afterAll(async () => {
     await proxy.close();
@@ -128,9 +129,7 @@ describe("its commands and programs", () => {
   });
 
   testWith("python3")("Python", async () => {
-    expect(await printed("python3", "-c", block("Python, standard library"))).toMatch(
-      /^dram-0 11 /m,
-    );
+    expect(await printed("python3", "-Bc", block("Python", 1))).toMatch(/^dram-0 11 /m);
   });
 
   test("JavaScript", async () => {
@@ -139,7 +138,7 @@ describe("its commands and programs", () => {
   });
 
   testWith(PYTHON, "pandas")("pandas", async () => {
-    const stdout = await printed(PYTHON, "-c", block("Python, pandas"));
+    const stdout = await printed(PYTHON, "-Bc", block("Python, pandas"));
     expect(stdout).toMatch(/^DRAM +-?[\d.]+$/m);
     expect(stdout).toMatch(/^long-gone +7\.25$/m);
   });
@@ -167,7 +166,7 @@ describe("its commands and programs", () => {
       "A copy in SQLite",
       "curl",
       "User and password",
-      "Python, standard library",
+      "Python",
       "Python, pandas",
       "JavaScript",
       "JavaScript, a part of the histories",

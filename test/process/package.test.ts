@@ -60,7 +60,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
   const others = files.filter(
     (path) =>
       !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path) &&
-      !/^dist\/src\/site\/\w+\.(?:css|html|md|svg|txt)$/.test(path) &&
+      !/^dist\/src\/site\/\w+\.(?:css|html|md|py|svg|txt)$/.test(path) &&
       !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
   expect(others.toSorted()).toEqual([

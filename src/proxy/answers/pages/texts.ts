@@ -44,6 +44,7 @@ export function textPages(origin: string): PageSource[] {
     page(PAGES.guide.path, guide, origin),
     plain(PAGES.guideMarkdown.path, MARKDOWN_TYPE, guide, origin),
     plain(PAGES.llms.path, "text/plain; charset=utf-8", llms, origin),
+    plain(PAGES.client.path, "text/x-python; charset=utf-8", siteFile("client.py"), origin),
   ];
 }
 

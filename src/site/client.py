@@ -1,0 +1,551 @@
+"""Prices of memory and semiconductor contracts. One module; Python 3.9 or newer, pandas if you want frames.
+
+    curl -sO {{origin}}/client.py
+
+    from client import Client
+    client = Client(key="cbk_...")                # without a key: the free slice
+    client.prices(segment="dram").frame()         # records of the board, as a pandas.DataFrame
+    client.history(["ID"], start="2026-01-01")    # daily closes: a list of dicts
+    client.levels(["ID"], last=10)                # both sessions of a day
+    client.index()                                # the composite; index("dram", last=30): one with its series
+    client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
+    client.as_of("2026-11-20").prices()           # as it was published then; as_of(42): by entry 42 of the log
+    client.sync("history.sqlite")                 # a copy of /history.csv that stays in step
+    for event in client.watch({"ID": 5.0}):       # a session, a crossed threshold, a correction
+        print(event)
+
+The answer to each request for data is proven by its `unencoded-digest`. What did not change costs no call: the
+client keeps small answers, and asks with their ETag.
+"""
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import http.client
+import io
+import ipaddress
+import itertools
+import json
+import re
+import sqlite3
+import time
+import zlib
+from collections import OrderedDict
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+from typing import Any, BinaryIO, Callable, Iterable, Iterator, Mapping, Sequence
+from urllib.error import HTTPError
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+ORIGIN = "{{origin}}"
+API = "/api/public/v1"
+HISTORY = "/history.csv"
+SESSION = timedelta(hours=12)
+REDIRECTS_MAX, TRIES_MAX, IDS_MAX, LAST_MAX = 3, 3, 100, 2_000
+KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
+USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
+
+
+class Refused(Exception):
+    """The service refused. `code` says why; `retry_after` how many seconds to wait, None: waiting does not help."""
+
+    def __init__(self, status: int, code: str, detail: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{status} {code}: {detail}")
+        self.status, self.code, self.retry_after = status, code, retry_after
+
+
+class Damaged(Exception):
+    """The answer is not what its digest says, or longer than the client takes, or leads to another origin."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The plain bytes of an answer and its header fields."""
+
+    body: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Which entry of the log it is of, its session, and how many sessions that is behind."""
+        return {
+            "publication": int(self.headers.get("x-publication", 0)),
+            "snapshot": self.headers.get("x-snapshot"),
+            "session_utc": self.headers.get("x-session-utc"),
+            "delayed_sessions": int(self.headers.get("x-delayed-sessions", 0)),
+        }
+
+
+class Rows(list):
+    """Records as dicts. `about` has what holds for all of them, such as publication and session_utc."""
+
+    def __init__(self, records: Iterable[dict[str, Any]], about: dict[str, Any]) -> None:
+        super().__init__(records)
+        self.about = about
+
+    def frame(self) -> Any:
+        """The records as a pandas.DataFrame, dates and instants as such."""
+        import pandas
+
+        frame = pandas.DataFrame(list(self))
+        for name in frame.columns.intersection(["date", "as_of", "session_utc"]):
+            frame[name] = pandas.to_datetime(frame[name])
+        return frame
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What a run of sync did."""
+
+    publication: int  # the entry of the log that the copy is of; 0: there is no copy yet
+    is_new: bool
+    is_whole: bool  # whether it loaded the whole file
+    bytes_received: int  # bodies as they were sent
+    wait_seconds: float  # what the service asked to wait; runs before that ask nothing
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Redirects are followed by _Transport, which looks where they lead."""
+
+
+class _Transport:
+    """Asks one origin. The key goes nowhere else, and only over https or to this machine."""
+
+    def __init__(self, origin: str, key: str | None, max_bytes: int, timeout: float, patience: float) -> None:
+        parts = urlsplit(origin)
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+            raise ValueError("expected an origin such as https://prices.example")
+        if key is not None and parts.scheme == "http" and not _is_loopback(parts.hostname):
+            raise ValueError("a key is sent over https only, or to this machine")
+        if key is not None and not re.fullmatch("[!-~]+", key):
+            raise ValueError("a key has no spaces and no line breaks")
+        self.origin, self.max_bytes, self.timeout, self.patience = origin.rstrip("/"), max_bytes, timeout, patience
+        self.key = key
+        self.bytes_received = 0
+        self._not_before = 0.0
+        self._kept: OrderedDict[str, Answer] = OrderedDict()
+        # A proxy of the environment would read what is sent over http.
+        proxies = ProxyHandler({}) if parts.scheme == "http" else ProxyHandler()
+        self._opener = build_opener(proxies, _NoRedirect)
+
+    def get(self, path: str, query: Mapping[str, Any]) -> Answer:
+        """The answer to a GET below API. Waits as told if that is short. Raises Refused, Damaged, OSError."""
+        given = {name: value for name, value in query.items() if value is not None}
+        url = first = self.origin + API + path + ("?" + urlencode(given, safe=",") if given else "")
+        kept = self._kept.get(first)
+        hops, tries = 0, 1
+        while True:
+            wait = self._not_before - time.monotonic()
+            if wait > 0:
+                raise Refused(429, "waiting", f"The service asked to wait {wait:.0f} s more.", wait)
+            try:
+                status, answer = self._ask(url, kept)
+            except http.client.HTTPException as error:
+                raise ConnectionError("the answer is broken") from error
+            if status in (301, 302, 303, 307, 308):
+                url, hops = urljoin(url, answer.headers.get("location", "")), hops + 1
+                if hops > REDIRECTS_MAX or not url.startswith(self.origin + "/"):
+                    raise Damaged(f"redirected too often, or away from {self.origin}")
+            elif status == 304 and kept is not None:
+                return kept
+            elif status == 200:
+                if path not in ("/publications", "/usage"):
+                    _prove(answer)
+                self._keep(first, answer)
+                return answer
+            else:
+                refusal = _refusal(status, answer)
+                wait = refusal.retry_after
+                if wait is None or wait > self.patience or tries == TRIES_MAX:
+                    self._not_before = time.monotonic() + (wait or 0)
+                    raise refusal
+                time.sleep(wait)
+                tries += 1
+
+    def _ask(self, url: str, kept: Answer | None) -> tuple[int, Answer]:
+        request = Request(url, headers={"accept-encoding": "gzip", "user-agent": "chipboard-client"})
+        if self.key is not None:
+            request.add_unredirected_header("x-api-key", self.key)
+        if kept is not None:
+            request.add_header("if-none-match", kept.headers["etag"])
+        try:
+            answer = self._opener.open(request, timeout=self.timeout)
+        except HTTPError as refused:
+            answer = refused
+        with answer:
+            headers = {name.lower(): value for name, value in answer.headers.items()}
+            limit = self.max_bytes if answer.status == 200 else PROBLEM_BYTES_MAX
+            return answer.status, Answer(self._body(answer, headers, limit), headers)
+
+    def _body(self, answer: Any, headers: Mapping[str, str], limit: int) -> bytes:
+        """The body without its coding, at most `limit` bytes of it."""
+        coding = headers.get("content-encoding", "identity")
+        if coding not in ("identity", "gzip"):
+            raise Damaged(f"unexpected content-encoding {coding}")
+        inflating = zlib.decompressobj(31) if coding == "gzip" else None
+        body, received, end = bytearray(), 0, time.monotonic() + 10 * self.timeout
+        try:
+            while piece := answer.read1(PIECE_BYTES):
+                received += len(piece)
+                body += piece if inflating is None else inflating.decompress(piece, limit + 1 - len(body))
+                if max(received, len(body)) > limit:
+                    raise Damaged(f"the answer has more than {limit} bytes")
+                if time.monotonic() > end:
+                    raise TimeoutError("the answer takes too long")
+        except zlib.error as error:
+            raise Damaged("the answer cannot be inflated") from error
+        finally:
+            self.bytes_received += received
+        expected = int(headers.get("content-length", received))
+        is_cut = inflating is not None and received > 0 and not inflating.eof
+        if answer.status == 200 and (received != expected or is_cut):
+            raise ConnectionError("the answer ends early")
+        return bytes(body)
+
+    def _keep(self, url: str, answer: Answer) -> None:
+        if "etag" in answer.headers and len(answer.body) <= KEPT_BYTES_MAX:
+            self._kept[url] = answer
+            if len(self._kept) > KEPT_MAX:
+                self._kept.popitem(last=False)
+
+
+class Client:
+    """The service at `origin`. Methods raise Refused, Damaged, and OSError if it cannot be reached.
+
+    `ids` are ids of contracts, `segment` those of segments' indices; `start` and `end` are dates, both
+    included, and `last` counts the last entries of each contract.
+    """
+
+    def __init__(self, origin: str = ORIGIN, key: str | None = None, *, max_bytes: int = 1 << 28,
+                 timeout: float = 60, patience: float = 30) -> None:
+        """`max_bytes`: the longest body; `patience`: how many seconds it waits by itself when told to."""
+        self._transport = _Transport(origin, key, max_bytes, timeout, patience)
+        self._vintage: dict[str, Any] = {}
+
+    def as_of(self, when: str | int) -> Client:
+        """The same as published then: at an instant, at the end of a date, or by an entry of the log."""
+        then = Client.__new__(Client)
+        then._transport = self._transport
+        then._vintage = {"publication" if isinstance(when, int) else "as_of": when}
+        return then
+
+    def prices(self, ids: Sequence[str] | None = None, segment: str | None = None) -> Rows:
+        """The records of the board: memory, then semiconductor."""
+        answer, board = self._json("/prices", ids=_list(ids), segment=_list(segment))
+        records = board.pop("memory") + board.pop("semiconductor")
+        return Rows(records, {**board, **answer.about})
+
+    def history(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
+                end: str | None = None, last: int | None = None) -> Rows:
+        """Daily closes in USD, dates ascending, contract after contract."""
+        return _typed(self._selection(HISTORY, ids, segment, start, end, last))
+
+    def levels(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
+               end: str | None = None, last: int | None = None) -> Rows:
+        """Every level given, in USD, of both sessions of a day."""
+        return _typed(self._selection("/levels.csv", ids, segment, start, end, last))
+
+    def index(self, id: str | None = None, start: str | None = None, end: str | None = None,
+              last: int | None = None) -> dict[str, Any]:
+        """The composite with its contributions, or the index `id` with its series."""
+        if id is None:
+            return self._json("/index")[1]
+        return self._json("/indices/" + quote(id, safe=""), **{"from": start, "to": end, "last": last})[1]
+
+    def basket(self, parts: Mapping[str, float], by: str = "quantities") -> dict[str, Any]:
+        """What a purchase costs (`by="quantities"`, in units), or a basket by weights. For the tier pro."""
+        return self._json("/index", ids=",".join(parts), **{by: ",".join(map(_text, parts.values()))})[1]
+
+    def corrections(self, ids: Sequence[str] | None = None, after: int | None = None) -> Rows:
+        """Published levels that were changed; `after`: by entries of the log after this number."""
+        answer, found = self._json("/corrections", ids=_list(ids), after=after)
+        return Rows(found["corrections"], answer.about)
+
+    def publications(self, after: int = 0) -> list[dict[str, Any]]:
+        """The entries of the log after this number. Never costs a call."""
+        entries: list[dict[str, Any]] = []
+        following: int | None = after
+        while following is not None:
+            page = json.loads(self._transport.get("/publications", {"after": following, "limit": 1_000}).body)
+            entries += page["publications"]
+            following = page["next"]
+        return entries
+
+    def sums(self) -> dict[str, str]:
+        """The SHA-256 (hex) of each file of the tier, by its name."""
+        lines = self._get("/sums").body.decode().splitlines()
+        return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+    def sync(self, path: str) -> Synced:
+        """Makes the table `history` of the SQLite file equal to /history.csv of the tier: see write_history.
+
+        All of a run or nothing of it is kept. It loads the days that are new at both ends, new contracts and
+        corrected days, and proves the whole by /sums; if that fails, it loads the whole file.
+        """
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as db:
+            return _Copy(db).follow(self)
+
+    def watch(self, thresholds: Mapping[str, float] | None = None, every_seconds: float = 600) -> Iterator[dict]:
+        """Yields for ever what happens from now on: dicts whose `event` is session, threshold or correction.
+
+        `thresholds`: USD by contract id. It looks every ten minutes, and every minute while a session is due.
+        A look costs nothing unless something was published. It goes on after failures of the network.
+        """
+        ids = list(thresholds or {}) or None
+        board = self.prices(ids)
+        seen = board.about["publication"]
+        while True:
+            due = (_instant(board.about["next_session_utc"]) - datetime.now(timezone.utc)).total_seconds()
+            wait = min(every_seconds, 60 if -3_600 < due < 60 else due if due > 0 else every_seconds)
+            corrections: Iterable[dict[str, Any]] = []
+            try:
+                time.sleep(wait)
+                made = [each for each in self.publications(seen) if each["action"] != "prune"]
+                if not made:
+                    continue
+                before, after = board, self.prices(ids)
+                if self._transport.key is not None and any(each["corrections"] for each in made):
+                    corrections = self.corrections(after=seen)
+            except (OSError, Refused) as trouble:
+                if isinstance(trouble, Refused) and trouble.retry_after is None:
+                    raise
+                time.sleep(getattr(trouble, "retry_after", None) or 0)
+                continue
+            board, seen = after, made[-1]["number"]
+            if after.about["session_utc"] != before.about["session_utc"]:
+                yield {"event": "session", **after.about}
+            snapshots = {each["snapshot"] for each in made}
+            for correction in corrections:
+                # One that came while this was asked is told with its own entry.
+                if correction["corrected_in"] in snapshots:
+                    yield {"event": "correction", **correction}
+            spots = {record["id"]: record["spot_usd"] for record in before}
+            for record in after if thresholds else []:
+                was, now, at = spots.get(record["id"]), record["spot_usd"], thresholds[record["id"]]
+                if was is not None and (was < at) != (now < at):
+                    yield {"event": "threshold", "threshold_usd": at, "was_usd": was, **record}
+
+    def _get(self, path: str, **query: Any) -> Answer:
+        return self._transport.get(path, {**query, **self._vintage})
+
+    def _json(self, path: str, **query: Any) -> tuple[Answer, Any]:
+        answer = self._get(path, **query)
+        return answer, json.loads(answer.body)
+
+    def _selection(self, path: str, ids: Sequence[str] | None = None, segment: str | None = None,
+                   start: str | None = None, end: str | None = None, last: int | None = None) -> Answer:
+        dates = {"from": start, "to": end, "last": last}
+        return self._get(path, ids=_list(ids), segment=_list(segment), **dates)
+
+
+class _Copy:
+    """The tables: `history`, with the columns of the file; `contracts`, in its order; `cursor`, where it is."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        db.execute("""create table if not exists cursor (id integer primary key check (id = 1),
+            number integer, snapshot text, session_utc text, header text, not_before real)""")
+        db.execute("create table if not exists contracts (contract_id text primary key, place integer)")
+        row = db.execute("select number, snapshot, session_utc, header, not_before from cursor").fetchone()
+        self.number, self.snapshot, self.session, self.header, self.not_before = row or (None, None, None, None, 0)
+
+    def follow(self, client: Client) -> Synced:
+        transport = client._transport
+        before, wait = transport.bytes_received, self.not_before - time.time()
+        is_new = is_whole = False
+        if wait <= 0:
+            try:
+                self.db.execute("begin immediate")
+                is_new, is_whole = self._copy(client)
+                self.db.execute("commit")
+            except Refused as refusal:
+                self.db.execute("rollback")
+                # After a 410 the next run finds a later publication: a prune keeps the newest one.
+                if refusal.retry_after is None and refusal.status != 410:
+                    raise
+                wait = refusal.retry_after or 0
+                self.db.execute("""insert into cursor (id, not_before) values (1, ?)
+                    on conflict (id) do update set not_before = excluded.not_before""", [time.time() + wait])
+        received = transport.bytes_received - before
+        return Synced(self.number or 0, is_new, is_whole, received, max(wait, 0))
+
+    def _copy(self, client: Client) -> tuple[bool, bool]:
+        """Returns whether there was something new, and whether it took the whole file."""
+        entries = client.publications(self.number - 1) if self.number else []
+        if not entries or entries[0]["snapshot"] != self.snapshot:
+            self._take_whole(client)
+            return True, True
+        copied, *later = entries
+        made = [each for each in later if each["action"] != "prune"]
+        if not made:
+            return False, False
+        then = client.as_of(made[-1]["number"])
+        is_equal = self._take_changes(then, copied, made) and self._sha256() == then.sums()["history.csv"]
+        if not is_equal:
+            self._take_whole(then)
+        return True, not is_equal
+
+    def _take_changes(self, then: Client, copied: dict[str, Any], made: list[dict[str, Any]]) -> bool:
+        """Takes what may have changed since `copied` by what the log says. False: that is too much."""
+        # Each session after this one may differ: a rollback takes sessions away, a revision writes one anew.
+        kept = min([_instant(copied["session_utc"])] + [
+            _instant(each["session_utc"]) - (SESSION if each["action"] == "publish" else timedelta()) for each in made
+        ])
+        newest = _instant(made[-1]["session_utc"])
+        # One day more, because the tier may be a session behind.
+        days = (newest.date() - (kept + SESSION).date()).days + 2
+        if days > LAST_MAX:
+            return False
+        first = self.db.execute("""select min(date) from
+            (select min(date) as date from history group by contract_id having count(*) > 1)""").fetchone()[0]
+        answer = then._selection(HISTORY, last=max(days, 1))
+        header, *rows = _records(answer)
+        if _line(header) != self.header:
+            return False
+        known = {id for id, in self.db.execute("select contract_id from contracts")}
+        for id, lines in itertools.groupby(rows, key=lambda row: row[0]):
+            own = list(lines)
+            self.db.execute("delete from history where contract_id = ? and date >= ?", own[0][:2])
+            self._insert(header, own)
+        ids = list(dict.fromkeys(row[0] for row in rows))
+        self._order(ids)
+        self.db.execute("delete from history where contract_id not in (select contract_id from contracts)")
+        moved = abs((_instant(answer.about["session_utc"]).date() - _instant(self.session).date()).days)
+        if moved > 0 and first is not None:
+            # The first day of the histories moves, too; in leap years by a day more.
+            self._take(then, None, "", str(date.fromisoformat(first) + timedelta(moved + 1)))
+        self._take(then, [id for id in ids if id not in known], "", "9999-12-31")
+        if any(each["corrections"] for each in made):
+            corrected = [each for each in then.corrections(after=self.number) if each["contract_id"] in known]
+            dates = sorted(each["session_utc"][:10] for each in corrected) or [""]
+            changed = {each["contract_id"] for each in corrected}
+            self._take(then, [id for id in ids if id in changed], dates[0], dates[-1])
+        self._note(answer)
+        return True
+
+    def _take(self, then: Client, ids: list[str] | None, start: str, end: str) -> None:
+        """Replaces the rows of these contracts (None: all) from `start` (empty: the first) to `end`."""
+        for at in range(0, 1 if ids is None else len(ids), IDS_MAX):
+            some = ids and ids[at:at + IDS_MAX]
+            header, *rows = _records(then._selection(HISTORY, some, start=start or None, end=end))
+            for id in some or [None]:
+                self.db.execute("""delete from history
+                    where contract_id = ifnull(?, contract_id) and date between ? and ?""", [id, start, end])
+            self._insert(header, rows)
+
+    def _take_whole(self, then: Client) -> None:
+        answer = then._selection(HISTORY)
+        header, *rows = _records(answer)
+        kinds = [f'"{name}" {"real" if name in USD else "integer" if name == "inputs" else "text"}' for name in header]
+        self.db.execute("drop table if exists history")
+        self.db.execute(f"create table history ({', '.join(kinds)}, primary key (contract_id, date))")
+        self._insert(header, rows)
+        self._order(list(dict.fromkeys(row[0] for row in rows)))
+        self.header = _line(header)
+        self._note(answer)
+        if self._sha256() != hashlib.sha256(answer.body).hexdigest():
+            raise Damaged("the table does not give the file back")
+
+    def _insert(self, header: list[str], rows: list[list[str]]) -> None:
+        marks = ", ".join("?" * len(header))
+        self.db.executemany(f"insert into history values ({marks})", ([*map(_value, header, row)] for row in rows))
+
+    def _order(self, ids: list[str]) -> None:
+        self.db.execute("delete from contracts")
+        self.db.executemany("insert into contracts values (?, ?)", ([id, place] for place, id in enumerate(ids)))
+
+    def _note(self, answer: Answer) -> None:
+        about = answer.about
+        self.number, self.snapshot, self.session = about["publication"], about["snapshot"], about["session_utc"]
+        self.db.execute("replace into cursor values (1, ?, ?, ?, ?, 0)",
+                        [self.number, self.snapshot, self.session, self.header])
+
+    def _sha256(self) -> str:
+        digest = hashlib.sha256()
+        self.write(digest.update)
+        return digest.hexdigest()
+
+    def write(self, write: Callable[[bytes], Any]) -> None:
+        """Writes the table as the bytes of the file."""
+        class Sink:
+            write = staticmethod(lambda text: write(text.encode()))
+        write(self.header.encode())
+        columns = ", ".join(f'history."{name}"' for name in self.header.strip().split(","))
+        csv.writer(Sink(), lineterminator="\r\n").writerows(map(_text, row) for row in self.db.execute(
+            f"select {columns} from history join contracts using (contract_id) order by place, date"))
+
+
+def write_history(path: str, file: BinaryIO) -> None:
+    """Writes the copy that sync keeps in the SQLite file: the bytes of /history.csv."""
+    with closing(sqlite3.connect(path)) as db:
+        _Copy(db).write(file.write)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _prove(answer: Answer) -> None:
+    found = re.search(r"sha-256=:([A-Za-z0-9+/=]+):", answer.headers.get("unencoded-digest", ""))
+    if found is None or base64.b64decode(found[1]) != hashlib.sha256(answer.body).digest():
+        raise Damaged("the answer is not what its digest says")
+
+
+def _refusal(status: int, answer: Answer) -> Refused:
+    try:
+        problem = json.loads(answer.body)
+        code, detail = str(problem["code"]), str(problem["detail"])
+    except (ValueError, TypeError, KeyError):
+        code, detail = "unknown", "no problem document"
+    after = answer.headers.get("retry-after")
+    try:
+        wait = None if after is None else float(after) if after.isdigit() else (
+            parsedate_to_datetime(after) - datetime.now(timezone.utc)).total_seconds()
+    except (ValueError, TypeError):
+        wait = None
+    return Refused(status, code, detail, None if wait is None else max(wait, 0))
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _list(ids: Sequence[str] | None) -> str | None:
+    return ids if ids is None or isinstance(ids, str) else ",".join(ids)
+
+
+def _records(answer: Answer) -> list[list[str]]:
+    """The records of CSV, the header first."""
+    return list(csv.reader(io.StringIO(answer.body.decode(), newline=""), strict=True))
+
+
+def _line(header: list[str]) -> str:
+    return ",".join(header) + "\r\n"
+
+
+def _typed(answer: Answer) -> Rows:
+    header, *rows = _records(answer)
+    return Rows(({name: _value(name, cell) for name, cell in zip(header, row)} for row in rows), answer.about)
+
+
+def _value(name: str, cell: str) -> Any:
+    if cell == "":
+        return None
+    return float(cell) if name in USD else int(cell) if name == "inputs" else cell
+
+
+def _text(value: Any) -> str:
+    """As the service writes it: 12, 0.000001."""
+    if isinstance(value, float):
+        text = repr(value)
+        return format(Decimal(text), "f") if "e" in text else text[:-2] if text.endswith(".0") else text
+    return "" if value is None else str(value)

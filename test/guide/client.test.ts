@@ -1,0 +1,371 @@
+/** /client.py: every function against a running proxy, and what it refuses of a server that is not one. */
+import { createHash } from "node:crypto";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { parse } from "csv-parse/sync";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { publicationKey } from "../../src/store/paths.ts";
+import { EXPECTED } from "../golden/market.ts";
+import { copyOf, eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
+import { testWith } from "../http/tools.ts";
+import { PythonClient } from "./python-client.ts";
+
+const API = "/api/public/v1";
+const GOLDEN = new FolderStore(EXPECTED);
+/** Debian installs pandas for this one. */
+const PYTHON = "/usr/bin/python3";
+const withPython = testWith("python3");
+
+const PRELUDE = `import json, os
+from client import *
+key = os.environ["KEY"]
+`;
+
+let client: PythonClient;
+const say = async (expression: string) =>
+  JSON.parse(
+    await client.print(`${PRELUDE}client = Client(key=key)\nprint(json.dumps(${expression}))`),
+  );
+
+describe("of a proxy", () => {
+  let proxy: TestProxy;
+  beforeAll(async () => {
+    const clock = new TestClock(Date.parse("2026-11-21T00:30:00Z"));
+    proxy = await startTestProxy({ store: await copyOf(GOLDEN), clock });
+    client = await PythonClient.download(proxy.url, proxy.pro);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await client.remove();
+  });
+
+  const get = async (path: string) => proxy.get(`${API}${path}`, { key: proxy.pro });
+  const records = ({ memory, semiconductor }: { memory: unknown[]; semiconductor: unknown[] }) => [
+    ...memory,
+    ...semiconductor,
+  ];
+  /** The rows of CSV, numbers as such. */
+  const rows = async (path: string) =>
+    parse((await get(path)).text, {
+      columns: true,
+      cast: (cell, { column }) =>
+        cell === "" ? null : /_usd$|^inputs$/.test(String(column)) ? Number(cell) : cell,
+    });
+
+  test("is text of Python that names the proxy, coded where that is accepted, and asked again for a 304", async () => {
+    const { status, headers, text } = await proxy.get("/client.py", {
+      headers: { "accept-encoding": "gzip" },
+    });
+    expect([status, headers["content-type"]]).toEqual([200, "text/x-python; charset=utf-8"]);
+    expect([headers["content-encoding"], headers["x-ratelimit-remaining"]]).toEqual([
+      "gzip",
+      expect.any(String),
+    ]);
+    expect(text).toContain(`\nORIGIN = "${proxy.url}"\n`);
+    const again = await proxy.get("/client.py", {
+      headers: { "accept-encoding": "gzip", "if-none-match": String(headers["etag"]) },
+    });
+    expect(again.status).toBe(304);
+  });
+
+  withPython("prices: the records of the board, some of them, and those of then", async () => {
+    expect(await say("client.prices()")).toEqual(records((await get("/prices")).json));
+    const some = records((await get("/prices?ids=alpha-16gb,foxtrot-gpu")).json);
+    expect(await say('client.prices(["alpha-16gb", "foxtrot-gpu"])')).toEqual(some);
+    const segment = records((await get("/prices?segment=dram")).json);
+    expect(await say('client.prices(segment="dram")')).toEqual(segment);
+    const then = records((await get("/prices?as_of=2026-11-19")).json);
+    expect(await say('client.as_of("2026-11-19").prices()')).toEqual(then);
+    expect(await say("client.prices().about")).toMatchObject({
+      publication: 10,
+      snapshot: "2026-11-21T00Z/r1",
+      session_utc: "2026-11-21T00:00:00.000Z",
+      delayed_sessions: 0,
+    });
+  });
+
+  withPython("history and levels: rows with numbers, by ids, segment, dates and last", async () => {
+    expect(await say("client.history()")).toEqual(await rows("/history.csv"));
+    expect(await say('client.history(["alpha-16gb"], start="2026-11-18", last=2)')).toEqual(
+      await rows("/history.csv?ids=alpha-16gb&from=2026-11-18&last=2"),
+    );
+    expect(await say("client.as_of(6).history(last=1)")).toEqual(
+      await rows("/history.csv?publication=6&last=1"),
+    );
+    expect(await say('client.levels(segment=["dram", "ssd"], end="2026-11-20")')).toEqual(
+      await rows("/levels.csv?segment=dram,ssd&to=2026-11-20"),
+    );
+  });
+
+  withPython("index, basket, corrections, publications and sums", async () => {
+    expect(await say("client.index()")).toEqual((await get("/index")).json);
+    expect(await say('client.index("dram", last=2)')).toEqual(
+      (await get("/indices/dram?last=2")).json,
+    );
+    const basket = "/index?ids=alpha-16gb,foxtrot-gpu";
+    expect(await say('client.basket({"alpha-16gb": 64, "foxtrot-gpu": 0.5})')).toEqual(
+      (await get(`${basket}&quantities=64,0.5`)).json,
+    );
+    expect(
+      await say('client.basket({"alpha-16gb": 1e-05, "foxtrot-gpu": 2.0}, "weights")'),
+    ).toEqual((await get(`${basket}&weights=0.00001,2`)).json);
+    expect(await say("client.corrections(after=5)")).toEqual(
+      (await get("/corrections?after=5")).json.corrections,
+    );
+    expect(await say("client.publications(4)")).toEqual(
+      (await get("/publications?after=4")).json.publications,
+    );
+    const sha256 = createHash("sha256")
+      .update((await get("/history.csv")).body)
+      .digest("hex");
+    expect((await say("client.sums()"))["history.csv"]).toBe(sha256);
+  });
+
+  testWith(PYTHON, "pandas")("frames have dates as such", async () => {
+    const program = `${PRELUDE}frame = Client(key=key).history(["alpha-16gb"]).frame()
+print(frame.dtypes["date"], frame.dtypes["session_utc"], frame.dtypes["close_usd"])`;
+    expect(await client.print(program, PYTHON)).toBe(
+      "datetime64[ns] datetime64[ns, UTC] float64\n",
+    );
+  });
+
+  withPython("asks again for nothing that it has", async () => {
+    const used = async () => (await get("/usage")).json.used;
+    const before = await used();
+    await say("[client.prices(), client.prices(), client.prices()][2]");
+    expect(await used()).toBe(before + 1);
+  });
+
+  withPython("tells what was refused, and the code", async () => {
+    const program = `${PRELUDE}
+try:
+    Client(key=key).prices(["alhpa-16gb"])
+except Refused as refusal:
+    print(refusal.status, refusal.code, refusal.retry_after)`;
+    expect(await client.print(program)).toBe("400 unknown_contract None\n");
+  });
+});
+
+withPython("watch tells of sessions, thresholds and corrections, in that order", async () => {
+  const store = await copyOf(GOLDEN);
+  for (let number = 10; number > 5; number -= 1) await store.delete(publicationKey(number));
+  const clock = new TestClock(Date.parse("2026-11-21T00:30:00Z"));
+  const proxy = await startTestProxy({ store, clock, pollMs: 5 });
+  client = await PythonClient.download(proxy.url, proxy.pro);
+  try {
+    const used = async () => (await proxy.get(`${API}/usage`, { key: proxy.pro })).json.used;
+    const watching = client.print(`${PRELUDE}
+for event in Client(key=key).watch({"alpha-16gb": 3.13}, every_seconds=0.05):
+    print(json.dumps(event), flush=True)
+    if event.get("publication") == 10:
+        break`);
+    await eventually(async () => (await used()) === 1);
+    let calls = 1;
+    for (const [number, costs] of [
+      [6, 2],
+      [7, 1],
+      [8, 1],
+      [9, 1],
+      [10, 1],
+    ] as const) {
+      const key = publicationKey(number);
+      await store.create(key, (await GOLDEN.get(key)) as Buffer, "");
+      calls += costs;
+      await eventually(async () => (await used()) === calls);
+    }
+    const events = (await watching)
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const told = events.map(({ event, publication, id, spot_usd: usd, contract_id: contract }) => [
+      event,
+      publication ?? id ?? contract,
+      ...(usd === undefined ? [] : [usd]),
+    ]);
+    expect(told).toEqual([
+      ["correction", "alpha-16gb"],
+      ["correction", "echo-new"],
+      ["session", 7],
+      ["threshold", "alpha-16gb", 2.45],
+      ["session", 8],
+      ["threshold", "alpha-16gb", 3.45],
+      ["session", 9],
+      ["session", 10],
+    ]);
+  } finally {
+    await proxy.close();
+    await client.remove();
+  }
+});
+
+describe("of a server that is none", () => {
+  let server: Server;
+  let other: Server;
+  let otherAsked: string[];
+  let asked: (string | undefined)[];
+  let answer: RequestListener;
+  const addressOf = (of: Server): string =>
+    `http://127.0.0.1:${(of.address() as AddressInfo).port}`;
+  const listen = (listener: RequestListener): Promise<Server> =>
+    new Promise((resolve) => {
+      const started = createServer(listener).listen(0, "127.0.0.1", () => resolve(started));
+    });
+  let proxy: TestProxy;
+  beforeAll(async () => {
+    proxy = await startTestProxy({ store: await copyOf(GOLDEN) });
+    client = await PythonClient.download(proxy.url, "cbk_secret");
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await client.remove();
+  });
+  beforeEach(async () => {
+    [asked, otherAsked] = [[], []];
+    server = await listen((request, response) => {
+      asked.push(String(request.headers["x-api-key"]));
+      answer(request, response);
+    });
+    other = await listen((request, response) => {
+      otherAsked.push(String(request.url));
+      response.end();
+    });
+  });
+  afterEach(() => {
+    for (const each of [server, other]) {
+      each.closeAllConnections();
+      each.close();
+    }
+  });
+
+  const BODY = Buffer.from('{"memory":[],"semiconductor":[]}\n');
+  const fieldsOf = (body: Buffer) => ({
+    "unencoded-digest": `sha-256=:${createHash("sha256").update(body).digest("base64")}:`,
+    "content-length": body.length,
+  });
+  const good: RequestListener = (_, response) => {
+    response.writeHead(200, fieldsOf(BODY)).end(BODY);
+  };
+  /** What `prices` comes to, once or twice. */
+  const ends = async (options = "", times = 1): Promise<string> =>
+    (
+      await client.print(`${PRELUDE}import os
+os.environ["http_proxy"] = "${addressOf(other)}"
+client = Client("${addressOf(server)}", key${options})
+for _ in range(${times}):
+    try:
+        print("got", client.prices())
+    except (Refused, Damaged, OSError) as error:
+        print(type(error).__name__, error)`)
+    ).trimEnd();
+
+  withPython("sends the key to it alone, also past a proxy of the environment", async () => {
+    answer = good;
+    expect(await ends()).toBe("got []");
+    expect([asked, otherAsked]).toEqual([["cbk_secret"], []]);
+  });
+
+  withPython("follows a redirect within the origin, and none to another", async () => {
+    answer = (request, response) => {
+      if (String(request.url).startsWith("/moved")) good(request, response);
+      else response.writeHead(308, { location: "/moved" }).end();
+    };
+    expect(await ends()).toBe("got []");
+    expect(asked).toEqual(["cbk_secret", "cbk_secret"]);
+    for (const location of [
+      `${addressOf(other)}/moved`,
+      addressOf(server).replace("http://", "http://x@"),
+      `//${addressOf(other).slice("http://".length)}/moved`,
+      `${addressOf(server)}0/moved`,
+    ]) {
+      for (const status of [302, 308]) {
+        answer = (_, response) => void response.writeHead(status, { location }).end();
+        expect(await ends()).toMatch(/^Damaged redirected/);
+      }
+    }
+    expect(otherAsked).toEqual([]);
+  });
+
+  withPython("refuses a body that its digest does not fit, or that has none", async () => {
+    answer = (_, response) => {
+      response.writeHead(200, fieldsOf(Buffer.from("other"))).end("Other");
+    };
+    expect(await ends()).toBe("Damaged the answer is not what its digest says");
+    answer = (_, response) => void response.writeHead(200).end(BODY);
+    expect(await ends()).toBe("Damaged the answer is not what its digest says");
+    answer = (_, response) => {
+      response.writeHead(200, fieldsOf(BODY)).write(BODY.subarray(0, 9), () => response.destroy());
+    };
+    expect(await ends()).toMatch(/^ConnectionError the answer ends early/);
+  });
+
+  withPython("stops a body without end, plain or inflated", async () => {
+    answer = (_, response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+      };
+      response.writeHead(200).on("drain", more);
+      more();
+    };
+    expect(await ends(", max_bytes=1_000_000")).toBe(
+      "Damaged the answer has more than 1000000 bytes",
+    );
+    answer = (_, response) => {
+      response.writeHead(503);
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+      };
+      response.on("drain", more);
+      more();
+    };
+    expect(await ends()).toBe("Damaged the answer has more than 65536 bytes");
+    const bomb = gzipSync(Buffer.alloc(64_000_000));
+    answer = (_, response) => {
+      response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
+    };
+    expect(await ends(", max_bytes=1_000_000")).toBe(
+      "Damaged the answer has more than 1000000 bytes",
+    );
+  });
+
+  withPython("waits as it is told, and asks nothing before that", async () => {
+    answer = (request, response) => {
+      if (asked.length > 1) good(request, response);
+      else response.writeHead(503, { "retry-after": "1" }).end();
+    };
+    expect(await ends()).toBe("got []");
+    const problem = JSON.stringify({ code: "quota_exceeded", detail: "No call is left." });
+    asked = [];
+    answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end(problem);
+    expect((await ends("", 2)).split("\n")).toEqual([
+      "Refused 429 quota_exceeded: No call is left.",
+      expect.stringMatching(/^Refused 429 waiting: The service asked to wait \d+ s more\.$/),
+    ]);
+    expect(asked).toHaveLength(1);
+  });
+
+  withPython("takes a key for https or this machine only", async () => {
+    const mine = [
+      "https://prices.example",
+      "http://127.0.0.1:1",
+      "http://[::1]",
+      "http://localhost:8080/p",
+    ];
+    const others = ["http://prices.example", "http://127.0.0.1.example", "http://10.0.0.1"];
+    const none = ["ftp://localhost", "https://u@h", "https://h?x=1", "prices.example"];
+    const program = `${PRELUDE}
+for origin in json.loads('${JSON.stringify([...mine, ...others, ...none])}'):
+    try:
+        Client(origin, key)
+        print("made")
+    except ValueError as error:
+        print(error)`;
+    const said = await client.print(program);
+    expect(said.trimEnd().split("\n")).toEqual([
+      ...mine.map(() => "made"),
+      ...others.map(() => "a key is sent over https only, or to this machine"),
+      ...none.map(() => "expected an origin such as https://prices.example"),
+    ]);
+  });
+});

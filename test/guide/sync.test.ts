@@ -1,0 +1,282 @@
+/** The copy that `sync` of /client.py keeps equals /history.csv, byte for byte, whatever is published. */
+import { afterEach, beforeEach, describe, expect } from "vitest";
+import { prune } from "../../src/desk/prune.ts";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { dateText, sessionKey, sessionStartMs } from "../../src/market/session.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { publicationKey } from "../../src/store/paths.ts";
+import { at, catalogOf, lines, type CatalogRow, type Run } from "../cli/market.ts";
+import { EXPECTED } from "../golden/market.ts";
+import { copyOf, eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
+import { testWith } from "../http/tools.ts";
+import { publishInto } from "../http/vintages.ts";
+import { readHead } from "../store/log.ts";
+import { MemoryStore } from "../store/memory-store.ts";
+import { PythonClient, type Synced } from "./python-client.ts";
+
+const API = "/api/public/v1";
+
+let store: MemoryStore;
+let clock: TestClock;
+let proxy: TestProxy;
+let copies: Record<KeyTierName, PythonClient>;
+beforeEach(() => {
+  store = new MemoryStore();
+  clock = new TestClock(Date.parse("2026-12-31T00:00:00Z"));
+});
+afterEach(async () => {
+  await proxy.close();
+  await Promise.all(Object.values(copies).map((copy) => copy.remove()));
+});
+
+async function start(): Promise<void> {
+  proxy = await startTestProxy({ store, clock, pollMs: 5 });
+  copies = {
+    starter: await PythonClient.download(proxy.url, proxy.starter),
+    pro: await PythonClient.download(proxy.url, proxy.pro),
+  };
+}
+
+/** Waits until the head is served, runs `sync` for each tier, and compares. */
+async function follow(what: string): Promise<Record<KeyTierName, Synced & { wholeBytes: number }>> {
+  const head = await readHead(store);
+  await eventually(async () => (await proxy.get("/readyz")).json.publication === head?.number);
+  const told = await Promise.all(
+    KEY_TIER_NAMES.map(async (tier) => {
+      const headers = { "accept-encoding": "gzip" };
+      const coded = await proxy.get(`${API}/history.csv`, { key: proxy[tier], headers });
+      const whole = await proxy.get(`${API}/history.csv`, { key: proxy[tier] });
+      const [said, written] = await copies[tier].sync();
+      expect([tier, what, String(written)]).toEqual([tier, what, whole.text]);
+      expect([tier, what, said.publication]).toEqual([tier, what, head?.number]);
+      return [tier, { ...said, wholeBytes: coded.raw.length }] as const;
+    }),
+  );
+  return Object.fromEntries(told) as Record<KeyTierName, Synced & { wholeBytes: number }>;
+}
+
+testWith("python3")(
+  "over the golden log, entry by entry",
+  async () => {
+    const golden = new FolderStore(EXPECTED);
+    store = await copyOf(golden);
+    for (let number = 10; number > 1; number -= 1) await store.delete(publicationKey(number));
+    await start();
+    await follow("entry 1");
+    for (let number = 2; number <= 10; number += 1) {
+      const key = publicationKey(number);
+      await store.create(key, (await golden.get(key)) as Buffer, "");
+      await follow(`entry ${number}`);
+    }
+  },
+  120_000,
+);
+
+/** Contracts whose levels are given in each session, and days of closes before the first one. */
+const [CONTRACTS, CLOSES_DAYS] = [30, 400];
+const FIRST = at("2026-11-21T00Z");
+const idOf = (contract: number): string => `part-${String(contract).padStart(2, "0")}`;
+const RENAMED = "part-05-stack";
+
+const catalog = (rows: Readonly<Record<number, Partial<CatalogRow>>>, more: CatalogRow[] = []) =>
+  catalogOf([
+    ...Array.from({ length: CONTRACTS }, (_, contract) => ({
+      id: idOf(contract),
+      name: `Contract ${contract}`,
+      board: contract % 4 === 0 ? "semiconductor" : "memory",
+      ...rows[contract],
+    })),
+    ...more,
+  ]);
+
+/** A price that depends on the contract and the day or session alone, with up to six decimals. */
+const usdOf = (contract: number, moment: number): number =>
+  (contract + 1) * (1 + ((moment * (contract + 3)) % 97) / 1_000) * (contract % 7 === 0 ? 1e-4 : 1);
+const priceText = (usd: number): string => String(Number(usd.toFixed(6)));
+
+const closes = (ids: readonly (readonly [string, number])[], days: number): string =>
+  lines(
+    "id,date,close_usd,low_usd,high_usd,break",
+    ...ids.flatMap(([id, contract]) =>
+      Array.from({ length: days }, (_, ago) => {
+        // Some contracts are given each third day, and one long ago only.
+        const day = Math.floor(FIRST / 2) - 1 - ago;
+        if ((contract % 5 === 2 && ago % 3 > 0) || (contract === 9 && ago < 200)) return [];
+        const usd = priceText(usdOf(contract, day));
+        const reason = ago === 50 && contract % 6 === 0 ? '"Sold by the tray, ""as is"""' : "";
+        return `${id},${dateText(day)},${usd},${contract % 2 === 0 ? "," : `${usd},${usd}`},${reason}`;
+      }).flat(),
+    ),
+  );
+
+/** The levels of a session; `leaving` has ids by contract, null for those without a level. */
+const quotes = (ahead: number, leaving: Readonly<Record<number, string | null>> = {}): string =>
+  lines(
+    "id,spot_usd,inputs",
+    ...Array.from({ length: CONTRACTS }, (_, contract) => {
+      const id = leaving[contract] === undefined ? idOf(contract) : leaving[contract];
+      if (id === null || contract === 9 || (contract % 11 === 3 && ahead % 3 === 1)) return [];
+      const usd = usdOf(contract, ahead + (ahead % 13 === 5 ? 0.4 : 0));
+      return `${id},${priceText(usd)},${contract % 3 === 0 ? ahead + 1 : ""}`;
+    }).flat(),
+  );
+
+const restated = (...rows: string[]): string => lines("id,session_utc,spot_usd", ...rows);
+
+describe("over publications of many contracts", () => {
+  const publish = (ahead: number, run: Run = {}, minutes = 5): Promise<string> => {
+    const nowMs = sessionStartMs(FIRST + ahead) + minutes * 60_000;
+    return publishInto(store, FIRST + ahead, nowMs, { quotes: quotes(ahead), ...run });
+  };
+  const back = (to: number, ahead: number, minutes: number): Promise<unknown> =>
+    rollBack(store, sessionKey(FIRST + to), "The feed was wrong", {
+      now: () => sessionStartMs(FIRST + ahead) + minutes * 60_000,
+    });
+  const NAMED = { 5: RENAMED };
+  const GONE = { ...NAMED, 7: null };
+  const renamed = { 5: { id: RENAMED, formerly: idOf(5) } };
+  const delisted = { ...renamed, 7: { delisted_on: "2026-11-24" } };
+  const listed: CatalogRow = { id: "part-new", name: "Contract new" };
+
+  /** What is published, and whether only new or corrected days differ by it. */
+  const STEPS: readonly (readonly [
+    what: string,
+    happens: () => Promise<unknown>,
+    isSmall: boolean,
+  ])[] = [
+    ["a session", () => publish(1), true],
+    ["another day", () => publish(2), true],
+    [
+      "nothing for some contracts",
+      () => publish(3, { quotes: quotes(3, { 1: null, 2: null }) }),
+      true,
+    ],
+    [
+      "a correction of yesterday",
+      () =>
+        publish(3, { quotes: restated(`${idOf(4)},2026-11-21T12Z,77.5`), revise: "Restated" }, 20),
+      true,
+    ],
+    [
+      "a correction of long ago",
+      () =>
+        publish(4, {
+          quotes: quotes(4),
+          closes: lines(
+            "id,date,close_usd",
+            `${idOf(8)},2026-03-02,3.25`,
+            `${idOf(6)},2026-11-01,8.125`,
+          ),
+          revise: "Restated",
+        }),
+      true,
+    ],
+    ["the wrong levels", () => publish(5), true],
+    ["their rollback", () => back(4, 5, 30), true],
+    [
+      "the right levels",
+      () => publish(5, { quotes: quotes(18), revise: "The right feed" }, 60),
+      true,
+    ],
+    ["another id", () => publish(6, { catalog: catalog(renamed), quotes: quotes(6, NAMED) }), true],
+    [
+      "a delisting",
+      () => publish(7, { catalog: catalog(delisted), quotes: quotes(7, GONE) }),
+      true,
+    ],
+    [
+      "a prune",
+      () => prune(store, 0, false, { now: () => sessionStartMs(FIRST + 7) + 3_600_000 }),
+      true,
+    ],
+    [
+      "a new contract with its closes",
+      () =>
+        publish(8, {
+          catalog: catalog(delisted, [listed]),
+          closes: closes([["part-new", 31]], 300),
+          quotes: quotes(8, GONE),
+        }),
+      true,
+    ],
+    [
+      "a session after two that nobody published",
+      () => publish(11, { quotes: quotes(11, GONE) }),
+      true,
+    ],
+    ["one day more", () => publish(12, { quotes: quotes(12, GONE) }), true],
+    ["a rollback over two sessions", () => back(8, 12, 60), true],
+    [
+      "two publications at once",
+      async () => {
+        await publish(11, { quotes: quotes(30, GONE), revise: "Again" }, 900);
+        await publish(12, { quotes: quotes(31, GONE), revise: "Again" }, 400);
+      },
+      true,
+    ],
+    [
+      "a level for a session that nobody published",
+      () =>
+        publish(13, {
+          quotes: [quotes(13, GONE), restated(`${idOf(1)},2026-11-25T12Z,2.125`)],
+          revise: "Found later",
+        }),
+      true,
+    ],
+    [
+      "a correction",
+      () =>
+        publish(13, { quotes: restated(`${idOf(2)},2026-11-24T00Z,4.5`), revise: "Restated" }, 60),
+      true,
+    ],
+    ["a day", () => publish(14, { quotes: quotes(14, GONE) }), true],
+    ["a rollback over a correction", () => back(12, 14, 60), false],
+    [
+      "the id that it had before",
+      () =>
+        publish(15, {
+          catalog: catalog({ 7: delisted[7], 5: { formerly: RENAMED } }, [listed]),
+          quotes: quotes(15, { 7: null }),
+        }),
+      true,
+    ],
+    [
+      "another prune, and a session",
+      async () => {
+        await prune(store, 0, false, { now: () => sessionStartMs(FIRST + 15) + 3_600_000 });
+        await publish(16, { quotes: quotes(16, { 7: null }) });
+      },
+      true,
+    ],
+  ];
+
+  testWith("python3")(
+    "loads the whole file only where it must",
+    async () => {
+      const ids = Array.from(
+        { length: CONTRACTS },
+        (_, contract) => [idOf(contract), contract] as const,
+      );
+      await publish(0, {
+        catalog: catalog({}),
+        closes: closes(ids, CLOSES_DAYS),
+        attribution: "Test levels, not market data",
+      });
+      await start();
+      await follow("the first run");
+      for (const [what, happens, isSmall] of STEPS) {
+        await happens();
+        const told = await follow(what);
+        for (const tier of KEY_TIER_NAMES) {
+          const { is_whole: isWhole, bytes_received: bytes, wholeBytes } = told[tier];
+          if (isSmall) {
+            expect([what, tier, isWhole]).toEqual([what, tier, false]);
+            expect(bytes).toBeLessThan(wholeBytes);
+          }
+        }
+      }
+    },
+    300_000,
+  );
+});
