@@ -1,5 +1,4 @@
 /** Renders a snapshot in one pass: an object is made, hashed, handed on to be written, and forgotten. */
-import { limitsOf } from "../feed/finding.ts";
 import { atOnce } from "../lib/at-once.ts";
 import { InputError } from "../lib/errors.ts";
 import { PROGRAM } from "../lib/version.ts";
@@ -69,9 +68,9 @@ export async function render(
   sink: Sink,
   progress: Progress,
 ): Promise<Rendering> {
-  const { market, session: head, ledger, options } = content;
+  const { market, session: head, ledger } = content;
   const views = perTier((tier) => tierView(market, TIERS[tier], head));
-  const input = { ...content, head, gates: limitsOf(options), program: PROGRAM };
+  const input = { ...content, head, program: PROGRAM };
   const toRender = snapshotFiles(input, views);
   let done = 0;
   const files = await atOnce(toRender, async (file) => {
