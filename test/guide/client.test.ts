@@ -78,6 +78,8 @@ describe("of a proxy", () => {
     expect(await say('client.prices(segment="dram")')).toEqual(segment);
     const then = records((await get("/prices?as_of=2026-11-19")).json);
     expect(await say('client.as_of("2026-11-19").prices()')).toEqual(then);
+    const free = records((await proxy.get(`${API}/prices`)).json);
+    expect(await say("Client().prices()")).toEqual(free);
     expect(await say("client.prices().about")).toMatchObject({
       publication: 10,
       snapshot: "2026-11-21T00Z/r1",
@@ -353,7 +355,13 @@ for _ in range(${times}):
       "http://localhost:8080/p",
     ];
     const others = ["http://prices.example", "http://127.0.0.1.example", "http://10.0.0.1"];
-    const none = ["ftp://localhost", "https://u@h", "https://h?x=1", "prices.example"];
+    const none = [
+      "ftp://localhost",
+      "https://u@h",
+      "https://h?x=1",
+      "https://h#x",
+      "prices.example",
+    ];
     const program = `${PRELUDE}
 for origin in json.loads('${JSON.stringify([...mine, ...others, ...none])}'):
     try:

@@ -1,8 +1,16 @@
 /** The copy that `sync` of /client.py keeps equals /history.csv, byte for byte, whatever is published. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
-import { dateText, sessionKey, sessionStartMs } from "../../src/market/session.ts";
+import {
+  dateText,
+  dayOf,
+  sessionKey,
+  sessionStartMs,
+  type Session,
+} from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
@@ -16,6 +24,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import { PythonClient, type Synced } from "./python-client.ts";
 
 const API = "/api/public/v1";
+const GOLDEN = new FolderStore(EXPECTED);
 
 let store: MemoryStore;
 let clock: TestClock;
@@ -38,6 +47,18 @@ async function start(): Promise<void> {
   };
 }
 
+/** Starts over the golden store as it was when this entry of the log was new. */
+async function startGolden(last: number): Promise<void> {
+  store = await copyOf(GOLDEN);
+  for (let number = 10; number > last; number -= 1) await store.delete(publicationKey(number));
+  await start();
+}
+
+async function append(number: number): Promise<void> {
+  const key = publicationKey(number);
+  await store.create(key, (await GOLDEN.get(key)) as Buffer, "");
+}
+
 /** Waits until the head is served, runs `sync` for each tier, and compares. */
 async function follow(what: string): Promise<Record<KeyTierName, Synced & { wholeBytes: number }>> {
   const head = await readHead(store);
@@ -56,17 +77,53 @@ async function follow(what: string): Promise<Record<KeyTierName, Synced & { whol
   return Object.fromEntries(told) as Record<KeyTierName, Synced & { wholeBytes: number }>;
 }
 
+testWith("python3")("a wrong copy is noticed by the next publication, and repaired", async () => {
+  await startGolden(4);
+  await follow("entry 4");
+  const database = new DatabaseSync(join(copies.pro.home, "history.sqlite"));
+  database.exec("update history set close_usd = 1 where date = '2026-01-13'");
+  expect(database.prepare("select changes() as rows").get()).not.toEqual({ rows: 0 });
+  database.close();
+  await append(5);
+  const { starter, pro } = await follow("entry 5");
+  expect([starter.is_whole, pro.is_whole]).toEqual([false, true]);
+});
+
+testWith("python3")("follows the first day of the histories over the end of February", async () => {
+  const days = [...Array(20).keys()].map((day) => dateText(dayOf(at("2024-02-20T00Z")) + day));
+  const recent = [...Array(60).keys()].map((day) => dateText(dayOf(at("2028-12-28T00Z")) + day));
+  const rows = ["a", "b", "c"].flatMap((id) => [...days, ...recent].map((day) => `${id},${day},5`));
+  const first = at("2029-02-26T12Z");
+  const publish = (session: Session, run: Run = {}): Promise<string> =>
+    publishInto(store, session, sessionStartMs(session) + 300_000, {
+      quotes: lines("id,spot_usd", "a,5.5", "b,6", "c,7"),
+      ...run,
+    });
+  clock.ms = sessionStartMs(first + 10);
+  await publish(first, {
+    catalog: catalogOf(["a", "b", "c"]),
+    closes: lines("id,date,close_usd", ...rows),
+    attribution: "Test levels, not market data",
+  });
+  await start();
+  await follow("the first run");
+  for (let session = first + 1; session < first + 8; session += 1) {
+    await publish(session);
+    expect((await follow(sessionKey(session))).pro.is_whole).toBe(false);
+  }
+  await rollBack(store, sessionKey(first + 2), "The feed was wrong", {
+    now: () => sessionStartMs(first + 9),
+  });
+  expect((await follow("a rollback")).pro.is_whole).toBe(false);
+});
+
 testWith("python3")(
   "over the golden log, entry by entry",
   async () => {
-    const golden = new FolderStore(EXPECTED);
-    store = await copyOf(golden);
-    for (let number = 10; number > 1; number -= 1) await store.delete(publicationKey(number));
-    await start();
+    await startGolden(1);
     await follow("entry 1");
     for (let number = 2; number <= 10; number += 1) {
-      const key = publicationKey(number);
-      await store.create(key, (await golden.get(key)) as Buffer, "");
+      await append(number);
       await follow(`entry ${number}`);
     }
   },
