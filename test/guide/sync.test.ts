@@ -21,6 +21,7 @@ import { testWith } from "../http/tools.ts";
 import { publishInto } from "../http/vintages.ts";
 import { readHead } from "../store/log.ts";
 import { MemoryStore } from "../store/memory-store.ts";
+import { ALL, catalog, closes, FIRST, idOf, quotes, RENAMED, restated } from "./many-contracts.ts";
 import { PythonClient, type Synced } from "./python-client.ts";
 
 const API = "/api/public/v1";
@@ -129,57 +130,6 @@ testWith("python3")(
   },
   120_000,
 );
-
-/** Contracts whose levels are given in each session, and days of closes before the first one. */
-const [CONTRACTS, CLOSES_DAYS] = [30, 400];
-const FIRST = at("2026-11-21T00Z");
-const idOf = (contract: number): string => `part-${String(contract).padStart(2, "0")}`;
-const RENAMED = "part-05-stack";
-
-const catalog = (rows: Readonly<Record<number, Partial<CatalogRow>>>, more: CatalogRow[] = []) =>
-  catalogOf([
-    ...Array.from({ length: CONTRACTS }, (_, contract) => ({
-      id: idOf(contract),
-      name: `Contract ${contract}`,
-      board: contract % 4 === 0 ? "semiconductor" : "memory",
-      ...rows[contract],
-    })),
-    ...more,
-  ]);
-
-/** A price that depends on the contract and the day or session alone, with up to six decimals. */
-const usdOf = (contract: number, moment: number): number =>
-  (contract + 1) * (1 + ((moment * (contract + 3)) % 97) / 1_000) * (contract % 7 === 0 ? 1e-4 : 1);
-const priceText = (usd: number): string => String(Number(usd.toFixed(6)));
-
-const closes = (ids: readonly (readonly [string, number])[], days: number): string =>
-  lines(
-    "id,date,close_usd,low_usd,high_usd,break",
-    ...ids.flatMap(([id, contract]) =>
-      Array.from({ length: days }, (_, ago) => {
-        // Some contracts are given each third day, and one long ago only.
-        const day = Math.floor(FIRST / 2) - 1 - ago;
-        if ((contract % 5 === 2 && ago % 3 > 0) || (contract === 9 && ago < 200)) return [];
-        const usd = priceText(usdOf(contract, day));
-        const reason = ago === 50 && contract % 6 === 0 ? '"Sold by the tray, ""as is"""' : "";
-        return `${id},${dateText(day)},${usd},${contract % 2 === 0 ? "," : `${usd},${usd}`},${reason}`;
-      }).flat(),
-    ),
-  );
-
-/** The levels of a session; `leaving` has ids by contract, null for those without a level. */
-const quotes = (ahead: number, leaving: Readonly<Record<number, string | null>> = {}): string =>
-  lines(
-    "id,spot_usd,inputs",
-    ...Array.from({ length: CONTRACTS }, (_, contract) => {
-      const id = leaving[contract] === undefined ? idOf(contract) : leaving[contract];
-      if (id === null || contract === 9 || (contract % 11 === 3 && ahead % 3 === 1)) return [];
-      const usd = usdOf(contract, ahead + (ahead % 13 === 5 ? 0.4 : 0));
-      return `${id},${priceText(usd)},${contract % 3 === 0 ? ahead + 1 : ""}`;
-    }).flat(),
-  );
-
-const restated = (...rows: string[]): string => lines("id,session_utc,spot_usd", ...rows);
 
 describe("over publications of many contracts", () => {
   const publish = (ahead: number, run: Run = {}, minutes = 5): Promise<string> => {
@@ -311,13 +261,9 @@ describe("over publications of many contracts", () => {
   testWith("python3")(
     "loads the whole file only where it must",
     async () => {
-      const ids = Array.from(
-        { length: CONTRACTS },
-        (_, contract) => [idOf(contract), contract] as const,
-      );
       await publish(0, {
         catalog: catalog({}),
-        closes: closes(ids, CLOSES_DAYS),
+        closes: closes(ALL, 400),
         attribution: "Test levels, not market data",
       });
       await start();
