@@ -36,7 +36,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO, Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urljoin, urlsplit
@@ -119,7 +118,7 @@ class _Transport:
 
     def __init__(self, origin: str, key: str | None, max_bytes: int, timeout: float, patience: float) -> None:
         parts = urlsplit(origin)
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("expected an origin such as https://prices.example")
         if key is not None and parts.scheme == "http" and not _is_loopback(parts.hostname):
             raise ValueError("a key is sent over https only, or to this machine")
@@ -484,7 +483,10 @@ class _Copy:
 def write_history(path: str, file: BinaryIO) -> None:
     """Writes the copy that sync keeps in the SQLite file: the bytes of /history.csv."""
     with closing(sqlite3.connect(path)) as db:
-        _Copy(db).write(file.write)
+        copy = _Copy(db)
+        if copy.number is None:
+            raise ValueError(f"{path} holds no copy")
+        copy.write(file.write)
 
 
 def _is_loopback(host: str) -> bool:
@@ -506,13 +508,8 @@ def _refusal(status: int, answer: Answer) -> Refused:
         code, detail = str(problem["code"]), str(problem["detail"])
     except (ValueError, TypeError, KeyError):
         code, detail = "unknown", "no problem document"
-    after = answer.headers.get("retry-after")
-    try:
-        wait = None if after is None else float(after) if after.isdigit() else (
-            parsedate_to_datetime(after) - datetime.now(timezone.utc)).total_seconds()
-    except (ValueError, TypeError):
-        wait = None
-    return Refused(status, code, detail, None if wait is None else max(wait, 0))
+    after = answer.headers.get("retry-after", "")
+    return Refused(status, code, detail, float(after) if re.fullmatch("[0-9]{1,9}", after) else None)
 
 
 def _instant(text: str) -> datetime:

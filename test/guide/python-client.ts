@@ -15,6 +15,12 @@ export interface Synced {
   readonly wait_seconds: number;
 }
 
+/** How a program begins; its key is in KEY. */
+export const PRELUDE = `import json, os
+from client import *
+key = os.environ["KEY"]
+`;
+
 const SYNC = `import dataclasses, json, os
 from client import Client, write_history
 print(json.dumps(dataclasses.asdict(Client(key=os.environ["KEY"]).sync("history.sqlite"))))

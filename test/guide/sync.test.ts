@@ -1,8 +1,16 @@
 /** The copy that `sync` of /client.py keeps equals /history.csv, byte for byte, whatever is published. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
-import { dateText, sessionKey, sessionStartMs } from "../../src/market/session.ts";
+import {
+  dateText,
+  dayOf,
+  sessionKey,
+  sessionStartMs,
+  type Session,
+} from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
@@ -13,9 +21,11 @@ import { testWith } from "../http/tools.ts";
 import { publishInto } from "../http/vintages.ts";
 import { readHead } from "../store/log.ts";
 import { MemoryStore } from "../store/memory-store.ts";
+import { ALL, catalog, closes, FIRST, idOf, quotes, RENAMED, restated } from "./many-contracts.ts";
 import { PythonClient, type Synced } from "./python-client.ts";
 
 const API = "/api/public/v1";
+const GOLDEN = new FolderStore(EXPECTED);
 
 let store: MemoryStore;
 let clock: TestClock;
@@ -38,6 +48,18 @@ async function start(): Promise<void> {
   };
 }
 
+/** Starts over the golden store as it was when this entry of the log was new. */
+async function startGolden(last: number): Promise<void> {
+  store = await copyOf(GOLDEN);
+  for (let number = 10; number > last; number -= 1) await store.delete(publicationKey(number));
+  await start();
+}
+
+async function append(number: number): Promise<void> {
+  const key = publicationKey(number);
+  await store.create(key, (await GOLDEN.get(key)) as Buffer, "");
+}
+
 /** Waits until the head is served, runs `sync` for each tier, and compares. */
 async function follow(what: string): Promise<Record<KeyTierName, Synced & { wholeBytes: number }>> {
   const head = await readHead(store);
@@ -56,73 +78,58 @@ async function follow(what: string): Promise<Record<KeyTierName, Synced & { whol
   return Object.fromEntries(told) as Record<KeyTierName, Synced & { wholeBytes: number }>;
 }
 
+testWith("python3")("a wrong copy is noticed by the next publication, and repaired", async () => {
+  await startGolden(4);
+  await follow("entry 4");
+  const database = new DatabaseSync(join(copies.pro.home, "history.sqlite"));
+  database.exec("update history set close_usd = 1 where date = '2026-01-13'");
+  expect(database.prepare("select changes() as rows").get()).not.toEqual({ rows: 0 });
+  database.close();
+  await append(5);
+  const { starter, pro } = await follow("entry 5");
+  expect([starter.is_whole, pro.is_whole]).toEqual([false, true]);
+});
+
+testWith("python3")("follows the first day of the histories over the end of February", async () => {
+  const days = [...Array(20).keys()].map((day) => dateText(dayOf(at("2024-02-20T00Z")) + day));
+  const recent = [...Array(60).keys()].map((day) => dateText(dayOf(at("2028-12-28T00Z")) + day));
+  const rows = ["a", "b", "c"].flatMap((id) => [...days, ...recent].map((day) => `${id},${day},5`));
+  const first = at("2029-02-26T12Z");
+  const publish = (session: Session, run: Run = {}): Promise<string> =>
+    publishInto(store, session, sessionStartMs(session) + 300_000, {
+      quotes: lines("id,spot_usd", "a,5.5", "b,6", "c,7"),
+      ...run,
+    });
+  clock.ms = sessionStartMs(first + 10);
+  await publish(first, {
+    catalog: catalogOf(["a", "b", "c"]),
+    closes: lines("id,date,close_usd", ...rows),
+    attribution: "Test levels, not market data",
+  });
+  await start();
+  await follow("the first run");
+  for (let session = first + 1; session < first + 8; session += 1) {
+    await publish(session);
+    expect((await follow(sessionKey(session))).pro.is_whole).toBe(false);
+  }
+  await rollBack(store, sessionKey(first + 2), "The feed was wrong", {
+    now: () => sessionStartMs(first + 9),
+  });
+  expect((await follow("a rollback")).pro.is_whole).toBe(false);
+});
+
 testWith("python3")(
   "over the golden log, entry by entry",
   async () => {
-    const golden = new FolderStore(EXPECTED);
-    store = await copyOf(golden);
-    for (let number = 10; number > 1; number -= 1) await store.delete(publicationKey(number));
-    await start();
+    await startGolden(1);
     await follow("entry 1");
     for (let number = 2; number <= 10; number += 1) {
-      const key = publicationKey(number);
-      await store.create(key, (await golden.get(key)) as Buffer, "");
+      await append(number);
       await follow(`entry ${number}`);
     }
   },
   120_000,
 );
-
-/** Contracts whose levels are given in each session, and days of closes before the first one. */
-const [CONTRACTS, CLOSES_DAYS] = [30, 400];
-const FIRST = at("2026-11-21T00Z");
-const idOf = (contract: number): string => `part-${String(contract).padStart(2, "0")}`;
-const RENAMED = "part-05-stack";
-
-const catalog = (rows: Readonly<Record<number, Partial<CatalogRow>>>, more: CatalogRow[] = []) =>
-  catalogOf([
-    ...Array.from({ length: CONTRACTS }, (_, contract) => ({
-      id: idOf(contract),
-      name: `Contract ${contract}`,
-      board: contract % 4 === 0 ? "semiconductor" : "memory",
-      ...rows[contract],
-    })),
-    ...more,
-  ]);
-
-/** A price that depends on the contract and the day or session alone, with up to six decimals. */
-const usdOf = (contract: number, moment: number): number =>
-  (contract + 1) * (1 + ((moment * (contract + 3)) % 97) / 1_000) * (contract % 7 === 0 ? 1e-4 : 1);
-const priceText = (usd: number): string => String(Number(usd.toFixed(6)));
-
-const closes = (ids: readonly (readonly [string, number])[], days: number): string =>
-  lines(
-    "id,date,close_usd,low_usd,high_usd,break",
-    ...ids.flatMap(([id, contract]) =>
-      Array.from({ length: days }, (_, ago) => {
-        // Some contracts are given each third day, and one long ago only.
-        const day = Math.floor(FIRST / 2) - 1 - ago;
-        if ((contract % 5 === 2 && ago % 3 > 0) || (contract === 9 && ago < 200)) return [];
-        const usd = priceText(usdOf(contract, day));
-        const reason = ago === 50 && contract % 6 === 0 ? '"Sold by the tray, ""as is"""' : "";
-        return `${id},${dateText(day)},${usd},${contract % 2 === 0 ? "," : `${usd},${usd}`},${reason}`;
-      }).flat(),
-    ),
-  );
-
-/** The levels of a session; `leaving` has ids by contract, null for those without a level. */
-const quotes = (ahead: number, leaving: Readonly<Record<number, string | null>> = {}): string =>
-  lines(
-    "id,spot_usd,inputs",
-    ...Array.from({ length: CONTRACTS }, (_, contract) => {
-      const id = leaving[contract] === undefined ? idOf(contract) : leaving[contract];
-      if (id === null || contract === 9 || (contract % 11 === 3 && ahead % 3 === 1)) return [];
-      const usd = usdOf(contract, ahead + (ahead % 13 === 5 ? 0.4 : 0));
-      return `${id},${priceText(usd)},${contract % 3 === 0 ? ahead + 1 : ""}`;
-    }).flat(),
-  );
-
-const restated = (...rows: string[]): string => lines("id,session_utc,spot_usd", ...rows);
 
 describe("over publications of many contracts", () => {
   const publish = (ahead: number, run: Run = {}, minutes = 5): Promise<string> => {
@@ -254,13 +261,9 @@ describe("over publications of many contracts", () => {
   testWith("python3")(
     "loads the whole file only where it must",
     async () => {
-      const ids = Array.from(
-        { length: CONTRACTS },
-        (_, contract) => [idOf(contract), contract] as const,
-      );
       await publish(0, {
         catalog: catalog({}),
-        closes: closes(ids, CLOSES_DAYS),
+        closes: closes(ALL, 400),
         attribution: "Test levels, not market data",
       });
       await start();

@@ -65,26 +65,19 @@ testWith("python3")("a back-test does not see later corrections", async () => {
   await eventually(
     async () => (await proxy.get(`${API}/publications`)).json.publications.length > 3,
   );
-  const tested = async (tier: KeyTierName): Promise<string[]> => {
-    const strict = ["-B", "-W", "error", file];
-    const { stdout, stderr } = await run("python3", strict, folder, proxy[tier]);
-    expect(stderr).toBe("");
-    return stdout.split("\n");
-  };
-  const removed =
-    "2026-11-21T00:05:00.000Z refused: 410 pruned: The snapshot of entry 1 was removed.";
-  expect(await tested("pro")).toEqual([
-    removed,
-    "2026-11-22T00:05:00.000Z alpha",
-    "2026-11-23T00:05:00.000Z bravo",
+  const strict = ["-B", "-W", "error", file];
+  const { stdout, stderr } = await run("python3", strict, folder, proxy.pro);
+  expect([stdout.split("\n"), stderr]).toEqual([
+    [
+      "2026-11-21T00:05:00.000Z refused: 410 pruned: The snapshot of entry 1 was removed.",
+      "2026-11-22T00:05:00.000Z alpha",
+      "2026-11-23T00:05:00.000Z bravo",
+      "",
+    ],
     "",
   ]);
-  expect(await tested("starter")).toEqual([
-    removed,
-    expect.stringMatching(/^2026-11-22T00:05:00\.000Z (?:alpha|bravo)$/),
-    expect.stringMatching(/^2026-11-23T00:05:00\.000Z (?:alpha|bravo)$/),
-    "",
-  ]);
+  const behind = await run("python3", strict, folder, proxy.starter);
+  expect(behind.stdout).toMatch(/^\S+ refused: 410 .*\n(?:2026-\S+ (?:alpha|bravo)\n){2}$/);
 });
 
 describe("the copy", () => {
