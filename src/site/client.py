@@ -309,6 +309,8 @@ class Client:
                 if not made:
                     continue
                 before, after = board, self.prices(ids)
+                if after.about["publication"] < made[-1]["number"]:
+                    continue  # another process of the service answered, which has not seen it yet
                 if self._transport.key is not None and any(each["corrections"] for each in made):
                     corrections = self.corrections(after=seen)
             except (OSError, Refused) as trouble:
