@@ -309,6 +309,8 @@ class Client:
                 if not made:
                     continue
                 before, after = board, self.prices(ids)
+                if after.about["publication"] < made[-1]["number"]:
+                    continue  # another process of the service answered, which has not seen it yet
                 if self._transport.key is not None and any(each["corrections"] for each in made):
                     corrections = self.corrections(after=seen)
             except (OSError, Refused) as trouble:
@@ -433,14 +435,18 @@ class _Copy:
         for at in range(0, 1 if ids is None else len(ids), IDS_MAX):
             some = ids and ids[at:at + IDS_MAX]
             header, *rows = _records(then._selection(HISTORY, some, start=start or None, end=end))
-            for id in some or [None]:
-                self.db.execute("""delete from history
-                    where contract_id = ifnull(?, contract_id) and date between ? and ?""", [id, start, end])
+            if some is None:
+                self.db.execute("delete from history where date between ? and ?", [start, end])
+            else:
+                self.db.executemany("delete from history where contract_id = ? and date between ? and ?",
+                                    ([id, start, end] for id in some))
             self._insert(header, rows)
 
     def _take_whole(self, then: Client) -> None:
         answer = then._selection(HISTORY)
         header, *rows = _records(answer)
+        if not all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in header):
+            raise Damaged("the file has unexpected columns")
         kinds = [f'"{name}" {"real" if name in USD else "integer" if name == "inputs" else "text"}' for name in header]
         self.db.execute("drop table if exists history")
         self.db.execute(f"create table history ({', '.join(kinds)}, primary key (contract_id, date))")
@@ -453,7 +459,7 @@ class _Copy:
 
     def _insert(self, header: list[str], rows: list[list[str]]) -> None:
         marks = ", ".join("?" * len(header))
-        self.db.executemany(f"insert into history values ({marks})", ([*map(_value, header, row)] for row in rows))
+        self.db.executemany(f"insert into history values ({marks})", _values(header, rows))
 
     def _order(self, ids: list[str]) -> None:
         self.db.execute("delete from contracts")
@@ -476,8 +482,10 @@ class _Copy:
             write = staticmethod(lambda text: write(text.encode()))
         write(self.header.encode())
         columns = ", ".join(f'history."{name}"' for name in self.header.strip().split(","))
-        csv.writer(Sink(), lineterminator="\r\n").writerows(map(_text, row) for row in self.db.execute(
-            f"select {columns} from history join contracts using (contract_id) order by place, date"))
+        rows = self.db.execute(
+            f"select {columns} from history join contracts using (contract_id) order by place, date")
+        csv.writer(Sink(), lineterminator="\r\n").writerows(
+            [_text(value) if isinstance(value, float) else value for value in row] for row in rows)
 
 
 def write_history(path: str, file: BinaryIO) -> None:
@@ -531,18 +539,16 @@ def _line(header: list[str]) -> str:
 
 def _typed(answer: Answer) -> Rows:
     header, *rows = _records(answer)
-    return Rows(({name: _value(name, cell) for name, cell in zip(header, row)} for row in rows), answer.about)
+    return Rows((dict(zip(header, row)) for row in _values(header, rows)), answer.about)
 
 
-def _value(name: str, cell: str) -> Any:
-    if cell == "":
-        return None
-    return float(cell) if name in USD else int(cell) if name == "inputs" else cell
+def _values(header: list[str], rows: Iterable[list[str]]) -> Iterator[list[Any]]:
+    """Rows with numbers as such, and None for empty cells."""
+    kinds = [float if name in USD else int if name == "inputs" else str for name in header]
+    return ([None if cell == "" else kind(cell) for kind, cell in zip(kinds, row)] for row in rows)
 
 
-def _text(value: Any) -> str:
-    """As the service writes it: 12, 0.000001."""
-    if isinstance(value, float):
-        text = repr(value)
-        return format(Decimal(text), "f") if "e" in text else text[:-2] if text.endswith(".0") else text
-    return "" if value is None else str(value)
+def _text(value: float) -> str:
+    """The number as the service writes it: 12, 0.000001."""
+    text = repr(value)
+    return format(Decimal(text), "f") if "e" in text else text[:-2] if text.endswith(".0") else text

@@ -43,10 +43,7 @@ test("the copy's program has at most 10 lines", () => {
 
 testWith("python3")("a back-test does not see later corrections", async () => {
   await publishFirst();
-  await mustPublish(store, {
-    session: "2026-11-22T00Z",
-    quotes: quotesOf({ alpha: 12, bravo: 11 }),
-  });
+  await publishQuotes("2026-11-22T00Z", 12);
   const restated = lines(
     "id,session_utc,spot_usd",
     "bravo,2026-11-21T00Z,13",
