@@ -325,7 +325,7 @@ test("the result names judgements and since when nothing moved: lines, Markdown,
     "Judgement  rounded: 1 level to 6 decimals",
   ]);
   expect(file("s.md")).toContain("No level has moved since 2026-11-20T12Z.");
-  expect(file("s.md")).toContain("| unknown | x | 1 |  |");
+  expect(file("s.md")).toContain("| unknown | x | 1 |");
   const json = JSON.parse((await publish(`${line} --json`)).stdout);
   expect(json).toMatchObject({
     outcome: "unchanged",

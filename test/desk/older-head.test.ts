@@ -118,33 +118,6 @@ test("another version's snapshot is compared like one of this version", async ()
 
 const COMMANDS = ["show head", "verify head", "rollback head --reason again", "verify --all"];
 
-test("a catalog whose segments would be refused now: they share an index, or have none", async () => {
-  const folder = published();
-  const store = new FolderStore(folder);
-  await withoutFiles(store, /indices/);
-  const segments = ["DDR 5", "DDR-5", "Composite", "\u8a18\u61b6"];
-  let at = 0;
-  await forgeHead(
-    store,
-    (text) => text.replaceAll('"segment":"DRAM"', () => `"segment":"${segments[at++]}"`),
-    "catalog.json",
-  );
-  expect(at).toBe(4);
-  for (const line of ["show", "verify --all", "diff head~1 head"]) {
-    expect([line, (await desk(line, folder)).code]).toEqual([line, 0]);
-  }
-  await mustPublish(store, NEXT);
-  const { indices } = await deskJson("show", folder);
-  expect(indices.map((item: Record<string, unknown>) => [item["id"], item["name"]])).toEqual([
-    ["composite", "composite"],
-    ["ddr-5", "DDR 5"],
-    ["--", "\u8a18\u61b6"],
-  ]);
-  for (const line of ["verify --all", "diff head~1 head"]) {
-    expect([line, (await desk(line, folder)).code]).toEqual([line, 0]);
-  }
-});
-
 test("a head of format 4: 6, and who published it", async () => {
   const folder = published();
   const store = new FolderStore(folder);

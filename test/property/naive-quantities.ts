@@ -1,5 +1,13 @@
 /** The second calculation of a basket of quantities, and of what all baskets are priced from. */
-import { fractionOf, plus, rounded, times, ZERO, type Fraction } from "./naive-fraction.ts";
+import {
+  fractionOf,
+  percentChange,
+  plus,
+  rounded,
+  times,
+  ZERO,
+  type Fraction,
+} from "./naive-fraction.ts";
 import {
   DAY,
   inForce,
@@ -7,55 +15,76 @@ import {
   onBoard,
   usdOf,
   yearsBefore,
-  type Level,
   type RawMarket,
 } from "./naive-levels.ts";
-import { naiveIndex, type NaiveIndex } from "./naive-market.ts";
+import { naiveIndex } from "./naive-market.ts";
 
-/** A basket of quantities, with its fields in the order of the body. Every pick must be a constituent. */
+/** A part of a basket as pro's basket.json has it. */
+type Part = Readonly<Record<string, string | null>>;
+
+/** A basket of quantities, with its fields in the order of the body. Every pick must be on the board. */
 export function naiveQuantities(
   raw: RawMarket,
   sessionUtc: string,
   picks: readonly string[],
   quantities: readonly string[],
-): NaiveIndex {
-  const at = Date.parse(sessionUtc);
-  const board = onBoard(raw, at);
-  const spentAt = (instant: number): Fraction[] =>
-    picks.map((pick, place) => {
-      const levels = board.find(({ contract }) => contract.id === pick)?.levels ?? [];
-      const level = usdOf(inForce(levels, instant) as Level);
-      return times(fractionOf(quantities[place] as string), level);
+): unknown {
+  const board = naiveBasketFile(raw, sessionUtc) as readonly Part[];
+  const parts = picks.map((pick) => board.find(({ id }) => id === pick) as Part);
+  const spent = (field: string): (Fraction | null)[] =>
+    parts.map((part, place) => {
+      const level = part[field] ?? null;
+      if (level === null) return null;
+      return times(fractionOf(quantities[place] as string), fractionOf(level.slice(1)));
     });
-  const cost = (instant: number): string => rounded(spentAt(instant).reduce(plus, ZERO), 6);
-
-  // Quantity and level have 15 decimals together, so this text is exact.
-  const weights = spentAt(yearsBefore(at, 1)).map((spent) => rounded(spent, 15).slice(1));
-  const { constituents, carried, contributions, excluded, ...figures } = naiveIndex(
-    raw,
-    sessionUtc,
-    picks,
-    weights,
-  );
-  const costs = {
-    cost_usd: cost(at),
-    cost_base_usd: cost(yearsBefore(at, 1)),
-    cost_24h_usd: cost(at - DAY),
-    cost_30d_usd: cost(at - 30 * DAY),
+  /** Null: a part lacks it. */
+  const cost = (field: string): Fraction | null =>
+    spent(field).reduce((sum, one) => sum && one && plus(sum, one), ZERO);
+  const now = cost("spot_usd") as Fraction;
+  const changeSince = (field: string): string | null => {
+    const then = cost(field);
+    return then && percentChange(now, then);
   };
-  const withQuantities = contributions.map(({ id, ticker, segment, ...rest }, place) => {
-    const quantity = rounded(fractionOf(quantities[place] as string), 9);
-    return { id, ticker, segment, quantity, ...rest } as Record<string, string>;
-  });
+  const isWhole = cost("base_usd") !== null;
+  // Quantity and level have 15 decimals together, so this text is exact.
+  const weights = spent("base_usd").map((one) => rounded(one ?? ZERO, 15).slice(1));
+  const index = naiveIndex(raw, sessionUtc, isWhole ? picks : [], isWhole ? weights : []);
   return {
-    ...figures,
-    ...costs,
-    constituents,
-    carried,
-    contributions: withQuantities,
-    excluded,
+    base: index.base,
+    level: isWhole ? index.level : null,
+    chg_24h_pct: changeSince("then_24h_usd"),
+    chg_30d_pct: changeSince("then_30d_usd"),
+    cost_usd: rounded(now, 6),
+    cost_base_usd: textOf(cost("base_usd")),
+    cost_24h_usd: textOf(cost("then_24h_usd")),
+    cost_30d_usd: textOf(cost("then_30d_usd")),
+    without_base: parts.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }])),
+    constituents: `#${parts.length}`,
+    carried: `#${parts.filter(({ basis }) => basis === "carried").length}`,
+    contributions: parts.map(({ id, ticker, segment, ...part }, place) => {
+      const { base_usd, spot_usd, basis, as_of, base_as_of } = part;
+      const share = index.contributions[place];
+      return {
+        id,
+        ticker,
+        segment,
+        quantity: rounded(fractionOf(quantities[place] as string), 9),
+        weight_pct: share?.["weight_pct"] ?? null,
+        base_usd,
+        spot_usd,
+        relative: share?.["relative"] ?? null,
+        contribution: share?.["contribution"] ?? null,
+        contribution_24h_pct: share?.["contribution_24h_pct"] ?? null,
+        basis,
+        as_of,
+        base_as_of,
+      };
+    }),
+    excluded: [],
   };
 }
+
+const textOf = (cost: Fraction | null): string | null => cost && rounded(cost, 6);
 
 /** The contracts of pro's basket.json: an earlier level that does not compare is null. */
 export function naiveBasketFile(raw: RawMarket, sessionUtc: string): unknown[] {

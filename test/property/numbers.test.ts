@@ -6,7 +6,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { basketBody, parseBasketFile } from "../../src/render/basket.ts";
 import { WEIGHTINGS } from "../../src/market/composite.ts";
-import type { Constituent } from "../../src/market/composite.ts";
+import type { Part } from "../../src/market/composite.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {
   expectNaive,
@@ -16,7 +16,7 @@ import {
   type CorrectionRow,
 } from "./against-naive.ts";
 import type { RawLevel } from "./naive-levels.ts";
-import { naiveIndex, naiveTier } from "./naive-market.ts";
+import { naiveIndex, naiveTier, type NaiveIndex } from "./naive-market.ts";
 import { naiveQuantities } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles, exactJson, publishRaw, splitInput } from "./published.ts";
 import { contractsBefore, earlierTerms, rawCases, withEarlierTerms } from "./raw-markets.ts";
@@ -112,17 +112,19 @@ describe("the published numbers", () => {
       expect([...basket.contracts.keys()]).toEqual(
         [...memory, ...semiconductor].map(({ id }) => id),
       );
-      const entries = [...basket.contracts].flatMap(([id, entry]) =>
-        "excluded" in entry ? [{ id, reason: entry.excluded }] : [],
+      const entries = [...basket.contracts.values()].flatMap(({ id, reason }) =>
+        reason === null ? [] : [{ id, reason }],
       );
       expect(entries).toEqual(composite.excluded);
 
-      const picks = picked.flatMap((at) => ids[at] ?? []);
+      // A weight is of a relative, which needs a base; a quantity only of a price.
+      const pickable = weighting === "quantities" ? [...basket.contracts.keys()] : ids;
+      const picks = picked.flatMap((at) => pickable[at] ?? []);
       if (picks.length === 0) return;
       const texts = amounts.slice(0, picks.length);
       const body = basketBody(
         basket,
-        picks.map((id) => basket.contracts.get(id) as Constituent),
+        picks.map((id) => basket.contracts.get(id) as Part),
         weighting === "equal" ? picks.map(() => 1n) : texts.map(scaled),
         weighting,
         0,
@@ -130,7 +132,7 @@ describe("the published numbers", () => {
       const found = exactJson(body);
       const expected =
         weighting === "quantities"
-          ? naiveQuantities(raw, sessionUtc, picks, texts)
+          ? (naiveQuantities(raw, sessionUtc, picks, texts) as NaiveIndex)
           : naiveIndex(raw, sessionUtc, picks, weighting === "equal" ? null : texts);
       expectSame(found, {
         session_utc: sessionUtc,
