@@ -66,7 +66,7 @@ time for ((at = 0; at < times; at++)); do "$@" >/dev/null || exit; done`;
 
 /** Processor time, user and system, of so many processes of Node. Throws if one fails. */
 function cpuMsOf(words: readonly string[], times: number): number {
-  const args = ["-c", TIMED, "bash", String(times), process.execPath, ...words];
+  const args = ["--norc", "-c", TIMED, "bash", String(times), process.execPath, ...words];
   const env = { PATH: process.env["PATH"], CHIPBOARD_NOW: instantIn(FIRST_SESSION + 1) };
   const { status, stderr } = spawnSync("bash", args, { env, encoding: "utf8" });
   const seconds = /^(\d+\.\d+) (\d+\.\d+)\n$/.exec(stderr)?.slice(1).map(Number) ?? [];
