@@ -4,7 +4,6 @@
  * that of the same calls alone. The store is a folder, then S3.
  */
 import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,6 +17,7 @@ import type { BenchOptions, Section, Target, VintageFigures } from "./section.ts
 import { LOAD_CORE, residentMb, Servers, type Server } from "./server.ts";
 import { BOARD_PATH, createProKey, startProxy } from "./service.ts";
 import type { VintageLoaded } from "./vintage-load.ts";
+import { s3Place } from "./signed-store.ts";
 import { buildVintages, ENTRIES, SNAPSHOTS } from "./vintage-store.ts";
 
 const CALLERS = 16;
@@ -78,16 +78,11 @@ export async function benchVintages(options: BenchOptions): Promise<Section> {
 }
 
 async function copyToS3(from: string, env: Readonly<Record<string, string>>): Promise<Place> {
-  Object.assign(process.env, env);
-  const endpoint = env["CHIPBOARD_TEST_S3_ENDPOINT"] as string;
-  const store = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`;
-  const [source, target] = await Promise.all([
-    openStore(from),
-    openStore(store, { endpoint, pathStyle: true }),
-  ]);
+  const { location: store, options, open } = s3Place(env);
+  const [source, target] = await Promise.all([openStore(from), open()]);
   await copyStore(source, target, false, () => {});
   await Promise.all([source.close(), target.close()]);
-  return { name: "s3", store, options: ["--s3-endpoint", endpoint, "--s3-path-style"], env };
+  return { name: "s3", store, options, env };
 }
 
 async function load(
