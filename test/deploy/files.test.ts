@@ -109,7 +109,7 @@ describe("units", () => {
     );
     expect(started.length).toBe(services.length + 2);
     const given = started.flatMap((line) => line.match(/--[a-z][a-z0-9-]*/g) ?? []);
-    expect(given).toEqual(["--disable-sigusr1"]);
+    expect(given).toEqual(["--disable-sigusr1", "--max-semi-space-size"]);
     for (const service of services.filter((name) => !name.includes("@"))) {
       // What a unit sets itself is a default only before the file.
       expect(textOf(service)).not.toMatch(/^EnvironmentFile=[^]*^Environment=CHIPBOARD/m);
@@ -263,7 +263,12 @@ describe("containers", () => {
     expect(last).toMatch(/^USER node$/m);
     expect(last).toMatch(/^HEALTHCHECK [^]*\/healthz/m);
     const command = /^ENTRYPOINT (.*)$/m.exec(last)?.[1] ?? "[]";
-    expect(JSON.parse(command)).toEqual(["node", "--disable-sigusr1", "dist/bin/chipboard.js"]);
+    expect(JSON.parse(command)).toEqual([
+      "node",
+      "--disable-sigusr1",
+      "--max-semi-space-size=8",
+      "dist/bin/chipboard.js",
+    ]);
   });
 
   testWith("python3")(

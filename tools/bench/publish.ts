@@ -11,6 +11,7 @@ import { CLOSES, instantIn, writeMarket, type MarketFiles } from "./market.ts";
 import { runMeasured, type Usage } from "./measured.ts";
 import { environment } from "../../test/program/program.ts";
 import { median, type BenchOptions, type Section, type Target } from "./section.ts";
+import { DEPLOYED } from "./server.ts";
 
 const LARGE_CONTRACTS = 1_000;
 /** The targets for markets of these sizes: the first publish, and that of the next session. */
@@ -59,7 +60,9 @@ export async function benchPublish(options: BenchOptions): Promise<Section> {
       `${published.ledger.written.length} of ${published.ledger.parts}`,
       String(published.rounds),
     ]),
-    notes: [`${CLOSES} daily closes of each contract; whole processes, medians.`],
+    notes: [
+      `${CLOSES} daily closes of each contract; whole processes as deploy/ starts them, medians.`,
+    ],
     targets: targetsOf(all),
     figures: {
       publish: Object.fromEntries(
@@ -158,7 +161,7 @@ export async function publishSession(
   const inputs = ["--quotes", file];
   if (index === 0) inputs.push("--catalog", market.catalog, "--closes", ...market.closes);
   const args = ["publish", "--session", sessionKey(session), "--store", store, ...inputs];
-  return runMeasured(args, environment(instantIn(session)));
+  return runMeasured(args, { ...environment(instantIn(session)), ...DEPLOYED });
 }
 
 const ledgerParts = (store: string): string[] => readdirSync(join(store, "ledger"));
