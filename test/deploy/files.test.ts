@@ -266,7 +266,7 @@ describe("containers", () => {
     expect(JSON.parse(command)).toEqual([
       "node",
       "--disable-sigusr1",
-      "--max-semi-space-size=8",
+      "--max-semi-space-size=16",
       "dist/bin/chipboard.js",
     ]);
   });

@@ -47,7 +47,7 @@ export async function benchMemory(options: BenchOptions): Promise<Section> {
     columns: ["proxy", "after", "requests", "peak MB", "MB"],
     rows,
     notes: [
-      `${CONTRACTS} contracts; 64 connections; a pro key. deploy/ sets one arena and 8 MB for new objects.`,
+      `${CONTRACTS} contracts; 64 connections; a pro key. deploy/ sets one arena and 16 MB for new objects.`,
     ],
     targets: [
       {

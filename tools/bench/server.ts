@@ -12,7 +12,7 @@ export const SERVER_CORE = "0";
 export const LOAD_CORE = "1";
 
 /** What deploy/ gives a process that affects its memory. */
-export const DEPLOYED = { MALLOC_ARENA_MAX: "1", NODE_OPTIONS: "--max-semi-space-size=8" };
+export const DEPLOYED = { MALLOC_ARENA_MAX: "1", NODE_OPTIONS: "--max-semi-space-size=16" };
 
 const START_MS = 60_000;
 /** A process that uses less processor time than this in QUIET_MS is quiet. */
