@@ -133,9 +133,7 @@ function verifyCommand(): Command {
             );
           }
           const { newest, ...view } = found;
-          if (remember !== undefined && newest !== null) {
-            await writeRemembered(remember, { number: newest.entry.number, sha256: newest.sha256 });
-          }
+          if (remember !== undefined && newest !== null) await writeRemembered(remember, newest);
           await print(options, { whole: true, ...view }, (words) =>
             words.printVerification(found, remember),
           );
