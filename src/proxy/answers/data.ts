@@ -10,7 +10,7 @@ import { movedReply, type Asked, type Outcome, type Reader, type Reply } from ".
 import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
 import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/log.ts";
-import { deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
+import { busy, deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
 import { faultsDenial, nameFaults, namesVintage, type Fault, type Query } from "../query.ts";
 import {
   DATA_ROUTES,
@@ -51,7 +51,6 @@ interface Wanted {
 
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
-const BUSY_RETRY_MS = 1_000;
 
 /** A function that answers a request of a data route, or of SUMS_ROUTE. */
 export function dataAnswers({
@@ -61,7 +60,7 @@ export function dataAnswers({
   logger,
   pollMs,
 }: DataSources): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
-  const selections = new Selections();
+  const selections = new Selections(log);
   return async (route, asked, reader) => {
     const { query, nowMs } = asked;
     const { tier } = reader;
@@ -135,54 +134,36 @@ export function dataAnswers({
     } catch (cause) {
       if (!(cause instanceof UnreachableError)) throw cause;
       logger.error({ err: cause, route }, "old snapshot cannot be read");
-      const detail = "Old snapshots cannot be read at the moment.";
-      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+      return busy("Old snapshots cannot be read at the moment.");
     }
   }
 
   /** Finds what the request asks for in the snapshot. */
   async function find(
     { route, id, basket, selection, faults }: Wanted,
-    { nowMs, headers, query }: Asked,
-    { tier, subject }: Reader,
+    asked: Asked,
+    reader: Reader,
     snapshot: ServedSnapshot,
     fresh: string,
   ): Promise<Outcome> {
     const { stamp } = snapshot;
-    if (basket !== null) {
-      const prices = await snapshot.baskets(tier);
-      if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
-      if ("code" in prices) return prices;
-      const catalog = await snapshot.catalog();
-      const known = catalog === null || "code" in catalog ? [] : catalog;
-      const forms = basketForms(snapshot, tier, prices, basket, faults, known, nowMs);
-      return "code" in forms ? forms : { forms, cacheControl: fresh };
-    }
+    const { tier } = reader;
     const path = route.file(tier, id);
-    const overdue = overdueSessions(stamp, nowMs);
-    if (selection !== null) {
-      const acceptEncoding = headers["accept-encoding"];
-      const read = { reader: subject, overdue, acceptEncoding };
-      const forms = await selections.forms(
-        selection,
-        route,
-        path,
-        tier,
-        snapshot,
-        log.entries,
-        read,
-      );
-      if (forms !== null) return "code" in forms ? forms : { forms, cacheControl: fresh };
-    }
+    const forms =
+      basket === null
+        ? selection && (await selections.forms(selection, route, path, snapshot, asked, reader))
+        : await basketForms(snapshot, tier, basket, faults, asked.nowMs);
+    if (forms !== null) return "code" in forms ? forms : { forms, cacheControl: fresh };
     const file = await snapshot.files.get(path);
     if (file === undefined) {
       if (route === DATA_ROUTES.contract) {
-        return withoutContract(snapshot, tier, id, prefixOf(route.path), query);
+        return withoutContract(snapshot, tier, id, prefixOf(route.path), asked.query);
       }
       if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
       return notInSnapshot(stamp.text);
     }
     if ("code" in file) return file;
+    const overdue = overdueSessions(stamp, asked.nowMs);
     return { forms: await file.forms(overdue), cacheControl: fresh };
   }
 }
@@ -216,9 +197,8 @@ export async function withoutContract(
   if ("code" in catalog) return catalog;
   const contract = catalog.find((each) => each.id === id);
   if (contract === undefined) {
-    const near = didYouMean(id, catalog);
-    const more = near.length === 0 ? {} : { did_you_mean: near };
-    return deny("unknown_contract", "No contract has this id; /prices lists all ids.", more);
+    const detail = "No contract has this id; /prices lists all ids.";
+    return deny("unknown_contract", detail, { did_you_mean: didYouMean(id, catalog) });
   }
   if (tier.coverage === "free-slice" && !contract.free) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
