@@ -9,7 +9,7 @@ import type { Tier } from "../../market/tier.ts";
 import { basketBody } from "../../render/basket.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
-import { notInSnapshot, type Denial } from "../problems.ts";
+import type { Denial } from "../problems.ts";
 import {
   fault,
   faultsDenial,
@@ -87,10 +87,9 @@ export async function basketForms(
 ): Promise<Forms | Denial> {
   const { stamp, pricedBaskets } = snapshot;
   const file = await snapshot.baskets(tier);
-  if (file === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
-  if ("code" in file) return file;
+  if ("code" in file) return faultsDenial(faults) ?? file;
   const found = await snapshot.catalog();
-  const catalog = found === null || "code" in found ? [] : found;
+  const catalog = "code" in found ? [] : found;
   const unknown = ids.filter((id) => !file.contracts.has(id));
   const parts = ids.flatMap((id) => file.contracts.get(id) ?? []);
   const withoutBase = weighting === "quantities" ? [] : parts.flatMap(faultOf);

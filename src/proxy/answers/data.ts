@@ -193,7 +193,6 @@ export async function withoutContract(
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
   const catalog = await snapshot.catalog();
-  if (catalog === null) return notInSnapshot(snapshot.stamp.text);
   if ("code" in catalog) return catalog;
   const contract = catalog.find((each) => each.id === id);
   if (contract === undefined) {

@@ -11,8 +11,8 @@ import type { Subject } from "../../state/driver.ts";
 import { snapshotText } from "../../store/paths.ts";
 import type { Asked, Reader } from "./answer.ts";
 import { unknownFaults } from "./near-ids.ts";
-import { columnsOf, headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
-import { busy, deny, notInSnapshot, type Denial } from "../problems.ts";
+import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
+import { busy, deny, type Denial } from "../problems.ts";
 import {
   fault,
   faultsDenial,
@@ -131,13 +131,13 @@ async function linesOf(
   if (file.parts.length === 0) {
     const text = await file.text(overdue);
     const header = headerOf(text);
-    return header + selectedRecords(text.slice(header.length), columnsOf(header), limits);
+    return header + selectedRecords(header, text.slice(header.length), limits);
   }
   const header = await file.header();
   let lines = header;
   for (const part of file.parts) {
     if (limits.ids !== null && !limits.ids.has(part.id)) continue;
-    lines += selectedRecords(await file.rowsOf(part), columnsOf(header), limits);
+    lines += selectedRecords(header, await file.rowsOf(part), limits);
   }
   return lines;
 }
@@ -155,7 +155,6 @@ async function limitsOf(
   const limits = { ...selection, correctedBefore };
   if (ids === null && segments === null) return { ...limits, ids: null };
   const catalog = await snapshot.catalog();
-  if (catalog === null) return notInSnapshot(snapshot.stamp.text);
   if ("code" in catalog) return catalog;
   if (segments !== null) {
     const chosen = catalog.filter(({ segment }) => segments.includes(indexIdOf(segment)));

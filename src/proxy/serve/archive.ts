@@ -15,7 +15,7 @@ import { readFile, readManifest } from "../../snapshot/stored-snapshot.ts";
 import type { Subject } from "../../state/driver.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText } from "../../store/paths.ts";
-import { busy, type Denial } from "../problems.ts";
+import { busy, notInSnapshot, type Denial } from "../problems.ts";
 import { PreparedFile, type Source } from "./file.ts";
 import {
   catalogIn,
@@ -186,8 +186,8 @@ export class Archive {
     asked: Asked,
     entry: FileEntry | undefined,
     parse: (bytes: Buffer) => T,
-  ): Promise<T | Denial | null> {
-    if (entry === undefined) return null;
+  ): Promise<T | Denial> {
+    if (entry === undefined) return notInSnapshot(snapshotText(asked.publication));
     return this.#take(asked, entry.path, async () => ({
       value: parse((await readFile(this.#store, asked.publication, entry)).bytes),
       bytes: entry.bytes * PARSED_COST,
