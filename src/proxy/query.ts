@@ -1,5 +1,6 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
 import { KEY_PREFIX } from "../state/keys.ts";
+import type { Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
 /** Decoded names and values in the order sent. */
@@ -15,17 +16,9 @@ const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-k
 /** Parses application/x-www-form-urlencoded (URL Standard, 5.1). */
 export const parseQuery = (text: string): Query => (text ? [...new URLSearchParams(text)] : []);
 
-const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
-
-/** Whether the query names a basket, valid or not. */
-export const namesBasket = (query: Query): boolean =>
-  query.some(([name]) => BASKET_PARAMETERS.includes(name));
-
-const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
-
-/** Whether the query names a vintage (data as it was published then), valid or not. */
-export const namesVintage = (query: Query): boolean =>
-  query.some(([name]) => VINTAGE_PARAMETERS.includes(name));
+/** Whether the query has any of the parameters, valid or not. */
+export const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>
+  query.some(([name]) => parameters.some((each) => each.name === name));
 
 /** Whether a name or a value of the query looks like an API key. */
 export const holdsKey = (query: Query): boolean =>

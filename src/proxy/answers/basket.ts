@@ -9,13 +9,14 @@ import type { Tier } from "../../market/tier.ts";
 import { basketBody } from "../../render/basket.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
+import { BASKET } from "../parameters.ts";
 import type { Denial } from "../problems.ts";
 import {
   fault,
   faultsDenial,
   invalid,
   MAX_ITEMS,
-  namesBasket,
+  namesAny,
   readItems,
   valueOf,
   type Fault,
@@ -49,7 +50,7 @@ export interface BasketQuery {
  * the query names none.
  */
 export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
-  if (!namesBasket(query)) return null;
+  if (!namesAny(query, BASKET)) return null;
   const idsText = valueOf(query, "ids");
   const given = AMOUNTS.flatMap(([name, weighting]) => {
     const text = valueOf(query, name);

@@ -10,8 +10,9 @@ import { movedReply, type Asked, type Outcome, type Reader, type Reply } from ".
 import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
 import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/log.ts";
+import { VINTAGE } from "../parameters.ts";
 import { busy, deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
-import { faultsDenial, nameFaults, namesVintage, type Fault, type Query } from "../query.ts";
+import { faultsDenial, nameFaults, namesAny, type Fault, type Query } from "../query.ts";
 import {
   DATA_ROUTES,
   idIn,
@@ -67,7 +68,7 @@ export function dataAnswers({
     const snapshot = live.current;
     // Without a key, too, one may name the entry that an answer came from while it is the head.
     const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
-    const isOld = namesVintage(query) && !(isHeads && tier.history === null);
+    const isOld = namesAny(query, VINTAGE) && !(isHeads && tier.history === null);
     if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
       if (reader.account === null) return deny("key_required", "This address needs an API key.");
       const required = requiredTier(route, query);
@@ -79,7 +80,7 @@ export function dataAnswers({
     if (fault !== null) return fault;
     const faults = nameFaults(query, parametersOf(route));
     const vintage = isOld ? readVintage(query, nowMs, faults) : null;
-    const basket = route.takesBasket ? readBasket(query, faults) : null;
+    const basket = route.computedBy ? readBasket(query, faults) : null;
     const selection = readSelection(route, query, faults);
     if (basket === null || vintage !== null) {
       const denial = faultsDenial(faults);
