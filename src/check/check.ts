@@ -10,7 +10,7 @@ import { readRemembered, requireSeen, writeRemembered } from "../snapshot/log/se
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { answerOf, fileSteps } from "./file.ts";
 import { proveLog, signatureStep } from "./log.ts";
-import { saysDamaged, Service } from "./service.ts";
+import { Service } from "./service.ts";
 import { MovedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, readTarget, type Target } from "./target.ts";
 
@@ -19,8 +19,6 @@ import { LIVE, readTarget, type Target } from "./target.ts";
  * What the memory vouches for cannot mislead; but a log that was changed should not go unseen.
  */
 const PROVEN_AGAIN = 1_000;
-const DAMAGED =
-  "The service says of its store (/readyz) that something in it is damaged or not signed, which it does not serve";
 const TRIES = 3;
 const RETRY_MS = 3_000;
 
@@ -104,5 +102,4 @@ async function prove(
     steps.push(unproven("memory", "No earlier check is remembered without --remember"));
   }
   if (remember !== null) await writeRemembered(remember, seen);
-  if (await saysDamaged(service)) steps.push(unproven("service", DAMAGED));
 }

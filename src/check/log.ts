@@ -6,7 +6,6 @@ import {
   parseEntry,
   type StoredEntry,
 } from "../snapshot/log/entry.ts";
-import type { SeenEntry } from "../snapshot/log/seen.ts";
 import { requireSigned } from "../snapshot/log/sign.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
@@ -16,8 +15,6 @@ import { proven, unproven, type Step } from "./step.ts";
 
 /** A proven log, from one entry to the newest. */
 export interface ProvenLog {
-  /** The number of the entry that the proof begins with. */
-  readonly first: number;
   readonly newest: StoredEntry;
   /** The newest entry that has a signature, no older than the one answered with; null: none has. */
   readonly signed: StoredEntry | null;
@@ -68,23 +65,22 @@ export async function proveLog(
     newest = stored;
     if (stored.signature !== null) signed = stored;
   }
-  return { first, newest, signed, head, seenSha256 };
+  return { newest, signed, head, seenSha256 };
 }
 
 /** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */
 export function signatureStep(
   { newest, signed }: ProvenLog,
   keys: readonly VerifyKey[] | null,
-): { step: Step; seen: SeenEntry } {
-  const { entry, sha256 } = keys === null ? newest : (signed ?? newest);
-  const seen = { number: entry.number, sha256 };
+): { step: Step; seen: StoredEntry } {
   if (keys === null) {
     const step = unproven("signature", "Signatures are not checked without --verify-key");
-    return { step, seen };
+    return { step, seen: newest };
   }
-  const { fingerprint } = requireSigned(signed ?? newest, keys);
-  const last = newest.entry.number;
-  const after = seen.number === last ? "" : `; entries up to ${last} are unsigned`;
-  const text = `Entry ${seen.number} of the log is signed by ${fingerprint}${after}`;
+  const seen = signed ?? newest;
+  const { fingerprint } = requireSigned(seen, keys);
+  const [number, last] = [seen.entry.number, newest.entry.number];
+  const after = number === last ? "" : `; entries up to ${last} are unsigned`;
+  const text = `Entry ${number} of the log is signed by ${fingerprint}${after}`;
   return { step: proven("signature", text), seen };
 }

@@ -9,7 +9,6 @@ import { DamageError, errorCode, reasonOf, UnreachableError } from "../lib/error
 import { cut } from "../lib/text.ts";
 import { digestField, sha256Hex } from "../snapshot/digest.ts";
 
-const READINESS_BYTES_MAX = 10_000;
 const REQUEST_MS = 60_000;
 const CHECK_MS = 15 * 60_000;
 const CONNECTIONS = 8;
@@ -147,19 +146,6 @@ export function refusalOf({
     return { code, text: cut(`${status} ${code}: ${detail}`, 300) };
   } catch {
     return null;
-  }
-}
-
-/**
- * Whether the service itself says that its store is damaged: it serves what it has proven, and the store
- * goes on with something else. A service that lies, or shows no /readyz, does not say it.
- */
-export async function saysDamaged(service: Service): Promise<boolean> {
-  try {
-    const { status, body } = await service.get("/readyz", READINESS_BYTES_MAX);
-    return status === 200 && JSON.parse(body.toString("utf8"))?.store === "damaged";
-  } catch {
-    return false;
   }
 }
 

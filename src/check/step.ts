@@ -2,7 +2,7 @@ import { DamageError } from "../lib/errors.ts";
 
 /** A link of the proof. */
 export interface Step {
-  readonly link: "answer" | "sums" | "root" | "log" | "signature" | "memory" | "service";
+  readonly link: "answer" | "sums" | "root" | "log" | "signature" | "memory";
   /** False: it cannot be proven, or nobody asked for it. */
   readonly isProven: boolean;
   /** A sentence without its full stop. */

@@ -1,16 +1,8 @@
 /** The address to check: the answer, and the file of the tier that it must be. */
 import { InputError } from "../lib/errors.ts";
 import { FULLEST } from "../market/tier.ts";
-import { faultsDenial, holdsKey, nameFaults, namesBasket, parseQuery } from "../proxy/query.ts";
-import {
-  API,
-  DATA_ROUTES,
-  idIn,
-  isExact,
-  namesAny,
-  parametersOf,
-  type DataRoute,
-} from "../proxy/routes.ts";
+import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../proxy/query.ts";
+import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
 import { readVintage, type VintageQuery } from "../proxy/answers/vintage.ts";
 
 /** An answer of a service. */
@@ -53,17 +45,16 @@ export function readTarget(text: string): Target {
   // The service knows what its present is. A parameter that it does not take might get lost on the way.
   const faults = nameFaults(query, parametersOf(route));
   const vintage = readVintage(query, Infinity, faults) ?? LIVE;
-  const isSelection = namesAny(query, route.selectedBy ?? []);
   const denial = faultsDenial(faults);
   if (denial !== null) throw wrong(text, denial.detail);
-  const isBasket = route.takesBasket && namesBasket(query);
-
+  const { selectedBy = [], computedBy = [] } = route;
+  const isWhole = !namesAny(query, [...selectedBy, ...computedBy]);
   const tier = FULLEST;
   const file = route.file(tier, idIn(sent, route.path)).slice(`${tier.name}/`.length);
   return {
     base,
     path: sent + url.search,
-    file: isBasket || isSelection ? null : file,
+    file: isWhole ? file : null,
     vintage,
   };
 }

@@ -22,7 +22,6 @@ and more if something is published meanwhile. Each step says what is proven:
   log        the entries follow each other, to the newest one
   signature  a key of --verify-key signed it
   memory     the log still has the entry that an earlier check wrote to the file of --remember
-  service    only if the service says that something in its store is damaged: it serves what it had before
 
 The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
 log behind it is proven, the basket is not. NODE_EXTRA_CA_CERTS names a file with the certificate of a

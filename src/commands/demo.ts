@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
-import { ChipboardError, DamageError, UnreachableError } from "../lib/errors.ts";
+import { DamageError, UnreachableError, type ChipboardError } from "../lib/errors.ts";
 import { printLine, progressTo } from "../lib/terminal.ts";
 import { sessionKey } from "../market/session.ts";
 import type { RunningProxy } from "../proxy/serve.ts";
@@ -68,7 +68,7 @@ async function demo(options: ServeOptions): Promise<void> {
     if (stop.signal.aborted && error === stop.signal.reason) return;
     if (!(error instanceof DamageError)) throw error;
     const place = `the folders in ${options.store} (their snapshots are lost)`;
-    throw withWayOn(error, "--store", place);
+    throw new DamageError(error.message, withWayOn(error, "--store", place));
   } finally {
     progress.end();
     await store.close();
@@ -94,12 +94,12 @@ async function requireState(state: string): Promise<void> {
   } catch (error) {
     if (error instanceof NoStateError) return;
     if (!(error instanceof UnreachableError) || /^rediss?:/i.test(state)) throw error;
-    throw withWayOn(error, "--state", `${state} (its accounts and keys are lost)`);
+    const place = `${state} (its accounts and keys are lost)`;
+    throw new UnreachableError(error.message, withWayOn(error, "--state", place));
   }
 }
 
-const withWayOn = (error: ChipboardError, option: string, place: string): ChipboardError =>
-  new ChipboardError(error.exitCode, error.message, [
-    ...error.details,
-    `To start anew, name another folder with ${option}, or delete ${place}`,
-  ]);
+const withWayOn = ({ details }: ChipboardError, option: string, place: string): string[] => [
+  ...details,
+  `To start anew, name another folder with ${option}, or delete ${place}`,
+];

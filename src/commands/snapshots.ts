@@ -57,7 +57,7 @@ function listCommand(): Command {
       const { listPublications } = await import("../desk/list.ts");
       await withStore(options, async (store) => {
         const limit = options.all ? null : options.limit;
-        const listing = await listPublications(store, clockFromEnvironment(), limit);
+        const listing = await listPublications(store, limit);
         await print(options, listing, ({ printListing }) => printListing(listing, store.location));
       });
     });
@@ -133,9 +133,7 @@ function verifyCommand(): Command {
             );
           }
           const { newest, ...view } = found;
-          if (remember !== undefined && newest !== null) {
-            await writeRemembered(remember, { number: newest.entry.number, sha256: newest.sha256 });
-          }
+          if (remember !== undefined && newest !== null) await writeRemembered(remember, newest);
           await print(options, { whole: true, ...view }, (words) =>
             words.printVerification(found, remember),
           );

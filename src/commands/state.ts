@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import type { StateCopy } from "../state/copy.ts";
+import type { StateSize } from "../state/copy.ts";
 import { clockFromEnvironment } from "../lib/config.ts";
-import { printJson, printLine, printNotice } from "../lib/terminal.ts";
-import { counted, redactedUrl } from "../lib/text.ts";
+import { printJson, printLine } from "../lib/terminal.ts";
+import { redactedUrl } from "../lib/text.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
@@ -12,7 +12,7 @@ hold no accounts, keys and counts. It gets everything in one step: after a kill 
 
 To move without a lost count, stop the proxies, copy, and start them with --state TO. To move without a
 pause, copy, then restart one proxy after the other with --state TO: the calls that they count in FROM
-after the copy are not in TO. Change no accounts and keys in between.
+during the copy and after it are not in TO. Change no accounts and keys meanwhile.
 `;
 
 const BACKUP_HELP = `
@@ -105,25 +105,16 @@ async function forgetLog({ state, json }: StateOptions): Promise<void> {
 
 async function print(
   did: string,
-  copied: StateCopy,
+  copied: StateSize,
   fromLocation: string,
   toLocation: string,
   { json }: JsonOption,
 ): Promise<void> {
   const { inWords } = await import("../state/copy.ts");
   const [from, to] = [redactedUrl(fromLocation), redactedUrl(toLocation)];
-  const { missed_calls, outdated } = copied;
   if (json) {
     printJson({ from, to, ...copied });
   } else {
     printLine(`${did} ${inWords(copied)} from ${from} to ${to}, and read them back.`);
-  }
-  if (missed_calls > 0) {
-    printNotice(`${counted(missed_calls, "call")} counted in ${from} meanwhile: not in ${to}.`);
-  }
-  if (outdated) {
-    printNotice(
-      `Accounts or keys in ${from} changed meanwhile: ${to} has them as they were before.`,
-    );
   }
 }

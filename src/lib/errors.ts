@@ -33,22 +33,16 @@ interface FailureOptions extends ErrorOptions {
 }
 
 /** A failure that a person can act on. `details` has one more line for each finding. */
-export class ChipboardError extends Error {
+export abstract class ChipboardError extends Error {
   /** The command's exit code. */
-  readonly exitCode: ExitCode;
+  abstract readonly exitCode: ExitCode;
   readonly details: readonly string[];
   /** What is not there yet, so that a later try may succeed; null: nothing. */
   readonly waitFor: string | null;
 
-  constructor(
-    exitCode: ExitCode,
-    message: string,
-    details: readonly string[] = [],
-    options?: FailureOptions,
-  ) {
+  constructor(message: string, details: readonly string[] = [], options?: FailureOptions) {
     super(message, options);
     this.name = new.target.name;
-    this.exitCode = exitCode;
     this.details = details;
     this.waitFor = options?.waitFor ?? null;
   }
@@ -56,37 +50,27 @@ export class ChipboardError extends Error {
 
 /** The command line or an input is wrong. Its author must change it. */
 export class InputError extends ChipboardError {
-  constructor(message: string, details?: readonly string[], options?: FailureOptions) {
-    super(EXIT.input, message, details, options);
-  }
+  readonly exitCode = EXIT.input;
 }
 
 /** A gate refused the data. A person must check it, and can let it through. */
 export class RefusedError extends ChipboardError {
-  constructor(message: string, details?: readonly string[], options?: FailureOptions) {
-    super(EXIT.refused, message, details, options);
-  }
+  readonly exitCode = EXIT.refused;
 }
 
 /** The request contradicts what is published. */
 export class ConflictError extends ChipboardError {
-  constructor(message: string, details?: readonly string[]) {
-    super(EXIT.conflict, message, details);
-  }
+  readonly exitCode = EXIT.conflict;
 }
 
 /** The store or the state does not answer, or cannot do what chipboard needs. */
 export class UnreachableError extends ChipboardError {
-  constructor(message: string, details?: readonly string[], options?: ErrorOptions) {
-    super(EXIT.unreachable, message, details, options);
-  }
+  readonly exitCode = EXIT.unreachable;
 }
 
 /** Stored bytes differ from the bytes that were written. */
 export class DamageError extends ChipboardError {
-  constructor(message: string, details?: readonly string[], options?: ErrorOptions) {
-    super(EXIT.damaged, message, details, options);
-  }
+  readonly exitCode = EXIT.damaged;
 }
 
 /** What the work gives, or the DamageError that it ends with. Throws other errors. */

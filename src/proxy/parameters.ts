@@ -16,12 +16,13 @@ export const PUBLICATION: Parameter = {
   description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Not together with as_of.`,
   schema: { type: "integer", minimum: 1 },
 };
-/** `as_of`. */
-export const AS_OF: Parameter = {
+const AS_OF: Parameter = {
   name: "as_of",
   description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future. A date means its end, UTC.`,
   schema: { type: "string" },
 };
+/** A vintage: data as it was published then. */
+export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF];
 /** A basket of one's own. */
 export const BASKET: readonly Parameter[] = [
   {

@@ -224,6 +224,9 @@ export const notInSnapshot = (snapshot: string): Denial =>
 export const pruned = (number: number): Denial =>
   deny("pruned", `The snapshot of entry ${number} was removed.`);
 
+/** A second later there may be room, or an answer. */
+export const busy = (detail: string): Denial => deny("busy", detail, { retryAfterMs: 1_000 });
+
 /** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 

@@ -1,5 +1,6 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
 import { KEY_PREFIX } from "../state/keys.ts";
+import type { Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
 /** Decoded names and values in the order sent. */
@@ -15,17 +16,9 @@ const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-k
 /** Parses application/x-www-form-urlencoded (URL Standard, 5.1). */
 export const parseQuery = (text: string): Query => (text ? [...new URLSearchParams(text)] : []);
 
-const BASKET_PARAMETERS: readonly string[] = ["ids", "weights", "quantities"];
-
-/** Whether the query names a basket, valid or not. */
-export const namesBasket = (query: Query): boolean =>
-  query.some(([name]) => BASKET_PARAMETERS.includes(name));
-
-const VINTAGE_PARAMETERS: readonly string[] = ["publication", "as_of"];
-
-/** Whether the query names a vintage (data as it was published then), valid or not. */
-export const namesVintage = (query: Query): boolean =>
-  query.some(([name]) => VINTAGE_PARAMETERS.includes(name));
+/** Whether the query has any of the parameters, valid or not. */
+export const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>
+  query.some(([name]) => parameters.some((each) => each.name === name));
 
 /** Whether a name or a value of the query looks like an API key. */
 export const holdsKey = (query: Query): boolean =>
@@ -78,31 +71,48 @@ export function nameFaults(query: Query, known: readonly string[]): Fault[] {
 }
 
 /** The most ids that a parameter takes. */
-const MAX_ITEMS = 100;
+export const MAX_ITEMS = 100;
 
-/** The items of a list, separated by commas; null: the item is empty, or was there before. */
+/**
+ * The items of a list, separated by commas, and as faults those that are empty or were there before. Null:
+ * the query has no such parameter.
+ */
 export function readItems(
+  query: Query,
   name: string,
-  text: string,
   faults: Fault[],
   itemsMax = MAX_ITEMS,
-): (string | null)[] {
+): string[] | null {
+  const text = valueOf(query, name);
+  if (text === undefined) return null;
   const items = text.split(",");
-  const refuse = (value: string, expected: string): null => {
-    faults.push(fault("invalid_parameter", name, value, `expected ${expected}`));
-    return null;
-  };
   if (items.length > itemsMax) {
-    refuse(text, `1 to ${itemsMax} ids, got ${items.length}`);
+    faults.push(invalid(name, text, `expected 1 to ${itemsMax} ids, got ${items.length}`));
     return [];
   }
   const seen = new Set<string>();
-  return items.map((item) => {
-    if (item === "") return refuse(item, "no empty item");
-    if (seen.has(item)) return refuse(item, "each id once");
-    seen.add(item);
-    return item;
-  });
+  for (const item of items) {
+    if (item === "") faults.push(invalid(name, item, "expected no empty item"));
+    else if (seen.has(item)) faults.push(invalid(name, item, "expected each id once"));
+    else seen.add(item);
+  }
+  return [...seen];
+}
+
+/** A whole number without leading zeros, at most 9,999,999,999; null: it is not sent, or is a fault. */
+export function readWhole(
+  query: Query,
+  name: string,
+  min: number,
+  max: number,
+  faults: Fault[],
+): number | null {
+  const text = valueOf(query, name);
+  if (text === undefined) return null;
+  const number = /^(?:0|[1-9]\d{0,9})$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  faults.push(invalid(name, text, `expected a whole number from ${min} to ${max}`));
+  return null;
 }
 
 /** Makes a fault. Shortens the caller's text and never repeats a key. */
@@ -112,6 +122,10 @@ export const fault = (code: FaultCode, name: string, value: string, detail: stri
   value: shownText(value),
   detail,
 });
+
+/** The fault of a value that cannot be used. */
+export const invalid = (name: string, value: string, detail: string): Fault =>
+  fault("invalid_parameter", name, value, detail);
 
 const shownText = (text: string): string => {
   if (text.includes(KEY_PREFIX)) return "(not shown)";

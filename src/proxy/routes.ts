@@ -18,7 +18,7 @@ import { FILES, storedAs } from "../store/paths.ts";
 import type { ProblemCode } from "./problems.ts";
 import * as parameter from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";
-import { namesBasket, type Query } from "./query.ts";
+import { namesAny, type Query } from "./query.ts";
 
 /** The start of all data paths. */
 export const API = "/api/public/v1";
@@ -39,6 +39,8 @@ export interface Route {
   readonly parameters?: readonly Parameter[];
   /** The parameters by which lines of its file are selected. */
   readonly selectedBy?: readonly Parameter[];
+  /** The parameters that name a basket; the answer is then its price, not a file. */
+  readonly computedBy?: readonly Parameter[];
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -58,17 +60,12 @@ export interface DataRoute extends Route {
   readonly isOffered: (tier: Tier, query: Query) => boolean;
   /** The file's path in the snapshot. */
   readonly file: (tier: Tier, id: string) => string;
-  /** Whether the query may name a basket; the answer is then its price, not a file. */
-  readonly takesBasket?: boolean;
   /** Whether the file has the contracts on the boards alone. */
   readonly hasBoards?: boolean;
   /** Of files to save: whether Range gets a part. Histories come whole. */
   readonly download?: "parts" | "whole";
 }
 
-/** Whether the query has any of the parameters. */
-export const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>
-  query.some(([name]) => parameters.some((each) => each.name === name));
 const everyone = (): boolean => true;
 const withIndex = (tier: Tier): boolean => tier.index;
 const withHistory = (tier: Tier): boolean => tier.history !== null;
@@ -83,7 +80,7 @@ const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
 
 const DATA = {
   isKeyed: true,
-  parameters: [parameter.PUBLICATION, parameter.AS_OF],
+  parameters: parameter.VINTAGE,
   tag: "Data",
   answer: "Counted as one call.",
   fields: ["etag", "unencoded-digest"],
@@ -132,14 +129,13 @@ export const DATA_ROUTES = {
   index: {
     ...DATA,
     path: `${API}/index`,
-    parameters: [...parameter.BASKET, ...DATA.parameters],
     operationId: "getIndex",
     summary: "The composite index, or a basket of one's own",
     body: { json: "Index", schema: payload.index },
     refusals: ["no_base_level"],
-    isOffered: (tier, query) => (namesBasket(query) ? tier.baskets : tier.index),
+    isOffered: (tier, query) => (namesAny(query, parameter.BASKET) ? tier.baskets : tier.index),
     file: eachTier(FILES.index),
-    takesBasket: true,
+    computedBy: parameter.BASKET,
   },
   indices: {
     ...DATA,
@@ -249,10 +245,11 @@ export const SUMS_ROUTE: DataRoute = {
 };
 
 /** All parameters that a route takes. */
-export const takenBy = ({ parameters = [], selectedBy = [] }: Route): readonly Parameter[] => [
-  ...selectedBy,
-  ...parameters,
-];
+export const takenBy = ({
+  parameters = [],
+  selectedBy = [],
+  computedBy = [],
+}: Route): readonly Parameter[] => [...computedBy, ...selectedBy, ...parameters];
 
 /** Their names. */
 export const parametersOf = (route: Route): readonly string[] =>

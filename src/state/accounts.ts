@@ -61,8 +61,6 @@ export type KeyRecord = z.infer<typeof keyRecord>;
 /** A KEYID's item: the key that it belongs to. */
 const keyIdRecord = z.object({ sha256 });
 
-/** The start of the names of all items that are neither accounts nor keys. */
-export const FACTS = "facts:";
 /** The name of an account's item. */
 export const accountItem = (name: string): string => `accounts:${name}`;
 /** The name of the item of the key with this SHA-256 (hex). */

@@ -10,26 +10,17 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
 import type { CountName, StateContent } from "./driver.ts";
-import { FACTS } from "./accounts.ts";
 import type { SeenEntry } from "../snapshot/log/seen.ts";
 import { SEEN_ITEM } from "./facts.ts";
 import { forgetAtMs } from "./month.ts";
 import { withDriver } from "./open.ts";
-
-/** What a copy holds, and what its source got meanwhile. */
-export interface StateCopy extends StateSize {
-  /** Calls that the source counted during the copy, and that are not in it. */
-  readonly missed_calls: number;
-  /** Whether accounts or keys of the source changed during the copy. */
-  readonly outdated: boolean;
-}
 
 /**
  * Copies the state at `from` (also a backup file) into the empty state at `to`, reads it back, and
  * compares it. Counts whose time is over are left out. Throws ConflictError if the target is not
  * empty, DamageError if it reads back differently, and what `withRegistry` throws.
  */
-export async function copyState(from: string, to: string, nowMs: number): Promise<StateCopy> {
+export async function copyState(from: string, to: string, nowMs: number): Promise<StateSize> {
   const content = await read(from);
   const counts = content.counts
     .map((count) => ({ ...count, keptMs: forgetAtMs(count.subject, count.month) - nowMs }))
@@ -48,12 +39,7 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
     );
   });
   await requireCopied(wanted, to);
-  const after = await read(from);
-  return {
-    ...sizeOf(wanted),
-    missed_calls: callsBetween(content, after),
-    outdated: JSON.stringify(registryOf(content)) !== JSON.stringify(registryOf(after)),
-  };
+  return sizeOf(wanted);
 }
 
 /**
@@ -61,7 +47,7 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
  * when it is whole. Throws ConflictError if the path exists, InputError if it cannot be written, and
  * what `copyState` throws.
  */
-export async function backUpState(from: string, path: string, nowMs: number): Promise<StateCopy> {
+export async function backUpState(from: string, path: string, nowMs: number): Promise<StateSize> {
   const exists = new ConflictError(
     `${path} exists, and backups are never overwritten: name another file`,
   );
@@ -94,11 +80,8 @@ function sizeOf({ items, counts }: StateContent) {
   const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;
   return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
 }
-type StateSize = ReturnType<typeof sizeOf>;
-
-/** The accounts and keys. */
-const registryOf = ({ items }: StateContent): StateContent["items"] =>
-  items.filter(([name]) => !name.startsWith(FACTS));
+/** How much a copy holds. */
+export type StateSize = ReturnType<typeof sizeOf>;
 
 /** The number of the entry of the log that the state has seen; 0: none. */
 function seenNumber({ items }: StateContent): number {
@@ -109,28 +92,15 @@ function seenNumber({ items }: StateContent): number {
 /** Proxies that use the target already may have counted more in it, and seen a newer entry. */
 async function requireCopied(wanted: StateContent, to: string): Promise<void> {
   const found = await read(to);
-  const used = usedIn(found);
+  const idOf = ({ month, subject }: CountName): string => `${month} ${subject}`;
+  const used = new Map(found.counts.map((count) => [idOf(count), count.used]));
   const items = new Map(found.items);
   const isWhole =
     wanted.items.every(([name, json]) => name === SEEN_ITEM || items.get(name) === json) &&
-    wanted.counts.every((count) => used(count) >= count.used) &&
+    wanted.counts.every((count) => (used.get(idOf(count)) ?? 0) >= count.used) &&
     seenNumber(wanted) <= seenNumber(found);
   if (isWhole) return;
   throw new DamageError(
     `State ${redactedUrl(to)} reads back differently from what was copied into it: do not use it, and copy again into another one`,
   );
-}
-
-/** The calls of accounts and addresses that `after` has and `before` lacks. */
-function callsBetween(before: StateContent, after: StateContent): number {
-  const used = usedIn(before);
-  return after.counts
-    .filter(({ subject }) => !subject.startsWith("key:"))
-    .reduce((sum, count) => sum + Math.max(0, count.used - used(count)), 0);
-}
-
-function usedIn({ counts }: StateContent): (count: CountName) => number {
-  const idOf = ({ month, subject }: CountName): string => `${month} ${subject}`;
-  const used = new Map(counts.map((count) => [idOf(count), count.used]));
-  return (count) => used.get(idOf(count)) ?? 0;
 }

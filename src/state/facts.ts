@@ -6,15 +6,15 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { newerSeen, seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
-import { change, FACTS, find } from "./accounts.ts";
+import { change, find } from "./accounts.ts";
 import type { StateDriver, Subject } from "./driver.ts";
 import { monthOf } from "./month.ts";
 
 const SUBJECT_BYTES = 16;
-const SECRET_ITEM = `${FACTS}address-secret`;
+const SECRET_ITEM = "facts:address-secret";
 const secretRecord = z.object({ secret: z.string() });
 /** The name of the item that holds the entry of the log. */
-export const SEEN_ITEM = `${FACTS}seen-entry`;
+export const SEEN_ITEM = "facts:seen-entry";
 
 /** The state's secret, in hex. A state without one gets `proposed`. */
 export const addressSecret = (

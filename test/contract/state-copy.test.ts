@@ -128,7 +128,7 @@ function copyTests(redis: RedisServer): void {
     const [from, through, to] = [join(folder, "from"), at(1), join(folder, "to")];
     const { valid, refused } = await use(from);
     const before = await contentOf(from);
-    const copied = { accounts: 3, keys: 6, missed_calls: 0, outdated: false };
+    const copied = { accounts: 3, keys: 6 };
     expect(await copyState(from, through, START)).toMatchObject(copied);
     expect(await copyState(through, to, START)).toMatchObject(copied);
     expect(await contentOf(through)).toEqual(before);
@@ -247,26 +247,20 @@ function copyTests(redis: RedisServer): void {
   test.each([
     ["SQLite", () => join(folder, "from"), () => at(5)],
     ["Redis", () => at(6), () => join(folder, "to")],
-  ])(
-    "calls that %s counts during a copy are reported, and no count is above it",
-    async (_, from, to) => {
-      const keyId = keyIdOf((await use(from())).valid[0] as string);
-      const gatekeeper = await serve(from());
-      const { missed_calls: missedCalls } = await underLoad(gatekeeper, keyId, () =>
-        copyState(from(), to(), START),
+  ])("of what %s counts during a copy, no count is above it", async (_, from, to) => {
+    const keyId = keyIdOf((await use(from())).valid[0] as string);
+    const gatekeeper = await serve(from());
+    await underLoad(gatekeeper, keyId, () => copyState(from(), to(), START));
+    const used = async (location: string): Promise<number> =>
+      withRegistry(
+        location,
+        clock,
+        "use",
+        async (read) => (await read.usage("acme"))[0]?.used ?? 0,
       );
-      const used = async (location: string): Promise<number> =>
-        withRegistry(
-          location,
-          clock,
-          "use",
-          async (read) => (await read.usage("acme"))[0]?.used ?? 0,
-        );
-      expect(missedCalls).toBeGreaterThan(0);
-      expect(await used(to())).toBeGreaterThanOrEqual(8);
-      expect((await used(to())) + missedCalls).toBeLessThanOrEqual(await used(from()));
-    },
-  );
+    expect(await used(to())).toBeGreaterThanOrEqual(8);
+    expect(await used(to())).toBeLessThanOrEqual(await used(from()));
+  });
 
   describe("a backup", () => {
     test.each([

@@ -1,7 +1,7 @@
 /**
  * Somebody who can write to the store but has no key that counts: each attack is noticed by a proxy that
- * runs, by one that starts again with its state, by `snapshots verify` and by `check`, with the words that
- * say what; and no proxy with --verify-key serves what was not signed.
+ * runs, by one that starts again with its state, by `snapshots verify` and, if it is an entry, by `check`, with
+ * the words that say what; and no proxy with --verify-key serves what was not signed.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

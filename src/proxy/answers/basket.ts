@@ -5,20 +5,29 @@ import {
   type Part,
   type Weighting,
 } from "../../market/composite.ts";
-import type { Contract } from "../../market/contract.ts";
 import type { Tier } from "../../market/tier.ts";
-import { basketBody, type BasketFile } from "../../render/basket.ts";
+import { basketBody } from "../../render/basket.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
+import { BASKET } from "../parameters.ts";
 import type { Denial } from "../problems.ts";
-import { fault, faultsDenial, namesBasket, readItems, type Fault, type Query } from "../query.ts";
+import {
+  fault,
+  faultsDenial,
+  invalid,
+  MAX_ITEMS,
+  namesAny,
+  readItems,
+  valueOf,
+  type Fault,
+  type Query,
+} from "../query.ts";
 import type { ServedSnapshot } from "../serve/load.ts";
-import { unknownFaults } from "./selection.ts";
+import { unknownFaults } from "./near-ids.ts";
 import { tagOf, type Forms } from "../serve/entity.ts";
 import { snapshotEntity } from "../serve/file.ts";
 import { overdueSessions } from "../serve/freshness.ts";
 
-const MAX_IDS = 100;
 /** A weight or a quantity. */
 const AMOUNT = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 /** The parameters that say how much of each id, and their weightings. */
@@ -30,8 +39,7 @@ type AmountsName = (typeof AMOUNTS)[number][0];
 
 /** A basket as a query names it; the ids are not looked up yet. */
 export interface BasketQuery {
-  /** Null: the item cannot be an id. */
-  readonly ids: readonly (string | null)[];
+  readonly ids: readonly string[];
   /** For each id its weight or quantity in units of 10⁻⁹; if `weighting` is `equal`, 1. */
   readonly amounts: readonly bigint[];
   readonly weighting: Weighting;
@@ -42,10 +50,10 @@ export interface BasketQuery {
  * the query names none.
  */
 export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
-  if (!namesBasket(query)) return null;
-  const idsText = query.find(([name]) => name === "ids")?.[1];
+  if (!namesAny(query, BASKET)) return null;
+  const idsText = valueOf(query, "ids");
   const given = AMOUNTS.flatMap(([name, weighting]) => {
-    const text = query.find((parameter) => parameter[0] === name)?.[1];
+    const text = valueOf(query, name);
     return text === undefined ? [] : [{ name, weighting, text }];
   });
   const [first, second] = given;
@@ -57,13 +65,12 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
       invalid(second.name, second.text, `expected ${first.name} or ${second.name}, not both`),
     );
   }
-  const items = idsText?.split(",") ?? [];
-  const ids = idsText === undefined ? [] : readItems("ids", idsText, faults);
-  const count = idsText === undefined ? null : items.length;
+  const ids = readItems(query, "ids", faults) ?? [];
+  const count = idsText?.split(",").length ?? null;
   const [amounts] = given.map(({ name, text }) => readAmounts(name, text, count, faults));
   return {
     ids,
-    amounts: amounts ?? items.map(() => EQUAL_WEIGHT),
+    amounts: amounts ?? ids.map(() => EQUAL_WEIGHT),
     weighting: first?.weighting ?? "equal",
   };
 }
@@ -72,23 +79,22 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
  * The price of the basket in the snapshot, or all its faults: `faults`, and those of its ids. Callers
  * repeat the same few baskets, so a live snapshot keeps recent ones.
  */
-export function basketForms(
-  { stamp, pricedBaskets }: Pick<ServedSnapshot, "stamp" | "pricedBaskets">,
+export async function basketForms(
+  snapshot: ServedSnapshot,
   tier: Tier,
-  file: BasketFile,
   { ids, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
-  catalog: readonly Contract[],
   nowMs: number,
-): Forms | Denial {
-  const unknown = ids.filter((id) => id !== null && !file.contracts.has(id));
-  const parts = ids.flatMap((id) => (id === null ? [] : (file.contracts.get(id) ?? [])));
+): Promise<Forms | Denial> {
+  const { stamp, pricedBaskets } = snapshot;
+  const file = await snapshot.baskets(tier);
+  if ("code" in file) return faultsDenial(faults) ?? file;
+  const found = await snapshot.catalog();
+  const catalog = "code" in found ? [] : found;
+  const unknown = ids.filter((id) => !file.contracts.has(id));
+  const parts = ids.flatMap((id) => file.contracts.get(id) ?? []);
   const withoutBase = weighting === "quantities" ? [] : parts.flatMap(faultOf);
-  const all = [
-    ...faults,
-    ...unknownFaults(unknown as string[], catalog, "on the board"),
-    ...withoutBase,
-  ];
+  const all = [...faults, ...unknownFaults(unknown, catalog, "on the board"), ...withoutBase];
   const denial = faultsDenial(all);
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
@@ -129,7 +135,7 @@ function readAmounts(
     faults.push(invalid(name, text, detail));
   }
   // The number of items is wrong in any case, so the single ones are not checked.
-  if (items.length > MAX_IDS) return [];
+  if (items.length > MAX_ITEMS) return [];
   return items.map((item) => {
     const amount = parseAmount(item);
     if (amount > 0n) return amount;
@@ -145,6 +151,3 @@ function parseAmount(item: string): bigint {
   if (parts === null) return 0n;
   return BigInt(`${parts[1]}${(parts[2] ?? "").padEnd(QUANTITY_DECIMALS, "0")}`);
 }
-
-const invalid = (name: string, value: string, detail: string): Fault =>
-  fault("invalid_parameter", name, value, detail);

@@ -10,8 +10,9 @@ import { movedReply, type Asked, type Outcome, type Reader, type Reply } from ".
 import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
 import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/log.ts";
-import { deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
-import { faultsDenial, nameFaults, namesVintage, type Fault, type Query } from "../query.ts";
+import { VINTAGE } from "../parameters.ts";
+import { busy, deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
+import { faultsDenial, nameFaults, namesAny, type Fault, type Query } from "../query.ts";
 import {
   DATA_ROUTES,
   idIn,
@@ -51,7 +52,6 @@ interface Wanted {
 
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
-const BUSY_RETRY_MS = 1_000;
 
 /** A function that answers a request of a data route, or of SUMS_ROUTE. */
 export function dataAnswers({
@@ -61,14 +61,14 @@ export function dataAnswers({
   logger,
   pollMs,
 }: DataSources): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
-  const selections = new Selections();
+  const selections = new Selections(log);
   return async (route, asked, reader) => {
     const { query, nowMs } = asked;
     const { tier } = reader;
     const snapshot = live.current;
     // Without a key, too, one may name the entry that an answer came from while it is the head.
     const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
-    const isOld = namesVintage(query) && !(isHeads && tier.history === null);
+    const isOld = namesAny(query, VINTAGE) && !(isHeads && tier.history === null);
     if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
       if (reader.account === null) return deny("key_required", "This address needs an API key.");
       const required = requiredTier(route, query);
@@ -80,7 +80,7 @@ export function dataAnswers({
     if (fault !== null) return fault;
     const faults = nameFaults(query, parametersOf(route));
     const vintage = isOld ? readVintage(query, nowMs, faults) : null;
-    const basket = route.takesBasket ? readBasket(query, faults) : null;
+    const basket = route.computedBy ? readBasket(query, faults) : null;
     const selection = readSelection(route, query, faults);
     if (basket === null || vintage !== null) {
       const denial = faultsDenial(faults);
@@ -135,54 +135,36 @@ export function dataAnswers({
     } catch (cause) {
       if (!(cause instanceof UnreachableError)) throw cause;
       logger.error({ err: cause, route }, "old snapshot cannot be read");
-      const detail = "Old snapshots cannot be read at the moment.";
-      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+      return busy("Old snapshots cannot be read at the moment.");
     }
   }
 
   /** Finds what the request asks for in the snapshot. */
   async function find(
     { route, id, basket, selection, faults }: Wanted,
-    { nowMs, headers, query }: Asked,
-    { tier, subject }: Reader,
+    asked: Asked,
+    reader: Reader,
     snapshot: ServedSnapshot,
     fresh: string,
   ): Promise<Outcome> {
     const { stamp } = snapshot;
-    if (basket !== null) {
-      const prices = await snapshot.baskets(tier);
-      if (prices === null) return faultsDenial(faults) ?? notInSnapshot(stamp.text);
-      if ("code" in prices) return prices;
-      const catalog = await snapshot.catalog();
-      const known = catalog === null || "code" in catalog ? [] : catalog;
-      const forms = basketForms(snapshot, tier, prices, basket, faults, known, nowMs);
-      return "code" in forms ? forms : { forms, cacheControl: fresh };
-    }
+    const { tier } = reader;
     const path = route.file(tier, id);
-    const overdue = overdueSessions(stamp, nowMs);
-    if (selection !== null) {
-      const acceptEncoding = headers["accept-encoding"];
-      const read = { reader: subject, overdue, acceptEncoding };
-      const forms = await selections.forms(
-        selection,
-        route,
-        path,
-        tier,
-        snapshot,
-        log.entries,
-        read,
-      );
-      if (forms !== null) return "code" in forms ? forms : { forms, cacheControl: fresh };
-    }
+    const forms =
+      basket === null
+        ? selection && (await selections.forms(selection, route, path, snapshot, asked, reader))
+        : await basketForms(snapshot, tier, basket, faults, asked.nowMs);
+    if (forms !== null) return "code" in forms ? forms : { forms, cacheControl: fresh };
     const file = await snapshot.files.get(path);
     if (file === undefined) {
       if (route === DATA_ROUTES.contract) {
-        return withoutContract(snapshot, tier, id, prefixOf(route.path), query);
+        return withoutContract(snapshot, tier, id, prefixOf(route.path), asked.query);
       }
       if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
       return notInSnapshot(stamp.text);
     }
     if ("code" in file) return file;
+    const overdue = overdueSessions(stamp, asked.nowMs);
     return { forms: await file.forms(overdue), cacheControl: fresh };
   }
 }
@@ -212,13 +194,11 @@ export async function withoutContract(
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
   const catalog = await snapshot.catalog();
-  if (catalog === null) return notInSnapshot(snapshot.stamp.text);
   if ("code" in catalog) return catalog;
   const contract = catalog.find((each) => each.id === id);
   if (contract === undefined) {
-    const near = didYouMean(id, catalog);
-    const more = near.length === 0 ? {} : { did_you_mean: near };
-    return deny("unknown_contract", "No contract has this id; /prices lists all ids.", more);
+    const detail = "No contract has this id; /prices lists all ids.";
+    return deny("unknown_contract", detail, { did_you_mean: didYouMean(id, catalog) });
   }
   if (tier.coverage === "free-slice" && !contract.free) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;

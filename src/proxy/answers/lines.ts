@@ -85,12 +85,13 @@ const correctedIn = (line: string): string => line.slice(line.lastIndexOf(':"') 
 /** One record of CSV (RFC 4180), with its line break. */
 const RECORD = /(?:[^"\n]+|"[^"]*")*\n/g;
 
-/** CSV without its header, whose columns are `columns`. Fields before the id and the date are not quoted. */
+/** CSV below its header. Fields before the id and the date are not quoted. */
 export function selectedRecords(
+  header: string,
   text: string,
-  columns: readonly string[],
   { ids, from, to, last }: Limits,
 ): string {
+  const columns = header.trimEnd().split(",");
   const idAt = columns.findIndex((column) => /^(?:contract|index)_id$/.test(column));
   const dateAt = columns.findIndex((column) => /^(?:date|session_utc)$/.test(column));
   const byId = new Map<string, string[]>();
@@ -114,6 +115,3 @@ export function selectedRecords(
 
 /** The header of CSV: its first record. */
 export const headerOf = (text: string): string => text.slice(0, text.indexOf("\n") + 1);
-
-/** The columns that a header names. */
-export const columnsOf = (header: string): string[] => header.trimEnd().split(",");

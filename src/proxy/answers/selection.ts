@@ -6,18 +6,31 @@ import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE, indexIdOf, indicesOf } from "../../market/indices.ts";
 import { parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
-import { isPublication, type Entry } from "../../snapshot/log/entry.ts";
+import { isPublication } from "../../snapshot/log/entry.ts";
 import type { Subject } from "../../state/driver.ts";
 import { snapshotText } from "../../store/paths.ts";
-import { didYouMean } from "./near-ids.ts";
-import { columnsOf, headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
-import { deny, notInSnapshot, type Denial } from "../problems.ts";
-import { fault, faultsDenial, readItems, valueOf, type Fault, type Query } from "../query.ts";
+import type { Asked, Reader } from "./answer.ts";
+import { unknownFaults } from "./near-ids.ts";
+import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
+import { busy, deny, type Denial } from "../problems.ts";
+import {
+  fault,
+  faultsDenial,
+  invalid,
+  readItems,
+  readWhole,
+  valueOf,
+  type Fault,
+  type Query,
+} from "../query.ts";
+import { overdueSessions } from "../serve/freshness.ts";
 import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
 import type { PreparedFile } from "../serve/file.ts";
 import type { ServedSnapshot } from "../serve/load.ts";
+import type { LogReader } from "../serve/log-reader.ts";
 import { DATA_ROUTES, type DataRoute } from "../routes.ts";
+import { AFTER_MAX } from "../uncounted-routes.ts";
 
 const MAX_SEGMENTS = 20;
 const MAX_LAST = 2_000;
@@ -26,7 +39,6 @@ const CODED_FROM_BYTES = 64 * 1024;
 const AT_ONCE = 8;
 /** Of one reader, made and waiting: more are refused. */
 const EACH = 32;
-const BUSY_RETRY_MS = 1_000;
 
 /** A selection as a query names it; ids are not looked up yet. Null: not limited by it. */
 export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
@@ -46,16 +58,10 @@ export function readSelection(
 ): Selection | null {
   const given = query.filter(([name]) => selectedBy.some((parameter) => parameter.name === name));
   if (given.length === 0) return null;
-  const list = (name: string, itemsMax?: number): string[] | null => {
-    const text = valueOf(given, name);
-    return text === undefined
-      ? null
-      : readItems(name, text, faults, itemsMax).flatMap((item) => item ?? []);
-  };
-  const ids = list("ids");
-  const segments = list("segment", MAX_SEGMENTS);
+  const ids = readItems(given, "ids", faults);
+  const segments = readItems(given, "segment", faults, MAX_SEGMENTS);
   const refuse = (name: string, expected: string): null => {
-    faults.push(fault("invalid_parameter", name, valueOf(given, name) as string, expected));
+    faults.push(invalid(name, valueOf(given, name) as string, expected));
     return null;
   };
   if (ids !== null && segments !== null) refuse("segment", "expected ids or segment, not both");
@@ -67,15 +73,8 @@ export function readSelection(
   const [from, to] = [date("from"), date("to")];
   if (from !== null && to !== null && from > to)
     refuse("from", `expected a date not after to, ${to}`);
-  const number = (name: string, form: RegExp, max: number): number | null => {
-    const text = valueOf(given, name);
-    if (text === undefined) return null;
-    if (form.test(text) && Number(text) <= max) return Number(text);
-    const min = form.test("0") ? 0 : 1;
-    return refuse(name, `expected a whole number from ${min} to ${max}`);
-  };
-  const last = number("last", /^[1-9]\d{0,3}$/, MAX_LAST);
-  const after = number("after", /^(?:0|[1-9]\d{0,9})$/, 9_999_999_999);
+  const last = readWhole(given, "last", 1, MAX_LAST, faults);
+  const after = readWhole(given, "after", 0, AFTER_MAX, faults);
   const named = given.map(([name, value]) => `${name}=${value.split(",").sort().join()}`);
   return { ids, segments, from, to, last, after, name: named.sort().join("&") };
 }
@@ -84,41 +83,40 @@ export function readSelection(
 export class Selections {
   readonly #limit = pLimit(AT_ONCE);
   readonly #readers: Subject[] = [];
+  readonly #log: LogReader;
+
+  constructor(log: LogReader) {
+    this.#log = log;
+  }
 
   /**
-   * The forms of the lines of the route's file at `path`, or the refusal. Throws DamageError and
-   * UnreachableError.
+   * The forms of the lines of the route's file at `path`, or the refusal; null: the snapshot has no such
+   * file. Throws DamageError and UnreachableError.
    */
   async forms(
     selection: Selection,
     route: DataRoute,
     path: string,
-    tier: Tier,
     snapshot: ServedSnapshot,
-    entries: readonly Entry[],
-    asked: {
-      readonly reader: Subject;
-      readonly overdue: number;
-      readonly acceptEncoding: string | undefined;
-    },
+    { nowMs, headers }: Asked,
+    { tier, subject }: Reader,
   ): Promise<Forms | Denial | null> {
-    const limits = await limitsOf(selection, route, tier, snapshot, entries);
+    const limits = await limitsOf(selection, route, tier, snapshot, this.#log);
     if ("code" in limits) return limits;
-    const { reader, overdue, acceptEncoding } = asked;
-    if (this.#readers.filter((each) => each === reader).length >= EACH) {
-      const detail = "Too many selections are made at the moment.";
-      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+    if (this.#readers.filter((each) => each === subject).length >= EACH) {
+      return busy("Too many selections are made at the moment.");
     }
-    this.#readers.push(reader);
+    this.#readers.push(subject);
+    const overdue = overdueSessions(snapshot.stamp, nowMs);
     const made = this.#limit(async () => {
       const file = await snapshot.files.get(path, true);
       if (file === undefined || "code" in file) return file ?? null;
       const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body));
-      const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(acceptEncoding);
+      const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
       const code = isCoded ? await promisify(gzip)(plain) : null;
       return file.selection(overdue, selection.name, plain, code);
     });
-    return made.finally(() => this.#readers.splice(this.#readers.indexOf(reader), 1));
+    return made.finally(() => this.#readers.splice(this.#readers.indexOf(subject), 1));
   }
 }
 
@@ -133,34 +131,30 @@ async function linesOf(
   if (file.parts.length === 0) {
     const text = await file.text(overdue);
     const header = headerOf(text);
-    return header + selectedRecords(text.slice(header.length), columnsOf(header), limits);
+    return header + selectedRecords(header, text.slice(header.length), limits);
   }
   const header = await file.header();
   let lines = header;
   for (const part of file.parts) {
     if (limits.ids !== null && !limits.ids.has(part.id)) continue;
-    lines += selectedRecords(await file.rowsOf(part), columnsOf(header), limits);
+    lines += selectedRecords(header, await file.rowsOf(part), limits);
   }
   return lines;
 }
 
 /** What the selection takes of a snapshot's file, or the refusal of its ids, all of one kind together. */
 async function limitsOf(
-  { ids, segments, from, to, last, after }: Selection,
+  selection: Selection,
   route: DataRoute,
   tier: Tier,
   snapshot: ServedSnapshot,
-  entries: readonly Entry[],
+  log: LogReader,
 ): Promise<Limits | Denial> {
-  const limits = {
-    from,
-    to,
-    last,
-    correctedBefore: after === null ? null : publishedUntil(after, entries),
-  };
+  const { ids, segments, after } = selection;
+  const correctedBefore = after === null ? null : publishedUntil(after, log);
+  const limits = { ...selection, correctedBefore };
   if (ids === null && segments === null) return { ...limits, ids: null };
   const catalog = await snapshot.catalog();
-  if (catalog === null) return notInSnapshot(snapshot.stamp.text);
   if ("code" in catalog) return catalog;
   if (segments !== null) {
     const chosen = catalog.filter(({ segment }) => segments.includes(indexIdOf(segment)));
@@ -216,25 +210,8 @@ function contractsDenial(
   );
 }
 
-/** How many unknown ids of a request get suggestions. */
-const SUGGESTED_FOR = 3;
-
-/** The faults of ids that no contract of the catalog has. */
-export const unknownFaults = (
-  unknown: readonly string[],
-  catalog: readonly Contract[],
-  where: string,
-): Fault[] =>
-  unknown.map((id, place) => {
-    const near = place < SUGGESTED_FOR ? didYouMean(id, catalog) : [];
-    const made = fault("unknown_contract", "ids", id, `expected the id of a contract ${where}`);
-    return near.length === 0 ? made : { ...made, did_you_mean: near };
-  });
-
 /** The snapshots that entries up to `number` published. */
-const publishedUntil = (number: number, entries: readonly Entry[]): ReadonlySet<string> =>
-  new Set(
-    entries
-      .filter((entry) => isPublication(entry) && entry.number <= number)
-      .map((entry) => snapshotText(entry as Parameters<typeof snapshotText>[0])),
-  );
+function publishedUntil(number: number, { entries }: LogReader): ReadonlySet<string> {
+  const made = entries.filter(isPublication).filter((entry) => entry.number <= number);
+  return new Set(made.map(snapshotText));
+}

@@ -8,8 +8,9 @@ import { dateText, dayOf, parseDate, sessionUtc, type Session } from "../../mark
 import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
 import { deny, type Denial } from "../problems.ts";
-import { fault, type Fault, type Query } from "../query.ts";
+import { invalid, readWhole, valueOf, type Fault, type Query } from "../query.ts";
 import type { LogReader } from "../serve/log-reader.ts";
+import { AFTER_MAX } from "../uncounted-routes.ts";
 
 /** Whether all that the query names is the entry with this number. */
 export const namesEntry = (query: Query, number: number | undefined): boolean =>
@@ -26,22 +27,15 @@ export interface Vintage {
 
 /** Reads the vintage that the query names and adds the faults to `faults`. Null: none, or a fault. */
 export function readVintage(query: Query, nowMs: number, faults: Fault[]): VintageQuery | null {
-  const publication = query.find(([name]) => name === "publication")?.[1];
-  const asOf = query.find(([name]) => name === "as_of")?.[1];
-  if (publication !== undefined && asOf !== undefined) {
-    faults.push(
-      fault("invalid_parameter", "as_of", asOf, "expected publication or as_of, not both"),
-    );
+  const asOf = valueOf(query, "as_of");
+  if (valueOf(query, "publication") === undefined) {
+    return asOf === undefined ? null : readInstant(asOf, nowMs, faults);
   }
-  if (publication !== undefined) return readNumber(publication, faults);
-  return asOf === undefined ? null : readInstant(asOf, nowMs, faults);
-}
-
-function readNumber(text: string, faults: Fault[]): VintageQuery | null {
-  if (/^[1-9]\d{0,9}$/.test(text)) return { number: Number(text) };
-  const detail = "expected the number of an entry of /publications, 1 to 9999999999";
-  faults.push(fault("invalid_parameter", "publication", text, detail));
-  return null;
+  if (asOf !== undefined) {
+    faults.push(invalid("as_of", asOf, "expected publication or as_of, not both"));
+  }
+  const number = readWhole(query, "publication", 1, AFTER_MAX, faults);
+  return number === null ? null : { number };
 }
 
 /** ISO 8601 with Z or an offset; seconds and their fraction are optional. */
@@ -63,7 +57,7 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
     asOfMs > nowMs
       ? `expected an instant that is not in the future; it is ${instantText(nowMs)}`
       : "expected a date, or an instant with Z or an offset, such as 2026-11-21T00:05:00Z";
-  faults.push(fault("invalid_parameter", "as_of", text, detail));
+  faults.push(invalid("as_of", text, detail));
   return null;
 }
 

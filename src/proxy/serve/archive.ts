@@ -15,7 +15,7 @@ import { readFile, readManifest } from "../../snapshot/stored-snapshot.ts";
 import type { Subject } from "../../state/driver.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText } from "../../store/paths.ts";
-import { deny, type Denial } from "../problems.ts";
+import { busy, notInSnapshot, type Denial } from "../problems.ts";
 import { PreparedFile, type Source } from "./file.ts";
 import {
   catalogIn,
@@ -41,7 +41,6 @@ const HELD_BYTES_MAX = 256 * 1024;
 const READS_AT_ONCE = 8;
 /** For one reader, so that the others can read, too. */
 const READS_EACH = 4;
-const BUSY_RETRY_MS = 1_000;
 
 /** What V8 holds for a file's description, a part of it or header fields, beside its bytes (measured). */
 const ENTRY_BYTES = 700;
@@ -187,8 +186,8 @@ export class Archive {
     asked: Asked,
     entry: FileEntry | undefined,
     parse: (bytes: Buffer) => T,
-  ): Promise<T | Denial | null> {
-    if (entry === undefined) return null;
+  ): Promise<T | Denial> {
+    if (entry === undefined) return notInSnapshot(snapshotText(asked.publication));
     return this.#take(asked, entry.path, async () => ({
       value: parse((await readFile(this.#store, asked.publication, entry)).bytes),
       bytes: entry.bytes * PARSED_COST,
@@ -206,8 +205,7 @@ export class Archive {
     const own = [...this.#readers.values()].filter((each) => each === reader);
     if (!isKnown && (this.#readers.size >= READS_AT_ONCE || own.length >= READS_EACH)) {
       this.refusals += 1;
-      const detail = "Too many old snapshots are read at the moment.";
-      return deny("busy", detail, { retryAfterMs: BUSY_RETRY_MS });
+      return busy("Too many old snapshots are read at the moment.");
     }
     const { value } = await this.#cache.forceFetch(key, { context: { reader, read } });
     return value as T;

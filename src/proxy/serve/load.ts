@@ -27,7 +27,7 @@ import {
 import type { ObjectPart, ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import { inflating, verified, type OpenStream, type Pace } from "./stream.ts";
-import type { Denial } from "../problems.ts";
+import { notInSnapshot, type Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription, type Source } from "./file.ts";
 import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
@@ -53,10 +53,9 @@ export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
       byParts?: boolean,
     ): PreparedFile | undefined | Promise<PreparedFile | Denial | undefined>;
   };
-  /** Null: the snapshot has no catalog. */
-  catalog(): Promise<readonly Contract[] | Denial | null>;
-  /** Null: the snapshot has no file for baskets of the tier. */
-  baskets(tier: Tier): Promise<BasketFile | Denial | null>;
+  catalog(): Promise<readonly Contract[] | Denial>;
+  /** What baskets of the tier are priced from. */
+  baskets(tier: Tier): Promise<BasketFile | Denial>;
 }
 
 /** A verified snapshot, ready to answer from at once. */
@@ -117,8 +116,8 @@ export async function loadSnapshot(
     ),
     tiers,
     files,
-    catalog: async () => catalog,
-    baskets: async ({ name }) => (tiers[name] && baskets.get(name)) ?? null,
+    catalog: async () => catalog ?? notInSnapshot(stamp.text),
+    baskets: async ({ name }) => (tiers[name] && baskets.get(name)) ?? notInSnapshot(stamp.text),
     judgements,
     options: used,
     attribution,

@@ -44,7 +44,8 @@ export class LogReader {
   /** For how many of those that wait a signature vouches: the newest signed one and those before it. */
   #vouched = 0;
   readonly #pruned = new Set<string>();
-  #head: Publication | null = null;
+  /** The newest publish or rollback. */
+  head: Publication | null = null;
   /** The number of the newest entry that this proxy gave the memory. */
   #remembered = 0;
   /** The number of the entry that was compared last. */
@@ -61,11 +62,6 @@ export class LogReader {
   /** The number of the newest entry; 0: none. */
   get newestNumber(): number {
     return this.#log.length;
-  }
-
-  /** The newest publish or rollback. */
-  get head(): Publication | null {
-    return this.#head;
   }
 
   /** The entries, oldest first, without those that are damaged. */
@@ -103,10 +99,7 @@ export class LogReader {
     const seen = (await (isFirst ? seeing : seeing?.catch(unlessAway))) ?? null;
     // If an entry is missing, only a listing shows the later ones.
     const isListed = this.#pollsToListing === 0;
-    const { newest, missing } = isListed
-      ? await listLog(this.#store)
-      : { newest: 0, missing: null };
-    const gap = missing === null ? null : lacks(this.#store, missing);
+    const { newest, gap } = isListed ? await listLog(this.#store) : { newest: 0, gap: null };
     if (!isListed) this.#pollsToListing -= 1;
     else if (gap === null) this.#pollsToListing = POLLS_PER_LISTING;
     const damage = (await this.#readOn()) ?? (seen === null ? gap : null);
@@ -136,7 +129,9 @@ export class LogReader {
       return this.#readOn();
     }
     this.#waiting = [...this.#waiting, ...found];
-    if (found.length > 0) this.#vouched = vouchedIn(this.#waiting, this.#vouchers?.keys ?? []);
+    const { keys } = this.#vouchers ?? { keys: [] };
+    const isVouched = (stored: StoredEntry): boolean => signerOf(stored, keys) !== null;
+    if (found.length > 0) this.#vouched = this.#waiting.findLastIndex(isVouched) + 1;
     return damage;
   }
 
@@ -202,7 +197,7 @@ export class LogReader {
     const { entry } = stored;
     this.#log[entry.number - 1] = stored;
     if (!isPublication(entry)) entry.snapshots.forEach((text) => this.#pruned.add(text));
-    else if (entry.number > (this.#head?.number ?? 0)) this.#head = entry;
+    else if (entry.number > (this.head?.number ?? 0)) this.head = entry;
   }
 
   /** Throws DamageError if an entry, in turn one of all, is not what it was. Takes one that is whole again. */
@@ -215,10 +210,6 @@ export class LogReader {
     if (change !== null) throw change;
   }
 }
-
-/** For how many of the entries a signature vouches: the newest signed one and those before it. */
-const vouchedIn = (found: readonly StoredEntry[], keys: readonly VerifyKey[]): number =>
-  found.findLastIndex((stored) => signerOf(stored, keys) !== null) + 1;
 
 /** Why the entry is not as it was; null: it is. `found` is missing if it is gone. */
 function changeOf(

@@ -4,17 +4,14 @@
  * file of `--remember` for `check` and `snapshots verify`.
  */
 import { randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { realpath, rename, rm, writeFile } from "node:fs/promises";
-import { text as textOf } from "node:stream/consumers";
+import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
 import { DamageError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
 import { sha256Field } from "../stored-fields.ts";
+import type { StoredEntry } from "./entry.ts";
 
 /** An entry of the log by its number and the SHA-256 (hex) of its bytes. */
 export const seenEntry = z.strictObject({ number: z.int().positive(), sha256: sha256Field });
-
-const SIZE_BYTES_MAX = 1_000;
 
 /** See seenEntry. */
 export type SeenEntry = z.infer<typeof seenEntry>;
@@ -57,7 +54,7 @@ export function requireSeen(
 export async function readRemembered(path: string): Promise<SeenEntry | null> {
   let text: string;
   try {
-    text = await textOf(createReadStream(path, { end: SIZE_BYTES_MAX }));
+    text = await readFile(path, "utf8");
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw new InputError(`${optionOf(path)}: cannot be read: ${reasonOf(error)}`);
@@ -74,7 +71,8 @@ export async function readRemembered(path: string): Promise<SeenEntry | null> {
  * Replaces the file in one step, unless it has this entry or a newer one, which another check may have
  * written meanwhile. Throws InputError if it cannot be written.
  */
-export async function writeRemembered(path: string, entry: SeenEntry): Promise<void> {
+export async function writeRemembered(path: string, stored: StoredEntry): Promise<void> {
+  const entry = { number: stored.entry.number, sha256: stored.sha256 };
   const written = await readRemembered(path);
   if (newerSeen(written, entry) === written) return;
   // If the path is a link, the file that it leads to is replaced.

@@ -119,23 +119,23 @@ export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
 
 /** How many entries the log has. Throws DamageError if it has a gap. */
 export async function logLength(store: ObjectStore): Promise<number> {
-  const { newest, missing } = await listLog(store);
-  if (missing !== null) throw lacks(store, missing);
+  const { newest, gap } = await listLog(store);
+  if (gap !== null) throw gap;
   return newest;
 }
 
-/** The highest number in the log (0: none) and the lowest number missing below it, or below what follows. */
+/** The highest number in the log (0: none), and the error for the first one missing; null: none is. */
 export async function listLog(
   store: ObjectStore,
-): Promise<{ newest: number; missing: number | null }> {
+): Promise<{ newest: number; gap: DamageError | null }> {
   let newest = 0;
-  let missing: number | null = null;
+  let gap: DamageError | null = null;
   for await (const { key } of store.list(PUBLICATIONS)) {
     const number = parsePublicationKey(key);
     if (number === null) continue;
-    if (number !== newest + 1) missing ??= newest + 1;
+    if (number !== newest + 1) gap ??= lacks(store, newest + 1);
     if (number > newest + GAP_MAX) break;
     newest = number;
   }
-  return { newest, missing };
+  return { newest, gap };
 }

@@ -105,10 +105,7 @@ async function payload<T>(
   overdue: number,
 ): Promise<T | null> {
   const file = snapshot.files.get(path);
-  if (file === undefined) return null;
-  const { body } = (await file.forms(overdue)).identity;
-  const opened = typeof body === "function" ? await body() : (body as Buffer);
-  return (await new Response(Buffer.isBuffer(opened) ? new Blob([opened]) : opened).json()) as T;
+  return file === undefined ? null : (JSON.parse(await file.text(overdue)) as T);
 }
 
 const NO_BOARD = {

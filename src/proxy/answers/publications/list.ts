@@ -4,7 +4,7 @@ import { sessionUtc } from "../../../market/session.ts";
 import { isPublication, type Entry } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
 import type { Denial } from "../../problems.ts";
-import { fault, faultsDenial, nameFaults, type Fault, type Query } from "../../query.ts";
+import { faultsDenial, nameFaults, readWhole, type Query } from "../../query.ts";
 import { parametersOf } from "../../routes.ts";
 import type { publications } from "../../schemas.ts";
 import { AFTER_MAX, LIMIT_DEFAULT, LIMIT_MAX, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
@@ -22,26 +22,9 @@ export const isNewestPage = ({ after, limit }: PageQuery): boolean =>
 
 export function readPageQuery(query: Query): PageQuery | Denial {
   const faults = nameFaults(query, PARAMETERS);
-  const after = wholeNumber(query, "after", 0, AFTER_MAX, faults);
-  const limit = wholeNumber(query, "limit", 1, LIMIT_MAX, faults) ?? LIMIT_DEFAULT;
+  const after = readWhole(query, "after", 0, AFTER_MAX, faults);
+  const limit = readWhole(query, "limit", 1, LIMIT_MAX, faults) ?? LIMIT_DEFAULT;
   return faultsDenial(faults) ?? { after, limit };
-}
-
-/** The first value of the parameter; null: it is not sent, or is a fault. */
-function wholeNumber(
-  query: Query,
-  name: string,
-  min: number,
-  max: number,
-  faults: Fault[],
-): number | null {
-  const text = query.find(([sent]) => sent === name)?.[1];
-  if (text === undefined) return null;
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  const detail = `expected a whole number from ${min} to ${max}`;
-  faults.push(fault("invalid_parameter", name, text, detail));
-  return null;
 }
 
 /** A page: numbers of entries, both included; `last` is below `first` where there are none. */
