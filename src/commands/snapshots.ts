@@ -57,7 +57,7 @@ function listCommand(): Command {
       const { listPublications } = await import("../desk/list.ts");
       await withStore(options, async (store) => {
         const limit = options.all ? null : options.limit;
-        const listing = await listPublications(store, limit);
+        const listing = await listPublications(store, clockFromEnvironment(), limit);
         await print(options, listing, ({ printListing }) => printListing(listing, store.location));
       });
     });

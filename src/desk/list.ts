@@ -1,6 +1,14 @@
-/** `snapshots ls`: the log, newest first, with each entry's meaning. */
+/** `snapshots ls`: the log, newest first, with each entry's meaning and the missed sessions. */
 import { atOnce } from "../lib/at-once.ts";
-import { sessionKey, sessionUtc } from "../market/session.ts";
+import type { Clock } from "../lib/clock.ts";
+import {
+  sessionAt,
+  sessionKey,
+  sessionStartMs,
+  sessionUtc,
+  unpublishedBetween,
+  type Session,
+} from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import {
   isPublication,
@@ -9,15 +17,26 @@ import {
   type Publication,
   type PruneEntry,
 } from "../snapshot/log/entry.ts";
-import { readLogBackwards } from "../snapshot/log/walk.ts";
+import { logLength, readLogBackwards } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { requireEmpty } from "./reference.ts";
 
-/** One of the log's entries. */
+/**
+ * Sessions that nobody published, from `from` to `to` inclusive. "due": the current session, which
+ * can still be published in time.
+ */
+export interface MissedSessions {
+  readonly what: "missed" | "due";
+  readonly from: string;
+  readonly to: string;
+}
+
+/** One of the log's entries or, between them, missed sessions. */
 export type Listed =
   | ReturnType<typeof listedPublication>
-  | (PruneEntry & { readonly what: "prune" });
+  | (PruneEntry & { readonly what: "prune" })
+  | MissedSessions;
 
 /** The log, newest first. */
 export interface Listing {
@@ -28,19 +47,38 @@ export interface Listing {
 
 /** Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap, or is empty although
  * the store holds snapshots. */
-export async function listPublications(store: ObjectStore, limit: number | null): Promise<Listing> {
-  const shown: Entry[] = [];
-  for await (const { entry } of readLogBackwards(store)) {
-    if (shown.push(entry) === limit) break;
+export async function listPublications(
+  store: ObjectStore,
+  clock: Clock,
+  limit: number | null,
+): Promise<Listing> {
+  const length = await logLength(store);
+  if (length === 0) await requireEmpty(store);
+  const log = await newestOf(store, limit ?? length);
+  const shown = log.slice(0, limit ?? length);
+  const publications = shown.filter(isPublication);
+  const manifests = await atOnce(publications, (entry) =>
+    readStoredManifest(store, entry, entry.manifest_sha256),
+  );
+  const published = new Set(log.filter(isPublication).map(({ session }) => session));
+  const rows: Listed[] = [];
+  const head = log.find(isPublication);
+  if (head !== undefined) {
+    const current = sessionAt(clock.now());
+    if (head.session < current && !published.has(current)) rows.push(unpublished("due", current));
+    rows.push(...missed(head.session, current, published));
   }
-  if (shown.length === 0) await requireEmpty(store);
-  const head = shown.find(isPublication);
-  const publications = await atOnce(shown, async (entry): Promise<Listed> => {
-    if (!isPublication(entry)) return { what: "prune", ...entry };
-    const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
-    return listedPublication(entry, entry === head, stored?.manifest ?? null);
-  });
-  return { older: (shown.at(-1)?.number ?? 1) - 1, publications };
+  for (const entry of shown) {
+    if (!isPublication(entry)) {
+      rows.push({ what: "prune", ...entry });
+      continue;
+    }
+    const at = publications.indexOf(entry);
+    rows.push(listedPublication(entry, entry === head, manifests[at]?.manifest ?? null));
+    const older = publications[at + 1];
+    if (older !== undefined) rows.push(...missed(older.session, entry.session, published));
+  }
+  return { older: length - shown.length, publications: rows };
 }
 
 /** A publish or a rollback. `manifest` null: the snapshot was pruned. */
@@ -56,3 +94,41 @@ const listedPublication = (entry: Publication, isHead: boolean, manifest: Manife
   pruned: manifest === null,
   counts: manifest?.counts ?? null,
 });
+
+/**
+ * The newest `count` entries, newest first, plus older ones that may publish a session which would
+ * otherwise look missed. It stops at entries from before those sessions: no session is published
+ * before it begins.
+ */
+async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  let lowest = Number.POSITIVE_INFINITY;
+  for await (const { entry } of readLogBackwards(store)) {
+    const isShown = entries.length < count || lowest === Number.POSITIVE_INFINITY;
+    if (!isShown && Date.parse(entry.at) < sessionStartMs(lowest + 1)) break;
+    if (isShown && isPublication(entry)) lowest = Math.min(lowest, entry.session);
+    entries.push(entry);
+  }
+  return entries;
+}
+
+/** The unpublished sessions between `after` and `before`, as ranges, newest first. */
+function missed(
+  after: Session,
+  before: Session,
+  published: ReadonlySet<Session>,
+): MissedSessions[] {
+  const runs: { from: Session; to: Session }[] = [];
+  for (const session of unpublishedBetween(after, before, published)) {
+    const last = runs.at(-1);
+    if (last?.from === session + 1) last.from = session;
+    else runs.push({ from: session, to: session });
+  }
+  return runs.map(({ from, to }) => unpublished("missed", from, to));
+}
+
+const unpublished = (
+  what: MissedSessions["what"],
+  from: Session,
+  to: Session = from,
+): MissedSessions => ({ what, from: sessionKey(from), to: sessionKey(to) });

@@ -9,14 +9,14 @@ import {
   type Fields,
 } from "../lib/terminal.ts";
 import { counted, cut } from "../lib/text.ts";
-import { parseSession, sessionAt, sessionKey } from "../market/session.ts";
+import { parseSession, sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { TIERS, vintageDays } from "../market/tier.ts";
 import { whatOf } from "../snapshot/log/entry.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy.ts";
 import type { IndexMove } from "./index-move.ts";
 import type { WrittenInputs } from "./inputs.ts";
-import type { Listed, Listing } from "./list.ts";
+import type { Listed, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Rollback } from "./rollback.ts";
 import type { Description } from "./show.ts";
@@ -28,7 +28,7 @@ const NAME_CHARACTERS = 40;
 /** Printed instead of a finding if the snapshot lacks the file for it. */
 const NOT_THERE = "not in the snapshot";
 
-/** `snapshots ls`: a table with a row for each entry. */
+/** `snapshots ls`: a table with a row for each entry and each range of missed sessions. */
 export function printListing({ publications, older }: Listing, location: string): void {
   if (publications.length === 0) return printLine(`Nothing is published in ${location}.`);
   printTable(["", "no", "snapshot", "what", "at", ...COUNTS, "reason"], publications.map(listed));
@@ -38,16 +38,30 @@ export function printListing({ publications, older }: Listing, location: string)
 const COUNTS = ["contracts", "carried", "dropped", "bytes"];
 
 function listed(row: Listed): Cell[] {
-  if (row.what === "prune") {
-    const { number, at, snapshots, parts } = row;
-    const took = `${counted(snapshots.length, "snapshot")}, ${counted(parts.length, "ledger part")}`;
-    return ["", number, took, "prune", at, ...[...COUNTS, "reason"].map(() => "")];
+  const none = [...COUNTS, "reason"].map(() => "");
+  switch (row.what) {
+    case "missed":
+    case "due":
+      return ["", "", missedText(row), row.what, "", ...none];
+    case "prune": {
+      const { number, at, snapshots, parts } = row;
+      const took = `${counted(snapshots.length, "snapshot")}, ${counted(parts.length, "ledger part")}`;
+      return ["", number, took, "prune", at, ...none];
+    }
+    default: {
+      const { number, session, revision, at, counts, reason } = row;
+      const what = row.pruned ? `${row.what} (pruned)` : row.what;
+      const figures = COUNTS.map((name) => counts?.[name] ?? null);
+      const name = `${session}/r${revision}`;
+      return [row.head ? "head" : "", number, name, what, at, ...figures, reason ?? ""];
+    }
   }
-  const { number, session, revision, at, counts, reason } = row;
-  const what = row.pruned ? `${row.what} (pruned)` : row.what;
-  const figures = COUNTS.map((name) => counts?.[name] ?? null);
-  const name = `${session}/r${revision}`;
-  return [row.head ? "head" : "", number, name, what, at, ...figures, reason ?? ""];
+}
+
+/** `2026-11-20T12Z`, or `2026-11-20T12Z to 2026-11-21T12Z (3)`. */
+function missedText({ from, to }: MissedSessions): string {
+  const count = (parseSession(to) as Session) - (parseSession(from) as Session) + 1;
+  return count === 1 ? from : `${from} to ${to} (${count})`;
 }
 
 /** `snapshots show`: facts, then tables of moves and exceptions. */

@@ -27,7 +27,7 @@ test.runIf(s3 !== null)("the commands work on S3 as in a folder", async () => {
   try {
     for (const run of RUNS) await mustPublish(store, run);
     const at = (line: string, now = NOW) => deskJson(line, location, now, variables);
-    expect((await at("ls")).publications).toHaveLength(3);
+    expect((await at("ls")).publications).toHaveLength(6);
     expect((await at("show")).folder).toBe(`${location}/sessions/2026-11-21T12Z/r1/`);
     expect((await at("diff head~1 head")).repriced).toHaveLength(2);
     expect((await at("rollback 2026-11-20T00Z --reason back")).outcome).toBe("rolled_back");

@@ -20,15 +20,19 @@ describe("ls", () => {
     expect(await deskJson("ls", folder)).toEqual({ older: 0, publications: [] });
   });
 
-  test("publish, revise, rollback, the head", async () => {
+  test("publish, revise, rollback, missed and due sessions, the head", async () => {
     const folder = published();
     await mustPublish(new FolderStore(folder), REVISION);
     const back = 'rollback 2026-11-21T00Z --reason "wrong feed"';
     expect((await desk(back, folder, "2026-11-21T13:00:00Z")).code).toBe(0);
     const { out } = await desk("ls", folder);
     const rows = out.split("\n").map((line) => line.trim().split(/ {2,}/));
-    const [names, head, revise, ...rest] = rows;
+    const [names, due, missed, head, revise, ...rest] = rows;
     expect(names?.slice(0, 4)).toEqual(["no", "snapshot", "what", "at"]);
+    expect([due, missed]).toEqual([
+      ["2026-11-22T12Z", "due"],
+      ["2026-11-22T00Z", "missed"],
+    ]);
     expect(head?.slice(0, 4)).toEqual(["head", "5", "2026-11-21T00Z/r1", "rollback"]);
     expect(head?.at(-1)).toBe("wrong feed");
     expect(revise?.slice(0, 3)).toEqual(["4", "2026-11-21T12Z/r2", "revise"]);
@@ -36,10 +40,11 @@ describe("ls", () => {
     expect(rest.map((row) => row.slice(0, 3))).toEqual([
       ["3", "2026-11-21T12Z/r1", "publish"],
       ["2", "2026-11-21T00Z/r1", "publish"],
+      ["2026-11-20T12Z", "missed"],
       ["1", "2026-11-20T00Z/r1", "publish"],
       [""],
     ]);
-    expect((await deskJson("ls", folder)).publications[0]).toMatchObject({
+    expect((await deskJson("ls", folder)).publications[2]).toMatchObject({
       what: "rollback",
       head: true,
       number: 5,
@@ -53,13 +58,18 @@ describe("ls", () => {
     });
   });
 
-  test("--limit and --all", async () => {
+  test("a run of missed sessions is one row; --limit and --all", async () => {
     const folder = published();
+    const later = "2026-11-24T00:30:00Z";
+    expect((await deskJson("ls", folder, later)).publications.slice(0, 2)).toEqual([
+      { what: "due", from: "2026-11-24T00Z", to: "2026-11-24T00Z" },
+      { what: "missed", from: "2026-11-22T00Z", to: "2026-11-23T12Z" },
+    ]);
     const one = await desk("ls --limit 1", folder, "2026-11-21T12:05:00Z");
     expect(one.out).toMatch(/\nhead +3 +2026-11-21T12Z\/r1 .*\nand 2 older; --all shows them\n$/);
     const all = await desk("ls --limit 1 --all", folder, "2026-11-21T12:05:00Z");
     expect(all.out).not.toContain("older");
-    expect(all.out.split("\n")).toHaveLength(5);
+    expect(all.out.split("\n")).toHaveLength(6);
   });
 
   test("a pruned snapshot is still listed, as pruned", async () => {
@@ -256,7 +266,7 @@ test.each([
   const folder = published();
   const said = await desk(line, folder);
   expect([said.code, said.err]).toEqual([code, expect.stringContaining(named)]);
-  expect((await deskJson("ls", folder)).publications[0].number).toBe(3);
+  expect((await deskJson("ls", folder)).publications[2].number).toBe(3);
 });
 
 test.each([

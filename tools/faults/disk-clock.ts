@@ -72,7 +72,7 @@ export async function publishByJumpingClock(
         // Prune keeps the publication before the head: a rollback returns to it.
         await requireStored(store, before.at(-2)?.session ?? head);
       } else {
-        const { publications } = await listPublications(store, null);
+        const { publications } = await listPublications(store, clock, null);
         const listed = publications.filter((row) => "counts" in row);
         assert.equal(listed.length, before.length);
       }
