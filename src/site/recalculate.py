@@ -101,7 +101,7 @@ class Contract:
 
     def history(self):
         closes = {level["as_of"]: level["usd"] for level in self.levels}
-        kept = [date for date in closes if date > DEPTH or date == self.now["as_of"]]
+        kept = [date for date in closes if date >= FIRST or date == self.now["as_of"]]
         return [{"date": date, "close_usd": closes[date]} for date in kept]
 
 def index(parts, amounts):  # an amount is None where a part has no base: then no part has a weight
@@ -163,7 +163,7 @@ def series(parts, first):  # from the first published close on
 PUBLICATION = sys.argv[1] if len(sys.argv) > 1 else ask("/prices")[1]
 board, levels = get("/prices"), {}
 SESSION = instant(board["session_utc"])
-YEAR, DEPTH = years_before(SESSION, 1), str(years_before(SESSION, 5).date())
+YEAR, FIRST = years_before(SESSION, 1), str(years_before(SESSION, 5).date() + DAY)
 WINDOWS = {f"chg_{days}d_pct": SESSION - days * DAY for days in (7, 30, 60, 90, 180)}
 WINDOWS.update(chg_24h_pct=SESSION - DAY, chg_yoy_pct=YEAR)
 for row in csv.DictReader(io.StringIO(get("/levels.csv"), newline="")):
@@ -175,7 +175,7 @@ listed = [c for c in contracts if c.is_listed]
 compare("/prices", board["memory"] + board["semiconductor"], [c.record() for c in listed])
 compare("/prices counts", board["counts"], {name: len(board[name]) for name in board["counts"]})
 for c in contracts:
-    breaks = [level["session_utc"] for level in c.breaks if level["session_utc"][:10] > DEPTH]
+    breaks = [level["session_utc"] for level in c.breaks if level["session_utc"] > FIRST]
     page = {**c.record(), "history": c.history(), "breaks": [{"session_utc": each} for each in breaks]}
     compare("/prices/" + c.id, c.said, page)
 compare("/index", get("/index"), composite(listed))
@@ -190,6 +190,7 @@ for line in get("/indices")["indices"]:
         near = Fraction(1, 10_000)
         near *= 1 + max(each["close"] for each in closes) / max(closes[0]["close"], near)
         calculated = series(own, closes[0])
+        compare(path + " series begins", closes[0]["date"], max(said["series"]["base"]["date"], FIRST))
         compare(path + " series", closes, calculated, near)
         compare("/indices " + line["id"] + " series_close", line["series_close"], calculated[-1]["close"], near)
         compare("/indices " + line["id"] + " series_date", line["series_date"], calculated[-1]["date"])
