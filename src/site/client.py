@@ -5,6 +5,7 @@
     from client import Client
     client = Client(key="cbk_...")                # without a key: the free slice
     client.prices(segment="dram").frame()         # records of the board, as a pandas.DataFrame
+    client.contract("ID", last=1)                 # one of them, with its breaks, corrections and limits
     client.history(["ID"], start="2026-01-01")    # daily closes: a list of dicts
     client.levels(["ID"], last=10)                # both sessions of a day
     client.index()                                # the composite; index("dram", last=30): one with its series
@@ -239,6 +240,11 @@ class Client:
         answer, board = self._json("/prices", ids=_list(ids), segment=_list(segment))
         records = board.pop("memory") + board.pop("semiconductor")
         return Rows(records, {**board, **answer.about})
+
+    def contract(self, id: str, start: str | None = None, end: str | None = None,
+                 last: int | None = None) -> dict[str, Any]:
+        """One contract, also off the board: its record, history, breaks, corrections and limits."""
+        return self._json("/prices/" + quote(id, safe=""), **{"from": start, "to": end, "last": last})[1]
 
     def history(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
                 end: str | None = None, last: int | None = None) -> Rows:

@@ -80,6 +80,15 @@ describe("of a proxy", () => {
     });
   });
 
+  withPython("contract: with its history, breaks, corrections and limits", async () => {
+    expect(await say('client.contract("alpha-16gb", last=2)')).toEqual(
+      (await get("/prices/alpha-16gb?last=2")).json,
+    );
+    expect(await say('client.as_of(6).contract("alpha-16gb")')).toEqual(
+      (await get("/prices/alpha-16gb?publication=6")).json,
+    );
+  });
+
   withPython("history and levels: rows with numbers, by ids, segment, dates and last", async () => {
     expect(await say("client.history()")).toEqual(await rows("/history.csv"));
     expect(await say('client.history(["alpha-16gb"], start="2026-11-18", last=2)')).toEqual(

@@ -132,6 +132,15 @@ describe("its commands and programs", () => {
     expect(await printed("python3", "-Bc", block("Python", 1))).toMatch(/^dram-0 11 /m);
   });
 
+  testWith("python3")("a bill of materials", async () => {
+    const [bill] = blocksOf(under(guide, "A bill of materials"));
+    await writeFile(join(folder, "bill.csv"), bill?.text ?? "");
+    const lines = (await printed("python3", "-Bc", block("A bill of materials"))).split("\n");
+    expect(lines).toHaveLength(1 + 52 + 1);
+    // dram-0 and nand-0 are served in the place of the example's contracts.
+    expect(lines[0]).toBe(`now ${64 * 11 + 2 * 12}.00 without new-part`);
+  });
+
   test("JavaScript", async () => {
     await writeFile(join(folder, "index.mjs"), block("JavaScript"));
     expect(await printed(process.execPath, "index.mjs")).toMatch(/^[\d.]+ -?[\d.]+\n$/);
@@ -168,6 +177,7 @@ describe("its commands and programs", () => {
       "User and password",
       "Python",
       "Python, pandas",
+      "A bill of materials",
       "JavaScript",
       "JavaScript, a part of the histories",
       "DuckDB",

@@ -9,9 +9,9 @@ import { expect } from "vitest";
 import { call } from "../http/client.ts";
 import { programsUnder, textOf } from "./texts.ts";
 
-/** The first program under the heading of the guide. It asks `origin`, and reads its key from KEY. */
-export function programUnder(heading: string, origin?: string): string {
-  const [program] = programsUnder(textOf("guide.md", origin), heading);
+/** The first program under the heading of the page. It asks `origin`, and reads its key from KEY. */
+export function programUnder(heading: string, origin?: string, page = "guide.md"): string {
+  const [program] = programsUnder(textOf(page, origin), heading);
   if (program === undefined) throw new Error(`no program under ${heading}`);
   return program.text;
 }
@@ -156,6 +156,8 @@ export interface Front {
   beforeFile: () => Promise<void>;
   /** Whether the connection ends in the middle of the histories. */
   cutsFiles: boolean;
+  /** What the program gets in place of the text of an answer; both have the same length. */
+  edit: (path: string, text: string) => string;
   close(): Promise<void>;
 }
 
@@ -167,9 +169,10 @@ export async function startFront(target: string): Promise<Front> {
       started.requests += 1;
       const isFile = path.includes("/history.csv");
       if (isFile) await started.beforeFile();
-      const { status, headers, raw } = await call(started.target + path, {
+      const { status, headers, text } = await call(started.target + path, {
         headers: { "x-api-key": key },
       });
+      const raw = Buffer.from(started.edit(path, text));
       outgoing.writeHead(status, headers);
       if (!isFile || !started.cutsFiles) outgoing.end(raw);
       else outgoing.write(raw.subarray(0, raw.length / 2), () => outgoing.destroy());
@@ -184,6 +187,7 @@ export async function startFront(target: string): Promise<Front> {
     requests: 0,
     beforeFile: async () => {},
     cutsFiles: false,
+    edit: (_, text) => text,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
   return started;

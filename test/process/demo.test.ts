@@ -24,6 +24,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { DEMO_NOTICE } from "../../src/demo/notice.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 import { inProcess } from "../cli/run.ts";
+import { programUnder, run } from "../guide/programs.ts";
+import { testWith } from "../http/tools.ts";
 import { chipboard, Serving, type Ran } from "../program/program.ts";
 
 const exec = promisify(execFile);
@@ -137,6 +139,14 @@ test("a damaged log: 6, and without its folders the demonstration starts anew", 
   } finally {
     expect(await first.end("SIGTERM")).toBe(0);
   }
+});
+
+testWith("python3")("the methodology's program calculates the same figures", async () => {
+  const started = await serving(...QUIET);
+  const program = programUnder("Calculate it again", started.url, "methodology.md");
+  const { stdout } = await run("python3", ["-c", program], folder, keysIn(started)[1] ?? "");
+  expect(stdout).toMatch(/^\d{6} figures compared, 0 differ\n$/);
+  expect(await started.end()).toBe(0);
 });
 
 /** The commands that it prints work, and show what they are said to show. */

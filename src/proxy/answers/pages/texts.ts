@@ -119,6 +119,8 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
   depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
   "signed-message": () => SIGNED_MESSAGE,
   problems: problemTable,
+  /** A program of src/site. */
+  python: (file) => `\`\`\`python\n${siteFile(file)}\`\`\``,
   /** The recorded answer to a request. */
   answer: (request) => shown(exampleOf(request), READABLE),
   refusal: (request) => shown(exampleOf(request, true), READABLE),
