@@ -4,7 +4,7 @@ import { gzip } from "node:zlib";
 import pLimit from "p-limit";
 import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE, indexIdOf, indicesOf } from "../../market/indices.ts";
-import { parseDate } from "../../market/session.ts";
+import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { isPublication, type Entry } from "../../snapshot/log/entry.ts";
 import type { Subject } from "../../state/driver.ts";
@@ -62,7 +62,7 @@ export function readSelection(
   const date = (name: string): string | null => {
     const text = valueOf(given, name);
     if (text === undefined || parseDate(text) !== null) return text ?? null;
-    return refuse(name, "expected a date such as 2026-11-21");
+    return refuse(name, `expected a date such as 2026-11-21, from ${FIRST_DATE} on`);
   };
   const [from, to] = [date("from"), date("to")];
   if (from !== null && to !== null && from > to)
