@@ -87,11 +87,7 @@ const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/g;
  * CSV without its header, whose columns are `columns`. Fields before the id and the date are not quoted;
  * records with one id stand together.
  */
-export function selectedRecords(
-  text: string,
-  columns: readonly string[],
-  limits: Limits,
-): string {
+export function selectedRecords(text: string, columns: readonly string[], limits: Limits): string {
   const { ids, last } = limits;
   const idAt = columns.findIndex((column) => /^(?:contract|index)_id$/.test(column));
   const dateAt = columns.findIndex((column) => /^(?:date|session_utc)$/.test(column));
