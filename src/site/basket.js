@@ -1,14 +1,18 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
 import { ask, askDecimals, ROOT } from "./api.js";
 import { sessionLine } from "./board.js";
+import { chart } from "./chart.js";
+import { addCursor } from "./cursor.js";
+import { startOf } from "./history.js";
 import { levelHtml, partsTable } from "./basket-table.js";
 import { contractLink, contributionsTable, indexFigures } from "./contributions.js";
 import { addCopyButtons } from "./copy.js";
 import { withKey } from "./key.js";
 import { makePicker } from "./picker.js";
 import { basketQuery, isSendable, programsHtml, readBasket } from "./requests.js";
+import { costsOf, recentCloses } from "./recent-closes.js";
 import { makeSortable } from "./table.js";
-import { counted, foreign } from "./text.js";
+import { counted, escaped, figureHtml, foreign } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./board.js").BoardRow} BoardRow */
@@ -28,6 +32,8 @@ const programs = byId("programs");
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 /** How many choices the picker shows. */
 const MAX_FOUND = 50;
+/** More than a year has. */
+const DAYS = 367;
 
 /** @type {ReadonlyMap<string, BoardRow>} */
 let board = new Map();
@@ -70,7 +76,7 @@ function keepInAddress() {
 function changed(isOther = false) {
   keepInAddress();
   findError.textContent = "";
-  told.textContent = "Each pricing costs one call.";
+  told.textContent = "Each pricing costs one call, by quantity two.";
   told.classList.remove("error");
   result.hidden = true;
   if (isOther) box.innerHTML = partsTable(basket, board);
@@ -169,7 +175,9 @@ async function price() {
   }
   const isNewer = body.session_utc !== session;
   told.textContent =
-    `Priced: level ${body.level}.` +
+    (body.level === null
+      ? "Priced, without a level: a contract has no comparable base."
+      : `Priced: level ${body.level}.`) +
     (isNewer
       ? " A newer session came meanwhile: load the page again to see its levels above."
       : "");
@@ -184,6 +192,40 @@ async function price() {
     order.textContent = words;
   });
   result.hidden = false;
+  byId("year").hidden = true;
+  if (basket.weighting === "quantities") await showYear(query, body.session_utc.slice(0, 10));
+}
+
+/**
+ * Shows what the basket cost on each day of the year.
+ *
+ * @param {string} query that of the price
+ * @param {string} to the day of the price
+ */
+async function showYear(query, to) {
+  const parts = new Map(basket.parts);
+  const from = startOf("1 y", to);
+  const { response, problem } = await ask(
+    `history.csv?ids=${[...parts.keys()].join()}&from=${from}`,
+  );
+  const read = response?.body ? recentCloses(response.body, to, DAYS) : null;
+  // An answer may break off.
+  const closes = (await read?.catch(() => null)) ?? new Map();
+  // Another basket is shown by now.
+  if (query !== basketQuery(basket)) return;
+  const { points, breaks } = costsOf(closes, parts);
+  const box = /** @type {HTMLElement} */ (byId("year").querySelector(".charted"));
+  const readout = byId("readout");
+  byId("year").hidden = false;
+  box.innerHTML = "";
+  readout.textContent = problem?.detail ?? "On no day of the year all contracts have a close.";
+  if (points.length === 0) return;
+  readout.textContent = "";
+  const options = { title: "Cost of the basket at each close", unit: "USD", breaks, from, to };
+  box.innerHTML = chart(points, options);
+  addCursor(box, points, options, ({ date, close }) => {
+    readout.innerHTML = `<time>${escaped(date)}</time> <b>${figureHtml(close)}</b> USD`;
+  });
 }
 
 /** The service shortens long values in its errors. */

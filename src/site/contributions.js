@@ -14,15 +14,15 @@ import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
  * @property {string} ticker
  * @property {string} segment
  * @property {string} [quantity]
- * @property {string} weight_pct
- * @property {string} base_usd
+ * @property {string | null} weight_pct
+ * @property {string | null} base_usd
  * @property {string} spot_usd
- * @property {string} relative
- * @property {string} contribution
- * @property {string} contribution_24h_pct
+ * @property {string | null} relative
+ * @property {string | null} contribution
+ * @property {string | null} contribution_24h_pct
  * @property {string} [basis]
  * @property {string} [as_of]
- * @property {string} [base_as_of]
+ * @property {string | null} [base_as_of]
  */
 
 /**
@@ -144,7 +144,7 @@ export const contractLink = (id, name = id) =>
  * @param {string} label
  * @param {NumberField} field
  * @param {number} decimals
- * @param {(item: Contribution) => string | undefined} [dateOf] the date of the figure, if it has one
+ * @param {(item: Contribution) => string | null | undefined} [dateOf] the date of the figure, if it has one
  * @returns {Column}
  */
 function numberColumn(label, field, decimals, dateOf = () => undefined) {
@@ -153,7 +153,7 @@ function numberColumn(label, field, decimals, dateOf = () => undefined) {
     sort: "number",
     cell: (item) => {
       const date = dateOf(item);
-      const small = date === undefined ? "" : ` <small>${escaped(date)}</small>`;
+      const small = date == null ? "" : ` <small>${escaped(date)}</small>`;
       return `${cellStart(item, field)}<span data-field="${field}">${figureHtml(item[field], decimals)}</span>${small}</td>`;
     },
   };

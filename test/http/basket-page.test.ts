@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { parse } from "csv-parse/sync";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
@@ -151,7 +152,7 @@ describe("with a key of pro", () => {
       expect(await rowsIn(page, "#parts")).toMatchObject(
         [["d-plain"], ["h-wafer"], ["a-markup"]].map(([id]) => [id, {}]),
       );
-      expect(await page.innerText("#told")).toBe("Each pricing costs one call.");
+      expect(await page.innerText("#told")).toBe("Each pricing costs one call, by quantity two.");
       await page.focus("#parts tr[data-id=d-plain] input");
       await press("ControlOrMeta+a");
       await page.keyboard.type("64");
@@ -160,7 +161,8 @@ describe("with a key of pro", () => {
       expect(await used(proxy.pro)).toBe(before + 1);
       await press("Enter");
       await priced();
-      expect(await used(proxy.pro)).toBe(before + 2);
+      await page.locator("#year .chart").waitFor();
+      expect(await used(proxy.pro)).toBe(before + 3);
       // Not compared as a number of JavaScript, which would write 1e-9.
       const wafer = (await rowsIn(page, "#contributions")).find(([id]) => id === "h-wafer");
       expect(wafer?.[1]["quantity"]).toBe("0.000000001");
@@ -242,6 +244,40 @@ describe("with a key of pro", () => {
     expect(byNode.stdout.split("\n")).toEqual(expected);
     expect(answer.stdout).toBe((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).text);
   }
+
+  inChromium("by quantity a line shows the cost over the year, from one request", async () => {
+    const ids = ["c-long", "e-carried", BROKEN];
+    await visit(proxy.pro, `#ids=${ids.join()}&quantities=2,0.5,3`);
+    await page.click("text=Price this basket");
+    await page.locator("#year .chart").waitFor();
+    expect(await page.innerText("#told")).toMatch(/without a level/);
+    await expectPrice(`ids=${ids.join()}&quantities=2,0.5,3`);
+    const asked = watch.requests.filter(({ url }) => url.includes("/history.csv"));
+    expect(asked.map(({ url }) => url)).toEqual([
+      `${proxy.url}${API}/history.csv?ids=${ids.join()}&from=2025-11-22`,
+    ]);
+    const { text } = await proxy.get(`${API}/history.csv?ids=${ids.join()}`, { key: proxy.pro });
+    const rows: Record<string, string>[] = parse(text, { columns: true });
+    const closeOf = (id: string, date: string): number =>
+      Number(rows.find((row) => row["contract_id"] === id && row["date"] === date)?.["close_usd"]);
+    const costOn = (date: string): number =>
+      2 * closeOf("c-long", date) + closeOf("e-carried", date) / 2 + 3 * closeOf(BROKEN, date);
+    // From the break of one on, as far as another has closes.
+    const [first, last] = ["2026-10-22", "2026-11-16"];
+    const label = await page.locator("#year .chart").getAttribute("aria-label");
+    const [firstUsd, lastUsd] = [costOn(first), costOn(last)].map((usd) => Number(usd.toFixed(8)));
+    expect(label?.replaceAll(/(?<=\d),(?=\d)/g, "")).toContain(
+      `first ${firstUsd} on ${first}, last ${lastUsd} on ${last}.`,
+    );
+    expect(label).toContain(`Breaks: ${first}.`);
+    expect((await page.locator("#year .curve").getAttribute("d"))?.match(/m/g)).toHaveLength(1);
+    expect(await page.innerText("#readout")).toContain(last);
+    await page.evaluate(`location.hash = "#ids=c-long&weights=1"`);
+    await page.click("text=Price this basket");
+    await priced();
+    expect(await page.isVisible("#year")).toBe(false);
+    expect(watch.complaints).toEqual([]);
+  });
 
   inChromium("each error stands at its field, and costs nothing", async () => {
     const ids = ["d-plain", YOUNG, BROKEN, "not-listed", "e-carried"];

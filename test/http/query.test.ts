@@ -24,6 +24,10 @@ describe("parameters", () => {
     ["ids=dram-0,dram-0", "invalid_parameter", 1],
     ["ids=dram-0&ids=dram-1", "invalid_parameter", 1],
     ["weights=1", "invalid_parameter", 1],
+    ["quantities=1", "invalid_parameter", 1],
+    ["ids=dram-0&weights=1&quantities=1", "invalid_parameter", 1],
+    ["ids=dram-0,dram-1&quantities=1", "invalid_parameter", 1],
+    ["ids=dram-0&quantities=1&quantities=1", "invalid_parameter", 1],
     ["ids=dram-0,dram-1&weights=1", "invalid_parameter", 1],
     ["ids=dram-0&weights=1&weights=1", "invalid_parameter", 1],
     [`ids=${Array.from({ length: 101 }, (_, at) => `c${at}`).join(",")}`, "invalid_parameter", 1],
@@ -50,7 +54,7 @@ describe("parameters", () => {
     });
   }
 
-  const BAD_WEIGHTS = [
+  const BAD_AMOUNTS = [
     "NaN",
     "1e309",
     "-0",
@@ -65,22 +69,26 @@ describe("parameters", () => {
     "1e1",
     " 1",
   ];
-  for (const weight of [...BAD_WEIGHTS, "1234567890", "1.1234567890", "Infinity", "1_0", "١"]) {
-    test(`a weight of "${weight}" is refused`, async () => {
-      const query = `ids=dram-0,dram-1&weights=1,${encodeURIComponent(weight)}`;
-      const { json } = await expectCode(
-        proxy,
-        `${API}/index?${query}`,
-        { key: proxy.pro },
-        "invalid_parameter",
-      );
-      expect(json.errors).toMatchObject([{ parameter: "weights", value: weight }]);
-    });
+  const MORE = ["1234567890", "1.1234567890", "Infinity", "1_0", "١", "１", "1\0", "1\r\n", "1;2"];
+  for (const name of ["weights", "quantities"]) {
+    test.each([...BAD_AMOUNTS, ...MORE, "__proto__"])(
+      `${name} of %j are refused`,
+      async (amount) => {
+        const query = `ids=dram-0,dram-1&${name}=1,${encodeURIComponent(amount)}`;
+        const options = { key: proxy.pro };
+        const path = `${API}/index?${query}`;
+        const { json } = await expectCode(proxy, path, options, "invalid_parameter");
+        expect(json.errors).toMatchObject([{ parameter: name, value: amount }]);
+        expect(json.detail).toMatch(/expected a decimal above 0/);
+      },
+    );
   }
 
   test("the bounds pass: 9 digits before and after the point", async () => {
-    const query = "ids=dram-0,dram-1&weights=999999999.999999999,0.000000001";
-    expect((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).status).toBe(200);
+    for (const name of ["weights", "quantities"]) {
+      const query = `ids=dram-0,dram-1&${name}=999999999.999999999,0.000000001`;
+      expect((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).status).toBe(200);
+    }
   });
 
   for (const path of ["/prices", "/prices/dram-0", "/export.csv", "/export.xlsx", "/usage"]) {

@@ -1,6 +1,6 @@
 /** The closes of 90 days out of `/history.csv`, however the bytes arrive. */
 import { expect, test } from "vitest";
-import { recentCloses } from "../../src/site/recent-closes.js";
+import { costsOf, recentCloses } from "../../src/site/recent-closes.js";
 
 const HEAD = "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason";
 
@@ -63,4 +63,36 @@ test("a file that breaks off is an error", async () => {
     },
   });
   await expect(recentCloses(broken, "2026-11-21")).rejects.toThrow("broke off");
+});
+
+test("a basket costs something when all parts have a close and none has a later break", () => {
+  const days = (from: number, ...closes: (number | null)[]) =>
+    closes.flatMap((close, at) =>
+      close === null ? [] : [{ date: `2026-11-${from + at}`, close, isBreak: false }],
+    );
+  const [broken, ...later] = days(11, 5, 6, 7, 8, 9);
+  const closes = new Map([
+    ["daily", days(10, 1, 2, 3, 4, 5, 6, 7)],
+    ["gap", days(10, 10, 20, 30, null, 50, 60)],
+    [
+      "broken",
+      [{ date: "2026-11-10", close: 500, isBreak: false }, { ...broken, isBreak: true }, ...later],
+    ],
+  ]);
+  const of = (parts: Record<string, string>) =>
+    costsOf(closes as never, new Map(Object.entries(parts)));
+  const point = (day: number, close: number, isBreak = false) => ({
+    date: `2026-11-${day}`,
+    close,
+    isBreak,
+  });
+  expect(of({ daily: "2", gap: "0.1" })).toEqual({
+    points: [point(10, 3), point(11, 6), point(12, 9), point(14, 15, true), point(15, 18)],
+    breaks: [],
+  });
+  expect(of({ daily: "1", broken: "3" })).toEqual({
+    points: [point(11, 17, true), point(12, 21), point(13, 25), point(14, 29), point(15, 33)],
+    breaks: ["2026-11-11"],
+  });
+  expect(of({ daily: "1", never: "1" })).toEqual({ points: [], breaks: [] });
 });

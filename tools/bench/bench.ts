@@ -22,6 +22,7 @@ import {
   type Target,
 } from "./section.ts";
 import { benchLog } from "./log.ts";
+import { benchSelection } from "./selection.ts";
 import { benchStart } from "./start.ts";
 import { benchSigning } from "./signing.ts";
 import { benchServing } from "./serving.ts";
@@ -34,6 +35,7 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   conditional: benchConditional,
   basket: benchBasket,
   history: benchHistory,
+  selection: benchSelection,
   keys: benchKeys,
   memory: benchMemory,
   switch: benchSwitch,

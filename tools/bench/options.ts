@@ -6,6 +6,7 @@ export const PARTS = [
   "conditional",
   "basket",
   "history",
+  "selection",
   "keys",
   "start",
   "publish",

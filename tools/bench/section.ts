@@ -32,6 +32,8 @@ export interface Figures {
   /** Requests per second for baskets, divided by those for the board. */
   readonly basket: number | null;
   readonly history: number | null;
+  /** Requests per second for one contract of the board, divided by those for the board. */
+  readonly selection: number | null;
   /** Requests per second with a million keys in the registry, divided by those with one. */
   readonly million_keys: number | null;
   /** Seconds and peak megabytes (2^20 bytes) of a whole publish, by number of contracts. */
@@ -62,6 +64,7 @@ export const NO_FIGURES: Figures = {
   not_modified: null,
   basket: null,
   history: null,
+  selection: null,
   million_keys: null,
   publish: null,
   rss_mb: null,

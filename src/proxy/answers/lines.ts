@@ -23,32 +23,24 @@ const isWithin = (date: string, { from, to }: Pick<Limits, "from" | "to">): bool
 
 /** A payload: every element of an array that stands in no other one has its own line. */
 export function selectedJson(text: string, limits: Limits): string {
-  let selected = "";
-  let name: string | undefined;
-  let elements: string[] = [];
   // Breaks and corrections, which come after a history, go with the dates sent of it.
   let window: Pick<Limits, "from" | "to"> | null = limits;
   const counts: Record<string, number> = {};
-  for (const line of text.split("\n")) {
-    if (name !== undefined && !line.startsWith("]")) {
-      elements.push(line.endsWith(",") ? line.slice(0, -1) : line);
-      continue;
+  const [end, ...arrays] = text.split("\n]").reverse();
+  const selected = arrays.reverse().map((piece) => {
+    const at = piece.indexOf("[\n") + 1;
+    const head = piece.slice(0, at);
+    const name = /"(\w+)":\[$/.exec(head)?.[1] as string;
+    const elements = piece.slice(at + 1).split("\n");
+    const chosen = window === null ? [] : selectedElements(name, elements, window, limits);
+    if (name === "history") {
+      const [first] = chosen;
+      window = first === undefined ? null : { from: leadOf(first), to: limits.to };
     }
-    if (name !== undefined) {
-      const chosen: readonly string[] =
-        window === null ? [] : selectedElements(name, elements, window, limits);
-      if (name === "history") {
-        const [first] = chosen;
-        window = first === undefined ? null : { from: leadOf(first), to: limits.to };
-      }
-      counts[name] = chosen.length;
-      if (chosen.length > 0) selected += `\n${chosen.join(",\n")}\n`;
-    } else if (selected !== "") selected += "\n";
-    selected += line;
-    name = /"(\w+)":\[$/.exec(line)?.[1];
-    elements = [];
-  }
-  return selected.replace(/"counts":\{([^}]*)\}/, (_all, was: string) => {
+    counts[name] = chosen.length;
+    return chosen.length === 0 ? head : `${head}\n${chosen.map(withoutComma).join(",\n")}\n`;
+  });
+  return [...selected, end].join("]").replace(/"counts":\{([^}]*)\}/, (_all, was: string) => {
     const names = Object.keys(JSON.parse(`{${was}}`) as object);
     return `"counts":{${names.map((each) => `"${each}":${counts[each] ?? 0}`).join(",")}}`;
   });
@@ -76,41 +68,43 @@ function selectedElements(
   return name === "history" && last !== null ? within.slice(-last) : within;
 }
 
+const withoutComma = (line: string): string => (line.endsWith(",") ? line.slice(0, -1) : line);
+
 /** The value of an element's first member: its id, date or session. It has no escapes. */
-const leadOf = (line: string): string => line.slice(line.indexOf(':"') + 2, line.indexOf('",'));
+function leadOf(line: string): string {
+  const at = line.indexOf(':"') + 2;
+  return line.slice(at, line.indexOf('"', at));
+}
 
 /** The value of a correction's last member. */
-const correctedIn = (line: string): string => line.slice(line.lastIndexOf(':"') + 2, -'"}'.length);
+const correctedIn = (line: string): string =>
+  line.slice(line.lastIndexOf(':"') + 2, line.lastIndexOf('"}'));
 
 /** One record of CSV (RFC 4180), with its line break. */
-const RECORD = /(?:[^"\n]+|"[^"]*")*\n/g;
+const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/g;
 
-/** CSV below its header. Fields before the id and the date are not quoted. */
-export function selectedRecords(
-  header: string,
-  text: string,
-  { ids, from, to, last }: Limits,
-): string {
+/**
+ * CSV below its header. Fields before the id and the date are not quoted; records with one id stand
+ * together.
+ */
+export function selectedRecords(header: string, text: string, limits: Limits): string {
+  const { ids, last } = limits;
   const columns = header.trimEnd().split(",");
   const idAt = columns.findIndex((column) => /^(?:contract|index)_id$/.test(column));
   const dateAt = columns.findIndex((column) => /^(?:date|session_utc)$/.test(column));
-  const byId = new Map<string, string[]>();
-  for (const [record] of text.matchAll(RECORD)) {
+  const chosen: string[][] = [];
+  let before: string | undefined;
+  for (const record of text.match(RECORD) ?? []) {
     const fields = record.split(",", Math.max(idAt, dateAt) + 1);
-    const [id, date] = [
-      // An apostrophe makes text of an id that begins with a minus.
-      (fields[idAt] as string).replace(/^'/, ""),
-      (fields[dateAt] as string).slice(0, DATE_CHARACTERS),
-    ];
-    if (ids !== null && !ids.has(id)) continue;
-    if (!isWithin(date, { from, to })) continue;
-    const records = byId.get(id) ?? [];
-    byId.set(id, records);
-    records.push(record);
+    const id = fields[idAt] as string;
+    if (!isWithin((fields[dateAt] as string).slice(0, DATE_CHARACTERS), limits)) continue;
+    // An apostrophe makes text of an id that begins with a minus.
+    if (ids !== null && !ids.has(id.startsWith("'") ? id.slice(1) : id)) continue;
+    if (id !== before) chosen.push([]);
+    before = id;
+    chosen.at(-1)?.push(record);
   }
-  return [...byId.values()]
-    .flatMap((records) => (last === null ? records : records.slice(-last)))
-    .join("");
+  return chosen.flatMap((records) => (last === null ? records : records.slice(-last))).join("");
 }
 
 /** The header of CSV: its first record. */

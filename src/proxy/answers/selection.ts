@@ -1,11 +1,10 @@
 /** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last` and `after`. */
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import pLimit from "p-limit";
 import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE, indexIdOf, indicesOf } from "../../market/indices.ts";
-import { parseDate } from "../../market/session.ts";
+import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
+import { coded } from "../../snapshot/coded.ts";
 import { isPublication } from "../../snapshot/log/entry.ts";
 import type { Subject } from "../../state/driver.ts";
 import { snapshotText } from "../../store/paths.ts";
@@ -38,7 +37,7 @@ const MAX_LAST = 2_000;
 const CODED_FROM_BYTES = 64 * 1024;
 const AT_ONCE = 8;
 /** Of one reader, made and waiting: more are refused. */
-const EACH = 32;
+const EACH = 64;
 
 /** A selection as a query names it; ids are not looked up yet. Null: not limited by it. */
 export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
@@ -68,7 +67,7 @@ export function readSelection(
   const date = (name: string): string | null => {
     const text = valueOf(given, name);
     if (text === undefined || parseDate(text) !== null) return text ?? null;
-    return refuse(name, "expected a date such as 2026-11-21");
+    return refuse(name, `expected a date such as 2026-11-21, from ${FIRST_DATE} on`);
   };
   const [from, to] = [date("from"), date("to")];
   if (from !== null && to !== null && from > to)
@@ -113,7 +112,7 @@ export class Selections {
       if (file === undefined || "code" in file) return file ?? null;
       const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body));
       const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
-      const code = isCoded ? await promisify(gzip)(plain) : null;
+      const code = isCoded ? await coded(plain) : null;
       return file.selection(overdue, selection.name, plain, code);
     });
     return made.finally(() => this.#readers.splice(this.#readers.indexOf(subject), 1));
@@ -133,11 +132,14 @@ async function linesOf(
     const header = headerOf(text);
     return header + selectedRecords(header, text.slice(header.length), limits);
   }
+  const { ids, from, to, last } = limits;
+  const takesWholeParts = from === null && to === null && last === null;
   const header = await file.header();
   let lines = header;
   for (const part of file.parts) {
-    if (limits.ids !== null && !limits.ids.has(part.id)) continue;
-    lines += selectedRecords(header, await file.rowsOf(part), limits);
+    if (ids !== null && !ids.has(part.id)) continue;
+    const rows = await file.rowsOf(part);
+    lines += takesWholeParts ? rows : selectedRecords(header, rows, limits);
   }
   return lines;
 }

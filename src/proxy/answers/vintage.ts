@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { instantText } from "../../lib/clock.ts";
-import { dateText, dayOf, parseDate, sessionUtc, type Session } from "../../market/session.ts";
+import { dateText, dayOf, sessionUtc, type Session } from "../../market/session.ts";
 import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
 import { deny, type Denial } from "../problems.ts";
@@ -48,7 +48,7 @@ const INSTANT = z.union([
 const END_OF_DAY = "T23:59:59.999Z";
 
 function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery | null {
-  const isDate = parseDate(text) !== null;
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
   // In a query an unescaped + means a space.
   const found = INSTANT.safeParse(isDate ? text + END_OF_DAY : text.replace(" ", "+"));
   const asOfMs = found.success ? Date.parse(found.data) : Number.NaN;

@@ -3,7 +3,7 @@
  * snapshots, baskets, entries of the log and pages are sent as entities, which are made once, not per
  * request.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { digestField } from "../../snapshot/digest.ts";
 import type { OpenBody } from "./stream.ts";
 
@@ -95,4 +95,4 @@ const TAG_BYTES = 16;
  * that nobody can guess levels and check them against a tag.
  */
 export const tagOf = (...parts: readonly string[]): string =>
-  `"${createHash("sha256").update(parts.join("\n")).digest().subarray(0, TAG_BYTES).toString("base64url")}"`;
+  `"${hash("sha256", parts.join("\n"), "buffer").subarray(0, TAG_BYTES).toString("base64url")}"`;

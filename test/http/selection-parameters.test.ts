@@ -1,0 +1,291 @@
+/**
+ * The parameters of selections with hostile values, on every address that takes them and on others, for
+ * every caller, live and old: lines of the caller's own file, or a refusal that says what was expected.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Received } from "./client.ts";
+import { DROPPED, DROPPED_AS_OF, KEYED_IDS, NEVER, startTestProxy } from "./fixture.ts";
+
+const API = "/api/public/v1";
+const CALLERS = ["none", "starter", "pro", "pro, old"] as const;
+type Caller = (typeof CALLERS)[number];
+
+let proxy: Awaited<ReturnType<typeof startTestProxy>>;
+/** 200s of each caller: each costs a call, and nothing else does. */
+const answered = { none: 0, starter: 0, pro: 0 };
+beforeAll(async () => {
+  proxy = await startTestProxy();
+});
+afterAll(async () => {
+  for (const [caller, count] of Object.entries(answered)) {
+    const { json } = await proxy.get(`${API}/usage`, optionsOf(caller as Caller));
+    expect([caller, json.used]).toEqual([caller, count]);
+  }
+  await proxy.close();
+});
+
+const optionsOf = (caller: Caller): { key?: string } =>
+  caller === "none" ? {} : { key: caller === "starter" ? proxy.starter : proxy.pro };
+
+async function ask(caller: Caller, path: string, query: string): Promise<Received> {
+  const all = caller === "pro, old" ? `${query}&publication=1` : query;
+  const received = await proxy.get(`${API}${path}?${all}`, optionsOf(caller));
+  if (received.status === 200) answered[caller === "pro, old" ? "pro" : caller] += 1;
+  return received;
+}
+
+const BOARDS = ["/prices", "/export.csv", "/sparklines"];
+const LONG = ["/history.csv", "/levels.csv"];
+const SERIES = ["/prices/dram-0", "/indices/dram"];
+/** The addresses that take it. */
+const TAKEN_BY = {
+  ids: [...BOARDS, ...LONG, "/indices.csv", "/corrections"],
+  segment: [...BOARDS, ...LONG, "/corrections"],
+  from: [...SERIES, ...LONG, "/indices.csv"],
+  to: [...SERIES, ...LONG, "/indices.csv"],
+  last: [...SERIES, ...LONG, "/indices.csv"],
+  after: ["/corrections"],
+} as const satisfies Record<string, readonly string[]>;
+type Name = keyof typeof TAKEN_BY;
+const NAMES = Object.keys(TAKEN_BY) as Name[];
+const namesOf = (path: string): Name[] =>
+  NAMES.filter((name) => TAKEN_BY[name].some((taking) => taking === path));
+const ELSEWHERE = ["/indices", "/export.xlsx", "/history.parquet", "/sums", "/usage"];
+const EVERYWHERE = [...new Set([...Object.values(TAKEN_BY).flat(), ...ELSEWHERE])];
+
+/** The refusal of the address itself, before its parameters are read; null: the caller may ask. */
+function refusalOf(caller: Caller, path: string, names: readonly string[]): string | null {
+  const isPros = path === "/export.xlsx" || path === "/history.parquet";
+  if (caller === "starter") return isPros ? "tier_required" : null;
+  if (caller !== "none") return null;
+  const isOpen = ["/prices", "/prices/dram-0", "/sums", "/usage"].includes(path);
+  const isOfHistory = path === "/prices/dram-0" && names.some((name) => /from|to|last/.test(name));
+  return isOpen && !isOfHistory ? null : "key_required";
+}
+
+/** Lines without the comma after the last element, what a selection counts anew, and empty arrays. */
+const linesOf = (text: string): string[] =>
+  text
+    .replace(/"counts":\{[^}]*\}/, "")
+    .replaceAll("[]", "[\n]")
+    .split("\n")
+    .map((line) => line.replace(/,$/, ""));
+
+const wholes = new Map<string, Promise<Set<string>>>();
+/** Every line is one of the file that the caller gets whole. */
+async function expectOwnLines(caller: Caller, path: string, { text }: Received): Promise<void> {
+  const name = `${caller} ${path}`;
+  const lines = wholes.get(name) ?? ask(caller, path, "").then((all) => new Set(linesOf(all.text)));
+  wholes.set(name, lines);
+  const whole = await lines;
+  expect([name, linesOf(text).filter((line) => !whole.has(line))]).toEqual([name, []]);
+}
+
+const MEMBERS = "type|title|status|detail|code|errors|plans|required_tier|as_of".split("|");
+function expectRefusal(received: Received, code: string, name: string, said: RegExp): void {
+  const { status, json, text } = received;
+  const statuses: Record<string, number> = { key_required: 401, tier_required: 403 };
+  expect([status, json?.code]).toEqual([statuses[code] ?? 400, code]);
+  expect(Object.keys(json).filter((member) => !MEMBERS.includes(member))).toEqual([]);
+  expect(text.length).toBeLessThan(6_000);
+  if (code in statuses) return;
+  expect(json.errors.map(({ parameter }: { parameter: string }) => parameter)).toContain(name);
+  for (const { detail } of json.errors) expect(detail).toMatch(said);
+  expect(json.detail).toContain(JSON.stringify(json.errors[0].parameter));
+}
+
+/** Values as sent that every parameter refuses. */
+const JUNK =
+  "%20|%09|%00|%0d%0a|%|%zz|%ff|%ff%fe|null|undefined|NaN|Infinity|-Infinity|true|__proto__|constructor" +
+  "|hasOwnProperty|toString|.|..%2fpro|%27|%22|%2a|{}|[]|0x10|1_0|-1|-0|%2B1|+1|1.5|1e3|%D9%A3|%EF%BC%91|%C2%B2" +
+  "|1%20|1%00|1%0a|1;2|9007199254740993|1e309|☃";
+const junk = [...JUNK.split("|"), "9".repeat(400), "x".repeat(5_000)].map((value) =>
+  encodeURI(value).replaceAll("%25", "%"),
+);
+const listed = (text: string): string[] => [...junk, ...text.split("|")];
+
+const numbered = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `c${at}`).join();
+const OF_LIST = /^expected (no empty item|each id once|1 to (100|20) ids, got \d+)/;
+const NO_LIST = [
+  ..."|,|dram,|,dram|dram,,x|dram,dram|dram,%64ram".split("|"),
+  ",".repeat(9_999),
+  numbered(101),
+];
+const NO_DATE =
+  "|0|2026|2026-11|2026-1-2|20261120|2026-11-20%20|%202026-11-20|+2026-11-20|2026-11-20%00|2026-11-20%0d%0a" +
+  "|%0a2026-11-20|2026-02-30|2025-02-29|2026-13-01|2026-00-10|2026-11-00|2026-11-31|0000-00-00|0000-01-01|1899-12-31" +
+  "|%2B002026-01-01|-002026-01-01|12026-11-20|2026-11-20T00:00:00Z|2026-11-20T00Z|2026%2F11%2F20|20.11.2026" +
+  "|2026%E2%80%9311%E2%80%9320|%D9%A2%D9%A0%D9%A2%D9%A6-11-20|2026-11-20,2026-11-21|today|now";
+const NO_NUMBER = "|00|01|007|%20|1,2|1.0|1e1|0b1|0o7|all";
+
+describe("malformed", () => {
+  const CASES: readonly (readonly [Name, readonly string[], RegExp])[] = [
+    ["ids", NO_LIST, OF_LIST],
+    ["segment", [...NO_LIST, numbered(21)], OF_LIST],
+    ["from", listed(NO_DATE), /^expected a date such as 2026-11-21, from 1900-01-01 on$/],
+    ["to", listed(NO_DATE), /^expected a date such as 2026-11-21, from 1900-01-01 on$/],
+    [
+      "last",
+      listed(`${NO_NUMBER}|0|2001|9999|10000|1000000000`),
+      /^expected a whole number from 1 to 2000$/,
+    ],
+    ["after", listed(`${NO_NUMBER}|10000000000`), /^expected a whole number from 0 to 9999999999$/],
+  ];
+  for (const [name, values, said] of CASES) {
+    test.each(CALLERS)(`${name}, asked by %s`, async (caller) => {
+      for (const path of TAKEN_BY[name]) {
+        for (const value of values) {
+          const received = await ask(caller, path, `${name}=${value}`);
+          const code = refusalOf(caller, path, [name]) ?? "invalid_parameter";
+          expectRefusal(received, code, name, said);
+        }
+      }
+    });
+  }
+});
+
+describe("well formed, and of nothing", () => {
+  const OTHERS =
+    "DRAM-0|Dram-0|dram-0%20|%20dram-0|dram-0%00|dram-0%0d%0a|dram-0;dram-1|dram%EF%BC%8D0|T0|composite%2f..";
+  for (const [name, more] of [
+    ["ids", "dram-00"],
+    ["segment", "composite|dram,composite|dram-0"],
+  ] as const) {
+    test.each(CALLERS)(`${name}, asked by %s`, async (caller) => {
+      for (const path of TAKEN_BY[name]) {
+        for (const value of listed(`${OTHERS}|${more}|DRAM|nothing,dram`)) {
+          const received = await ask(caller, path, `${name}=${value}`);
+          const isOfIndices = name === "segment" || path === "/indices.csv";
+          const code = isOfIndices ? "unknown_index" : "unknown_contract";
+          const expected = refusalOf(caller, path, [name]) ?? code;
+          expectRefusal(received, expected, name, /^expected the id of /);
+        }
+      }
+    });
+  }
+});
+
+test("every address refuses what it does not take, and what is given twice", async () => {
+  const GOOD: Partial<Record<string, string>> = { from: "2026-11-20", to: "2026-11-20" };
+  const STRANGE = "Ids|ids%00|ids[]|%20ids|id|__proto__|constructor|From|until|fields|format";
+  for (const caller of CALLERS) {
+    for (const path of EVERYWHERE) {
+      if (caller === "pro, old" && path === "/usage") continue;
+      for (const name of [...NAMES, ...STRANGE.split("|")]) {
+        const isTaken = namesOf(path).some((taken) => taken === name);
+        const value = Object.hasOwn(GOOD, name) ? GOOD[name] : "1";
+        const query = isTaken ? `${name}=${value}&${name}=${value}` : `${name}=${value}`;
+        const received = await ask(caller, path, query);
+        const code = isTaken ? "invalid_parameter" : "unknown_parameter";
+        const refused = refusalOf(caller, path, isTaken ? [name] : []);
+        const said = isTaken ? /^expected once$/ : /^expected /;
+        expectRefusal(received, refused ?? code, decodeURIComponent(name), said);
+      }
+    }
+  }
+});
+
+describe("together", () => {
+  const both = /^expected ids or segment, not both$/;
+  const order = /^expected a date not after to, 2026-11-19$/;
+  type Case = readonly [query: string, name: Name, said: RegExp, paths: readonly string[]];
+  const CASES: readonly Case[] = [
+    ["ids=dram-0&segment=dram", "segment", both, TAKEN_BY.segment],
+    ["segment=nothing&ids=nothing", "segment", both, TAKEN_BY.segment],
+    ["from=2026-11-20&to=2026-11-19", "from", order, TAKEN_BY.from],
+    ["last=1&to=2026-11-19&from=9999-12-31", "from", order, TAKEN_BY.from],
+    ["from=x&to=y&last=z", "from", /^expected a /, TAKEN_BY.from],
+    ["ids=nothing&from=x", "from", /^expected a date/, LONG],
+  ];
+  test.each(CASES)("%s", async (query, name, said, paths) => {
+    for (const caller of CALLERS) {
+      for (const path of paths) {
+        const names = [...new URLSearchParams(query).keys()];
+        const code = refusalOf(caller, path, names) ?? "invalid_parameter";
+        expectRefusal(await ask(caller, path, query), code, name, said);
+      }
+    }
+  });
+});
+
+test("what is well formed gets lines of the caller's own file, or says who may have them", async () => {
+  const ofContracts = TAKEN_BY.ids.filter((path) => path !== "/indices.csv");
+  const NEVER_DATES = "from=9999-12-31|to=1900-01-01|to=9999-12-31&from=9999-12-31|to=2024-02-29";
+  const CASES: readonly (readonly [queries: string, paths: readonly string[]])[] = [
+    ["ids=dram-0|ids=dram%2D0%2Cdram-1", ofContracts],
+    ["ids=dram,composite", ["/indices.csv"]],
+    ["segment=dram", TAKEN_BY.segment],
+    [`${NEVER_DATES}|from=1900-01-01|to=2026%2d11%2d20&from=2026-11-20`, TAKEN_BY.from],
+    ["last=1|last=%32000", TAKEN_BY.last],
+    ["ids=dram-0&last=2&to=2026-11-19|segment=dram&last=1", LONG],
+    ["after=0|after=9999999999|ids=dram-0&after=1", TAKEN_BY.after],
+  ];
+  const asked = CASES.flatMap(([queries, paths]) =>
+    queries.split("|").flatMap((query) => paths.map((path) => ({ query, path }))),
+  );
+  for (const caller of CALLERS) {
+    for (const { query, path } of asked) {
+      const received = await ask(caller, path, query);
+      const refused = refusalOf(caller, path, [...new URLSearchParams(query).keys()]);
+      expect([path, query, received.json?.code]).toEqual([path, query, refused ?? undefined]);
+      if (refused === null) await expectOwnLines(caller, path, received);
+    }
+  }
+});
+
+describe("ids of other tiers, and off the boards", () => {
+  test("without a key an id outside the free slice says that it needs one, and nothing more", async () => {
+    for (const id of [...KEYED_IDS, NEVER, DROPPED]) {
+      const { status, json, headers } = await ask("none", "/prices", `ids=dram-0,${id}`);
+      expect([status, json.code, json.as_of]).toEqual([401, "key_required", undefined]);
+      expect(json.detail).toContain(id);
+      expect(headers["x-session-utc"]).toBeUndefined();
+    }
+    // Unknown ids come first, whatever the others are.
+    const { json } = await ask("none", "/prices", `ids=nothing,${NEVER}`);
+    expect(json.code).toBe("unknown_contract");
+  });
+
+  test.each(["starter", "pro", "pro, old"] as const)("asked by %s", async (caller) => {
+    for (const [id, asOf] of [
+      [NEVER, null],
+      [DROPPED, DROPPED_AS_OF],
+    ] as const) {
+      for (const path of BOARDS) {
+        const { status, json } = await ask(caller, path, `ids=dram-0,${id}`);
+        expect([status, json.code, json.as_of]).toEqual([400, "not_on_board", asOf]);
+        expect(json.errors).toMatchObject([{ parameter: "ids", value: id, as_of: asOf }]);
+      }
+      for (const path of [...LONG, "/corrections"]) {
+        const received = await ask(caller, path, `ids=${id}`);
+        expect(received.status).toBe(200);
+        await expectOwnLines(caller, path, received);
+      }
+    }
+  });
+});
+
+describe("as_of a date", () => {
+  const NO_INSTANT =
+    "|2026-02-30|0000-00-00|%2B002026-01-01|2026-11-20%00|2026-11-20%0a|2026-1-2|20261120|2026-11" +
+    "|2026-11-20Z|2026-11-20%2B00:00|%D9%A2%D9%A0%D9%A2%D9%A6-11-20|2026-11-20,2026-11-21|yesterday|__proto__|1e3|-1";
+  test.each(NO_INSTANT.split("|"))("%s is none", async (value) => {
+    for (const caller of ["starter", "pro"] as const) {
+      const received = await ask(caller, "/prices", `as_of=${value}&ids=dram-0`);
+      expectRefusal(received, "invalid_parameter", "as_of", /^expected a date, or an instant/);
+    }
+    expectRefusal(await ask("none", "/prices", `as_of=${value}`), "key_required", "as_of", /./);
+  });
+
+  test("a day that has not ended, and one before the first", async () => {
+    for (const value of ["2026-11-21", "2026-11-22", "9999-12-31"]) {
+      const received = await ask("pro", "/history.csv", `as_of=${value}&ids=dram-0&last=1`);
+      expectRefusal(received, "invalid_parameter", "as_of", /^expected .* not in the future/);
+    }
+    for (const value of ["2026-11-20", "1900-01-01", "1899-12-31", "0000-01-01"]) {
+      const { status, json } = await ask("pro", "/history.csv", `as_of=${value}&ids=nothing`);
+      expect([value, status, json.code]).toEqual([value, 404, "not_published"]);
+    }
+  });
+});
