@@ -82,8 +82,6 @@ type Sized = Omit<Source, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
 export class PreparedFile {
   readonly #file: FileDescription;
   readonly #source: Source;
-  /** Of a body in memory. To read it for each selection takes longer than to select. */
-  #text: { readonly of: Buffer; readonly text: string } | null = null;
   #latest: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
 
   constructor(file: FileDescription, source: Source) {
@@ -162,10 +160,6 @@ export class PreparedFile {
   /** The text of the whole file while `overdue` sessions are missing. */
   async text(overdue: number): Promise<string> {
     const { body } = (await this.forms(overdue)).identity;
-    if (Buffer.isBuffer(body)) {
-      if (this.#text?.of !== body) this.#text = { of: body, text: String(body) };
-      return this.#text.text;
-    }
     const opened = typeof body === "function" ? await body() : body;
     if (Buffer.isBuffer(opened)) return String(opened);
     const pieces = await Array.fromAsync<Uint8Array>(opened);
