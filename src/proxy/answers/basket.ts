@@ -86,7 +86,7 @@ export async function basketForms(
   faults: readonly Fault[],
   nowMs: number,
 ): Promise<Forms | Denial> {
-  const { stamp, pricedBaskets } = snapshot;
+  const { stamp, computed } = snapshot;
   const file = await snapshot.baskets(tier);
   if ("code" in file) return faultsDenial(faults) ?? file;
   const found = await snapshot.catalog();
@@ -100,7 +100,7 @@ export async function basketForms(
   const overdue = overdueSessions(stamp, nowMs);
   // The same name for each query that means the same basket.
   const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
-  const known = pricedBaskets?.get(name);
+  const known = computed?.get(name);
   if (known !== undefined) return known;
   const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
   const entity = snapshotEntity(stamp, file.envelope, overdue, {
@@ -110,7 +110,7 @@ export async function basketForms(
     content: { "content-type": JSON_TYPE },
   });
   const forms: Forms = { identity: entity };
-  pricedBaskets?.set(name, forms);
+  computed?.set(name, forms);
   return forms;
 }
 

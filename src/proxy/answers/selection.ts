@@ -35,6 +35,8 @@ const MAX_SEGMENTS = 20;
 const MAX_LAST = 2_000;
 /** Less is sent plain: coding would take longer than sending. */
 const CODED_FROM_BYTES = 64 * 1024;
+/** Callers repeat small ones. */
+const REMEMBERED_BYTES_MAX = 16 * 1024;
 const AT_ONCE = 8;
 /** Of one reader, made and waiting: more are refused. */
 const EACH = 64;
@@ -100,20 +102,25 @@ export class Selections {
     { nowMs, headers }: Asked,
     { tier, subject }: Reader,
   ): Promise<Forms | Denial | null> {
+    const overdue = overdueSessions(snapshot.stamp, nowMs);
+    const name = `${path}?${selection.name}~${overdue}`;
+    const known = snapshot.computed?.get(name);
+    if (known !== undefined) return known;
     const limits = await limitsOf(selection, route, tier, snapshot, this.#log);
     if ("code" in limits) return limits;
     if (this.#readers.filter((each) => each === subject).length >= EACH) {
       return busy("Too many selections are made at the moment.");
     }
     this.#readers.push(subject);
-    const overdue = overdueSessions(snapshot.stamp, nowMs);
     const made = this.#limit(async () => {
       const file = await snapshot.files.get(path, true);
       if (file === undefined || "code" in file) return file ?? null;
       const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body));
       const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
       const code = isCoded ? await coded(plain) : null;
-      return file.selection(overdue, selection.name, plain, code);
+      const forms = file.selection(overdue, selection.name, plain, code);
+      if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(name, forms);
+      return forms;
     });
     return made.finally(() => this.#readers.splice(this.#readers.indexOf(subject), 1));
   }

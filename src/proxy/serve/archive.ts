@@ -139,7 +139,7 @@ export class Archive {
       stamp,
       tiers,
       newIds: NO_IDS,
-      pricedBaskets: null,
+      computed: null,
       files: { get: fileAt },
       catalog: () =>
         this.#parsed(asked, entries.get(FILES.catalog), (bytes) => catalogIn(bytes, stamp)),

@@ -32,8 +32,8 @@ import { PreparedFile, type FileDescription, type Source } from "./file.ts";
 import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
 
-/** Callers repeat the same few baskets. One takes 3 to 25 kB. */
-const REMEMBERED_BASKETS = 500;
+/** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
+const COMPUTED_MAX = 500;
 
 /** Bytes of memory per stored byte: what is stored, and the same with a raised delay. */
 const HELD_COST = 2;
@@ -43,8 +43,8 @@ export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly stamp: SnapshotStamp;
   /** The present id of each contract that was renamed, by its former id. */
   readonly newIds: ReadonlyMap<string, string>;
-  /** Recently priced baskets by name and number of overdue sessions; null: none is kept. */
-  readonly pricedBaskets: LRUCache<string, Forms> | null;
+  /** Recent baskets and small selections by name and number of overdue sessions; null: none is kept. */
+  readonly computed: LRUCache<string, Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
   readonly files: {
     /** `byParts`: only parts of it are read, each of which proves itself. */
@@ -121,7 +121,7 @@ export async function loadSnapshot(
     judgements,
     options: used,
     attribution,
-    pricedBaskets: cacheOf(REMEMBERED_BASKETS),
+    computed: cacheOf(COMPUTED_MAX),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }
