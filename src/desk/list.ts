@@ -6,7 +6,6 @@ import {
   sessionKey,
   sessionStartMs,
   sessionUtc,
-  unpublishedBetween,
   type Session,
 } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
@@ -119,7 +118,8 @@ function missed(
   published: ReadonlySet<Session>,
 ): MissedSessions[] {
   const runs: { from: Session; to: Session }[] = [];
-  for (const session of unpublishedBetween(after, before, published)) {
+  for (let session = before - 1; session > after; session -= 1) {
+    if (published.has(session)) continue;
     const last = runs.at(-1);
     if (last?.from === session + 1) last.from = session;
     else runs.push({ from: session, to: session });

@@ -83,16 +83,3 @@ export function yearsBefore(day: Day, years: number): Day {
 /** The session one calendar year earlier, at the same hour. */
 export const sessionYearBefore = (session: Session): Session =>
   session + (yearsBefore(dayOf(session), 1) - dayOf(session)) * SESSIONS_PER_DAY;
-
-/** The sessions between `after` and `before` (neither included) that are not in `published`, newest first. */
-export function unpublishedBetween(
-  after: Session,
-  before: Session,
-  published: ReadonlySet<Session>,
-): Session[] {
-  const sessions: Session[] = [];
-  for (let session = before - 1; session > after; session -= 1) {
-    if (!published.has(session)) sessions.push(session);
-  }
-  return sessions;
-}

@@ -6,8 +6,6 @@ import { deny, type Denial, type ParameterFault, type ProblemCode } from "./prob
 /** Decoded names and values in the order sent. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-/** No address takes more than five. A query with more than ten gets one fault, not one each. */
-const MAX_PARAMETERS = 10;
 const MAX_FAULTS_TOLD = 20;
 const SHOWN_CHARACTERS = 60;
 
@@ -49,13 +47,6 @@ export type Fault = ParameterFault & { readonly code: FaultCode };
 
 /** Finds unknown and repeated parameters; `known` names the ones that the address takes. */
 export function nameFaults(query: Query, known: readonly string[]): Fault[] {
-  if (query.length > MAX_PARAMETERS) {
-    const unknown = query.find(([name]) => !known.includes(name));
-    const [name = "", value = ""] = unknown ?? query[0] ?? [];
-    const code = unknown === undefined ? "invalid_parameter" : "unknown_parameter";
-    const detail = `expected at most ${MAX_PARAMETERS} parameters, got ${query.length}`;
-    return [fault(code, name, value, detail)];
-  }
   const seen = new Set<string>();
   const faults: Fault[] = [];
   for (const [name, value] of query) {

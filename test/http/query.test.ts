@@ -109,22 +109,17 @@ describe("long queries", () => {
   ] as const;
   for (const [path, parameter, code] of LIMITED) {
     for (const count of [11, 1_000]) {
-      test(`${path}: ${count} times ${parameter} is one fault`, async () => {
+      test(`${path}: ${count} times ${parameter} names at most 20 faults`, async () => {
         const query = Array.from({ length: count }, () => parameter).join("&");
         const options = { key: proxy.pro };
         const { json, text } = await expectCode(proxy, `${API}${path}?${query}`, options, code);
-        expect(json.errors).toHaveLength(1);
-        expect(json.errors[0].detail).toBe(`expected at most 10 parameters, got ${count}`);
-        expect(text.length).toBeLessThan(500);
+        // The first one of a known parameter is right.
+        const faults = code === "unknown_parameter" ? count : count - 1;
+        expect(json.errors).toHaveLength(Math.min(faults, 20));
+        expect(text.length).toBeLessThan(5_000);
       });
     }
   }
-
-  test("ten parameters are refused one by one", async () => {
-    const query = "abcdefghij".split("").join("&");
-    const { json } = await expectCode(proxy, `${API}/prices?${query}`, {}, "unknown_parameter");
-    expect(json.errors).toHaveLength(10);
-  });
 
   test("20 faults are named, those of the code first, and the rest is counted", async () => {
     const unknown = Array.from({ length: 100 }, (_, at) => `no-such-${at}`);

@@ -37,7 +37,8 @@ const MAX_LAST = 2_000;
 const CODED_FROM_BYTES = 64 * 1024;
 /** Callers repeat small ones. */
 const REMEMBERED_BYTES_MAX = 16 * 1024;
-const AT_ONCE = 8;
+/** More would only take memory: one of all histories has tens of megabytes. */
+const AT_ONCE = 4;
 /** Of one reader, made and waiting: more are refused. */
 const EACH = 64;
 

@@ -1,12 +1,6 @@
 /** Whether sessions were published, and when: for monitors and for people who wait. */
 import type { z } from "zod";
-import {
-  sessionAt,
-  sessionStartMs,
-  sessionUtc,
-  unpublishedBetween,
-  type Session,
-} from "../../../market/session.ts";
+import { sessionAt, sessionStartMs, sessionUtc, type Session } from "../../../market/session.ts";
 import type { Publication } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
 import type { status } from "../../schemas.ts";
@@ -71,7 +65,6 @@ function sessionRows(
   const standing = standingSnapshots(publications, from);
   // Up to the newest session that is published or has no grace left.
   const judged = Math.max(newest, sessionAt(nowMs - graceMs));
-  const missed = new Set(unpublishedBetween(from - 1, judged + 1, new Set(sessions)));
   const rows: SessionStatus[] = [];
   for (let session = last; session >= from; session -= 1) {
     const [first, ...revisions] = bySession.get(session) ?? [];
@@ -80,7 +73,7 @@ function sessionRows(
       session_utc: sessionUtc(session),
       published_at: first?.at ?? null,
       minutes_late: first === undefined ? null : minutesLate(first),
-      missed: missed.has(session),
+      missed: first === undefined && session <= judged,
       revised: revisions.length > 0,
       rolled_back: first !== undefined && snapshot === null,
       snapshot,
