@@ -6,6 +6,8 @@ import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fc, test as property } from "@fast-check/vitest";
 import { publishGolden } from "../golden/market.ts";
+import { publishRaw, splitInput } from "../property/published.ts";
+import { rawCases } from "../property/raw-markets.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { CallOptions } from "./client.ts";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
@@ -239,6 +241,94 @@ describe("equal to the whole, filtered", () => {
       );
       expect(chosen.json).toEqual({ ...whole.json, corrections });
     },
+  );
+});
+
+describe("over generated markets", () => {
+  const days = fc.option(fc.integer({ min: -2, max: 800 }));
+  const chosen = fc.record({
+    ids: fc.uniqueArray(fc.nat(11), { minLength: 1, maxLength: 4 }),
+    segment: fc.constantFrom(null, null, "DRAM", "NAND"),
+    within: fc
+      .record({ from: days, to: days, last: fc.option(fc.integer({ min: 1, max: 5 })) })
+      .filter(({ from, to }) => from === null || to === null || from >= to),
+  });
+
+  property.prop([rawCases, fc.array(chosen, { minLength: 3, maxLength: 3 })], { numRuns: 20 })(
+    "every tier, live and old",
+    async ({ raw, sessionUtc }, choices) => {
+      const store = new MemoryStore();
+      const input = splitInput(raw, sessionUtc, false);
+      await publishRaw(
+        store,
+        { ...input, contracts: raw.contracts, maxCarryDays: raw.max_carry_days },
+        sessionUtc,
+      );
+      const nowMs = Date.parse(sessionUtc) + 1_800_000;
+      const market = await startTestProxy({ store, clock: new TestClock(nowMs) });
+      const dayBefore = (count: number | null): string | null =>
+        count === null ? null : new Date(nowMs - count * 864e5).toISOString().slice(0, 10);
+      try {
+        for (const { ids: places, segment, within } of choices) {
+          const all = raw.contracts.map(({ id }) => id);
+          const ids = [...new Set(places.map((place) => all[place % all.length] as string))];
+          const asked = {
+            ...NONE,
+            ...(segment === null ? { ids } : { segment: [segment.toLowerCase()] }),
+          };
+          const dates = { from: dayBefore(within.from), to: dayBefore(within.to) };
+          const wanted = new Set(
+            segment === null
+              ? ids
+              : raw.contracts.filter((each) => each.segment === segment).map(({ id }) => id),
+          );
+          for (const [key, when] of [
+            [undefined, {}],
+            [market.starter, {}],
+            [market.starter, { publication: "1" }],
+            [market.pro, {}],
+            [market.pro, { publication: "1" }],
+          ] as const) {
+            const read = (path: string, query: string) =>
+              market.get(`${API}${path}?${query}`, key === undefined ? {} : { key });
+            const wholeQuery = new URLSearchParams(when).toString();
+            const board = await read("/prices", wholeQuery);
+            expect(board.status).toBe(200);
+            const listed: Item[] = [...board.json.memory, ...board.json.semiconductor];
+            const isListed = (id: string): boolean => listed.some((item) => item["id"] === id);
+            const isHidden = (id: string): boolean =>
+              key === undefined && raw.contracts.some((each) => each.id === id && !each.free);
+            const some = await read("/prices", queryOf(asked, when));
+            if (wanted.size === 0) {
+              expect(some.json.code).toBe("unknown_index");
+              continue;
+            }
+            if (segment === null && !ids.every(isListed)) {
+              const code = ids.some(isHidden) ? "key_required" : "not_on_board";
+              expect(some.json.code).toBe(code);
+            } else {
+              const memory = naive(board.json.memory, asked, wanted);
+              const semiconductor = naive(board.json.semiconductor, asked, wanted);
+              const counts = { memory: memory.length, semiconductor: semiconductor.length };
+              expect(some.json).toEqual({ ...board.json, counts, memory, semiconductor });
+            }
+            if (key === undefined) continue;
+            const dated = { ...asked, ...dates, last: within.last };
+            for (const path of ["/history.csv", "/levels.csv"]) {
+              const whole = await read(path, wholeQuery);
+              const part = await read(path, queryOf(dated, when));
+              expect(part.status, part.text).toBe(200);
+              expect(parse(part.text, { columns: true })).toEqual(
+                naive(parse(whole.text, { columns: true }), dated, wanted),
+              );
+            }
+          }
+        }
+      } finally {
+        await market.close();
+      }
+    },
+    240_000,
   );
 });
 
