@@ -4,7 +4,9 @@
  * file of `--remember` for `check` and `snapshots verify`.
  */
 import { randomUUID } from "node:crypto";
-import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { realpath, rename, rm, writeFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
 import { z } from "zod";
 import { DamageError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
 import { sha256Field } from "../stored-fields.ts";
@@ -12,6 +14,8 @@ import type { StoredEntry } from "./entry.ts";
 
 /** An entry of the log by its number and the SHA-256 (hex) of its bytes. */
 export const seenEntry = z.strictObject({ number: z.int().positive(), sha256: sha256Field });
+
+const SIZE_BYTES_MAX = 1_000;
 
 /** See seenEntry. */
 export type SeenEntry = z.infer<typeof seenEntry>;
@@ -54,7 +58,7 @@ export function requireSeen(
 export async function readRemembered(path: string): Promise<SeenEntry | null> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await textOf(createReadStream(path, { end: SIZE_BYTES_MAX }));
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw new InputError(`${optionOf(path)}: cannot be read: ${reasonOf(error)}`);
