@@ -18,8 +18,10 @@ export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
     if (contract === undefined || after === undefined) continue;
     const before = input.before.get(id);
     const carryLimit = carryLimitSessions(contract, limits.maxCarryDays);
-    for (const [at, now] of after.levels.entries()) {
-      const then = after.levels[at - 1];
+    let last: Level | undefined;
+    for (const now of after.levels) {
+      const then = last;
+      last = now;
       if (then === undefined || !exceeds(then.usd, now.usd, limits.maxMoveMicros)) continue;
       if (now.session - then.session > carryLimit) continue;
       if (after.hasBreakBetween(then.session, now.session)) continue;

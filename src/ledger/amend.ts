@@ -4,7 +4,7 @@
  */
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
-import { dateOf, FIGURES, NOTES, Series, type Level } from "../market/series.ts";
+import { dateOf, FIGURES, Levels, NOTES, Series, type Level } from "../market/series.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionKey, type Session } from "../market/session.ts";
 import type { Ledger } from "./ledger.ts";
@@ -64,33 +64,34 @@ function merge(
   base: AmendmentBase,
   given: GivenLevels,
   complaints: Complaints,
-): { levels: Level[]; isChanged: boolean; restatements: Restatement[] } {
-  const before = base.ledger.get(id)?.levels ?? [];
-  const levels: Level[] = [];
+): { levels: Levels; isChanged: boolean; restatements: Restatement[] } {
+  const before = base.ledger.get(id)?.levels ?? new Levels();
+  const levels = new Levels();
   const restatements: Restatement[] = [];
   let isChanged = false;
+  let last: Level | null = null;
   /** The row of the last level; null for an old level. */
   let lastRow: GivenLevel | null = null;
   const keep = (level: Level, row: GivenLevel | null): void => {
-    const previous = levels.at(-1);
-    if (previous !== undefined && dateOf(level) < dateOf(previous)) {
-      complainOfOrder(previous, lastRow, level, row, given, complaints);
+    if (last !== null && dateOf(level) < dateOf(last)) {
+      complainOfOrder(last, lastRow, level, row, given, complaints);
     }
     levels.push(level);
-    lastRow = row;
+    [last, lastRow] = [level, row];
   };
 
-  let next = 0;
+  let place = 0;
+  let next = before.at(0);
   const keepUntil = (session: Session): void => {
-    for (; next < before.length && (before[next] as Level).session < session; next += 1) {
-      keep(before[next] as Level, null);
+    for (; next !== undefined && next.session < session; next = before.at((place += 1))) {
+      keep(next, null);
     }
   };
   for (const row of given.rowsOf(id, complaints)) {
     const { session } = row;
     keepUntil(session);
-    const old = before[next]?.session === session ? (before[next] as Level) : null;
-    if (old !== null) next += 1;
+    const old = next?.session === session ? next : null;
+    if (old !== null) next = before.at((place += 1));
     const now = patched(old, row);
     if (now !== null) {
       requireInRange(id, now, given.whereOf(row), complaints);
@@ -111,8 +112,8 @@ function merge(
 }
 
 /** Whether a new level is of a published session. Before the contract's first level it is backfill. */
-function isLate(session: Session, before: readonly Level[], { head }: AmendmentBase): boolean {
-  const [first] = before;
+function isLate(session: Session, before: Levels, { head }: AmendmentBase): boolean {
+  const first = before.at(0);
   return head !== null && session <= head && first !== undefined && session > first.session;
 }
 
@@ -136,10 +137,8 @@ function complainOfOrder(
 }
 
 /** The level with the row applied. Without an old level, the row is the level. */
-function patched(old: Level | null, row: GivenLevel): Level | null {
-  if (row.usd === null) return null;
-  const level = row as Level;
-  return old === null ? level : { ...old, ...level };
+function patched(old: Level | null, { place: _place, usd, ...others }: GivenLevel): Level | null {
+  return usd === null ? null : { ...old, ...others, usd };
 }
 
 /** Complains of a row that moves a level out of the range that the ledger holds. */

@@ -18,7 +18,7 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { PRICE_TYPES, TERMS, type EarlierTerms } from "../market/contract.ts";
 import { microsOf, MICROS_PER_UNIT } from "../market/decimal.ts";
-import { BASES, dateOf, NOTES, Series, type Basis, type Level } from "../market/series.ts";
+import { BASES, dateOf, Levels, NOTES, Series, type Basis, type Level } from "../market/series.ts";
 import {
   dateText,
   dayOf,
@@ -91,9 +91,11 @@ const FIGURES = [
 /** The months (`2026-11`) from the ledger's first level to its last one, ascending. */
 export function monthsOf(ledger: Ledger): string[] {
   const series = [...ledger.values()];
-  const last = Math.max(...series.map(({ levels }) => (levels.at(-1) as Level).session));
+  const last = Math.max(
+    ...series.map(({ levels }) => (levels.at(levels.length - 1) as Level).session),
+  );
   const months: string[] = [];
-  let session = Math.min(...series.map(({ levels }) => (levels[0] as Level).session));
+  let session = Math.min(...series.map(({ levels }) => (levels.at(0) as Level).session));
   for (; session <= last; session = monthEnd(months.at(-1) as string))
     months.push(monthOf(session));
   return months;
@@ -118,7 +120,7 @@ export async function loadLedger(
   entries: readonly LedgerEntry[],
 ): Promise<Ledger> {
   const ascending = entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const levels = new Map<string, Level[]>();
+  const levels = new Map<string, Levels>();
   for (let from = 0; from < ascending.length; from += PARTS_AT_ONCE) {
     const batch = ascending.slice(from, from + PARTS_AT_ONCE);
     const parts = await Promise.all(
@@ -133,7 +135,7 @@ export async function loadLedger(
  * Adds the levels of a part to those of its contracts. Call it in the order of the months. Throws
  * DamageError, which names `key`, if the bytes are not a ledger part.
  */
-export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Level[]>): void {
+export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Levels>): void {
   const month = parseLedgerPartKey(key)?.month;
   const [header, ...lines] = bytes.toString("utf8").split("\n");
   if (month === undefined || header !== headerOf(month) || lines.pop() !== "") {
@@ -149,7 +151,7 @@ export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Leve
         cause,
       });
     }
-    const ofContract = levels.get(line.id) ?? [];
+    const ofContract = levels.get(line.id) ?? new Levels();
     levels.set(line.id, ofContract);
     const figured = FIGURES.filter(([, name]) => line[name] !== undefined);
     line.at.forEach((_, position) => ofContract.push(levelOf(line, figured, position, first)));

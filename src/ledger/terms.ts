@@ -4,7 +4,7 @@
  */
 import type { GivenLevels } from "../feed/given-levels.ts";
 import { changedTerms, type Contract } from "../market/contract.ts";
-import { Series } from "../market/series.ts";
+import { Levels, Series } from "../market/series.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** A ledger, and the catalog that it was published with; null: there was none. */
@@ -38,12 +38,12 @@ export function withChangedTerms(
     const now = series.termsAt(session);
     const terms = changedTerms({ ...last, ...then }, { ...contract, ...now });
     if (Object.keys(terms).length === 0) continue;
-    const levels = series.levels.map((level) =>
+    const levels = [...series.levels].map((level) =>
       level.session === session && level.breakReason !== undefined
         ? { ...level, termsBefore: { ...level.termsBefore, ...terms } }
         : level,
     );
-    noted.set(contract.id, new Series(levels));
+    noted.set(contract.id, new Series(new Levels(levels)));
   }
   return noted;
 }

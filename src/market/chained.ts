@@ -14,7 +14,7 @@ import { ratio, roundRatio, type Decimal } from "./decimal.ts";
 import { INDEX_BASE_LEVEL } from "./composite.ts";
 import type { MarketIndex } from "./indices.ts";
 import { exponential, logRatio } from "./logarithm.ts";
-import type { Level } from "./series.ts";
+import { Levels, type Level } from "./series.ts";
 import { closeSessionOf, dayOf, type Day, type Session } from "./session.ts";
 import { historyFloor } from "./tier.ts";
 import type { Market, TierView } from "./view.ts";
@@ -52,7 +52,7 @@ export function chainedSeries(
 ): ChainedSeries | null {
   const last = lastDayOf(head);
   const members = index.contracts.flatMap((contract): Member[] => {
-    const levels = market.seriesOf(contract.id)?.levels ?? [];
+    const levels = market.seriesOf(contract.id)?.levels ?? new Levels();
     const limitSessions = carryLimitSessions(contract, market.maxCarryDays);
     return levels.length === 0 ? [] : [{ contract, levels, limitSessions }];
   });
@@ -89,7 +89,7 @@ const decimalOf = (close: number): Decimal =>
 /** A contract with levels. */
 interface Member {
   readonly contract: Contract;
-  readonly levels: readonly Level[];
+  readonly levels: Levels;
   readonly limitSessions: number;
 }
 
@@ -100,7 +100,7 @@ interface Moves {
   readonly counts: Uint32Array;
 }
 
-const firstDayOf = (levels: readonly Level[]): Day => dayOf((levels[0] as Level).session);
+const firstDayOf = (levels: Levels): Day => dayOf((levels.at(0) as Level).session);
 
 /**
  * Adds a contract's moves up to the day `last`. Returns the first day on which it is in force at 12:00, or
@@ -113,16 +113,20 @@ function addMoves(
 ): Day {
   const end = Math.min(last + 1, contract.delistedOn ?? last + 1);
   let start = last + 1;
-  let given = 0;
+  let level = levels.at(0) as Level;
+  let next: Level | undefined = level;
+  /** The place of the level after `next`. */
+  let given = 1;
   /** The level in force a day before; null: none. */
   let before: Level | null = null;
   for (let day = firstDayOf(levels); day < end; day += 1) {
     const noon = closeSessionOf(day);
     let isBroken = false;
-    for (; given < levels.length && (levels[given] as Level).session <= noon; given += 1) {
-      isBroken ||= (levels[given] as Level).breakReason !== undefined;
+    for (; next !== undefined && next.session <= noon; given += 1) {
+      isBroken ||= next.breakReason !== undefined;
+      level = next;
+      next = levels.at(given);
     }
-    const level = levels[given - 1] as Level;
     const isInForce = noon - level.session <= limitSessions;
     if (isInForce && start > last) start = day;
     if (isInForce && before !== null && !isBroken) {

@@ -59,10 +59,11 @@ export function lastMove(
 ): Session | null {
   let last: Session | null = null;
   for (const { id } of catalog) {
-    const moved = seriesOf(id)?.levels.findLast(
-      (level, at, levels) =>
+    const levels = seriesOf(id)?.levels;
+    const moved = levels?.findLast(
+      (level, place) =>
         level.session <= session &&
-        (level.breakReason !== undefined || levels[at - 1]?.usd !== level.usd),
+        (level.breakReason !== undefined || levels?.at(place - 1)?.usd !== level.usd),
     );
     if (moved !== undefined && (last === null || moved.session > last)) last = moved.session;
   }

@@ -64,27 +64,81 @@ export interface Close {
   readonly breakReason: string | null;
 }
 
+/**
+ * Levels, ascending by session. Most have a session and a price alone, and are two numbers here, not an
+ * object: a thousand contracts have two million levels in five years.
+ */
+export class Levels {
+  readonly #sessions: Session[] = [];
+  readonly #usd: Micros[] = [];
+  /** By place, the levels that have more. */
+  readonly #others = new Map<number, Level>();
+
+  constructor(levels: Iterable<Level> = []) {
+    for (const level of levels) this.push(level);
+  }
+
+  get length(): number {
+    return this.#usd.length;
+  }
+
+  /** Adds a level after the last one. */
+  push(level: Level): void {
+    if (Object.keys(level).length > 2) this.#others.set(this.length, level);
+    this.#sessions.push(level.session);
+    this.#usd.push(level.usd);
+  }
+
+  /** The level at a place from 0 on; undefined: there is none. */
+  at(place: number): Level | undefined {
+    const session = this.#sessions[place];
+    if (session === undefined) return undefined;
+    return this.#others.get(place) ?? { session, usd: this.#usd[place] as Micros };
+  }
+
+  *[Symbol.iterator](): Generator<Level> {
+    for (let place = 0; place < this.length; place += 1) yield this.at(place) as Level;
+  }
+
+  /** Those that have more than a session and a price. */
+  others(): IteratorObject<Level> {
+    return this.#others.values();
+  }
+
+  /** The last level that is meant. */
+  findLast(isMeant: (level: Level, place: number) => boolean): Level | undefined {
+    let place = this.length - 1;
+    while (place >= 0 && !isMeant(this.at(place) as Level, place)) place -= 1;
+    return this.at(place);
+  }
+
+  /** How many were given at or before `session`. */
+  countUntil(session: Session): number {
+    return countUntil(this.length, (place) => this.#sessions[place] as Session, session);
+  }
+}
+
 /** A contract's levels. Treat as immutable. */
 export class Series {
-  /** Ascending by session, each session once. */
-  readonly levels: readonly Level[];
+  /** Each session once. */
+  readonly levels: Levels;
   /** Ascending by session. */
   readonly breaks: readonly Break[];
   /** The levels with `termsBefore`, ascending by session. */
   readonly #changesOfTerms: readonly Level[];
 
-  constructor(levels: readonly Level[]) {
-    // An array that grew by pushing has room for half as many again.
-    this.levels = levels.slice();
-    this.breaks = levels.flatMap(({ session, breakReason }) =>
+  constructor(levels: Levels) {
+    this.levels = levels;
+    const others = [...levels.others()];
+    this.breaks = others.flatMap(({ session, breakReason }) =>
       breakReason === undefined ? [] : [{ session, reason: breakReason }],
     );
-    this.#changesOfTerms = levels.filter(({ termsBefore }) => termsBefore !== undefined);
+    this.#changesOfTerms = others.filter(({ termsBefore }) => termsBefore !== undefined);
   }
 
   /** The last level given at or before `session`, or null. */
   at(session: Session): Level | null {
-    return this.levels[countUntil(this.levels, session) - 1] ?? null;
+    return this.levels.at(this.levels.countUntil(session) - 1) ?? null;
   }
 
   /** The level given for exactly this session, or null. */
@@ -94,8 +148,10 @@ export class Series {
   }
 
   /** The levels given from one session up to another, without the latter. */
-  between(from: Session, to: Session): readonly Level[] {
-    return this.levels.slice(countUntil(this.levels, from - 1), countUntil(this.levels, to - 1));
+  between(from: Session, to: Session): Level[] {
+    const [first, end] = [this.levels.countUntil(from - 1), this.levels.countUntil(to - 1)];
+    const length = Math.max(0, end - first);
+    return Array.from({ length }, (_, place) => this.levels.at(first + place) as Level);
   }
 
   /** The last break at or before `session`, or null. */
@@ -126,10 +182,10 @@ export class Series {
    * which is the level in force.
    */
   closes(session: Session, floor: Day): Close[] {
-    const end = countUntil(this.levels, session) - 1;
+    const end = this.levels.countUntil(session) - 1;
     const closes: Close[] = [];
     for (let index = end; index >= 0; index -= 1) {
-      const level = this.levels[index] as Level;
+      const level = this.levels.at(index) as Level;
       const date = dateOf(level);
       const next = closes.at(-1);
       if (date !== next?.date) {
@@ -143,13 +199,17 @@ export class Series {
   }
 }
 
-/** How many of the levels, ascending by session, were given at or before `session`. */
-export function countUntil(levels: readonly Pick<Level, "session">[], session: Session): number {
+/** How many of `length` ascending sessions are at or before `session`. */
+export function countUntil(
+  length: number,
+  sessionAt: (place: number) => Session,
+  session: Session,
+): number {
   let low = 0;
-  let high = levels.length;
+  let high = length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((levels[middle] as Pick<Level, "session">).session <= session) low = middle + 1;
+    if (sessionAt(middle) <= session) low = middle + 1;
     else high = middle;
   }
   return low;

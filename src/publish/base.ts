@@ -22,6 +22,9 @@ export interface Base {
   readonly ledger: Ledger;
 }
 
+/** What a snapshot is rendered and committed on: the ledger of the head is no longer needed then. */
+export type Parent = Pick<Base, "end" | "head">;
+
 /** Throws DamageError if an object that the head names is missing or changed. */
 export async function loadBase(store: ObjectStore): Promise<Base> {
   for (;;) {

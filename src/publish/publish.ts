@@ -123,5 +123,6 @@ async function attempt(
     fresh,
     unmovedSince: unmoved,
   };
-  return release(made, base, request, store, clock, progress);
+  const { end, head } = base;
+  return release(made, { end, head }, request, store, clock, progress);
 }

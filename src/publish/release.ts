@@ -8,7 +8,7 @@ import type { Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
-import type { Base } from "./base.ts";
+import type { Parent } from "./base.ts";
 import { commit } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
 import type { KeptInput } from "./inputs.ts";
@@ -44,20 +44,20 @@ export interface Release {
 }
 
 /**
- * Publishes the content on `base`. Returns null if another run published first. Throws InputError if a
+ * Publishes the content on `parent`. Returns null if another run published first. Throws InputError if a
  * file is too large for its readers, DamageError and UnreachableError as `commit` does.
  */
 export async function release(
   { name, content, reason, inputs, fresh, unmovedSince }: Release,
-  base: Base,
+  parent: Parent,
   { dryRun, keys = NO_KEYS, by = null, why = null }: ReleaseOptions,
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
 ): Promise<PublishResult | null> {
   const rendered = async (sink: Sink): Promise<Manifest> =>
-    manifestOf(await render(name, content, base, sink, progress), name, content, {
-      parent: parentOf(base),
+    manifestOf(await render(name, content, parent, sink, progress), name, content, {
+      parent: parentOf(parent),
       reason,
       by,
       why,
@@ -77,7 +77,7 @@ export async function release(
     return { ...result, manifest, outcome: "planned", publication: null, signing };
   }
   const { catalog } = content.market;
-  const { newest } = base.end;
+  const { newest } = parent.end;
   const committed = await commit(
     store,
     { name, catalog, inputs, keys, newest, render: rendered },
@@ -108,8 +108,8 @@ export function keepHead(base: PublishedBase, unmovedSince: Session | null): Pub
   };
 }
 
-function parentOf(base: Base): Manifest["parent"] {
-  if (base.head === null) return null;
-  const { session_utc, revision, identity } = base.head.manifest;
+function parentOf({ head }: Parent): Manifest["parent"] {
+  if (head === null) return null;
+  const { session_utc, revision, identity } = head.manifest;
   return { session_utc, revision, identity };
 }

@@ -37,7 +37,7 @@ import {
   storedAs,
   type SnapshotName,
 } from "../store/paths.ts";
-import type { Base } from "./base.ts";
+import type { Parent } from "./base.ts";
 import type { Content } from "./content.ts";
 import type { Progress } from "./request.ts";
 
@@ -64,7 +64,7 @@ export interface Rendering {
 export async function render(
   name: SnapshotName,
   content: Content,
-  base: Base,
+  { head: parent, end }: Parent,
   sink: Sink,
   progress: Progress,
 ): Promise<Rendering> {
@@ -80,11 +80,11 @@ export async function render(
   });
   files.push(...(await atOnce(sumsOf(files), (file) => handOn(file, name, sink))));
   // A month that did not change keeps the parent's part and its name.
-  const parentLedger = base.head?.manifest.ledger ?? [];
+  const parentLedger = parent?.manifest.ledger ?? [];
   const known = new Map(
     parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
   );
-  const began = base.end.newest?.entry.number ?? 0;
+  const began = end.newest?.entry.number ?? 0;
   const parts = await atOnce(monthsOf(ledger), async (month) => {
     const bytes = encodeMonth(ledger, month);
     if (bytes === null) return [];

@@ -111,8 +111,9 @@ function tierFiles(
     );
   }
   if (tier.historyFiles.includes("csv")) {
-    files.push(
-      file(FILES.historyCsv(tier.name), CSV_TYPE, () => historyCsv(view, market.catalog)),
+    files.push(file(FILES.historyCsv(tier.name), CSV_TYPE, () => historyCsv(view, market.catalog)));
+    // The other long file comes after the contracts, so that the two are not in memory at once.
+    contracts.push(
       file(FILES.levelsCsv(tier.name), CSV_TYPE, () => levelsCsv(view, market.catalog)),
     );
   }

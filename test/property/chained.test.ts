@@ -56,7 +56,7 @@ function rawOf({ catalog, maxCarryDays, seriesOf }: Market): RawMarket {
     delisted_on: delistedOn === null ? null : dateText(delistedOn),
   }));
   const levels = catalog.flatMap(({ id }) =>
-    (seriesOf(id)?.levels ?? []).map(({ session, usd, breakReason }) => ({
+    [...(seriesOf(id)?.levels ?? [])].map(({ session, usd, breakReason }) => ({
       id,
       session_utc: sessionUtc(session),
       spot_usd: formatMicros(usd),

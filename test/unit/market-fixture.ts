@@ -1,6 +1,6 @@
 /** Small markets for tests, made like the program makes them. */
 import type { Contract } from "../../src/market/contract.ts";
-import { Series, type Level } from "../../src/market/series.ts";
+import { Levels, Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type Tier } from "../../src/market/tier.ts";
 import { tierView, type Market, type TierView } from "../../src/market/view.ts";
@@ -52,7 +52,9 @@ export function marketOf(listings: readonly Listing[]): Market {
     listings.map(({ levels }, at) => [
       (catalog[at] as Contract).id,
       new Series(
-        levels.map((level) => ({ basis: "reported", asOf: dayOf(level.session), ...level })),
+        new Levels(
+          levels.map((level) => ({ basis: "reported", asOf: dayOf(level.session), ...level })),
+        ),
       ),
     ]),
   );

@@ -6,7 +6,7 @@ import { DamageError } from "../../src/lib/errors.ts";
 import { countLevels, type Ledger } from "../../src/ledger/ledger.ts";
 import { decodeMonth, encodeMonth, monthsOf } from "../../src/ledger/months.ts";
 import { PRICE_TYPES } from "../../src/market/contract.ts";
-import { BASES, dateOf, Series, type Level } from "../../src/market/series.ts";
+import { BASES, dateOf, Levels, Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, sessionKey, type Session } from "../../src/market/session.ts";
 import { ledgerPartKey } from "../../src/store/paths.ts";
 
@@ -53,7 +53,10 @@ const levelLists: fc.Arbitrary<Level[]> = fc
 
 const ledgers = fc
   .dictionary(fc.stringMatching(/^[a-z0-9]{1,6}(-[a-z0-9]{1,4})?$/), levelLists, { maxKeys: 4 })
-  .map((lists) => new Map(Object.entries(lists).map(([id, levels]) => [id, new Series(levels)])));
+  .map(
+    (lists) =>
+      new Map(Object.entries(lists).map(([id, levels]) => [id, new Series(new Levels(levels))])),
+  );
 
 describe("ledger parts", () => {
   test.prop([ledgers], { numRuns: 200 })("give back every level", (ledger) => {
@@ -67,7 +70,7 @@ describe("ledger parts", () => {
 
   test.prop([ledgers])("exist for exactly the months with levels", (ledger) => {
     const months = [...ledger.values()].flatMap(({ levels }) =>
-      levels.map(({ session }) => sessionKey(session).slice(0, 7)),
+      [...levels].map(({ session }) => sessionKey(session).slice(0, 7)),
     );
     expect(partsOf(ledger).map(([month]) => month)).toEqual([...new Set(months)].sort());
     expect(countLevels(ledger)).toBe(months.length);
@@ -94,7 +97,7 @@ describe("a series of levels", () => {
   test.prop([levelLists, fc.integer({ min: FIRST - 5, max: FIRST + 190 }), fc.nat(200)], {
     numRuns: 1_000,
   })("finds what a plain loop finds", (levels, session, span) => {
-    const series = new Series(levels);
+    const series = new Series(new Levels(levels));
     expect(series.at(session)).toEqual(levels.findLast((item) => item.session <= session) ?? null);
     expect(series.given(session)).toEqual(levels.find((item) => item.session === session) ?? null);
 
@@ -124,7 +127,7 @@ const partsOf = (ledger: Ledger): [month: string, text: string][] =>
   });
 
 function restored(ledger: Ledger): Ledger {
-  const levels = new Map<string, Level[]>();
+  const levels = new Map<string, Levels>();
   for (const [month, text] of partsOf(ledger)) {
     const sha256 = createHash("sha256").update(text).digest("hex");
     decodeMonth(Buffer.from(text), ledgerPartKey(month, sha256, 0), levels);
@@ -139,6 +142,6 @@ const levelsOf = (ledger: Ledger): object =>
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([id, { levels }]) => [
         id,
-        levels.map((level) => ({ basis: "reported", ...level, asOf: dateOf(level) })),
+        [...levels].map((level) => ({ basis: "reported", ...level, asOf: dateOf(level) })),
       ]),
   );
