@@ -9,7 +9,7 @@ const testsIn = (...folders: readonly string[]): string[] =>
 /** Tests within one process, without a service. */
 const QUICK = testsIn("unit", "property", "golden", "desk", "cli", "site");
 /** Tests of a proxy within their own process, and of what it serves. */
-const SERVED = testsIn("http", "pages", "report", "guide");
+const SERVED = testsIn("http", "pages", "report", "guide", "released");
 /** Needs series of prices beside the repository. */
 const REPLAY = testsIn("replay");
 /** What only processes and services show. Each file has a process of its own. */

@@ -7,7 +7,7 @@ import { bars } from "./chart.js";
 import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
 
 /**
- * A contribution in the body of `/index`. Bodies of 0.1.0 lack the last three.
+ * A contribution in the body of `/index`.
  *
  * @typedef {object} Contribution
  * @property {string} id
@@ -20,9 +20,9 @@ import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
  * @property {string | null} relative
  * @property {string | null} contribution
  * @property {string | null} contribution_24h_pct
- * @property {string} [basis]
- * @property {string} [as_of]
- * @property {string | null} [base_as_of]
+ * @property {string} basis
+ * @property {string} as_of
+ * @property {string | null} base_as_of
  */
 
 /**
@@ -88,7 +88,6 @@ export const figure = (field, label, html) =>
  */
 export function contributionsTable(contributions, nameOf) {
   const hasQuantities = contributions.some(({ quantity }) => quantity !== undefined);
-  const hasBasis = contributions.some(({ basis }) => basis !== undefined);
   /** @type {Column[]} */
   const columns = [
     { label: "Contract", sort: "text", cell: (item) => nameCell(item, nameOf(item.id)) },
@@ -99,7 +98,7 @@ export function contributionsTable(contributions, nameOf) {
     numberColumn("Base, USD", "base_usd", 2, ({ base_as_of }) => base_as_of),
     numberColumn("Level, USD", "spot_usd", 2, ({ as_of }) => as_of),
     numberColumn("Relative", "relative", 6),
-    ...(hasBasis ? [BASIS] : []),
+    BASIS,
   ];
   const head = columns.map(
     ({ label, sort }) =>
@@ -119,7 +118,7 @@ export function contributionsTable(contributions, nameOf) {
 const BASIS = {
   label: "Basis",
   sort: "text",
-  cell: ({ basis }) => `<td data-field="basis">${basis === undefined ? "" : basisHtml(basis)}</td>`,
+  cell: ({ basis }) => `<td data-field="basis">${basisHtml(basis)}</td>`,
 };
 
 /**

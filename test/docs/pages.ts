@@ -12,7 +12,7 @@ export const textOf = (page: string): string => readFileSync(join(ROOT, page), "
 const all = execFileSync("git", ["ls-files", "*.md"], { cwd: ROOT, encoding: "utf8" })
   .trimEnd()
   .split("\n")
-  .filter((page) => !/^(?:test\/golden|snapshots\/example)\//.test(page));
+  .filter((page) => !/^(?:test\/golden|test\/released|snapshots\/example)\//.test(page));
 
 const isMade = (page: string): boolean => page.startsWith("docs/reference/");
 

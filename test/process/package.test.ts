@@ -1,4 +1,7 @@
-/** The packed package is compiled and complete, and has no file that it does not need. */
+/**
+ * What `npm run release` gives to operators: a package that is compiled and complete and has no file that it does not
+ * need, the list of packages that it runs with, and checksums.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -13,6 +16,8 @@ import { outputOf, serve } from "../program/program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
+const ARCHIVE = `chipboard-${PROGRAM.version}.tgz`;
+const SBOM = `chipboard-${PROGRAM.version}.cdx.json`;
 
 let folder: string;
 let files: string[];
@@ -22,21 +27,23 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "chipboard-package-"));
   // A copy is packed, because packing compiles beside the sources, which other tests use.
   await run("git", ["clone", "-q", ROOT, join(folder, "copy")]);
-  const sources = ["src", "bin", "deploy", "package.json", "tools/package.json"];
+  const manifests = ["package.json", "package-lock.json", "tools/package.json"];
+  const sources = ["src", "bin", "deploy", "tools/release", ...manifests];
   await run("cp", ["-r", "--parents", ...sources, join(folder, "copy")], {
     cwd: ROOT,
   });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "copy/node_modules"));
   symlinkSync(join(ROOT, "tools/node_modules"), join(folder, "copy/tools/node_modules"));
-  const packed = await run("npm", ["pack", "--json", "--pack-destination", folder], {
-    cwd: join(folder, "copy"),
-  });
-  const listed = JSON.parse(packed.stdout.slice(packed.stdout.indexOf("[\n")));
-  files = listed[0].files.map(({ path }: { path: string }) => path);
+  await release("released");
+  const archive = join(folder, "released", ARCHIVE);
+  const listed = await run("tar", ["tzf", archive]);
+  files = listed.stdout
+    .trimEnd()
+    .split("\n")
+    .map((path) => path.replace("package/", ""));
   // Installed as npm does it: below node_modules, where Node does not run TypeScript, beside what it needs.
   const place = join(folder, "node_modules");
   mkdirSync(join(place, "chipboard"), { recursive: true });
-  const archive = join(folder, listed[0].filename);
   await run("tar", ["xzf", archive, "--strip-components=1", "-C", join(place, "chipboard")]);
   for (const name of readdirSync(join(ROOT, "node_modules"))) {
     symlinkSync(join(ROOT, "node_modules", name), join(place, name));
@@ -45,6 +52,11 @@ beforeAll(async () => {
   launcher = join(place, "chipboard/deploy/run");
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const release = (name: string): Promise<unknown> => {
+  const script = join(folder, "copy/tools/release/release.ts");
+  return run(process.execPath, [script, join(folder, name)]);
+};
 
 const chipboard = (line: string): Promise<string> =>
   outputOf(line.split(" "), { cwd: folder, script: bin });
@@ -97,6 +109,42 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "package.json",
     "snapshots/README.md",
   ]);
+});
+
+test("checksums of it and of its SBOM, and the same bytes when it is made again", async () => {
+  const released = join(folder, "released");
+  expect(readdirSync(released).toSorted()).toEqual(["SHA256SUMS", SBOM, ARCHIVE].toSorted());
+  const { stdout } = await run("sha256sum", ["-c", "SHA256SUMS"], { cwd: released });
+  expect(stdout).toBe(`${SBOM}: OK\n${ARCHIVE}: OK\n`);
+  await release("again");
+  for (const name of readdirSync(released)) {
+    const first = await readFile(join(released, name));
+    expect([name, (await readFile(join(folder, "again", name))).equals(first)]).toEqual([
+      name,
+      true,
+    ]);
+  }
+});
+
+test("the SBOM lists the packages that it runs with, by version and digest, and no place", async () => {
+  const text = await readFile(join(folder, "released", SBOM), "utf8");
+  const { metadata, components } = JSON.parse(text);
+  expect(metadata.component).toMatchObject({ name: "chipboard", version: PROGRAM.version });
+  const { dependencies, devDependencies } = JSON.parse(
+    await readFile(join(ROOT, "package.json"), "utf8"),
+  );
+  const named = new Map<string, object>(
+    components.map((component: { "bom-ref": string }) => [component["bom-ref"], component]),
+  );
+  for (const name of Object.keys(dependencies)) {
+    const installed = await readFile(join(ROOT, "node_modules", name, "package.json"), "utf8");
+    const { version } = JSON.parse(installed);
+    const hashes = [{ alg: "SHA-512", content: expect.stringMatching(/^[0-9a-f]{128}$/) }];
+    expect([name, named.get(`${name}@${version}`)]).toMatchObject([name, { hashes }]);
+  }
+  const tools = Object.keys(devDependencies).map((name) => `"pkg:npm/${name.replace("@", "%40")}@`);
+  expect(tools.filter((purl) => text.includes(purl))).toEqual([]);
+  expect(text).not.toMatch(/file:|"url": "https?:\/\/[^"]*\.tgz|\/tmp\//);
 });
 
 test("prints its version, publishes and serves", async () => {
