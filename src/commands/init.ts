@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Command } from "commander";
@@ -33,7 +33,7 @@ function fillerFor(place: string): (template: string) => Promise<string> {
     place,
     folder: word(place),
     node: word(process.execPath),
-    program: word(process.argv[1] as string),
+    program: word(realpathSync(process.argv[1] as string)),
     // cron ends a command at a bare percent sign.
     cron: word(place).replaceAll("%", "\\%"),
   };

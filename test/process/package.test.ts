@@ -120,8 +120,12 @@ test("prints its version, publishes and serves", async () => {
   }
 });
 
-test("writes a folder whose command runs the package", async () => {
-  expect(await chipboard("init made")).toContain("./chipboard publish\n");
+test("writes a folder whose command runs the package, also when npx's link to it is gone", async () => {
+  const link = join(folder, "linked");
+  symlinkSync(bin, link);
+  const printed = await outputOf(["init", "made"], { cwd: folder, script: link });
+  expect(printed).toContain("./chipboard publish\n");
+  rmSync(link);
   const { stdout } = await run(join(folder, "made/chipboard"), ["publish"], {
     env: { PATH: "/usr/bin:/bin", CHIPBOARD_NOW: NOW },
   });
