@@ -68,8 +68,8 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
   return {
     read: lines.read,
     end(): void {
-      if (!lines.end() || open === null) return;
-      const cells = cellsOf(open);
+      if (!lines.end() || (open === null && isBegun)) return;
+      const cells = open === null ? "no header, expected one below the comments" : cellsOf(open);
       stop(typeof cells === "string" ? cells : "a quoted field is not closed");
     },
   };

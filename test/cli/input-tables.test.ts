@@ -56,6 +56,8 @@ describe("columns and ids", () => {
     ]);
     const told = await complaints({ ...SPARSE, quotes: lines("# levels", "id;spot_usd", "a;1") });
     expect(told).toContainEqual(expect.stringContaining("quotes.csv:2: columns separated by sem"));
+    const none = await complaints({ ...SPARSE, quotes: lines("# levels", "", "# none") });
+    expect(none).toContain("quotes.csv:3: no header, expected one below the comments");
     const only = await complaints({ ...SPARSE, quotes: lines("#id,spot_usd", "a,1") });
     expect(only).toContainEqual(expect.stringContaining("quotes.csv:2: no known column"));
   });
