@@ -30,6 +30,11 @@ export const COMMANDS: readonly {
     load: async () => (await import("./commands/demo.ts")).demoCommand(),
   },
   {
+    name: "init",
+    description: "write sample inputs, options and a scheduled job into a folder, to begin with",
+    load: async () => (await import("./commands/init.ts")).initCommand(),
+  },
+  {
     name: "publish",
     description: "publish a session from a catalog, quotes and closes (CSV, JSON or NDJSON)",
     load: async () => (await import("./commands/publish.ts")).publishCommand(),

@@ -1,17 +1,16 @@
 /**
- * The contracts of the demonstration: `catalog.csv`, as `publish` reads it, and `anchors.csv`, with the
- * level and the schedule by which the generator prices each contract.
+ * The contracts of the demonstration: `catalog.csv`, as `publish` reads it; `anchors.csv`, with the level and
+ * the schedule by which the generator prices each contract; `events.csv`, what happens to some of them.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { csvRecords } from "../feed/csv.ts";
-import { BASES, type Basis } from "../market/series.ts";
+import type { Basis } from "../market/series.ts";
 import { MAX_LEVEL_USD, parseMicros, type Micros } from "../market/decimal.ts";
 import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 
 /** The catalog file, in the format of `publish --catalog`. */
 export const demoCatalogPath = fileURLToPath(new URL("./catalog.csv", import.meta.url));
-const anchorsPath = fileURLToPath(new URL("./anchors.csv", import.meta.url));
 
 /**
  * When a contract gets a level:
@@ -21,13 +20,13 @@ const anchorsPath = fileURLToPath(new URL("./anchors.csv", import.meta.url));
  * `weekdays`: not on Saturdays and Sundays.
  * `irregular`: in seven of eight sessions, at random.
  */
-const SCHEDULES = ["every-session", "overnight", "daily", "weekdays", "irregular"] as const;
-type Schedule = (typeof SCHEDULES)[number];
+export type Schedule = "every-session" | "overnight" | "daily" | "weekdays" | "irregular";
 
 /** The generator's parameters of a contract. */
 export interface DemoContract {
   readonly id: string;
   readonly segment: string;
+  readonly priceType: string;
   /** A level that was once published, and its day: the middle if only a year or a month is known. */
   readonly anchor: Micros;
   readonly anchorDay: Day;
@@ -35,47 +34,51 @@ export interface DemoContract {
   readonly schedule: Schedule;
   /** The first session with a level; null: the market's first. */
   readonly listed: Session | null;
-  /** The last session with a level; null: it still gets levels. */
-  readonly ended: Session | null;
+  /** The first day without a level; null: it still gets levels. */
+  readonly delistedOn: Day | null;
+  readonly breaks: readonly DemoEvent[];
 }
 
-/** The contracts in catalog order. Throws if the two files do not belong together. */
+/** The contracts in catalog order. */
 export function readDemoContracts(): DemoContract[] {
-  const anchors = new Map(readRows(anchorsPath).map((row) => [row["id"], row]));
-  const catalog = readRows(demoCatalogPath);
-  if (anchors.size !== catalog.length) {
-    throw new Error(`anchors.csv has ${anchors.size} contracts, catalog.csv ${catalog.length}`);
-  }
-  return catalog.map((row) => demoContract({ ...row, ...anchors.get(row["id"]) }));
+  const anchors = new Map(readRows("anchors.csv").map((row) => [row("id"), row]));
+  const breaks = readDemoEvents().filter(({ what }) => what === "break");
+  return readRows("catalog.csv").map((listing) => {
+    const id = listing("id");
+    const priced = anchors.get(id) as Row;
+    return {
+      id,
+      segment: listing("segment"),
+      priceType: listing("price_type"),
+      anchor: parseMicros(priced("level"), MAX_LEVEL_USD) as Micros,
+      anchorDay: parseDate(priced("date")) as Day,
+      basis: priced("basis") as Basis,
+      schedule: priced("schedule") as Schedule,
+      listed: parseSession(priced("listed")),
+      delistedOn: parseDate(listing("delisted_on")),
+      breaks: breaks.filter((event) => event.id === id),
+    };
+  });
 }
 
-type Row = Partial<Record<string, string>>;
+/** A row of events.csv. `session` null: the second that is published. */
+export type DemoEvent = ReturnType<typeof readDemoEvents>[number];
 
-function readRows(path: string): Row[] {
-  const [header = [], ...records] = csvRecords(readFileSync(path, "utf8"));
-  return records.map((record) => Object.fromEntries(header.map((name, at) => [name, record[at]])));
-}
+/** The rows of events.csv, which says what its columns mean. */
+export const readDemoEvents = () =>
+  readRows("events.csv").map((row) => ({
+    session: parseSession(row("session")),
+    id: row("id"),
+    what: row("what"),
+    ratio: Number(row("ratio")),
+    text: row("text"),
+  }));
 
-function demoContract(row: Row): DemoContract {
-  const { id = "", segment = "", level = "", date = "", listed = "", ended = "" } = row;
-  const expect = <T>(value: T | null | undefined, column: string): T => {
-    if (value !== null && value !== undefined) return value;
-    throw new Error(`anchors.csv ${id} ${column} ${JSON.stringify(row[column])}: not valid`);
-  };
-  return {
-    id,
-    segment,
-    anchor: expect(parseMicros(level, MAX_LEVEL_USD), "level"),
-    anchorDay: expect(parseDate(date), "date"),
-    basis: expect(
-      BASES.find((basis) => basis === row["basis"]),
-      "basis",
-    ),
-    schedule: expect(
-      SCHEDULES.find((schedule) => schedule === row["schedule"]),
-      "schedule",
-    ),
-    listed: listed === "" ? null : expect(parseSession(listed), "listed"),
-    ended: ended === "" ? null : expect(parseSession(ended), "ended"),
-  };
+/** Gives the text of a column. */
+type Row = (column: string) => string;
+
+function readRows(name: string): Row[] {
+  const text = readFileSync(new URL(name, import.meta.url), "utf8");
+  const [header = [], ...records] = csvRecords(text);
+  return records.map((record) => (column) => record[header.indexOf(column)] as string);
 }

@@ -4,5 +4,5 @@
  */
 export const DEMO_NOTICE =
   "Demonstration data, not market data: the contracts are real products with tickers of our own " +
-  "coinage, but every price series is illustrative, generated from a fixed seed around a level " +
-  "once published.";
+  "coinage, but every price, and whatever happens to one, is illustrative, generated from a fixed " +
+  "seed around a level once published.";

@@ -3,21 +3,23 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/finding.ts";
-import type { Source } from "../feed/source.ts";
-import { sourceOf } from "../feed/source.ts";
-import { sessionAt, sessionKey, type Session } from "../market/session.ts";
+import { sourceOf, type Source } from "../feed/source.ts";
+import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import { publish } from "../publish/publish.ts";
 import type { Progress } from "../publish/request.ts";
 import { readLogEnd } from "../snapshot/log/walk.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { demoCatalogPath } from "./catalog.ts";
+import { demoCatalogPath, readDemoEvents } from "./catalog.ts";
 import { demoCsv, demoHistory } from "./feed.ts";
 import { DEMO_NOTICE } from "./notice.ts";
 import { DEMO_FIRST_SESSION } from "./series.ts";
 
 /** How many sessions get a snapshot each. The sessions before them are history. */
 const CONSECUTIVE_SESSIONS = 4;
+
+/** How long after its start a session is published. */
+const PUBLISHED_AFTER_MS = 5 * 60_000;
 
 const GATES = {
   ...USUAL_LIMITS,
@@ -28,10 +30,10 @@ const GATES = {
 } as const;
 
 /**
- * Publishes the sessions after the store's head up to the current one, each when it is asked for. Gives the
- * head's session, if there is a head, then each that is published. `signal` ends it with its reason; a session
- * that has been read is published first. Throws ConflictError if the store holds other data than the demonstration, DamageError
- * if its head is not whole, and the errors of `publish`.
+ * Publishes the sessions after the store's head up to the current one, each when it is asked for, as if its
+ * time had just come. Gives the head's session, if there is a head, then each that is published. `signal` ends
+ * it with its reason; a session that has been read is published first. Throws ConflictError if the store holds
+ * other data than the demonstration, DamageError if its head is not whole, and the errors of `publish`.
  */
 export async function* publishDemo(
   store: ObjectStore,
@@ -54,20 +56,30 @@ export async function* publishDemo(
   const current = sessionAt(clock.now());
   let from = head === null ? DEMO_FIRST_SESSION : head.session + 1;
   let session = Math.max(from, current - CONSECUTIVE_SESSIONS + 1);
-  for (; session <= current; session += 1) {
+  const misprint = readDemoEvents().find(({ what }) => what === "misprint");
+  let number = (head?.number ?? 0) + 1;
+  for (; session <= current; session += 1, number += 1) {
+    const dueMs = sessionStartMs(session) + PUBLISHED_AFTER_MS;
+    // Publication 2 has the misprint. Publication 3 gives the session before again, as it should have been.
+    const corrects = number === 3;
+    const rows = demoHistory(
+      corrects ? from - 1 : from,
+      session,
+      number === 2 ? misprint : undefined,
+    );
     await publish(
       {
         catalog: sourceOf(demoCatalogPath),
-        quotes: [quotesOf(from, session, signal)],
+        quotes: [quotesOf(rows, signal)],
         closes: [],
         session,
         attribution: DEMO_NOTICE,
-        revise: null,
+        revise: corrects ? (misprint?.text ?? null) : null,
         dryRun: false,
         gates: GATES,
       },
       store,
-      clock,
+      { now: () => Math.min(clock.now(), dueMs) },
       (stage, done, total) => progress(`${sessionKey(session)} ${stage}`, done, total),
     );
     yield session;
@@ -75,11 +87,11 @@ export async function* publishDemo(
   }
 }
 
-const quotesOf = (from: Session, to: Session, signal?: AbortSignal): Source => ({
+const quotesOf = (rows: ReturnType<typeof demoHistory>, signal?: AbortSignal): Source => ({
   name: "the demonstration",
   format: "csv",
   async *open() {
-    for (const text of demoCsv(demoHistory(from, to))) {
+    for (const text of demoCsv(rows)) {
       // Five years take seconds. Signals and requests come between.
       await setImmediate();
       signal?.throwIfAborted();

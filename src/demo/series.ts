@@ -15,17 +15,8 @@ import { createNoise, seedOf } from "./random.ts";
 
 const firstDay: Day = parseDate("2021-11-01") as Day;
 
-/** The market's first session, five years before the day that listings and breaks refer to. */
+/** The market's first session, five years before the day that listings and events refer to. */
 export const DEMO_FIRST_SESSION: Session = firstDay * SESSIONS_PER_DAY;
-
-/** A contract whose specification changes, so levels before and after are not comparable. */
-export const DEMO_BREAK = {
-  id: "ddr5-rdimm-32gb-spot",
-  session: (parseDate("2026-06-01") as Day) * SESSIONS_PER_DAY,
-  reason: "Specification changed: modules of 5600 MT/s from this session on, 4800 MT/s before",
-  /** The price of the new specification relative to the old one. */
-  ratio: 1.125,
-} as const;
 
 /** The standard deviation of a move from one session to the next, as fractions of the level. */
 interface Volatility {
@@ -68,16 +59,16 @@ export class DemoSeries {
     // An anchor from before the market's first session counts for that session.
     const anchored = Math.max(closeSessionOf(contract.anchorDay), DEMO_FIRST_SESSION);
     const [segmentThen, ownThen] = factors();
-    const respecified = specificationRatio(contract.id, anchored);
+    const respecified = ratioOf(contract, anchored);
     this.#unit = contract.anchor / (segmentThen.at(anchored) * ownThen.at(anchored) * respecified);
     [this.#segment, this.#own] = factors();
     this.contract = contract;
   }
 
-  /** The level of a session, on the tick. Sessions must not descend from call to call. */
-  at(session: Session): Micros {
+  /** The level of a session, on the tick, times `scale`. Sessions must not descend from call to call. */
+  at(session: Session, scale = 1): Micros {
     const factor = this.#segment.at(session) * this.#own.at(session);
-    return onTick(this.#unit * factor * specificationRatio(this.contract.id, session));
+    return onTick(this.#unit * factor * ratioOf(this.contract, session) * scale);
   }
 }
 
@@ -102,8 +93,9 @@ class Factor {
   }
 }
 
-const specificationRatio = (id: string, session: Session): number =>
-  id === DEMO_BREAK.id && session >= DEMO_BREAK.session ? DEMO_BREAK.ratio : 1;
+/** What is sold at a session costs this much of what was sold at first. */
+const ratioOf = ({ breaks }: DemoContract, at: Session): number =>
+  breaks.reduce((product, { session, ratio }) => product * ((session ?? 0) <= at ? ratio : 1), 1);
 
 /** Ticks by level: 0.0001 USD, 0.001 from 1, 0.01 from 10, 1 from 1000. */
 function onTick(usd: number): Micros {

@@ -19,8 +19,8 @@ export function csvRecords(text: string): (readonly string[])[] {
 }
 
 /**
- * Passes each record, including the header, to `take`. Skips empty lines. Stops at the first fault,
- * because the rest cannot be trusted.
+ * Passes each record, including the header, to `take`. Skips empty lines, and lines above the header that
+ * begin with `#`: below it they may be names. Stops at the first fault, because the rest cannot be trusted.
  */
 export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
   /** The lines so far of a record with a quoted cell that is not closed; null: there is none. */
@@ -44,6 +44,7 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
     nextLine += 1;
     const text = open === null ? line : `${open}\n${line}`;
     if (text.length >= MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG);
+    if (!isBegun && line.startsWith("#")) return true;
     if (!isBegun && line.trim() !== "") {
       isBegun = true;
       const other = otherForm(line);
@@ -67,8 +68,8 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
   return {
     read: lines.read,
     end(): void {
-      if (!lines.end() || open === null) return;
-      const cells = cellsOf(open);
+      if (!lines.end() || (open === null && isBegun)) return;
+      const cells = open === null ? "no header, expected one below the comments" : cellsOf(open);
       stop(typeof cells === "string" ? cells : "a quoted field is not closed");
     },
   };

@@ -47,6 +47,7 @@ import {
  * @property {number | null} [high_usd]
  * @property {number | null} [inputs]
  * @property {string | null} [rationale]
+ * @property {string | null} [delisted_on]
  * @property {Break | null} break
  * @property {readonly { date: string, close_usd: number }[]} history
  * @property {readonly Break[]} breaks
@@ -99,10 +100,11 @@ ${facts(body).join("\n")}
 }
 
 /** @param {ContractBody} body */
-const discontinuedLine = ({ basis, as_of }) =>
-  basis === "discontinued"
-    ? `<p class="late">Discontinued: this contract is off the board. Its last level is of <time>${escaped(as_of)}</time>; there are no changes.</p>\n`
-    : "";
+function discontinuedLine({ basis, as_of, delisted_on: day }) {
+  if (basis !== "discontinued") return "";
+  const delisted = day == null ? "" : ` It was delisted on <time>${escaped(day)}</time>.`;
+  return `<p class="late">Discontinued: this contract is off the board. Its last level is of <time>${escaped(as_of)}</time>; there are no changes.${delisted}</p>\n`;
+}
 
 /**
  * @param {string} label HTML

@@ -49,6 +49,7 @@ describe("--help", () => {
     ],
     ["serve", SERVE],
     ["demo", SERVE],
+    ["init", ["--json"]],
     ["snapshots inputs", ["--out", ...STORE]],
     ["snapshots copy", [...STORE.slice(1), "--dry-run"]],
     ["accounts add", ["--tier", "--trial-days", "--note", ...STATE]],

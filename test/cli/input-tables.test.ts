@@ -43,6 +43,25 @@ describe("columns and ids", () => {
     expect(told.filter((line) => line.startsWith("quotes.csv:1:"))).toHaveLength(1);
   });
 
+  test("lines above the header that begin with # are comments; below it they are data", async () => {
+    const store = new MemoryStore();
+    const quotes = `\ufeff${lines('# The levels, "today"', "", "#,,", "id,spot_usd", "a,5")}`;
+    await mustPublish(store, { ...SPARSE, quotes });
+    expect((await headJson(store, "pro/board.json")).memory[0]).toMatchObject({ spot_usd: 5 });
+
+    const below = lines("# levels", "id,spot_usd", "# a,5", "a,-3");
+    expect((await complaints({ ...SPARSE, quotes: below })).slice(1)).toEqual([
+      'quotes.csv:3 id "# a": expected a contract of the catalog',
+      expect.stringContaining('quotes.csv:4 spot_usd "-3": expected'),
+    ]);
+    const told = await complaints({ ...SPARSE, quotes: lines("# levels", "id;spot_usd", "a;1") });
+    expect(told).toContainEqual(expect.stringContaining("quotes.csv:2: columns separated by sem"));
+    const none = await complaints({ ...SPARSE, quotes: lines("# levels", "", "# none") });
+    expect(none).toContain("quotes.csv:3: no header, expected one below the comments");
+    const only = await complaints({ ...SPARSE, quotes: lines("#id,spot_usd", "a,1") });
+    expect(only).toContainEqual(expect.stringContaining("quotes.csv:2: no known column"));
+  });
+
   test("columns can be in any order", async () => {
     const store = new MemoryStore();
     await mustPublish(store, { ...SPARSE, quotes: lines("basis,spot_usd,id", "assessed,5,a") });

@@ -193,6 +193,8 @@ inChromium.each(TIER_NAMES)("in a browser, %s: every figure is the API's", async
     );
     const discontinued = `Discontinued: this contract is off the board. Its last level is of ${body.as_of}`;
     expect(main.includes(discontinued)).toBe(body.basis === "discontinued");
+    const { delisted_on: day } = body;
+    if (day != null) expect(main).toContain(`there are no changes. It was delisted on ${day}.`);
     expect(await page.locator(".tag").allInnerTexts()).toEqual(
       /carried|discontinued/.test(body.basis) ? [body.basis] : [],
     );

@@ -141,6 +141,70 @@ test("a damaged log: 6, and without its folders the demonstration starts anew", 
   }
 });
 
+test("it looks like a market: in time, with a correction, breaks, a renaming, a delisting", async () => {
+  const started = await serving(...QUIET);
+  const [starter = "", pro = ""] = keysIn(started);
+  const ask = async (path: string, key?: string) => {
+    const headers = key === undefined ? {} : { "x-api-key": key };
+    return JSON.parse(await (await fetch(`${started.url}${path}`, { headers })).text());
+  };
+  const API = "/api/public/v1";
+  try {
+    const { overdue, sessions } = await ask("/status.json");
+    expect(overdue).toBe(0);
+    expect(sessions).toHaveLength(4);
+    for (const row of sessions) {
+      expect(row).toMatchObject({ minutes_late: 5, missed: false, rolled_back: false });
+      expect(row.published_at).toBe(row.session_utc.replace(":00:00.000Z", ":05:00.000Z"));
+    }
+    expect(await (await fetch(`${started.url}/status`)).text()).toContain('aria-label="4 on time"');
+
+    for (const key of [starter, pro]) {
+      const { corrections } = await ask(`${API}/corrections`, key);
+      expect(corrections).toEqual([
+        {
+          contract_id: "ddr5-16gb-spot",
+          session_utc: "2026-11-20T00:00:00.000Z",
+          old_usd: expect.any(Number),
+          new_usd: expect.any(Number),
+          reason: "Illustrative: the source corrected a misprint",
+          corrected_in: "2026-11-20T12Z/r1",
+        },
+      ]);
+      expect(corrections[0].old_usd / corrections[0].new_usd).toBeCloseTo(1.03, 3);
+    }
+    const { memory, semiconductor } = await ask(`${API}/prices`, pro);
+    const records: Record<string, string | number | null>[] = [...memory, ...semiconductor];
+    const byId = new Map(records.map((record) => [record["id"], record]));
+    const breaks = records.filter((record) => record["break"] !== null);
+    expect(breaks.map(({ id }) => id)).toEqual([
+      "ddr5-rdimm-32gb-spot",
+      "nand-wafer-512gb-tlc-spot",
+    ]);
+    expect(new Set(records.map((record) => record["price_type"]))).toEqual(
+      new Set(["spot", "contract", "other", "retail"]),
+    );
+    expect(records.filter((record) => record["low_usd"] !== null).length).toBeGreaterThan(60);
+    expect(records.filter((record) => record["inputs"] !== null).length).toBeGreaterThan(35);
+
+    expect(byId.has("samsung-990-pro-1tb")).toBe(true);
+    const former = `${started.url}${API}/prices/samsung-990pro-1tb`;
+    const moved = await fetch(former, { redirect: "manual", headers: { "x-api-key": pro } });
+    expect([moved.status, moved.headers.get("location")]).toEqual([
+      308,
+      expect.stringMatching(/\/prices\/samsung-990-pro-1tb$/),
+    ]);
+    expect(byId.has("gddr5-8gb-spot")).toBe(false);
+    expect(await ask(`${API}/prices/gddr5-8gb-spot`, pro)).toMatchObject({
+      basis: "discontinued",
+      delisted_on: "2026-08-25",
+      as_of: "2026-08-24",
+    });
+  } finally {
+    expect(await started.end()).toBe(0);
+  }
+});
+
 testWith("python3")("the methodology's program calculates the same figures", async () => {
   const started = await serving(...QUIET);
   const program = programUnder("Calculate it again", started.url, "methodology.md");

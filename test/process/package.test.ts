@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 import { MADE, PAGES } from "../docs/pages.ts";
-import { outputOf, serve } from "../program/program.ts";
+import { NOW, outputOf, serve } from "../program/program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -67,11 +67,16 @@ const isPacked = (page: string): boolean => !page.startsWith("src/");
 test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toEqual(expect.arrayContaining([...PAGES, ...MADE].filter(isPacked)));
   expect(files).toContain("dist/src/demo/catalog.csv");
+  const templates = readdirSync(join(ROOT, "src/commands/init"));
+  expect(files).toEqual(
+    expect.arrayContaining(templates.map((name) => `dist/src/commands/init/${name}`)),
+  );
   const site = readdirSync(join(ROOT, "src/site")).filter((name) => !/\.(?:ts|json)$/.test(name));
   expect(files).toEqual(expect.arrayContaining(site.map((name) => `dist/src/site/${name}`)));
   const others = files.filter(
     (path) =>
       !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path) &&
+      !/^dist\/src\/commands\/init\/[\w.]+$/.test(path) &&
       !/^dist\/src\/site\/\w+\.(?:css|html|md|py|svg|txt)$/.test(path) &&
       !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
@@ -161,6 +166,18 @@ test("prints its version, publishes and serves", async () => {
   } finally {
     expect(await serving.end()).toBe(0);
   }
+});
+
+test("writes a folder whose command runs the package, also when npx's link to it is gone", async () => {
+  const link = join(folder, "linked");
+  symlinkSync(bin, link);
+  const printed = await outputOf(["init", "made"], { cwd: folder, script: link });
+  expect(printed).toContain("./chipboard publish\n");
+  rmSync(link);
+  const { stdout } = await run(join(folder, "made/chipboard"), ["publish"], {
+    env: { PATH: "/usr/bin:/bin", CHIPBOARD_NOW: NOW },
+  });
+  expect(stdout).toContain("Published 2026-11-21T00Z/r1 as publication 1");
 });
 
 /** The command line of a Node before 24: one of this machine or, if it has none, this one that says it is old. */

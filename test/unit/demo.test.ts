@@ -1,15 +1,11 @@
+/** The demonstration's levels, and the random numbers behind them. */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
-import { demoCatalogPath, readDemoContracts } from "../../src/demo/catalog.ts";
+import { readDemoContracts, readDemoEvents } from "../../src/demo/catalog.ts";
 import { demoCsv, demoHistory, type DemoQuote } from "../../src/demo/feed.ts";
-import { DEMO_NOTICE } from "../../src/demo/notice.ts";
 import { NOISE_LIMIT, createNoise, seedOf, uniformAt } from "../../src/demo/random.ts";
-import { DEMO_BREAK, DEMO_FIRST_SESSION } from "../../src/demo/series.ts";
-import { readCatalog } from "../../src/feed/catalog.ts";
-import { Complaints } from "../../src/feed/complaints.ts";
-import { sourceOf } from "../../src/feed/source.ts";
+import { DEMO_FIRST_SESSION } from "../../src/demo/series.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import { BASES } from "../../src/market/series.ts";
 import { closeSessionOf, dayOf, parseDate, parseSession } from "../../src/market/session.ts";
@@ -19,7 +15,7 @@ const session = (key: string): Session => parseSession(key) as Session;
 const LAST = session("2027-03-01T12Z");
 const DEMO_SESSION = session("2026-11-21T00Z");
 
-const GIGABYTES: Readonly<Record<string, number>> = { K: 1e-6, M: 1e-3, G: 1, T: 1e3 };
+const eventsOf = (what: string) => readDemoEvents().filter((event) => event.what === what);
 
 const sha256 = (rows: Iterable<DemoQuote>): string => {
   const hash = createHash("sha256");
@@ -27,68 +23,9 @@ const sha256 = (rows: Iterable<DemoQuote>): string => {
   return hash.digest("hex");
 };
 
-describe("the demonstration catalog", () => {
-  const rows: Record<string, string>[] = parse(readFileSync(demoCatalogPath), { columns: true });
-
-  it("has the columns of a catalog, and at least 110 rows in board order", () => {
-    expect(Object.keys(rows[0] ?? {})).toEqual(
-      (
-        "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url," +
-        "capacity_gb,max_carry_days,free"
-      ).split(","),
-    );
-    expect(rows.length).toBeGreaterThanOrEqual(110);
-    expect(rows.map((row) => row["board"])).toEqual(rows.map((row) => row["board"]).toSorted());
-    expect(new Set(rows.map((row) => row["board"]))).toEqual(new Set(["memory", "semiconductor"]));
-  });
-
-  it("is a valid input of publish", async () => {
-    const complaints = new Complaints();
-    const { contracts } = await readCatalog(sourceOf(demoCatalogPath), complaints);
-    complaints.raise();
-    expect(contracts.map(({ id }) => id)).toEqual(rows.map((row) => row["id"]));
-  });
-
-  it("has exactly the segments of the memory board there", () => {
-    const segments = rows.filter((row) => row["board"] === "memory").map((row) => row["segment"]);
-    expect([...new Set(segments)].toSorted()).toEqual(
-      ["DRAM", "HBM", "NAND", "LPDDR", "NOR", "eMMC", "SSD"].toSorted(),
-    );
-  });
-
-  it.each(["id", "ticker", "name"])("has unique values of %s", (column) => {
-    expect(new Set(rows.map((row) => row[column])).size).toBe(rows.length);
-  });
-
-  it.each(rows)("$id is valid", (row) => {
-    expect(row["id"]).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
-    expect(row["ticker"]).toMatch(/^[A-Z0-9]+(-[A-Z0-9]+)*$/);
-    expect(row["unit"]).toMatch(/^USD per /);
-    expect(row["ai_exposure_pct"]).toMatch(/^(100|\d{1,2})$/);
-    expect(row["source"]).toMatch(/^Illustrative, anchored at /);
-    expect(["http:", "https:"]).toContain(new URL(row["source_url"] as string).protocol);
-    expect(row["free"]).toMatch(/^(true)?$/);
-    if (row["capacity_gb"] !== "") {
-      // A die of 256 Mbit is 32 MB: the capacity is that of the unit.
-      const [, amount, prefix = "", kind] =
-        /\((\d+) ([KMGT])(bit|B)\)$/.exec(row["unit"] as string) ?? [];
-      const gigabytes = Number(amount) * (GIGABYTES[prefix] ?? Number.NaN);
-      expect(Number(row["capacity_gb"])).toBeCloseTo(kind === "bit" ? gigabytes / 8 : gigabytes, 9);
-    }
-  });
-
-  it("marks exactly ten contracts as free, over several segments, each priced every session", () => {
-    const free = rows.filter((row) => row["free"] === "true");
-    expect(free).toHaveLength(10);
-    expect(new Set(free.map((row) => row["segment"])).size).toBeGreaterThanOrEqual(6);
-    const schedules = new Map(readDemoContracts().map(({ id, schedule }) => [id, schedule]));
-    for (const row of free) expect(schedules.get(row["id"] as string)).toBe("every-session");
-  });
-});
-
 describe("the demonstration's levels", () => {
   const contracts = readDemoContracts();
-  const rows = [...demoHistory(DEMO_FIRST_SESSION, LAST)];
+  const rows = [...demoHistory(DEMO_FIRST_SESSION, LAST)].flat();
   const byContract = Map.groupBy(rows, (row) => row.id);
   const bySession = Map.groupBy(rows, (row) => session(row.session_utc));
 
@@ -157,13 +94,14 @@ describe("the demonstration's levels", () => {
     const sessionsOf = (id: string): Session[] =>
       (byContract.get(id) ?? []).map((row) => session(row.session_utc));
     const late = contracts.filter(({ listed }) => listed !== null);
-    const ended = contracts.filter((contract) => contract.ended !== null);
+    const ended = contracts.filter(({ delistedOn }) => delistedOn !== null);
     expect(late.length).toBeGreaterThanOrEqual(3);
     expect(ended).toHaveLength(1);
     for (const { id, listed } of late) expect(sessionsOf(id)[0]).toBe(listed);
     for (const contract of ended) {
-      expect(sessionsOf(contract.id).at(-1)).toBe(contract.ended);
-      expect(DEMO_SESSION - (contract.ended as Session)).toBeGreaterThan(45 * 2);
+      const end = 2 * (contract.delistedOn as Day);
+      expect(sessionsOf(contract.id).at(-1)).toBe(end - 1);
+      expect(DEMO_SESSION - end).toBeGreaterThan(45 * 2);
     }
     for (const { id, schedule } of contracts) {
       const sessions = sessionsOf(id);
@@ -181,23 +119,63 @@ describe("the demonstration's levels", () => {
     expect(new Set(rows.map(({ basis }) => basis))).toEqual(new Set(BASES));
   });
 
-  it("have one break", () => {
+  it("have the two breaks of events.csv", () => {
     const breaks = rows.filter((row) => row.break !== undefined);
-    expect(breaks.map((row) => [row.id, session(row.session_utc), row.break])).toEqual([
-      [DEMO_BREAK.id, DEMO_BREAK.session, DEMO_BREAK.reason],
-    ]);
+    expect(breaks.map((row) => [row.id, session(row.session_utc), row.break])).toEqual(
+      eventsOf("break").map((event) => [event.id, event.session, event.text]),
+    );
+    expect(breaks).toHaveLength(2);
+    for (const { id, session: at, ratio } of eventsOf("break")) {
+      const of = (when: number): number =>
+        Number(byContract.get(id)?.find((row) => session(row.session_utc) === when)?.spot_usd);
+      const moved = of(at as Session) / of((at as Session) - 1);
+      expect(Math.abs(moved / ratio - 1), id).toBeLessThan(0.03);
+    }
+  });
+
+  it("have a range and a number of prices from 2026-09-01 on, where the source has them", () => {
+    const types = new Map(contracts.map(({ id, priceType }) => [id, priceType]));
+    const from = session("2026-09-01T00Z");
+    for (const row of rows) {
+      const { low_usd: low, high_usd: high, inputs, spot_usd: spot } = row;
+      const isDetailed = session(row.session_utc) >= from;
+      const hasRange = isDetailed && ["spot", "contract"].includes(types.get(row.id) ?? "");
+      const isFit = hasRange
+        ? Number(low) <= Number(spot) && Number(spot) <= Number(high)
+        : low === undefined && high === undefined;
+      const isCounted = isDetailed && row.basis === "assessed";
+      const isCount = isCounted
+        ? /^(?:[5-9]|1\d|2[0-4])$/.test(inputs ?? "")
+        : inputs === undefined;
+      if (!isFit || !isCount) expect(row).toBe("within its range, or without one");
+    }
+    expect(new Set(rows.map(({ inputs }) => inputs)).size).toBe(21);
+  });
+
+  it("have one misprint, if it is asked for, and only in the last session", () => {
+    const [misprint] = eventsOf("misprint");
+    const wrong = [...demoHistory(DEMO_SESSION - 1, DEMO_SESSION, misprint)];
+    expect(wrong[0]).toEqual(bySession.get(DEMO_SESSION - 1));
+    const right = bySession.get(DEMO_SESSION) ?? [];
+    const differing = (wrong[1] ?? []).filter((row, at) => row.spot_usd !== right[at]?.spot_usd);
+    expect(differing.map(({ id }) => id)).toEqual([misprint?.id]);
+    const [row] = differing;
+    const ratio = Number(row?.spot_usd) / Number(right.find(({ id }) => id === row?.id)?.spot_usd);
+    expect(ratio).toBeCloseTo(misprint?.ratio ?? 0, 3);
+    expect(Number(row?.low_usd)).toBeLessThanOrEqual(Number(row?.spot_usd));
+    expect(Number(row?.high_usd)).toBeGreaterThanOrEqual(Number(row?.spot_usd));
   });
 
   it("of a session are the same in every range", () => {
     const whole = sha256(rows);
     const middle = session("2026-06-01T00Z");
-    const parts = function* (): Generator<DemoQuote> {
+    const parts = function* (): Generator<DemoQuote[]> {
       yield* demoHistory(0, middle - 1);
       yield* demoHistory(middle, middle);
       yield* demoHistory(middle + 1, LAST);
     };
-    expect(sha256(parts())).toBe(whole);
-    expect([...demoHistory(DEMO_SESSION, DEMO_SESSION)]).toEqual(bySession.get(DEMO_SESSION));
+    expect(sha256([...parts()].flat())).toBe(whole);
+    expect([...demoHistory(DEMO_SESSION, DEMO_SESSION)]).toEqual([bySession.get(DEMO_SESSION)]);
     expect([...demoHistory(0, DEMO_FIRST_SESSION - 1)]).toEqual([]);
   });
 
@@ -207,20 +185,23 @@ describe("the demonstration's levels", () => {
     );
     // After five years, a difference in a last bit would be large.
     expect(sha256(bySession.get(DEMO_SESSION) ?? [])).toBe(
-      "0fecb67ac5677046984caebd9bbee3a887a6507107daf914044c2f73129a75ce",
+      "fc18dc2a83e4ffce3e1abe7d0baa87703dd0117fca9a02b67501a4237ed63e3d",
     );
   });
 
   it("survive being written and read as CSV", () => {
-    const near = rows.filter((row) => Math.abs(session(row.session_utc) - DEMO_BREAK.session) < 6);
-    const chunks = [...demoCsv(near)];
-    expect(chunks[0]).toBe("id,session_utc,spot_usd,basis,as_of,break\r\n");
-    expect(chunks).toHaveLength(1 + Math.ceil(near.length / 1_000));
+    const breaks = new Set(eventsOf("break").map((event) => event.session as Session));
+    const near = [...bySession].filter(([at]) => breaks.has(at) || breaks.has(at + 1));
+    const chunks = [...demoCsv(near.map(([, of]) => of))];
+    expect(chunks[0]).toBe("id,session_utc,spot_usd,basis,as_of,break,low_usd,high_usd,inputs\r\n");
+    expect(chunks).toHaveLength(1 + near.length);
     const read: Record<string, string>[] = parse(chunks.join(""), { columns: true });
     const filled = read.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([, text]) => text !== "")),
     );
-    expect(filled).toEqual(near);
+    expect(filled).toEqual(near.flatMap(([, of]) => of));
+    const texts = readDemoEvents().map(({ text }) => text);
+    expect(texts.filter((text) => /["\r\n]/.test(text))).toEqual([]);
   });
 });
 
@@ -241,13 +222,5 @@ describe("the random numbers", () => {
     expect(new Set(places).size).toBe(1_000);
     expect(Math.max(...places)).toBeLessThan(1);
     expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
-  });
-});
-
-describe("the notice", () => {
-  it("says in one sentence that the series are generated, not market data", () => {
-    expect(DEMO_NOTICE).toMatch(/^[^.]*\.$/);
-    expect(DEMO_NOTICE).toContain("not market data");
-    expect(DEMO_NOTICE).toContain("generated");
   });
 });

@@ -1,0 +1,81 @@
+import { existsSync, realpathSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { Command } from "commander";
+import { clockFromEnvironment } from "../lib/config.ts";
+import { InputError, reasonOf } from "../lib/errors.ts";
+import { printJson, printLine } from "../lib/terminal.ts";
+import { dateText, dayOf, sessionAt } from "../market/session.ts";
+import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
+
+/** The folder `init` beside this module has a template of each. */
+const FILES = ["catalog.csv", "closes.csv", "quotes.csv", "chipboard.env", "crontab", "chipboard"];
+
+/** `init`: write a folder to begin with, and say what to run next. */
+export function initCommand(): Command {
+  return withOptions(new Command("init"), [jsonOption()])
+    .argument("<folder>", `a new folder, or one without ${FILES.join(", ")}`)
+    .addHelpText("after", examples("init ./prices"))
+    .action(async (folder: string, { json }: JsonOption) => {
+      const place = resolve(folder);
+      const fill = fillerFor(place);
+      await writeAll(place, fill);
+      if (json) printJson({ folder: place, files: FILES });
+      else printLine((await fill("next.txt")).trimEnd());
+    });
+}
+
+/** Reads templates and fills them in. Dates count back from today, so that the samples have changes. */
+function fillerFor(place: string): (template: string) => Promise<string> {
+  const today = dayOf(sessionAt(clockFromEnvironment().now()));
+  const values: Readonly<Record<string, string>> = {
+    files: FILES.join(", "),
+    place,
+    folder: word(place),
+    node: word(process.execPath),
+    program: word(realpathSync(process.argv[1] as string)),
+    // cron ends a command at a bare percent sign.
+    cron: word(place).replaceAll("%", "\\%"),
+  };
+  return async (template) => {
+    const text = await readFile(new URL(`init/${template}`, import.meta.url), "utf8");
+    return text
+      .replaceAll(/\{\{days (\d+)\}\}/g, (_, days: string) => dateText(today - Number(days)))
+      .replaceAll(/\{\{([a-z]+)\}\}/g, (_, value: string) => values[value] as string);
+  };
+}
+
+/** The text as a word of the shell. */
+const word = (text: string): string =>
+  /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/**
+ * Writes the files into a hidden folder. That becomes the new `place` at once; if `place` is there, each
+ * file gets its name when all are whole. Throws InputError, and writes nothing, if it has one of them.
+ */
+async function writeAll(place: string, fill: (template: string) => Promise<string>): Promise<void> {
+  const taken = FILES.filter((name) => existsSync(join(place, name)));
+  if (taken.length > 0) {
+    const found = `${JSON.stringify(place)} has ${taken.join(", ")} already`;
+    throw new InputError(`${found}; nothing was written. Name a new folder`);
+  }
+  const isNew = !existsSync(place);
+  const parent = isNew ? dirname(place) : place;
+  try {
+    await mkdir(parent, { recursive: true });
+    const hidden = await mkdtemp(join(parent, ".chipboard-init-"));
+    try {
+      for (const name of FILES) {
+        const mode = name === "chipboard" ? 0o700 : 0o600;
+        await writeFile(join(hidden, name), await fill(name), { mode });
+      }
+      if (isNew) await rename(hidden, place);
+      else for (const name of FILES) await rename(join(hidden, name), join(place, name));
+    } finally {
+      await rm(hidden, { recursive: true, force: true });
+    }
+  } catch (cause) {
+    const where = `${JSON.stringify(place)}: expected a folder to write`;
+    throw new InputError(`${where} (${reasonOf(cause)})`, [], { cause });
+  }
+}
