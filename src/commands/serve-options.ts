@@ -42,7 +42,7 @@ export const serveOptions = (): Option[] => [
   setting("--port <port>", "port to listen on; 0: any free port", port).default(8080),
   setting(
     "--public-url <url>",
-    "address at which callers reach the service, for the commands in the guide (default: where it listens)",
+    "address at which callers reach the service, with its prefix: all addresses in answers are below it (default: where it listens)",
     publicUrl,
   ),
   setting(

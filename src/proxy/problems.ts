@@ -230,10 +230,11 @@ export const busy = (detail: string): Denial => deny("busy", detail, { retryAfte
 /** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
-/** The text of the problem document. `plans` is the address of the page of tiers. */
-export function problemBody({ code, status, detail, extras }: Denial, plans: string): string {
+/** The text of the problem document. `origin` stands before the addresses in it: where callers reach the service. */
+export function problemBody({ code, status, detail, extras }: Denial, origin: string): string {
   const { title } = PROBLEMS[code];
   const isOfTier = code === "tier_required" || code === "key_required";
-  const members = { ...extras, ...(isOfTier && { plans }) };
-  return `${JSON.stringify({ type: `/docs#${code}`, title, status, detail, code, ...members })}\n`;
+  const members = { ...extras, ...(isOfTier && { plans: `${origin}/plans` }) };
+  const type = `${origin}/docs#${code}`;
+  return `${JSON.stringify({ type, title, status, detail, code, ...members })}\n`;
 }

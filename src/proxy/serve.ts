@@ -8,6 +8,7 @@ import {
   appListener,
   CONNECTION_LIMITS,
   createHttpServer,
+  endOf,
   listen,
   useCertificate,
   type Certificate,
@@ -21,6 +22,7 @@ import { LogReader } from "./serve/log-reader.ts";
 import { perSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./http/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
+import { withOrigin } from "./answers/pages/answers.ts";
 import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
 import { referencePages } from "./answers/pages/reference.ts";
 import { textPages } from "./answers/pages/texts.ts";
@@ -38,7 +40,7 @@ export interface ProxyOptions extends Omit<LiveSnapshotOptions, "reader" | "onSt
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Where callers reach the service, `https://host/prefix`, for commands on pages; null: `url`. */
+  /** Where callers reach the service, `https://host/prefix`; null: nobody said, and commands on pages name `url`. */
   readonly publicUrl?: string | null;
   /** 0: any free port; null: no metrics. */
   readonly metricsPort: number | null;
@@ -88,6 +90,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());
+  let certificate = tls;
   const metrics = new ProxyMetrics({
     ...options,
     live,
@@ -95,6 +98,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     backlog,
     overdueSessions: ofServed(overdueSessions),
     behindMs: ofServed(behindMs),
+    certificateEndMs: () => (certificate === null ? 0 : endOf(certificate)),
   });
   const isFirst = perSecond(1);
   const opened: Connections[] = [];
@@ -103,7 +107,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
-    const [openApi, ...reference] = referencePages();
+    const [openApi, ...reference] = referencePages(options.publicUrl ?? "/");
     const sources = [
       ...assets(),
       plansPage(options.plans ?? USUAL_TERMS),
@@ -116,7 +120,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const url = await listen(server, "--port", host, options.port);
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
-    const documents = [openApi, basketPage(origin), ...textPages(origin)];
+    const documents = [openApi, basketPage(origin), ...textPages(origin)].map((document) => ({
+      ...document,
+      body: withOrigin(document.body, options.publicUrl ?? ""),
+    }));
     const figures = livePages({ ...options, live, origin, documents });
     const app = createApp({
       ...options,
@@ -141,7 +148,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     answerRefusedRequests(server, connections, { ...options, metrics });
     opened.push(connections);
-    const renewCertificate = (renewed: Certificate): void => useCertificate(server, renewed);
+    const renewCertificate = (renewed: Certificate): void => {
+      useCertificate(server, renewed);
+      certificate = renewed;
+    };
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
     const scraped = await startMetricsServer(host, options.metricsPort, () => metrics.text());
     opened.push(scraped.connections);

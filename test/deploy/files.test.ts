@@ -6,19 +6,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { catalogOf, quotesOf } from "../cli/market.ts";
-import { inProcess } from "../cli/run.ts";
 import { testWith } from "../http/tools.ts";
 import { NOW } from "../program/program.ts";
 import { blocksOf } from "../docs/blocks.ts";
+import { allCommands, names, ROOT, textOf, yaml } from "./files.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const DEPLOY = join(ROOT, "deploy");
-const names = (await readdir(DEPLOY, { withFileTypes: true }))
-  .filter((entry) => entry.isFile())
-  .map(({ name }) => name);
-const texts = new Map<string, string>();
-for (const name of names) texts.set(name, await readFile(join(DEPLOY, name), "utf8"));
-const textOf = (name: string): string => texts.get(name) ?? "";
 /** The pages for operators. */
 const pages = new Map<string, string>();
 for (const name of await readdir(join(ROOT, "docs/operate"))) {
@@ -27,16 +19,6 @@ for (const name of await readdir(join(ROOT, "docs/operate"))) {
 const pageOf = (name: string): string => pages.get(name) ?? "";
 const services = names.filter((name) => name.endsWith(".service"));
 
-/** Every command with its options, by its words: "snapshots prune" → --keep-days, … */
-async function allCommands(path = "", found = new Map<string, Set<string>>()) {
-  const { stdout } = await inProcess([...path.split(" "), "--help"].filter((word) => word !== ""));
-  found.set(path, new Set(stdout.match(/--[a-z0-9][a-z0-9-]*/g)));
-  const [, listed = ""] = /^Commands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
-  for (const [, name = ""] of listed.matchAll(/^ {2}([a-z]+) /gm)) {
-    if (name !== "help") await allCommands(`${path} ${name}`.trim(), found);
-  }
-  return found;
-}
 let commands: Map<string, Set<string>>;
 let options: Set<string>;
 beforeAll(async () => {
@@ -59,7 +41,7 @@ function commandLines(): string[] {
   const code = [...prose.matchAll(/`(chipboard [a-z][^`]*)`/g)].map(([, line = ""]) => line);
   const scripts = names.filter((name) => !name.endsWith(".md")).map(textOf);
   const all = [...scripts, ...blocks.map(({ text }) => text), ...code].join("\n");
-  const begins = String.raw`(?:^ *|--no-install |exec proxy )chipboard |deploy/run"? `;
+  const begins = String.raw`(?:^ *|--no-install |exec proxy )chipboard |entrypoint chipboard publisher |(?:deploy/|\$)run"? (?!deploy/)`;
   const lines = all.replaceAll("\\\n", " ").matchAll(new RegExp(`(?:${begins})([a-z-].*)$`, "gm"));
   return [...lines].map(([, line = ""]) => line);
 }
@@ -83,7 +65,7 @@ test("every variable and every option that the texts name exists", () => {
       (option) => `CHIPBOARD_${option.slice(2).toUpperCase().replaceAll("-", "_")}`,
     ),
   );
-  const all = [...texts.values(), ...pages.values()].join("\n");
+  const all = [...names.map(textOf), ...pages.values()].join("\n");
   const named = new Set(all.match(/\bCHIPBOARD_[A-Z0-9_]+/g));
   expect(named.size).toBeGreaterThan(10);
   expect([...named].filter((name) => !variables.has(name))).toEqual([]);
@@ -97,7 +79,7 @@ test("every variable and every option that the texts name exists", () => {
 describe("units", () => {
   testWith("systemd-analyze").each(services)("%s: exposure is under 3.0", (name) => {
     // systemd wants a name for an instance.
-    const args = ["security", "--offline=true", "--threshold=30", join(DEPLOY, name)];
+    const args = ["security", "--offline=true", "--threshold=30", join(ROOT, "deploy", name)];
     const printed = execFileSync("systemd-analyze", args, { encoding: "utf8" });
     const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(printed)?.[1]);
     expect(exposure).toBeLessThan(3);
@@ -125,6 +107,15 @@ describe("units", () => {
     }
   });
 
+  test("each job says how it ended, in a file that others can read", () => {
+    for (const name of ["publish", "backup", "prune"]) {
+      const unit = textOf(`chipboard-${name}.service`);
+      const watched = `/opt/chipboard/current/deploy/watched /var/log/chipboard/${name}.prom`;
+      expect(unit).toContain(`\nExecStart=${watched} /opt/chipboard/current/deploy/`);
+      expect(unit).toContain("\nLogsDirectory=chipboard\nLogsDirectoryMode=0755\n");
+    }
+  });
+
   test("the table of exit codes says what the publishing unit does", () => {
     const [, prevented = ""] =
       /^RestartPreventExitStatus=(.*)$/m.exec(textOf("chipboard-publish.service")) ?? [];
@@ -134,13 +125,6 @@ describe("units", () => {
     expect(failing).toEqual(prevented.split(" "));
   });
 });
-
-// oxlint-disable-next-line typescript/no-explicit-any -- its shape is what the tests check
-function yaml(name: string): any {
-  const program = "import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))";
-  const input = textOf(name).replace(/^on:/m, '"on":');
-  return JSON.parse(execFileSync("python3", ["-c", program], { input, encoding: "utf8" }));
-}
 
 describe("publish.yml", () => {
   interface Step {
@@ -240,50 +224,4 @@ describe("publish.yml", () => {
       expect([wrong.code, wrong.slept]).toEqual([2, 0]);
     });
   });
-});
-
-describe("containers", () => {
-  test("the image gets files that exist and that .dockerignore leaves in", async () => {
-    const left = (await readFile(join(ROOT, ".dockerignore"), "utf8")).match(/(?<=^!).*$/gm) ?? [];
-    const copied = [...textOf("Dockerfile").matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(
-      ([, sources = ""]) => sources.split(" "),
-    );
-    expect([...new Set(copied)].toSorted()).toEqual(left.toSorted());
-    const tracked = execFileSync("git", ["ls-files"], { cwd: ROOT, encoding: "utf8" });
-    for (const source of left) {
-      expect(tracked).toMatch(new RegExp(`^${source.replaceAll(".", "\\.")}(/|$)`, "m"));
-    }
-  });
-
-  test("the image runs the program without root's rights, and looks after its health", () => {
-    const last =
-      textOf("Dockerfile")
-        .split(/^FROM /m)
-        .at(-1) ?? "";
-    expect(last).toMatch(/^USER node$/m);
-    expect(last).toMatch(/^HEALTHCHECK [^]*\/healthz/m);
-    const command = /^ENTRYPOINT (.*)$/m.exec(last)?.[1] ?? "[]";
-    expect(JSON.parse(command)).toEqual([
-      "node",
-      "--disable-sigusr1",
-      "--max-semi-space-size=16",
-      "dist/bin/chipboard.js",
-    ]);
-  });
-
-  testWith("python3")(
-    "compose.yml has proxy, Redis and publisher, built from the Dockerfile",
-    () => {
-      const { services: all, volumes } = yaml("compose.yml");
-      expect(Object.keys(all)).toEqual(["proxy", "publisher", "redis"]);
-      for (const name of ["proxy", "publisher"]) {
-        expect(all[name].build).toEqual({ context: "..", dockerfile: "deploy/Dockerfile" });
-      }
-      const mounted = Object.values<{ volumes: string[] }>(all).flatMap((service) =>
-        service.volumes.map((volume) => volume.split(":")[0]),
-      );
-      expect([...new Set(mounted)]).toEqual(Object.keys(volumes));
-      expect(all.publisher.entrypoint).toEqual(["chipboard", "publish"]);
-    },
-  );
 });

@@ -123,6 +123,14 @@ const offer = (levels: Record<string, number | string>): Promise<void> =>
 const readyz = async (): Promise<Record<string, unknown>> =>
   JSON.parse(await machine.expect(`${CURL} http://127.0.0.1:8080/readyz`));
 
+/** How the last run of a job ended, as node_exporter's user reads it. */
+const ended = async (job: string): Promise<Record<string, number>> => {
+  const file = `/var/log/chipboard/${job}.prom`;
+  const text = await machine.expect(`setpriv --reuid nobody --clear-groups cat ${file}`);
+  const samples = text.matchAll(/^chipboard_job_(\w+)\{name="(\w+)"\} (\d+)$/gm);
+  return Object.fromEntries([...samples].map(([, name, , value]) => [name, Number(value)]));
+};
+
 let key: string;
 const withKey = (path: string): Promise<string> =>
   machine.expect(`${CURL} -H "x-api-key: ${key}" http://127.0.0.1:8080/api/public/v1/${path}`);
@@ -179,9 +187,11 @@ describe("publish", () => {
     await offer({ a: 12, b: 5 });
     await machine.expect("systemctl start chipboard-publish.service");
     await eventually(async () => (await readyz())["snapshot"] === "2026-11-21T12Z/r1");
+    expect(await ended("publish")).toMatchObject({ exit_code: 0 });
   });
 
   test("a failure ends as the table says: 3, a notice, and the way on", async () => {
+    const { success_timestamp_seconds: before } = await ended("publish");
     await setClock("2026-11-22T00:05:00Z");
     await offer({ a: 100, b: 5 });
     const refused = await machine.run("systemctl start chipboard-publish.service");
@@ -189,6 +199,10 @@ describe("publish", () => {
     const show = "systemctl show chipboard-publish.service --property ExecMainStatus,ActiveState";
     expect(await machine.expect(show)).toBe(lines("ExecMainStatus=3", "ActiveState=failed"));
     await eventually(async () => (await machine.run("cat /srv/notices/all")).stdout !== "");
+    expect(await ended("publish")).toMatchObject({
+      exit_code: 3,
+      success_timestamp_seconds: before,
+    });
     const notice = await machine.expect("cat /srv/notices/all");
     expect(notice).toMatch(/^chipboard-publish failed on /);
     const wayOn = /--accept \S+/.exec(notice)?.[0] ?? "";
@@ -259,7 +273,7 @@ test("a proxy with a wrong option fails at once, and a notice says which", async
 
 test("prune: the unit does nothing until the operator says how many days stay", async () => {
   const start = "systemctl start chipboard-prune.service";
-  const printed = "journalctl --unit chipboard-prune --identifier run --output cat --no-pager";
+  const printed = "journalctl --unit chipboard-prune --identifier watched --output cat --no-pager";
   await machine.expect(start);
   const result = "systemctl show chipboard-prune.service --property Result,ActiveState";
   expect(await machine.expect(result)).toBe(lines("Result=exec-condition", "ActiveState=inactive"));
@@ -270,12 +284,14 @@ test("prune: the unit does nothing until the operator says how many days stay", 
       echo '${text.trimEnd()}' >> /etc/chipboard/chipboard.env; ${start}; ${printed}`);
   expect(await days(option)).toMatch(/^Removed 0 snapshots, .*; 3 snapshots stay\n$/);
   expect(await days("CHIPBOARD_KEEP_DAYS=90")).toContain("\nwarning: pro may ask for answers of");
+  expect(await ended("prune")).toMatchObject({ exit_code: 0 });
   await days("CHIPBOARD_KEEP_DAYS=");
 });
 
 test("backup and restore: after the data is lost, every key and snapshot is back", async () => {
   const listed = await machine.expect(blocks("Backup").join(""));
   expect(listed).toMatch(/ state-\S+\.sqlite\n/);
+  expect(await ended("backup")).toMatchObject({ exit_code: 0 });
   const [board, log] = [
     await withKey("prices"),
     await machine.expect("chipboard snapshots ls --json"),

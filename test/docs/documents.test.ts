@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { blocksOf } from "./blocks.ts";
-import { FOLLOWED, MADE, PAGES, ROOT, textOf } from "./pages.ts";
+import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./pages.ts";
 
 const HAND_WRITTEN_WORDS = 22_000;
 const README_WORDS = 800;
@@ -11,16 +11,6 @@ const README_WORDS = 800;
 const BY = ["root", "docker", "npm"];
 
 const wordsOf = (page: string): number => textOf(page).trim().split(/\s+/).length;
-const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```$/gm, "");
-
-/** The anchors of a page's headings, as GitHub makes them. */
-const anchorsOf = (page: string): string[] =>
-  [...withoutCode(textOf(page)).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
 
 /** test/guide follows the links of the texts that the proxy serves. */
 const LINKING = [...PAGES, ...MADE].filter((page) => !page.startsWith("src/site/"));

@@ -8,6 +8,17 @@ export const ROOT = join(import.meta.dirname, "../..");
 
 export const textOf = (page: string): string => readFileSync(join(ROOT, page), "utf8");
 
+export const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```$/gm, "");
+
+/** The anchors of a page's headings, as GitHub makes them. */
+export const anchorsOf = (page: string): string[] =>
+  [...withoutCode(textOf(page)).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
 /** Every Markdown file of the repository, by its path. */
 const all = execFileSync("git", ["ls-files", "*.md"], { cwd: ROOT, encoding: "utf8" })
   .trimEnd()

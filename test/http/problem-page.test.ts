@@ -1,9 +1,8 @@
 /** Problems as pages for browsers; programs get the problem document. */
-import { createServer, request as forwarded } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inChromium, launchBrowser } from "./browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { startPrefixFront } from "./prefix-front.ts";
 
 let proxy: TestProxy;
 beforeAll(async () => {
@@ -82,17 +81,8 @@ test("a path of slashes does not make a large page", async () => {
 });
 
 inChromium("style and links work at any depth, also below a prefix", async () => {
-  const server = createServer((request, response) => {
-    const target = new URL(proxy.url);
-    const { url = "", method, headers } = request;
-    const path = url.replace(/^\/chips/, "");
-    forwarded({ port: target.port, path, method, headers }, (answer) => {
-      response.writeHead(answer.statusCode as number, answer.headers);
-      answer.pipe(response);
-    }).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const front = await startPrefixFront("/chips");
+  front.target = proxy.url;
   const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
@@ -103,7 +93,7 @@ inChromium("style and links work at any depth, also below a prefix", async () =>
       }
     });
     for (const path of ["/none", "/none/", "/a/b/c", "/a//b", "/%3Cb%3E/x?y=z"]) {
-      const root = `http://127.0.0.1:${port}/chips`;
+      const { root } = front;
       const answer = await page.goto(root + path);
       expect(answer?.status()).toBe(404);
       const margin = await page.evaluate("getComputedStyle(document.body).marginTop");
@@ -117,7 +107,6 @@ inChromium("style and links work at any depth, also below a prefix", async () =>
     expect(failed).toEqual([]);
   } finally {
     await browser.close();
-    server.closeAllConnections();
-    server.close();
+    front.close();
   }
 });

@@ -3,13 +3,17 @@
  * the alerts are about, and one is not there. A real Prometheus scrapes them.
  */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
+import { createServer, type Server } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
 import { API, chipboard, killed, market, serve, until } from "../cluster/fixture.ts";
+import { anchorsOf, PAGES } from "../docs/pages.ts";
+import { certificate } from "../http/certificate.ts";
 import { testWith } from "../http/tools.ts";
 import type { Serving } from "../program/program.ts";
 import { FILES, Prometheus, type Alert, type Sample } from "./prometheus.ts";
@@ -37,6 +41,17 @@ describe("the rules", () => {
       expect(tested).toContain(`alertname="${name}"`);
     }
   });
+
+  everyTest("each alert names a page of the release, and a heading on it", async () => {
+    const rules = await readFile(join(FILES, "alerts.yml"), "utf8");
+    const alerts = rules.split(/^      - alert: /m).slice(1);
+    expect(alerts.length).toBeGreaterThan(15);
+    for (const alert of alerts) {
+      const [, page = "", anchor = ""] = /^ {10}runbook: (docs\/\S+\.md)#(\S+)$/m.exec(alert) ?? [];
+      expect(PAGES, alert).toContain(page);
+      expect(anchorsOf(page), alert).toContain(anchor);
+    }
+  });
 });
 
 describe("a Prometheus that scrapes real proxies", () => {
@@ -46,6 +61,9 @@ describe("a Prometheus that scrapes real proxies", () => {
   const sockets: Socket[] = [];
   /** The proxies by name, with the address of their metrics. */
   const instances = { well: "", early: "", late: "", poor: "" };
+  /** In place of a node_exporter: two disks, and what deploy/watched wrote. */
+  let exporter: Server;
+  let node: string;
   let late: Serving;
   let poor: Serving;
   let key: string;
@@ -65,7 +83,9 @@ describe("a Prometheus that scrapes real proxies", () => {
     await mkdir(place("poor"));
 
     const well = await proxy("well", "");
-    const early = await proxy("early", "2026-01-05T00:05:00Z", "--store", place("well"));
+    const { cert, key: ownKey } = await certificate(folder, 13);
+    const tls = ["--tls-cert", cert, "--tls-key", ownKey];
+    const early = await proxy("early", "2026-01-05T00:05:00Z", "--store", place("well"), ...tls);
     const state = ["--state", place("late-state")];
     await chipboard(["accounts", "add", "acme", "--tier", "pro", ...state]);
     key = JSON.parse((await chipboard(["keys", "create", "acme", ...state, "--json"])).stdout).key;
@@ -77,13 +97,21 @@ describe("a Prometheus that scrapes real proxies", () => {
     instances.poor = new URL(poor.metricsUrl as string).host;
     await mkdir(place("prometheus"));
     const targets = [...Object.values(instances), ABSENT];
-    prometheus = await Prometheus.start(place("prometheus"), targets);
-    await until(async () => (await prometheus.query("up == 1")).length === 4);
+    exporter = await startExporter();
+    const { port } = exporter.address() as AddressInfo;
+    node = `127.0.0.1:${port}`;
+    prometheus = await Prometheus.start(place("prometheus"), targets, node);
+    await fetch(`${late.url}${API}/history.csv`);
+    await until(async () => (await prometheus.query("up == 1")).length === 5);
+    await until(
+      async () => (await prometheus.query(`chipboard_requests_total{status="401"}`)).length > 0,
+    );
     await makeTrouble();
   });
   afterAll(async () => {
     for (const socket of sockets) socket.destroy();
     await prometheus?.stop();
+    exporter?.close();
     await killed(servings);
     await rm(folder, { recursive: true, force: true });
   });
@@ -102,9 +130,33 @@ describe("a Prometheus that scrapes real proxies", () => {
     return serving;
   }
 
+  async function startExporter(): Promise<Server> {
+    for (const [name, ended] of [
+      ["publish", "false"],
+      ["backup", "true"],
+    ] as const) {
+      await run(join(FILES, "../watched"), [place(`${name}.prom`), ended]).catch(() => undefined);
+    }
+    const disk = (mount: string, free: number) =>
+      `node_filesystem_avail_bytes{mountpoint="${mount}",fstype="ext4"} ${free}\n` +
+      `node_filesystem_size_bytes{mountpoint="${mount}",fstype="ext4"} 100\n`;
+    const server = createServer(async (_, response) => {
+      const files = ["publish", "backup"].map((name) => readFile(place(`${name}.prom`), "utf8"));
+      const [publish = "", backup = ""] = await Promise.all(files);
+      // node_exporter gives each metric once, with all its values.
+      const samples = backup.replaceAll(/^#.*\n/gm, "");
+      response.setHeader("content-type", "text/plain; version=0.0.4");
+      response.end(disk("/", 9) + disk("/home", 11) + publish + samples);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return server;
+  }
+
   /** After the first scrape, because an alert about a counter needs two values of it. */
   async function makeTrouble(): Promise<void> {
     await askLate("/prices");
+    // Without a key.
+    for (let count = 0; count < 500; count += 1) await fetch(`${late.url}${API}/history.csv`);
     await rm(join(place("late"), "sessions/2026-01-05T12Z/r1/pro/export.xlsx"));
     await rename(place("late-state"), place("late-state-away"));
     await rm(join(place("late"), "publications/0000000002.json"));
@@ -170,11 +222,13 @@ describe("a Prometheus that scrapes real proxies", () => {
   test("each alert is raised for the proxies in trouble, and for no other", async () => {
     const expected = {
       [ABSENT]: ["ChipboardDown"],
-      [instances.early]: ["ChipboardClockBehind"],
+      [node]: ["ChipboardDiskFull", "ChipboardJobFailed", "ChipboardJobLate"],
+      [instances.early]: ["ChipboardCertificateEnds", "ChipboardClockBehind"],
       [instances.late]: [
         "ChipboardErrors",
         "ChipboardJudgement",
         "ChipboardNoPublish",
+        "ChipboardRefusals",
         "ChipboardSessionOverdue",
         "ChipboardSnapshotDamaged",
         "ChipboardStateDown",

@@ -33,13 +33,18 @@ export class Prometheus {
     this.#url = url;
   }
 
-  /** Starts one in `folder` that scrapes the targets (`127.0.0.1:9464`) and judges the rules each second. */
-  static async start(folder: string, targets: readonly string[]): Promise<Prometheus> {
+  /** Starts one in `folder` that scrapes the proxies (`127.0.0.1:9464`) and a node_exporter, and judges the rules, each second. */
+  static async start(
+    folder: string,
+    targets: readonly string[],
+    exporter: string,
+  ): Promise<Prometheus> {
     const config = (await readFile(join(FILES, "prometheus.yml"), "utf8"))
       .replace("scrape_interval: 15s", "scrape_interval: 1s")
-      .replace('["127.0.0.1:9464"]', JSON.stringify(targets));
+      .replace('["127.0.0.1:9464"]', JSON.stringify(targets))
+      .replace("127.0.0.1:9100", exporter);
     const file = join(folder, "prometheus.yml");
-    await writeFile(file, `global:\n  evaluation_interval: 1s\n${config}`);
+    await writeFile(file, `global:\n  evaluation_interval: 1s\n  scrape_interval: 1s\n${config}`);
     await copyFile(join(FILES, "alerts.yml"), join(folder, "alerts.yml"));
     const args = [`--config.file=${file}`, `--storage.tsdb.path=${join(folder, "data")}`];
     const child = spawn("prometheus", [...args, "--web.listen-address=127.0.0.1:0"], {

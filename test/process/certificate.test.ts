@@ -1,6 +1,7 @@
 /** A proxy reads its certificate again on SIGHUP, without a restart. */
 import { spawn } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { X509Certificate } from "node:crypto";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,9 +16,12 @@ let folder: string;
 const pairs: { cert: string; key: string }[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "chipboard-certificate-"));
-  for (const name of ["first", "second"]) {
+  for (const [name, days] of [
+    ["first", 30],
+    ["second", 60],
+  ] as const) {
     await mkdir(join(folder, name));
-    pairs.push(await certificate(join(folder, name)));
+    pairs.push(await certificate(join(folder, name), days));
   }
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -47,7 +51,15 @@ test("new connections get the new certificate, open ones continue; an invalid on
     await copyFile(from.key, key);
   };
   await install(first);
-  const proxy = await serving(["--tls-cert", cert, "--tls-key", key]);
+  // The last --metrics-port is the one that counts.
+  const metrics = ["--json", "--metrics-port", "0"];
+  const proxy = await serving(["--tls-cert", cert, "--tls-key", key, ...metrics]);
+  const expectEndOf = async (pair: { cert: string }): Promise<void> => {
+    const text = await (await fetch(proxy.metricsUrl as string)).text();
+    const [, end] = /^chipboard_certificate_end_timestamp_seconds (\d+)$/m.exec(text) ?? [];
+    const { validTo } = new X509Certificate(await readFile(pair.cert));
+    expect(Number(end) * 1000).toBe(Date.parse(validTo));
+  };
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const hangUp = async (words: string): Promise<void> => {
     const before = proxy.stderr().split(words).length;
@@ -57,9 +69,11 @@ test("new connections get the new certificate, open ones continue; an invalid on
   try {
     const old = await answer(proxy.url, agent);
     expect(await anew(proxy.url)).toEqual(old);
+    await expectEndOf(first);
 
     await install(second);
     await hangUp("new connections get this certificate");
+    await expectEndOf(second);
     const renewed = await anew(proxy.url);
     expect([renewed.status, renewed.fingerprint === old.fingerprint]).toEqual([200, false]);
     expect(await answer(proxy.url, agent)).toEqual(old);
@@ -74,6 +88,7 @@ test("new connections get the new certificate, open ones continue; an invalid on
       await spoil();
       await hangUp("the certificate cannot be used; the old one stays in use");
       expect(await anew(proxy.url)).toEqual(renewed);
+      await expectEndOf(second);
     }
     expect(proxy.stderr()).toContain("--tls-cert and --tls-key cannot be used: ");
     expect(proxy.stderr()).toMatch(/--tls-cert [^ ]+: cannot be read: ENOENT/);

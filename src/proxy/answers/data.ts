@@ -37,6 +37,8 @@ export interface DataSources {
   readonly logger: Logger;
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
+  /** Where callers reach the service, `https://host/prefix`; null or left out: nobody said. */
+  readonly publicUrl?: string | null;
 }
 
 /** A request with its parameters read. */
@@ -60,8 +62,11 @@ export function dataAnswers({
   archive,
   logger,
   pollMs,
+  publicUrl,
 }: DataSources): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
   const selections = new Selections(log);
+  // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
+  const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
   return async (route, asked, reader) => {
     const { query, nowMs } = asked;
     const { tier } = reader;
@@ -158,7 +163,7 @@ export function dataAnswers({
     const file = await snapshot.files.get(path);
     if (file === undefined) {
       if (route === DATA_ROUTES.contract) {
-        return withoutContract(snapshot, tier, id, prefixOf(route.path), asked.query);
+        return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), asked.query);
       }
       if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
       return notInSnapshot(stamp.text);

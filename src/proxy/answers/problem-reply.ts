@@ -40,7 +40,7 @@ const CHOSEN = { vary: `${VARY}, Accept` };
 
 /**
  * The answer to a request that is refused: a page where the request prefers one, else the problem document.
- * `origin` stands before the address of the page of tiers.
+ * `origin` stands before the addresses in the document; empty: they begin with the path.
  */
 export function problemReply(
   denial: Denial,
@@ -50,7 +50,7 @@ export function problemReply(
   const { status, code, retryAfterMs, sizeBytes } = denial;
   const isForPrograms = path.startsWith(PROGRAMS);
   const page = isForPrograms ? null : problemPage(denial, path, headers.accept);
-  const body = page ?? Buffer.from(problemBody(denial, origin + PAGES.plans.path));
+  const body = page ?? Buffer.from(problemBody(denial, origin));
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),

@@ -7,8 +7,8 @@ import { componentExamples, componentSchemas, HEADERS, type Json } from "./opena
 import { paths } from "./openapi-operations.ts";
 import { tierTable } from "./tier-words.ts";
 
-/** The whole document, to be written as JSON. */
-export function openApiDocument(): Json {
+/** The whole document, to be written as JSON. `server` is the address of the service. */
+export function openApiDocument(server = "/"): Json {
   return {
     openapi: "3.1.0",
     info: {
@@ -18,7 +18,7 @@ export function openApiDocument(): Json {
       description: DESCRIPTION,
       license: { name: "The terms that the member license of each payload names" },
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: server }],
     security: [{}, { bearer: [] }, { apiKey: [] }, { basic: [] }],
     tags: [
       { name: "Data", description: "Levels, history, index and exports of the live session." },

@@ -41,8 +41,6 @@ export interface AppOptions extends DataSources {
   readonly clock: Clock;
   readonly metrics: ProxyMetrics;
   readonly trustedHops: number;
-  /** Where the service is reached; null or left out: addresses in answers are relative. */
-  readonly publicUrl?: string | null;
 }
 
 type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>;
@@ -55,8 +53,7 @@ const STATE_RETRY_MS = 5_000;
 
 /** Makes the app. It takes requests of Node's HTTP server (see server.ts). */
 export function createApp(options: AppOptions): H3 {
-  const { live, log, archive, gatekeeper, pages, livePages, publicLog, clock, logger, pollMs } =
-    options;
+  const { gatekeeper, pages, livePages, publicLog, clock, logger, live, pollMs } = options;
   const app = new H3({
     // A path with malformed escapes reaches the routes and gets a 404.
     allowMalformedURL: true,
@@ -95,7 +92,7 @@ export function createApp(options: AppOptions): H3 {
     return usageReply(caller, await gatekeeper.counts.used(caller.subject, nowMs), nowMs);
   });
   keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
-  const data = dataAnswers({ live, log, archive, logger, pollMs });
+  const data = dataAnswers(options);
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
     keyed(dataRoute.path, async (exchange, caller) => {
       const found = await data(dataRoute, exchange, caller);

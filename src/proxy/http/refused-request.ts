@@ -25,13 +25,14 @@ interface RefusalOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ProxyMetrics;
+  readonly publicUrl?: string | null;
 }
 
 /** Answers on each socket that `server` gives up; logs and counts these answers like others. */
 export function answerRefusedRequests(
   server: Server,
   connections: Connections,
-  { gatekeeper, clock, log, metrics }: RefusalOptions,
+  { gatekeeper, clock, log, metrics, publicUrl }: RefusalOptions,
 ): void {
   /** Node's timers and parser may report one connection more than once. */
   const refused = new WeakSet<Duplex>();
@@ -63,7 +64,8 @@ export function answerRefusedRequests(
     const address = clientAddress(socket.remoteAddress, undefined, 0);
     const { subject, tier } = callerAt(address, gatekeeper, nowMs);
     const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
-    const { body, fields } = problemReply(denial, { path: PROGRAMS, headers: {} });
+    const asked = { path: PROGRAMS, headers: {} };
+    const { body, fields } = problemReply(denial, asked, publicUrl ?? "");
     const head = { ...sentFields(fields, left), connection: "close" };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);

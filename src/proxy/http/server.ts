@@ -1,4 +1,5 @@
 /** Node's HTTP server with the limits of its connections, plain or with TLS, and how it asks the app. */
+import { X509Certificate } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -38,6 +39,10 @@ export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
+
+/** When the certificate ends (epoch milliseconds): the first of its file, not one of its chain. */
+export const endOf = ({ cert }: Certificate): number =>
+  new X509Certificate(cert).validToDate.getTime();
 
 /** Makes the server. Throws InputError if certificate and key do not fit. */
 export function createHttpServer(limits: ConnectionLimits, tls: Certificate | null): Server {

@@ -27,6 +27,8 @@ export interface Observed {
   /** How late, and how early, the clock says that the snapshot served is; 0 without one. */
   readonly overdueSessions: () => number;
   readonly behindMs: () => number;
+  /** When the certificate in use ends (epoch); 0: there is none. */
+  readonly certificateEndMs: () => number;
 }
 
 export class ProxyMetrics {
@@ -84,6 +86,11 @@ export class ProxyMetrics {
       "chipboard_clock_behind_seconds",
       "How long before that session the clock is.",
       () => observed.behindMs() / 1000,
+    );
+    gauge(
+      "chipboard_certificate_end_timestamp_seconds",
+      "When the certificate in use ends; 0 without TLS.",
+      () => observed.certificateEndMs() / 1000,
     );
     const judgements: Gauge = new Gauge({
       name: "chipboard_judgements",

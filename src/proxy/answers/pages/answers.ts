@@ -77,6 +77,13 @@ function shortened<T>(list: readonly T[], { listMax, head, tail }: Cut): readonl
   return [...list.slice(0, head), `… ${left} more`, ...list.slice(list.length - tail)];
 }
 
+/** Before the address of a refusal in JSON, also in JSON within HTML. */
+const IN_REFUSALS = /(?<=(?:"|&quot;)(?:type|plans)(?:"|&quot;): ?(?:"|&quot;))\/(?=docs#|plans)/g;
+
+/** A document whose examples of refusals have addresses below `origin`, as the service answers them. */
+export const withOrigin = (document: Buffer, origin: string): Buffer =>
+  Buffer.from(document.toString().replace(IN_REFUSALS, () => `${origin}/`));
+
 /** A name that CSV, JSON, HTML and Markdown take as it is. */
 const PLAIN = /^[\p{L}\p{N} .()/+-]+$/u;
 /** Names stand in values and addresses. In prose a space comes before them. */

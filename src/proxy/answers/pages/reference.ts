@@ -10,8 +10,8 @@ import { PROBLEMS, type Problem } from "../../problems.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
 import { assetType, framed, type PageSource } from "./pages.ts";
 
-/** The OpenAPI document, the page, and the files of Swagger UI. */
-export function referencePages(): [openApi: PageSource, ...others: PageSource[]] {
+/** The OpenAPI document, the page, and the files of Swagger UI. `server` is the address of the service. */
+export function referencePages(server: string): [openApi: PageSource, ...others: PageSource[]] {
   const articles = Object.entries(PROBLEMS).map(([code, problem]) => article(code, problem));
   const page = framed({
     path: PAGES.reference.path,
@@ -21,7 +21,7 @@ export function referencePages(): [openApi: PageSource, ...others: PageSource[]]
     libraries: [PAGES.swaggerScript.path.slice(1)],
     styles: [PAGES.swaggerStyle.path.slice(1), "assets/reference.css"],
   });
-  const document = Buffer.from(`${JSON.stringify(openApiDocument(), null, 1)}\n`);
+  const document = Buffer.from(`${JSON.stringify(openApiDocument(server), null, 1)}\n`);
   return [
     { path: UNCOUNTED_ROUTES.openApi.path, mediaType: JSON_TYPE, body: document },
     page,

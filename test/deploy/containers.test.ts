@@ -1,0 +1,130 @@
+/** The image and compose.yml: no test here can build or run a container, so their files are read. */
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { testWith } from "../http/tools.ts";
+import { allCommands, ROOT, textOf, yaml } from "./files.ts";
+
+let commands: Map<string, Set<string>>;
+beforeAll(async () => {
+  commands = await allCommands();
+});
+
+describe("containers", () => {
+  test("the image gets files that exist and that .dockerignore leaves in", async () => {
+    const left = (await readFile(join(ROOT, ".dockerignore"), "utf8")).match(/(?<=^!).*$/gm) ?? [];
+    const copied = [...textOf("Dockerfile").matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(
+      ([, sources = ""]) => sources.split(" "),
+    );
+    expect([...new Set(copied)].toSorted()).toEqual(left.toSorted());
+    const tracked = execFileSync("git", ["ls-files"], { cwd: ROOT, encoding: "utf8" });
+    for (const source of left) {
+      expect(tracked).toMatch(new RegExp(`^${source.replaceAll(".", "\\.")}(/|$)`, "m"));
+    }
+  });
+
+  test("the image runs the program without root's rights, and looks after its health", () => {
+    const last =
+      textOf("Dockerfile")
+        .split(/^FROM /m)
+        .at(-1) ?? "";
+    expect(last).toMatch(/^USER node$/m);
+    expect(last).toMatch(/^HEALTHCHECK [^]*\/healthz/m);
+    const command = /^ENTRYPOINT (.*)$/m.exec(last)?.[1] ?? "[]";
+    expect(JSON.parse(command)).toEqual([
+      "node",
+      "--disable-sigusr1",
+      "--max-semi-space-size=16",
+      "dist/bin/chipboard.js",
+    ]);
+  });
+
+  interface Service {
+    readonly build: unknown;
+    readonly entrypoint?: string[];
+    readonly environment?: Record<string, string | null>;
+    readonly ports?: string[];
+    readonly profiles?: string[];
+    readonly volumes: string[];
+    readonly read_only: boolean;
+  }
+  const composed = (): { services: Record<string, Service>; volumes: object } =>
+    yaml("compose.yml");
+
+  testWith("python3")(
+    "compose.yml has proxy and Redis, and jobs that only a command starts",
+    () => {
+      const { services: all, volumes } = composed();
+      expect(Object.keys(all)).toEqual(["proxy", "publisher", "backup", "prune", "redis"]);
+      const { proxy, redis, ...jobs } = all;
+      for (const service of [proxy, ...Object.values(jobs)]) {
+        expect(service?.build).toEqual({ context: "..", dockerfile: "deploy/Dockerfile" });
+      }
+      for (const { read_only: isReadOnly } of Object.values(all)) expect(isReadOnly).toBe(true);
+      expect(proxy?.profiles ?? redis?.profiles).toBeUndefined();
+      for (const { profiles } of Object.values(jobs)) expect(profiles).toHaveLength(1);
+      const mounted = Object.values(all)
+        .flatMap((service) => service.volumes)
+        .map((volume) => volume.replace(/:\/.*$/, "").replace(/^\$\{BACKUP:-(.*)\}$/, "$1"));
+      expect([...new Set(mounted)].filter((name) => !name.startsWith("$")).toSorted()).toEqual(
+        Object.keys(volumes).toSorted(),
+      );
+    },
+  );
+
+  testWith("python3")("its jobs run what the units run, and say how they ended", () => {
+    const { services: all } = composed();
+    for (const [name, unit] of [
+      ["publisher", "publish"],
+      ["backup", "backup"],
+      ["prune", "prune"],
+    ] as const) {
+      const inUnit = (/^ExecStart=(.*)$/m.exec(textOf(`chipboard-${unit}.service`))?.[1] ?? "")
+        .replaceAll("/opt/chipboard/current/deploy/run", "chipboard")
+        .replaceAll("/opt/chipboard/current", "/app")
+        .replace("/var/log/chipboard/", "/app/jobs/")
+        .replace("/var/backups/chipboard", "/app/backup");
+      expect(all[name]?.entrypoint?.join(" ")).toBe(inUnit);
+      expect(all[name]?.volumes).toContain("jobs:/app/jobs");
+    }
+    const last =
+      textOf("Dockerfile")
+        .split(/^FROM /m)
+        .at(-1) ?? "";
+    expect(last).toContain("COPY deploy/backup deploy/run deploy/watched deploy/\n");
+    expect(last).toContain("RUN mkdir backup jobs snapshots state && chown node:node backup jobs");
+  });
+
+  testWith("python3")("each service gets the options that it needs", () => {
+    const { services: all } = composed();
+    const given = (name: string): string[] => Object.keys(all[name]?.environment ?? {});
+    const optionsOf = (name: string): string[] =>
+      given(name)
+        .filter((variable) => variable.startsWith("CHIPBOARD_"))
+        .map((variable) => `--${variable.slice(10).toLowerCase().replaceAll("_", "-")}`);
+    const input = ["--catalog", "--quotes", "--closes", "--feed-header"];
+    const keys = ["--sign-key", "--verify-key"];
+    const { publisher, prune, backup, proxy } = {
+      publisher: [...input, ...keys, "--wait", "--attribution", "--by"],
+      prune: [...keys, "--keep-days"],
+      backup: ["--state"],
+      proxy: ["--state", "--public-url", "--trust-proxy", "--verify-key", "--plans"],
+    };
+    const needs = { publisher, prune, backup, proxy };
+    const commandOf = { publisher: "publish", prune: "snapshots prune", proxy: "serve" };
+    for (const [name, needed] of Object.entries(needs)) {
+      expect(optionsOf(name).toSorted()).toEqual([...needed, "--store"].toSorted());
+      if (name !== "proxy") expect(given(name)).toContain("NOTICE_URL");
+      if (!(name in commandOf)) continue;
+      const known = commands.get(commandOf[name as keyof typeof commandOf]);
+      expect(optionsOf(name).filter((option) => !known?.has(option))).toEqual([]);
+    }
+  });
+
+  testWith("python3")("nothing but this machine reaches a port", () => {
+    const ports = Object.values(composed().services).flatMap((service) => service.ports ?? []);
+    expect(ports).toHaveLength(2);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+  });
+});
