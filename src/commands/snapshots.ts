@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
-import { printJson, printLine, progressTo } from "../lib/terminal.ts";
+import { printJson, printLine, printNotice, progressTo } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
 import type * as Words from "../desk/words.ts";
@@ -17,13 +17,7 @@ import {
   type VerifyKeyOptions,
 } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
-import {
-  s3Options,
-  s3SettingsFrom,
-  storeFromOptions,
-  storeOptions,
-  type StoreOptions,
-} from "./store-options.ts";
+import { s3Options, storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
 
 type SnapshotOptions = StoreOptions & JsonOption;
 type PruneOptions = SnapshotOptions & LogKeyOptions & { keepDays: number; dryRun?: true };
@@ -35,13 +29,14 @@ last published revision) or a session and revision (2026-11-21T00Z/r1).
 
 const references = (...lines: string[]): string => REFERENCES + examples(...lines);
 
-/** `snapshots ls|show|diff|verify|inputs|rollback|prune|copy`: the commands of the operator. */
+/** `snapshots ls|show|diff|verify|repair|inputs|rollback|prune|copy`: the commands of the operator. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(diffCommand())
     .addCommand(verifyCommand())
+    .addCommand(repairCommand())
     .addCommand(inputsCommand())
     .addCommand(rollbackCommand())
     .addCommand(pruneCommand())
@@ -82,13 +77,7 @@ function diffCommand(): Command {
   return desk("diff", "compare two snapshots")
     .argument("<before>", "the older snapshot")
     .argument("<after>", "the newer snapshot")
-    .addHelpText(
-      "after",
-      references(
-        "snapshots diff head~1 head",
-        "snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2 --json",
-      ),
-    )
+    .addHelpText("after", references("snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2"))
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../desk/compare.ts");
       const { findSnapshot } = await import("../desk/reference.ts");
@@ -106,14 +95,7 @@ function verifyCommand(): Command {
     .addOption(setting("--all", "check every snapshot that the log names"))
     .addOption(verifyKeyOption("also require that one of these public keys has signed the log"))
     .addOption(rememberOption())
-    .addHelpText(
-      "after",
-      references(
-        "snapshots verify",
-        "snapshots verify --all --json",
-        "snapshots verify --verify-key signing.pem.pub --remember prices.log",
-      ),
-    )
+    .addHelpText("after", references("snapshots verify --all --verify-key signing.pem.pub"))
     .action(
       async (
         reference: string,
@@ -142,6 +124,23 @@ function verifyCommand(): Command {
     );
 }
 
+function repairCommand(): Command {
+  return desk("repair", "put back damaged and missing files; exit with 6 if some cannot be had")
+    .argument("[snapshot]", "the snapshot", "head")
+    .addOption(setting("--from <store>", "the store to take them from").makeOptionMandatory())
+    .addOption(setting("--all", "repair every snapshot that the log names"))
+    .addHelpText("after", references("snapshots repair --from /mnt/backup/snapshots --all"))
+    .action(async (reference: string, options: SnapshotOptions & { from: string; all?: true }) => {
+      const { repairSnapshots } = await import("../desk/repair.ts");
+      const repair = async (from: ObjectStore, store: ObjectStore): Promise<void> => {
+        const done = await repairSnapshots(store, from, options.all ? null : reference);
+        await print(options, done, (words) => words.printRepair(done));
+      };
+      const other = { ...options, store: options.from };
+      await withStore(other, (from) => withStore(options, (to) => repair(from, to)), "--from");
+    });
+}
+
 function inputsCommand(): Command {
   return desk("inputs", "write the inputs of a snapshot into a folder, as they came")
     .argument("[snapshot]", "the snapshot", "head")
@@ -168,13 +167,7 @@ function rollbackCommand(): Command {
     )
     .addOption(signKeyOption())
     .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
-    .addHelpText(
-      "after",
-      references(
-        'snapshots rollback 2026-11-20T12Z --reason "wrong feed"',
-        'snapshots rollback head~1 --reason "wrong feed" --sign-key signing.pem',
-      ),
-    )
+    .addHelpText("after", references('snapshots rollback head~1 --reason "wrong feed"'))
     .action(
       async (reference: string, options: SnapshotOptions & LogKeyOptions & { reason: string }) => {
         const { rollBack } = await import("../desk/rollback.ts");
@@ -188,6 +181,9 @@ function rollbackCommand(): Command {
     );
 }
 
+const FORKS =
+  "if the store is a copy, a prune of its own forks it: it takes no more copies. Prune its source, then copy with --mirror";
+
 function pruneCommand(): Command {
   return desk("prune", "remove old snapshots and leftovers of crashed runs")
     .addOption(
@@ -200,14 +196,12 @@ function pruneCommand(): Command {
     .addOption(setting("--dry-run", "list what prune would remove; remove nothing"))
     .addOption(signKeyOption())
     .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
-    .addHelpText(
-      "after",
-      examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),
-    )
+    .addHelpText("after", `\n${FORKS}\n${examples("snapshots prune --keep-days 90 --dry-run")}`)
     .action(async (options: PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
       const { warnOfDepths } = await import("../desk/words.ts");
       const keys = await logKeysFrom(options);
+      printNotice(`warning: ${FORKS}`);
       warnOfDepths(options.keepDays, clockFromEnvironment().now());
       await withStore(options, async (store) => {
         const dryRun = options.dryRun ?? false;
@@ -223,7 +217,8 @@ both. If they need different ones, copy into a folder first, and from there with
 
 Publishing into FROM can go on. A second run copies only what is new since the first, and a run that
 was interrupted is completed by the next. TO must be empty or an earlier copy of FROM: after you have
-published to TO, or pruned it, it takes no more copies. FROM is never changed.
+published to TO, or pruned it, it takes no more copies. FROM is never changed. --mirror removes from TO
+what prunes of FROM took, and nothing else.
 `;
 
 function copyCommand(): Command {
@@ -231,6 +226,7 @@ function copyCommand(): Command {
     .description("copy a whole store: what the log names, then the log")
     .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
     .argument("<to>", "the store to copy into, which is empty or an earlier copy")
+    .addOption(setting("--mirror", "also remove from the target what prunes of the source took"))
     .addOption(setting("--dry-run", "read and check everything; write nothing"))
     .addOption(jsonOption())
     .addHelpText(
@@ -248,22 +244,18 @@ function copyCommand(): Command {
 async function copyFromOptions(
   fromLocation: string,
   toLocation: string,
-  options: Omit<SnapshotOptions, "store"> & { dryRun?: true },
+  options: Omit<SnapshotOptions, "store"> & { mirror?: true; dryRun?: true },
 ): Promise<void> {
   const { copyStore } = await import("../desk/copy.ts");
-  const { openStore } = await import("../store/open-store.ts");
-  const progress = progressTo(process.stderr);
-  const settings = s3SettingsFrom(options);
-  const from = await openStore(fromLocation, settings, "FROM");
-  const to = await openStore(toLocation, settings, "TO");
-  try {
-    const done = await copyStore(from, to, options.dryRun ?? false, progress.tell);
-    progress.end();
+  const { tell, end } = progressTo(process.stderr);
+  const { mirror = false, dryRun = false } = options;
+  const copy = async (from: ObjectStore, to: ObjectStore): Promise<void> => {
+    const done = await copyStore(from, to, dryRun, tell, mirror).finally(end);
     await print(options, done, (words) => words.printCopying(done));
-  } finally {
-    progress.end();
-    await Promise.all([from.close(), to.close()]);
-  }
+  };
+  const source = { ...options, store: fromLocation };
+  const target = { ...options, store: toLocation };
+  await withStore(source, (from) => withStore(target, (to) => copy(from, to), "TO"), "FROM");
 }
 
 const desk = (name: string, description: string): Command =>
@@ -272,8 +264,9 @@ const desk = (name: string, description: string): Command =>
 async function withStore(
   options: StoreOptions,
   work: (store: ObjectStore) => Promise<void>,
+  named?: string,
 ): Promise<void> {
-  const store = await storeFromOptions(options);
+  const store = await storeFromOptions(options, named);
   try {
     await work(store);
   } finally {

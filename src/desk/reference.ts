@@ -58,6 +58,13 @@ export async function findSnapshot(
   );
 }
 
+/** The last entry that made the snapshot for `reference` the head. Throws InputError if there is none. */
+export async function findEntry(store: ObjectStore, reference: string): Promise<StoredPublication> {
+  const { name, entry, isTaken } = await lookUp(store, reference);
+  if (entry !== null && !isTaken) return entry;
+  throw notThere(store, name, isTaken);
+}
+
 /** Whether a prune took the snapshot, also one that came since the log was read. */
 export const isPruned = async (store: ObjectStore, name: SnapshotName): Promise<boolean> =>
   (await lookUp(store, snapshotText(name))).isTaken;
