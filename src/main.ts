@@ -10,8 +10,7 @@ You can set every option in the environment: --max-move as CHIPBOARD_MAX_MOVE.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
-limit, 4 conflict with published data, 5 store or state unreachable or unfit, or port in use,
-6 damage found.
+limit, 4 conflict with published data, 5 store or state unreachable or unfit, port in use, 6 damage.
 
 Examples:
   $ chipboard demo
@@ -92,6 +91,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
       const command = name === named ? await load() : new Command(name);
       program.addCommand(inheriting(command.description(description), program));
     }
+    const loadAll = () => Promise.all(COMMANDS.map(({ load }) => load()));
     if (named !== undefined) await warnOfVariables(program.commands, loadAll);
     await program.parseAsync([...argv]);
     return EXIT.done;
@@ -105,8 +105,6 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     return EXIT.input;
   }
 }
-
-const loadAll = (): Promise<Command[]> => Promise.all(COMMANDS.map(({ load }) => load()));
 
 /** Copies the program's settings to a command from another file, and to its subcommands. */
 function inheriting(command: Command, parent: Command): Command {

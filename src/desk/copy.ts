@@ -106,17 +106,22 @@ class CopyRun {
   /** The source's log. Throws ConflictError unless the target's is its beginning. */
   async readLogs(): Promise<StoredEntry[]> {
     // The target's first: another copy may extend it meanwhile, but only by what the source has.
-    const there = await atOnce(numbers(await logLength(this.#to)), (number) =>
-      this.#to.get(publicationKey(number), ENTRY_BYTES_MAX),
+    const keys = Array.from({ length: await logLength(this.#to) }, (_, at) =>
+      publicationKey(at + 1),
     );
+    const there = await atOnce(keys, (key) => this.#to.get(key, ENTRY_BYTES_MAX));
     const log = await readLog(this.#from);
     if (log.length === 0) throw await emptyLogError(this.#from);
-    for (const [at, bytes] of there.entries()) {
-      const key = publicationKey(at + 1);
-      if (bytes === null || sha256Hex(bytes) !== log[at]?.sha256) {
-        throw this.#otherLog(key, at < log.length);
-      }
+    const [from, to] = [this.#from.location, this.#to.location];
+    for (const [at, key] of keys.entries()) {
       this.#same.add(key);
+      const bytes = there[at] ?? null;
+      if (bytes !== null && sha256Hex(bytes) === log[at]?.sha256) continue;
+      const what =
+        at < log.length
+          ? `${to}/${key} is not the ${key} of ${from}`
+          : `${to}/${key} is not in ${from}: ${to} was published to, rolled back or pruned`;
+      throw new ConflictError(`${what}; nothing was changed. ${EXPECTED_TARGET}`);
     }
     return log;
   }
@@ -227,25 +232,10 @@ class CopyRun {
     this.#objects += 1;
     this.#bytes += bytes.length;
   }
-
-  #otherLog(key: string, isInBoth: boolean): ConflictError {
-    const [from, to] = [this.#from.location, this.#to.location];
-    const what = isInBoth
-      ? `${to}/${key} is not the ${key} of ${from}`
-      : `${to}/${key} is not in ${from}: ${to} was published to, rolled back or pruned`;
-    return new ConflictError(`${what}; nothing was changed. ${EXPECTED_TARGET}`);
-  }
 }
 
 const EXPECTED_TARGET = "Expected an empty target, or an earlier copy that nothing else wrote to";
 
 /** Whether the log has a prune after the entry with this number. */
-async function hasPruneAfter(store: ObjectStore, number: number): Promise<boolean> {
-  for await (const { entry } of walkLog(entriesIn(store), number + 1)) {
-    if (!isPublication(entry)) return true;
-  }
-  return false;
-}
-
-/** 1 to `count`. */
-const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
+const hasPruneAfter = async (store: ObjectStore, number: number): Promise<boolean> =>
+  takenIn(await Array.fromAsync(walkLog(entriesIn(store), number + 1))).size > 0;

@@ -146,7 +146,7 @@ function indexParts({ entered, left, ...index }: IndexMove) {
 }
 
 /** `snapshots verify`, if it finds no damage. `memory` is the file that remembers the log. */
-export function printVerification(found: Verification, memory?: string): void {
+export function printVerification(found: Omit<Verification, "newest">, memory?: string): void {
   const { checked, pruned, entries, signatures, files, bytes } = found;
   const snapshots = checked.length === 1 ? checked[0] : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);

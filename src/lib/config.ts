@@ -73,5 +73,8 @@ export async function warnOfVariables(
 const variablesIn = (all: readonly Command[]): string[] =>
   all.flatMap(({ options, commands }) => [...options.map(variableOf), ...variablesIn(commands)]);
 
+/** The store that the environment names; "": none. */
+export const configuredStore = (): string => process.env["CHIPBOARD_STORE"] ?? "";
+
 /** The clock of this run: the real one, or the one that `CHIPBOARD_NOW` starts. */
 export const clockFromEnvironment = (): Clock => createClock(process.env["CHIPBOARD_NOW"]);

@@ -12,10 +12,7 @@ export const redactedUrl = (text: string): string =>
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
-/**
- * The Levenshtein distance: insertions, deletions and replacements of a character. Infinity if the lengths
- * alone differ by more than `max`.
- */
+/** The Levenshtein distance; Infinity if already the lengths differ by more than `max`. */
 export function distance(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return Infinity;
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -52,14 +52,10 @@ export const keepTaken = async (store: ObjectStore, name: SnapshotName): Promise
  * if an object is no claim.
  */
 export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string, number>> {
-  const names: SnapshotName[] = [];
-  for await (const { key } of store.list(CLAIMS)) {
-    const name = parseClaimKey(key);
-    if (name !== null) names.push(name);
-  }
   const claims = new Map<string, number>();
-  for (const name of names) {
-    const key = claimKey(CLAIMS, name);
+  for (const { key } of await Array.fromAsync(store.list(CLAIMS))) {
+    const name = parseClaimKey(key);
+    if (name === null) continue;
     const bytes = await store.get(key, CLAIM_BYTES_MAX);
     // The run ended since the listing.
     if (bytes === null) continue;
