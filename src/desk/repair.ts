@@ -13,11 +13,10 @@ import { collected, holds, keysBelow, needsOf, type Needed } from "./copy-needs.
 import { findEntry } from "./reference.ts";
 import { verifySnapshots } from "./verify.ts";
 
-/** The result of a repair after which all is whole. */
+/** The result of a repair after which all is whole: the keys of what was put back, and where it came from. */
 export interface Repair {
   readonly whole: true;
   readonly from: string;
-  /** The keys of what came from there. */
   readonly put_back: readonly string[];
 }
 

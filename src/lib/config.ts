@@ -52,7 +52,7 @@ export function isSwitchedOn(variable: string): boolean {
 
 /**
  * Warns of the variables that are set and that no command has, each with the nearest name. `load` gives all
- * commands; it is called only if the `loaded` ones lack a variable.
+ * commands, and is called if the `loaded` ones lack one.
  */
 export async function warnOfVariables(
   loaded: readonly Command[],
@@ -61,7 +61,9 @@ export async function warnOfVariables(
   const set = Object.keys(process.env).filter((name) => /^CHIPBOARD_(?!NOW$|TEST_)/i.test(name));
   const usual = variablesIn(loaded);
   if (set.every((name) => usual.includes(name))) return;
-  const known = variablesIn(await load());
+  // Of a command whose own variable is wrong, which it says itself, the others are not known.
+  const known = variablesIn(await load().catch(() => []));
+  if (known.length === 0) return;
   for (const name of set.filter((each) => !known.includes(each))) {
     const far = (other: string): number => distance(name.toUpperCase(), other, 2);
     const [nearest = ""] = known.toSorted((a, b) => far(a) - far(b));
