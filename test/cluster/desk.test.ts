@@ -68,7 +68,7 @@ test.runIf(s3 !== null)(
       const folder = temporaryFolder();
       await at(`copy ${copy} ${folder}`);
       await flip(new FolderStore(folder), damaged);
-      const back = await deskJson(`repair --from ${copy}`, folder, later, variables);
+      const back = await deskJson(`repair --all --from ${copy}`, folder, later, variables);
       expect(back.put_back).toEqual([damaged]);
       expect(await contentOf(new FolderStore(folder))).toEqual(await contentOf(store));
     } finally {
