@@ -1,6 +1,6 @@
 /** The command tree. A failure prints a message on standard error and sets the exit code. */
 import { Command, CommanderError } from "commander";
-import { isSwitchedOn } from "./lib/config.ts";
+import { isSwitchedOn, warnOfVariables } from "./lib/config.ts";
 import { ChipboardError, EXIT, type ExitCode } from "./lib/errors.ts";
 import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
@@ -10,7 +10,7 @@ You can set every option in the environment: --max-move as CHIPBOARD_MAX_MOVE.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
-limit, 4 conflict with published data, 5 store or state unreachable or unfit, 6 damage found.
+limit, 4 conflict with published data, 5 store or state unreachable or unfit, port in use, 6 damage.
 
 Examples:
   $ chipboard demo
@@ -96,6 +96,8 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
       const command = name === named ? await load() : new Command(name);
       program.addCommand(inheriting(command.description(description), program));
     }
+    const loadAll = () => Promise.all(COMMANDS.map(({ load }) => load()));
+    if (named !== undefined) await warnOfVariables(program.commands, loadAll);
     await program.parseAsync([...argv]);
     return EXIT.done;
   } catch (error) {

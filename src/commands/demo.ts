@@ -75,7 +75,7 @@ async function demo(options: ServeOptions): Promise<void> {
   }
 }
 
-/** Listens for a moment: a long start must not end with a port that is in use. Throws InputError. */
+/** Listens for a moment: a long start must not end with a port that is in use. Throws as `listen` does. */
 async function requireFree({ host, port }: ServeOptions): Promise<void> {
   const { listen } = await import("../proxy/http/server.ts");
   const server = createServer();

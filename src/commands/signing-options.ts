@@ -1,5 +1,6 @@
 /** The options for signing keys, and the files that they name. */
 import { open, type FileHandle } from "node:fs/promises";
+import { delimiter } from "node:path";
 import { buffer as bytesOf } from "node:stream/consumers";
 import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
@@ -40,13 +41,14 @@ export const signKeyOption = (): Option =>
   setting("--sign-key <file>", "sign the log's entry with this private key (Ed25519, PEM)");
 
 /**
- * `--verify-key`, once or repeated. `effect` says what the command refuses without a signature of one of
- * the keys.
+ * `--verify-key`, once or repeated, or several files in one text, as in PATH. `effect` says what the command
+ * refuses without a signature of one of the keys.
  */
 export const verifyKeyOption = (effect: string): Option =>
-  setting("--verify-key <file>", `${effect} (Ed25519, PEM, one or more)`).argParser<
-    string[] | undefined
-  >((path, before = []) => [...before, path]);
+  setting(
+    "--verify-key <file>",
+    `${effect} (Ed25519, PEM, one or more: FILE${delimiter}FILE)`,
+  ).argParser<string[] | undefined>((text, before = []) => [...before, ...text.split(delimiter)]);
 
 /** `--remember`, for the commands that prove a log; they share the form of the file. */
 export const rememberOption = (): Option =>

@@ -1,5 +1,6 @@
+import { resolve } from "node:path";
 import { Command } from "commander";
-import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { clockFromEnvironment, configuredStore, setting } from "../lib/config.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
@@ -17,15 +18,11 @@ import {
   type VerifyKeyOptions,
 } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
-import {
-  s3Options,
-  s3SettingsFrom,
-  storeFromOptions,
-  storeOptions,
-  type StoreOptions,
-} from "./store-options.ts";
+import { s3Options, storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
 
 type SnapshotOptions = StoreOptions & JsonOption;
+type VerifyOptions = SnapshotOptions & VerifyKeyOptions & RememberOption & { all?: true };
+type RollbackOptions = SnapshotOptions & LogKeyOptions & { reason: string };
 type PruneOptions = SnapshotOptions & LogKeyOptions & { keepDays: number; dryRun?: true };
 
 const REFERENCES = `
@@ -35,13 +32,14 @@ last published revision) or a session and revision (2026-11-21T00Z/r1).
 
 const references = (...lines: string[]): string => REFERENCES + examples(...lines);
 
-/** `snapshots ls|show|diff|verify|inputs|rollback|prune|copy`: the commands of the operator. */
+/** `snapshots ls|show|diff|verify|repair|inputs|rollback|prune|copy`: the commands of the operator. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(diffCommand())
     .addCommand(verifyCommand())
+    .addCommand(repairCommand())
     .addCommand(inputsCommand())
     .addCommand(rollbackCommand())
     .addCommand(pruneCommand())
@@ -55,11 +53,9 @@ function listCommand(): Command {
     .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
     .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
       const { listPublications } = await import("../desk/list.ts");
-      await withStore(options, async (store) => {
-        const limit = options.all ? null : options.limit;
-        const listing = await listPublications(store, clockFromEnvironment(), limit);
-        await print(options, listing, ({ printListing }) => printListing(listing, store.location));
-      });
+      const limit = options.all ? null : options.limit;
+      const list = (store: ObjectStore) => listPublications(store, clockFromEnvironment(), limit);
+      await onStore(options, list, (words, found) => words.printListing(found, options.store));
     });
 }
 
@@ -70,11 +66,11 @@ function showCommand(): Command {
     .addHelpText("after", references("snapshots show", "snapshots show head~1 --json"))
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
       const { describeSnapshot, reportPath } = await import("../desk/show.ts");
-      await withStore(options, async (store) => {
-        if (options.open) return printLine(await reportPath(store, reference));
-        const description = await describeSnapshot(store, reference);
-        await print(options, description, (words) => words.printDescription(description));
-      });
+      if (options.open) {
+        return withStore(options, async (store) => printLine(await reportPath(store, reference)));
+      }
+      const describe = (store: ObjectStore) => describeSnapshot(store, reference);
+      await onStore(options, describe, (words, found) => words.printDescription(found));
     });
 }
 
@@ -82,21 +78,17 @@ function diffCommand(): Command {
   return desk("diff", "compare two snapshots")
     .argument("<before>", "the older snapshot")
     .argument("<after>", "the newer snapshot")
-    .addHelpText(
-      "after",
-      references(
-        "snapshots diff head~1 head",
-        "snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2 --json",
-      ),
-    )
+    .addHelpText("after", references("snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2"))
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../desk/compare.ts");
       const { findSnapshot } = await import("../desk/reference.ts");
-      await withStore(options, async (store) => {
-        const [old, now] = [await findSnapshot(store, before), await findSnapshot(store, after)];
-        const comparison = await compareSnapshots(store, old, now);
-        await print(options, comparison, (words) => words.printComparison(comparison));
-      });
+      const compare = async (store: ObjectStore) =>
+        compareSnapshots(
+          store,
+          await findSnapshot(store, before),
+          await findSnapshot(store, after),
+        );
+      await onStore(options, compare, (words, found) => words.printComparison(found));
     });
 }
 
@@ -106,40 +98,45 @@ function verifyCommand(): Command {
     .addOption(setting("--all", "check every snapshot that the log names"))
     .addOption(verifyKeyOption("also require that one of these public keys has signed the log"))
     .addOption(rememberOption())
-    .addHelpText(
-      "after",
-      references(
-        "snapshots verify",
-        "snapshots verify --all --json",
-        "snapshots verify --verify-key signing.pem.pub --remember prices.log",
-      ),
-    )
-    .action(
-      async (
-        reference: string,
-        options: SnapshotOptions & VerifyKeyOptions & RememberOption & { all?: true },
-      ) => {
-        const { readRemembered, writeRemembered } = await import("../snapshot/log/seen.ts");
-        const { verifySnapshots } = await import("../desk/verify.ts");
-        const { all, remember } = options;
-        const keys = await verifyKeysFrom(options);
-        const seen = remember === undefined ? null : await readRemembered(remember);
-        await withStore(options, async (store) => {
-          const found = await verifySnapshots(store, all ? null : reference, keys, seen);
-          if (found.damages.length > 0) {
-            throw new DamageError(
-              `${store.location} is damaged${keys === null ? "" : ", or not signed as asked"}: ${counted(found.damages.length, "finding")}`,
-              found.damages,
-            );
-          }
-          const { newest, ...view } = found;
-          if (remember !== undefined && newest !== null) await writeRemembered(remember, newest);
-          await print(options, { whole: true, ...view }, (words) =>
-            words.printVerification(found, remember),
+    .addHelpText("after", references("snapshots verify --all --verify-key signing.pem.pub"))
+    .action(async (reference: string, options: VerifyOptions) => {
+      const { readRemembered, writeRemembered } = await import("../snapshot/log/seen.ts");
+      const { verifySnapshots } = await import("../desk/verify.ts");
+      const { all, remember } = options;
+      const one = all ? null : reference;
+      const keys = await verifyKeysFrom(options);
+      const seen = remember === undefined ? null : await readRemembered(remember);
+      const verify = async (store: ObjectStore) => {
+        const { newest, ...found } = await verifySnapshots(store, one, keys, seen);
+        if (found.damages.length > 0) {
+          throw new DamageError(
+            `${store.location} is damaged${keys === null ? "" : ", or not signed as asked"}: ${counted(found.damages.length, "finding")}`,
+            found.damages,
           );
-        });
-      },
-    );
+        }
+        if (remember !== undefined && newest !== null) await writeRemembered(remember, newest);
+        return { whole: true, ...found };
+      };
+      await onStore(options, verify, (words, found) => words.printVerification(found, remember));
+    });
+}
+
+function repairCommand(): Command {
+  return desk("repair", "put back damaged and missing files; exit with 6 if some cannot be had")
+    .argument("[snapshot]", "the snapshot", "head")
+    .addOption(setting("--from <store>", "the store to take them from").makeOptionMandatory())
+    .addOption(setting("--all", "repair every snapshot that the log names"))
+    .addHelpText("after", references("snapshots repair --from /mnt/backup/snapshots --all"))
+    .action(async (reference: string, options: SnapshotOptions & { from: string; all?: true }) => {
+      const { repairSnapshots } = await import("../desk/repair.ts");
+      const onBoth = (from: ObjectStore): Promise<void> =>
+        onStore(
+          options,
+          (store) => repairSnapshots(store, from, options.all ? null : reference),
+          (words, done) => words.printRepair(done),
+        );
+      await withStore({ ...options, store: options.from }, onBoth, "--from");
+    });
 }
 
 function inputsCommand(): Command {
@@ -149,10 +146,8 @@ function inputsCommand(): Command {
     .addHelpText("after", references("snapshots inputs --out ./made-from"))
     .action(async (reference: string, options: SnapshotOptions & { out: string }) => {
       const { writeInputs } = await import("../desk/inputs.ts");
-      await withStore(options, async (store) => {
-        const written = await writeInputs(store, reference, options.out);
-        await print(options, written, (words) => words.printInputs(written));
-      });
+      const write = (store: ObjectStore) => writeInputs(store, reference, options.out);
+      await onStore(options, write, (words, written) => words.printInputs(written));
     });
 }
 
@@ -168,25 +163,20 @@ function rollbackCommand(): Command {
     )
     .addOption(signKeyOption())
     .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
-    .addHelpText(
-      "after",
-      references(
-        'snapshots rollback 2026-11-20T12Z --reason "wrong feed"',
-        'snapshots rollback head~1 --reason "wrong feed" --sign-key signing.pem',
-      ),
-    )
-    .action(
-      async (reference: string, options: SnapshotOptions & LogKeyOptions & { reason: string }) => {
-        const { rollBack } = await import("../desk/rollback.ts");
-        const keys = await logKeysFrom(options);
-        await withStore(options, async (store) => {
-          const clock = clockFromEnvironment();
-          const done = await rollBack(store, reference, options.reason, clock, keys);
-          await print(options, done, (words) => words.printRollback(done));
-        });
-      },
-    );
+    .addHelpText("after", references('snapshots rollback head~1 --reason "wrong feed"'))
+    .action(async (reference: string, options: RollbackOptions) => {
+      const { rollBack } = await import("../desk/rollback.ts");
+      const keys = await logKeysFrom(options);
+      const back = (store: ObjectStore) =>
+        rollBack(store, reference, options.reason, clockFromEnvironment(), keys);
+      await onStore(options, back, (words, done) => words.printRollback(done));
+    });
 }
+
+const PRUNE_HELP = `
+Prune no copy of another store: it takes no more copies then. Prune the other one, and copy it with
+--mirror. A copy of the store that CHIPBOARD_STORE names is refused.
+`;
 
 function pruneCommand(): Command {
   return desk("prune", "remove old snapshots and leftovers of crashed runs")
@@ -200,20 +190,22 @@ function pruneCommand(): Command {
     .addOption(setting("--dry-run", "list what prune would remove; remove nothing"))
     .addOption(signKeyOption())
     .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
-    .addHelpText(
-      "after",
-      examples("snapshots prune --keep-days 90 --dry-run", "snapshots prune --keep-days 90"),
-    )
+    .addHelpText("after", PRUNE_HELP + examples("snapshots prune --keep-days 90 --dry-run"))
     .action(async (options: PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
+      const { requireNoCopy } = await import("../desk/reference.ts");
       const { warnOfDepths } = await import("../desk/words.ts");
       const keys = await logKeysFrom(options);
       warnOfDepths(options.keepDays, clockFromEnvironment().now());
-      await withStore(options, async (store) => {
-        const dryRun = options.dryRun ?? false;
-        const pruning = await prune(store, options.keepDays, dryRun, clockFromEnvironment(), keys);
-        await print(options, pruning, (words) => words.printPruning(pruning));
-      });
+      const { keepDays, dryRun = false } = options;
+      const original = { ...options, store: configuredStore() || options.store };
+      const pruneOwn = async (store: ObjectStore) => {
+        if (resolve(original.store) !== resolve(options.store)) {
+          await withStore(original, (other) => requireNoCopy(store, other));
+        }
+        return prune(store, keepDays, dryRun, clockFromEnvironment(), keys);
+      };
+      await onStore(options, pruneOwn, (words, pruning) => words.printPruning(pruning));
     });
 }
 
@@ -223,7 +215,8 @@ both. If they need different ones, copy into a folder first, and from there with
 
 Publishing into FROM can go on. A second run copies only what is new since the first, and a run that
 was interrupted is completed by the next. TO must be empty or an earlier copy of FROM: after you have
-published to TO, or pruned it, it takes no more copies. FROM is never changed.
+published to TO, or pruned it, it takes no more copies. FROM is never changed. --mirror removes from TO
+what prunes of FROM took, and nothing else.
 `;
 
 function copyCommand(): Command {
@@ -231,6 +224,7 @@ function copyCommand(): Command {
     .description("copy a whole store: what the log names, then the log")
     .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
     .argument("<to>", "the store to copy into, which is empty or an earlier copy")
+    .addOption(setting("--mirror", "also remove from the target what prunes of the source took"))
     .addOption(setting("--dry-run", "read and check everything; write nothing"))
     .addOption(jsonOption())
     .addHelpText(
@@ -238,7 +232,6 @@ function copyCommand(): Command {
       COPY_HELP +
         examples(
           "snapshots copy ./snapshots /mnt/backup/snapshots",
-          "snapshots copy ./snapshots s3://prices/chipboard --dry-run",
           "snapshots copy s3://prices/chipboard ./snapshots --s3-endpoint https://s3.example.com",
         ),
     )
@@ -248,46 +241,47 @@ function copyCommand(): Command {
 async function copyFromOptions(
   fromLocation: string,
   toLocation: string,
-  options: Omit<SnapshotOptions, "store"> & { dryRun?: true },
+  options: Omit<SnapshotOptions, "store"> & { mirror?: true; dryRun?: true },
 ): Promise<void> {
   const { copyStore } = await import("../desk/copy.ts");
-  const { openStore } = await import("../store/open-store.ts");
-  const progress = progressTo(process.stderr);
-  const settings = s3SettingsFrom(options);
-  const from = await openStore(fromLocation, settings, "FROM");
-  const to = await openStore(toLocation, settings, "TO");
-  try {
-    const done = await copyStore(from, to, options.dryRun ?? false, progress.tell);
-    progress.end();
-    await print(options, done, (words) => words.printCopying(done));
-  } finally {
-    progress.end();
-    await Promise.all([from.close(), to.close()]);
-  }
+  const { tell, end } = progressTo(process.stderr);
+  const { mirror = false, dryRun = false } = options;
+  const onBoth = (from: ObjectStore): Promise<void> =>
+    onStore(
+      { ...options, store: toLocation },
+      (to) => copyStore(from, to, dryRun, tell, mirror).finally(end),
+      (words, done) => words.printCopying(done),
+      "TO",
+    );
+  await withStore({ ...options, store: fromLocation }, onBoth, "FROM");
 }
 
 const desk = (name: string, description: string): Command =>
   withOptions(new Command(name).description(description), [...storeOptions(), jsonOption()]);
 
-async function withStore(
+async function withStore<T>(
   options: StoreOptions,
-  work: (store: ObjectStore) => Promise<void>,
-): Promise<void> {
-  const store = await storeFromOptions(options);
+  work: (store: ObjectStore) => Promise<T>,
+  named?: string,
+): Promise<T> {
+  const store = await storeFromOptions(options, named);
   try {
-    await work(store);
+    return await work(store);
   } finally {
     await store.close();
   }
 }
 
-async function print(
-  options: JsonOption,
-  found: object,
-  inWords: (words: typeof Words) => void,
+/** Does the work, and prints what it returns. */
+async function onStore<T extends object>(
+  options: SnapshotOptions,
+  work: (store: ObjectStore) => Promise<T>,
+  inWords: (words: typeof Words, found: T) => void,
+  named?: string,
 ): Promise<void> {
+  const found = await withStore(options, work, named);
   if (options.json) printJson(found);
-  else inWords(await import("../desk/words.ts"));
+  else inWords(await import("../desk/words.ts"), found);
 }
 
 const count = wholeNumber("expected a whole number, 0 to 999999", 0, 999_999);

@@ -2,7 +2,7 @@
 import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { openStore, type S3Settings } from "../store/open-store.ts";
+import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 
 /** The values of storeOptions. */
@@ -13,7 +13,7 @@ export interface StoreOptions {
   readonly s3PathStyle?: boolean;
 }
 
-const endpoint = textThat(
+const address = textThat(
   (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
   "expected an http(s) URL",
 );
@@ -28,18 +28,13 @@ export const storeOptions = (): Option[] => [
 
 /** The `--s3-…` options only. */
 export const s3Options = (): Option[] => [
-  setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", endpoint),
+  setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", address),
   setting("--s3-region <region>", "region of the bucket"),
   setting("--s3-path-style", "put the bucket's name into the path instead of the host name"),
 ];
 
-/** Opens the store that the options name. Throws InputError if they name none. */
-export const storeFromOptions = (options: StoreOptions): Promise<ObjectStore> =>
-  openStore(options.store, s3SettingsFrom(options));
-
-/** The values of the `--s3-…` options. */
-export const s3SettingsFrom = (options: Omit<StoreOptions, "store">): S3Settings => ({
-  endpoint: options.s3Endpoint,
-  region: options.s3Region,
-  pathStyle: options.s3PathStyle,
-});
+/** Opens the store that the options name. Throws InputError, which says what `named` it, if they name none. */
+export function storeFromOptions(options: StoreOptions, named?: string): Promise<ObjectStore> {
+  const { store, s3Endpoint: endpoint, s3Region: region, s3PathStyle: pathStyle } = options;
+  return openStore(store, { endpoint, region, pathStyle }, named);
+}

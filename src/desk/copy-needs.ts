@@ -8,8 +8,9 @@ import { readInput } from "../ledger/kept-inputs.ts";
 import { CLAIM_BYTES_MAX } from "../snapshot/claims.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
-import { isPublication, type Entry, type Publication } from "../snapshot/log/entry.ts";
-import { objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
+import { isPublication, takenIn } from "../snapshot/log/entry.ts";
+import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
+import { objectsOf, readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
 import { GZIP_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, INPUTS, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
@@ -38,17 +39,20 @@ export interface Needs {
   readonly damages: readonly string[];
 }
 
-/** Reads the manifests that the log names. */
+type Log = readonly Pick<StoredEntry, "entry">[];
+
+/** Reads the manifests that the log names. With `all` it also takes what none of them names. */
 export async function needsOf(
   store: ObjectStore,
-  log: readonly Entry[],
+  log: Log,
   progress: CopyProgress,
+  all = true,
 ): Promise<Needs> {
   const files = new Map<string, Needed>();
   const manifests: Needed[] = [];
   const names = new Set<string>();
   const damages: string[] = [];
-  const inputs = new Set(await keysBelow(store, INPUTS));
+  const inputs = new Set(all ? await keysBelow(store, INPUTS) : []);
   const entries = [...publicationsOf(log).values()];
   let read = 0;
   await atOnce(entries, async (entry) => {
@@ -74,7 +78,7 @@ export async function needsOf(
       files.set(key, { key, sha256: sha256Hex(stored), ...kind });
     }),
   );
-  await atOnce(await keysBelow(store, TAKEN), async (key) => {
+  await atOnce(all ? await keysBelow(store, TAKEN) : [], async (key) => {
     const bytes = await store.get(key, CLAIM_BYTES_MAX);
     if (bytes === null) return;
     const kind = { bytesMax: CLAIM_BYTES_MAX, mediaType: JSON_TYPE };
@@ -84,14 +88,21 @@ export async function needsOf(
 }
 
 /** An entry for each snapshot that the log names and no prune took. */
-function publicationsOf(log: readonly Entry[]): ReadonlyMap<string, Publication> {
-  const taken = new Set(log.flatMap((entry) => (isPublication(entry) ? [] : entry.snapshots)));
+function publicationsOf(log: Log): ReadonlyMap<string, Publication> {
+  const taken = takenIn(log);
   const publications = log
+    .map(({ entry }) => entry)
     .filter(isPublication)
     .filter((entry) => !taken.has(snapshotText(entry)))
     // Two entries that name different manifests for a snapshot are a damage, which is found later.
     .map((entry) => [`${snapshotText(entry)} ${entry.manifest_sha256}`, entry] as const);
   return new Map(publications);
+}
+
+/** Whether the store holds the object. */
+export async function holds(store: ObjectStore, of: Needed): Promise<boolean> {
+  const read = await orDamage(() => readVerified(store, of.key, of.sha256, of.bytesMax));
+  return !(read instanceof DamageError);
 }
 
 /** Does the work. A DamageError becomes a finding; other errors pass. */

@@ -6,13 +6,15 @@
  * It can stop at any time, because of its order: files, ledger parts and inputs, then manifests, and last the
  * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
- * every object with its digest when it reads it, and again after it has arrived.
+ * every object with its digest when it reads it, and again after it has arrived. A mirror then removes what
+ * prunes of the source took, and nothing else: the target's log names it by then.
  */
 import { atOnce } from "../lib/at-once.ts";
-import { ConflictError, DamageError, orDamage, UnreachableError } from "../lib/errors.ts";
+import { ConflictError, DamageError, UnreachableError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
-import { ENTRY_BYTES_MAX, isPublication, type StoredEntry } from "../snapshot/log/entry.ts";
+import { ENTRY_BYTES_MAX, isPublication, takenIn } from "../snapshot/log/entry.ts";
+import type { StoredEntry } from "../snapshot/log/entry.ts";
 import { entriesIn, logLength, readLog, walkLog } from "../snapshot/log/walk.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
@@ -26,19 +28,14 @@ import {
   snapshotText,
   TAKEN,
 } from "../store/paths.ts";
-import {
-  collected,
-  keysBelow,
-  needsOf,
-  type CopyProgress,
-  type Needed,
-  type Needs,
-} from "./copy-needs.ts";
+import { collected, holds, keysBelow, needsOf } from "./copy-needs.ts";
+import type { CopyProgress, Needed, Needs } from "./copy-needs.ts";
+import { foldersOf, remove } from "./prune.ts";
 import { emptyLogError } from "./reference.ts";
 
 /** The result of a copy; of a dry run, what it would do. */
 export interface Copying {
-  /** "unchanged": the target had everything. "planned": a dry run that would copy something. */
+  /** "unchanged": there was nothing to do. "planned": a dry run, and there is. */
   readonly outcome: "copied" | "planned" | "unchanged";
   /** Where the stores are. */
   readonly from: string;
@@ -47,6 +44,8 @@ export interface Copying {
   readonly objects: number;
   /** The size of those objects. */
   readonly bytes: number;
+  /** How many objects a mirror removed. */
+  readonly removed: number;
   /** How many objects the target already had, with the same bytes. */
   readonly there: number;
   /** How many snapshots the target has after the copy, without those that a prune took. */
@@ -56,7 +55,7 @@ export interface Copying {
 }
 
 /**
- * Copies; with `dryRun` it reads and checks everything and writes nothing. Throws InputError if the
+ * Copies, and as a mirror removes; with `dryRun` it reads and checks everything and writes nothing. Throws InputError if the
  * source holds no log, ConflictError if the target has another log, or other bytes under a key of
  * the source: nothing is changed then. Throws DamageError if an object of the source is missing or
  * damaged: the others are copied then, but the target's log stays as it was.
@@ -66,17 +65,17 @@ export async function copyStore(
   to: ObjectStore,
   dryRun: boolean,
   progress: CopyProgress,
+  mirror = false,
 ): Promise<Copying> {
   const run = new CopyRun(from, to, dryRun, progress);
   for (;;) {
     const log = await run.readLogs();
-    const needs = await needsOf(
-      from,
-      log.map(({ entry }) => entry),
-      progress,
-    );
+    const needs = await needsOf(from, log, progress);
     const damages = [...needs.damages, ...(await run.copy(log, needs))];
-    if (damages.length === 0) return run.result(log, needs);
+    if (damages.length === 0) {
+      const removed = mirror ? await run.prune(log, needs) : 0;
+      return run.result(log, needs, removed);
+    }
     // A prune that ran meanwhile explains what is missing. Its entry says that nothing needs it.
     if (await hasPruneAfter(from, log.length)) continue;
     throw new DamageError(
@@ -107,17 +106,22 @@ class CopyRun {
   /** The source's log. Throws ConflictError unless the target's is its beginning. */
   async readLogs(): Promise<StoredEntry[]> {
     // The target's first: another copy may extend it meanwhile, but only by what the source has.
-    const there = await atOnce(numbers(await logLength(this.#to)), (number) =>
-      this.#to.get(publicationKey(number), ENTRY_BYTES_MAX),
+    const keys = Array.from({ length: await logLength(this.#to) }, (_, at) =>
+      publicationKey(at + 1),
     );
+    const there = await atOnce(keys, (key) => this.#to.get(key, ENTRY_BYTES_MAX));
     const log = await readLog(this.#from);
     if (log.length === 0) throw await emptyLogError(this.#from);
-    for (const [at, bytes] of there.entries()) {
-      const key = publicationKey(at + 1);
-      if (bytes === null || sha256Hex(bytes) !== log[at]?.sha256) {
-        throw this.#otherLog(key, at < log.length);
-      }
+    const [from, to] = [this.#from.location, this.#to.location];
+    for (const [at, key] of keys.entries()) {
       this.#same.add(key);
+      const bytes = there[at] ?? null;
+      if (bytes !== null && sha256Hex(bytes) === log[at]?.sha256) continue;
+      const what =
+        at < log.length
+          ? `${to}/${key} is not the ${key} of ${from}`
+          : `${to}/${key} is not in ${from}: ${to} was published to, rolled back or pruned`;
+      throw new ConflictError(`${what}; nothing was changed. ${EXPECTED_TARGET}`);
     }
     return log;
   }
@@ -154,15 +158,28 @@ class CopyRun {
     return [];
   }
 
-  result(log: readonly StoredEntry[], needs: Needs): Copying {
+  /** Removes what prunes in the log took, and no snapshot needs. Returns how many objects. */
+  async prune(log: readonly StoredEntry[], { files }: Needs): Promise<number> {
+    const taken = takenIn(log);
+    for (const { key } of files) taken.delete(key);
+    const below = (prefix: string) => Array.fromAsync(this.#to.list(prefix));
+    const folders = foldersOf(await below(SESSIONS), []);
+    const doomed = folders.filter(({ name }) => taken.has(snapshotText(name)));
+    const doomedParts = (await below(LEDGER)).filter(({ key }) => taken.has(key));
+    if (!this.#dryRun) await remove(this.#to, { doomed, doomedParts, doneClaims: [] });
+    return doomed.flatMap(({ objects }) => objects).length + doomedParts.length;
+  }
+
+  result(log: readonly StoredEntry[], needs: Needs, removed: number): Copying {
     const { files, manifests, names } = needs;
     const head = log.map(({ entry }) => entry).findLast(isPublication);
     return {
-      outcome: this.#objects === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
+      outcome: this.#objects + removed === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
       from: this.#from.location,
       to: this.#to.location,
       objects: this.#objects,
       bytes: this.#bytes,
+      removed,
       there: files.length + manifests.length + log.length - this.#objects,
       snapshots: names.size,
       head: head === undefined ? null : { snapshot: snapshotText(head), number: head.number },
@@ -185,9 +202,9 @@ class CopyRun {
     const differences = keys.filter(isStray).map((key) => `${to}/${key} is not in ${from}`);
     const there = keys.flatMap((key) => (this.#same.has(key) ? [] : (needed.get(key) ?? [])));
     let compared = 0;
-    await atOnce(there, async ({ key, sha256, bytesMax }) => {
-      if (await this.#holds(key, sha256, bytesMax)) this.#same.add(key);
-      else differences.push(`${to}/${key} has other bytes`);
+    await atOnce(there, async (object) => {
+      if (await holds(this.#to, object)) this.#same.add(object.key);
+      else differences.push(`${to}/${object.key} has other bytes`);
       this.#progress("Comparing", (compared += 1), there.length);
     });
     if (differences.length === 0) return;
@@ -199,11 +216,12 @@ class CopyRun {
   }
 
   /** Copies one object. Throws DamageError if the source lacks it, or has other bytes. */
-  async #transfer({ key, sha256, bytesMax, mediaType }: Needed): Promise<void> {
+  async #transfer(object: Needed): Promise<void> {
+    const { key, sha256, bytesMax, mediaType } = object;
     const bytes = await readVerified(this.#from, key, sha256, bytesMax);
     if (!this.#dryRun) {
       const outcome = await this.#to.create(key, bytes, mediaType);
-      if (!(await this.#holds(key, sha256, bytesMax))) {
+      if (!(await holds(this.#to, object))) {
         const where = `${this.#to.location}/${key}`;
         throw outcome === "taken"
           ? new ConflictError(`${where} was written by another run. ${EXPECTED_TARGET}`)
@@ -214,31 +232,10 @@ class CopyRun {
     this.#objects += 1;
     this.#bytes += bytes.length;
   }
-
-  /** Whether the target holds these bytes. */
-  async #holds(key: string, sha256: string, bytesMax: number): Promise<boolean> {
-    const read = await orDamage(() => readVerified(this.#to, key, sha256, bytesMax));
-    return !(read instanceof DamageError);
-  }
-
-  #otherLog(key: string, isInBoth: boolean): ConflictError {
-    const [from, to] = [this.#from.location, this.#to.location];
-    const what = isInBoth
-      ? `${to}/${key} is not the ${key} of ${from}`
-      : `${to}/${key} is not in ${from}: ${to} was published to, rolled back or pruned`;
-    return new ConflictError(`${what}; nothing was changed. ${EXPECTED_TARGET}`);
-  }
 }
 
 const EXPECTED_TARGET = "Expected an empty target, or an earlier copy that nothing else wrote to";
 
 /** Whether the log has a prune after the entry with this number. */
-async function hasPruneAfter(store: ObjectStore, number: number): Promise<boolean> {
-  for await (const { entry } of walkLog(entriesIn(store), number + 1)) {
-    if (!isPublication(entry)) return true;
-  }
-  return false;
-}
-
-/** 1 to `count`. */
-const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
+const hasPruneAfter = async (store: ObjectStore, number: number): Promise<boolean> =>
+  takenIn(await Array.fromAsync(walkLog(entriesIn(store), number + 1))).size > 0;

@@ -16,7 +16,8 @@ import { DAY_MS, HOUR_MS, type Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { sessionStartMs } from "../market/session.ts";
 import { keepTaken, readClaims } from "../snapshot/claims.ts";
-import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
+import { isPublication, takenIn } from "../snapshot/log/entry.ts";
+import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import {
   NO_KEYS,
   requireTrusted,
@@ -112,17 +113,14 @@ interface Survey {
 async function survey(store: ObjectStore, keepDays: number, nowMs: number): Promise<Survey> {
   // Read the log first: if a run publishes after that, this prune finds its entry number taken.
   const stored = await readLog(store);
-  const log = stored.map(({ entry }) => entry);
-  const publications = log.filter(isPublication);
-  const taken = new Set(
-    log.flatMap((entry) => (isPublication(entry) ? [] : [...entry.snapshots, ...entry.parts])),
-  );
-  // Read the claims after the files: a run claims its name before it writes the first file.
+  const publications = stored.map(({ entry }) => entry).filter(isPublication);
+  const taken = takenIn(stored);
+  // Read the claims after the files: a run claims its name after the first one, or starts again.
   const files = await Array.fromAsync(store.list(SESSIONS));
   const folders = foldersOf(files, await Array.fromAsync(store.list(CLAIMS)));
   const claims = await readClaims(store);
   const parts = await Array.fromAsync(store.list(LEDGER));
-  if (log.length === 0) await requireEmpty(store);
+  if (stored.length === 0) await requireEmpty(store);
 
   const keptEntries = keptPublications(publications, keepDays, nowMs).filter(
     (entry) => !taken.has(snapshotText(entry)),
@@ -181,7 +179,11 @@ async function announce(
   return appendPrunes(store, found.newest, { snapshots, parts }, nowMs, keys);
 }
 
-async function remove(store: ObjectStore, found: Survey): Promise<void> {
+/** Removes what entries of the log name. */
+export async function remove(
+  store: ObjectStore,
+  found: Pick<Survey, "doomed" | "doomedParts" | "doneClaims">,
+): Promise<void> {
   for (const { name, objects, claim } of found.doomed) {
     // The manifest goes last, so that a partly removed folder can still be recognized.
     const manifestKey = snapshotFileKey(name, FILES.manifest);
@@ -266,7 +268,8 @@ async function partsOf(
   return parts;
 }
 
-function foldersOf(
+/** The snapshots whose files and claims these are. */
+export function foldersOf(
   objects: readonly StoredObject[],
   claims: readonly StoredObject[],
 ): readonly Folder[] {

@@ -1,9 +1,9 @@
 /** Finds the snapshot that a command-line argument names. */
-import { DamageError, InputError } from "../lib/errors.ts";
+import { ConflictError, DamageError, InputError } from "../lib/errors.ts";
 import { sessionKey } from "../market/session.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
-import { readLogBackwards } from "../snapshot/log/walk.ts";
+import { entriesIn, readLogBackwards, readLogEnd } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -58,6 +58,13 @@ export async function findSnapshot(
   );
 }
 
+/** The last entry that made the snapshot for `reference` the head. Throws InputError if there is none. */
+export async function findEntry(store: ObjectStore, reference: string): Promise<StoredPublication> {
+  const { name, entry, isTaken } = await lookUp(store, reference);
+  if (entry !== null && !isTaken) return entry;
+  throw notThere(store, name, isTaken);
+}
+
 /** Whether a prune took the snapshot, also one that came since the log was read. */
 export const isPruned = async (store: ObjectStore, name: SnapshotName): Promise<boolean> =>
   (await lookUp(store, snapshotText(name))).isTaken;
@@ -81,6 +88,17 @@ export async function emptyLogError(store: ObjectStore): Promise<InputError | Da
     }
   }
   return new InputError(`${store.location} holds no publication yet`);
+}
+
+/** Throws ConflictError if the other store has the newest entry of this one, too: then this is its copy. */
+export async function requireNoCopy(store: ObjectStore, other: ObjectStore): Promise<void> {
+  const { newest } = await readLogEnd(store);
+  const there = newest && (await entriesIn(other)(newest.entry.number));
+  if (newest === null || there?.sha256 !== newest.sha256) return;
+  throw new ConflictError(
+    `${store.location} is a copy of ${other.location}, and a prune of its own would end that: ` +
+      `prune ${other.location}, then copy with --mirror`,
+  );
 }
 
 /** Throws emptyLogError unless a store without a log is empty. */

@@ -18,6 +18,7 @@ import type { IndexMove } from "./index-move.ts";
 import type { WrittenInputs } from "./inputs.ts";
 import type { Listed, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
+import type { Repair } from "./repair.ts";
 import type { Rollback } from "./rollback.ts";
 import type { Description } from "./show.ts";
 import type { Verification } from "./verify.ts";
@@ -145,7 +146,7 @@ function indexParts({ entered, left, ...index }: IndexMove) {
 }
 
 /** `snapshots verify`, if it finds no damage. `memory` is the file that remembers the log. */
-export function printVerification(found: Verification, memory?: string): void {
+export function printVerification(found: Omit<Verification, "newest">, memory?: string): void {
   const { checked, pruned, entries, signatures, files, bytes } = found;
   const snapshots = checked.length === 1 ? checked[0] : `${checked.length} snapshots`;
   printLine(`Whole: ${snapshots}, ${files} files, ${bytes} bytes`);
@@ -205,7 +206,7 @@ export function warnOfDepths(keepDays: number, nowMs: number): void {
 
 /** `snapshots copy`. */
 export function printCopying(done: Copying): void {
-  const { outcome, from, to, objects, bytes, there, snapshots, head } = done;
+  const { outcome, from, to, objects, bytes, removed, there, snapshots, head } = done;
   const headText =
     head === null ? "" : `; the head is ${head.snapshot}, publication ${head.number}`;
   const whole = `${counted(snapshots, "snapshot")}${headText}`;
@@ -216,7 +217,16 @@ export function printCopying(done: Copying): void {
   const isPlan = outcome === "planned";
   const verb = isPlan ? "Would copy" : "Copied";
   printLine(`${verb} ${what} from ${from} to ${to}; ${there} were there before`);
+  const gone = `${counted(removed, "object")} that prunes took`;
+  if (removed > 0) printLine(`${isPlan ? "Would remove" : "Removed"} ${gone}`);
   printLine(`${to} ${isPlan ? "would hold" : "holds"} ${whole}`);
+}
+
+/** `snapshots repair`, if all is whole now. */
+export function printRepair({ from, put_back }: Repair): void {
+  if (put_back.length === 0) return printLine("Nothing to do: all is whole");
+  printLine(`Whole again: ${counted(put_back.length, "object")} put back from ${from}`);
+  put_back.forEach(printLine);
 }
 
 /** `snapshots inputs`. */

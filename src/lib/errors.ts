@@ -63,7 +63,7 @@ export class ConflictError extends ChipboardError {
   readonly exitCode = EXIT.conflict;
 }
 
-/** The store or the state does not answer, or cannot do what chipboard needs. */
+/** The store or the state does not answer, or cannot do what chipboard needs; or a port is in use. */
 export class UnreachableError extends ChipboardError {
   readonly exitCode = EXIT.unreachable;
 }

@@ -1,8 +1,8 @@
 /**
- * Writes a snapshot: the claim of the name, the objects as they are rendered, the manifest. Then it reads
- * back everything that the manifest names, and last it appends the publication and signs it. Until the
- * append readers see the old head. A crash before it leaves at worst objects and a claim that no
- * publication names.
+ * Writes a snapshot: its first file, the claim of the name, the objects as they are rendered, the manifest.
+ * Then it reads back everything that the manifest names, and last it appends the publication and signs it.
+ * Until the append readers see the old head. A crash before it leaves at worst objects and a claim that no
+ * publication names. A run that fails before it has written its first file leaves its revision to the next.
  */
 import { atOnce } from "../lib/at-once.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -55,11 +55,12 @@ export async function commit(
   clock: Clock,
 ): Promise<{ readonly entry: Publication; readonly manifest: Manifest } | null> {
   await store.prove();
-  if ((await claimName(store, name, newest?.entry.number ?? 0)) === "taken") return null;
-  // The run may have chosen the name long ago, and another run may have published it since.
+  // Only the run that creates the first file writes the snapshot. This one may have chosen the name long ago,
+  // and another run may have published it since, or may still remove what it wrote: then its claim is there.
   const first = snapshotFileKey(name, FILES.catalog);
   const body = Buffer.from(renderCatalog(catalog));
   if ((await store.create(first, body, JSON_TYPE)) === "taken") return null;
+  if ((await claimName(store, name, newest?.entry.number ?? 0)) === "taken") return null;
 
   const manifest = await render(async ({ key, sha256, mediaType }, bytes) => {
     if (key !== first) await createProven(store, key, bytes, sha256, mediaType);

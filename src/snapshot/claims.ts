@@ -1,11 +1,11 @@
 /**
  * Records which snapshot names are in use, and which are used up:
  *
- *   claims/2026-11-21T00Z/r2.json   {"began":41}   only the run that creates it writes that snapshot
+ *   claims/2026-11-21T00Z/r2.json   {"began":41}   a run has written the first file of that snapshot
  *   taken/2026-11-21T00Z/r2.json    {}             a prune removed it before any entry made it the head
  *
  * A claim says which entry of the log its run began from. The run removes the claim when it has
- * published the snapshot or given up. A claim that remains belongs to a run that is still going or
+ * published the snapshot, or given up and removed its files. A claim that remains belongs to a run that is still going or
  * has crashed. Once two later entries made a head, that run can no longer publish, and a prune takes
  * the name. The log keeps the names of published snapshots for good and `taken/` keeps the others,
  * so that no name is used twice.
@@ -52,14 +52,10 @@ export const keepTaken = async (store: ObjectStore, name: SnapshotName): Promise
  * if an object is no claim.
  */
 export async function readClaims(store: ObjectStore): Promise<ReadonlyMap<string, number>> {
-  const names: SnapshotName[] = [];
-  for await (const { key } of store.list(CLAIMS)) {
-    const name = parseClaimKey(key);
-    if (name !== null) names.push(name);
-  }
   const claims = new Map<string, number>();
-  for (const name of names) {
-    const key = claimKey(CLAIMS, name);
+  for (const { key } of await Array.fromAsync(store.list(CLAIMS))) {
+    const name = parseClaimKey(key);
+    if (name === null) continue;
     const bytes = await store.get(key, CLAIM_BYTES_MAX);
     // The run ended since the listing.
     if (bytes === null) continue;

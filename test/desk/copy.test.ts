@@ -427,6 +427,7 @@ describe("the command", () => {
       to,
       objects: 0,
       bytes: 0,
+      removed: 0,
       there: (await keysOf(new FolderStore(to))).length,
       snapshots: 3,
       head: { snapshot: "2026-11-21T12Z/r1", number: 3 },

@@ -176,7 +176,8 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   input: "the command line or an input is wrong; its author must change it",
   refused: "a gate or a limit refused the data; a person must check it, and can let it through",
   conflict: "the request contradicts what is published, or what a target holds",
-  unreachable: "the store or the state does not answer, or cannot do what chipboard needs",
+  unreachable:
+    "the store or the state does not answer, or cannot do what chipboard needs; or a port is in use",
   damaged: "stored bytes are not those that were written, or not signed as they must be",
 };
 

@@ -255,8 +255,10 @@ describe("invalid options and locations", () => {
     const first = await serving([]);
     const port = String(first.port);
     const second = await refused(["--port", port, "--state", join(folder, "other-state")]);
-    expect(second.code).toBe(2);
+    expect(second.code).toBe(5);
     expect(second.stderr).toContain(`Cannot listen on 127.0.0.1:${port} (--port): it is in use`);
+    // An address that is not this machine's is a wrong option, which trying again does not mend.
+    expect((await refused(["--host", "192.0.2.1"])).code).toBe(2);
     expect(await first.end()).toBe(0);
   });
 

@@ -78,11 +78,11 @@ const serves = (session: string, { url }: Serving): Promise<boolean> =>
   );
 const [FIRST_SESSION, HEAD_SESSION] = ["2026-11-19T12:00", "2026-11-21T00:00"] as const;
 
-test("a port in use: 2 before any work", async () => {
+test("a port in use: 5 before any work", async () => {
   const holder = (await hold(0)) as Server;
   const { port } = holder.address() as AddressInfo;
   const { code, stdout, stderr } = await refused("--port", String(port), "--metrics-port", "off");
-  expect([code, stdout]).toEqual([2, ""]);
+  expect([code, stdout]).toEqual([5, ""]);
   expect(stderr.split("\n")[0]).toBe(
     `error: Cannot listen on 127.0.0.1:${port} (--port): it is in use`,
   );
@@ -278,7 +278,7 @@ test("metrics have any free port; a given port that is in use is an error", asyn
   const given = new URL(metrics).port;
   const { code, stderr } = await refused("--port", "0", "--metrics-port", given);
   expect([code, stderr]).toEqual([
-    2,
+    5,
     expect.stringContaining(`:${given} (--metrics-port): it is in use`),
   ]);
   expect(await started.end()).toBe(0);

@@ -1,6 +1,7 @@
 /** The commands that faults strike, all with keys, and what must hold afterwards. */
 import { copyStore } from "../../src/desk/copy.ts";
 import { prune } from "../../src/desk/prune.ts";
+import { repairSnapshots } from "../../src/desk/repair.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
@@ -114,14 +115,53 @@ const copying: Scenario = {
 };
 let source: Promise<ObjectStore> | null = null;
 
-async function copyInto(store: ObjectStore): Promise<void> {
-  source ??= (async () => {
-    const filled = new MemoryStore();
-    for (const session of SESSIONS) await publish(filled, session);
-    return filled;
+const filled = (): Promise<ObjectStore> =>
+  (source ??= (async () => {
+    const store = new MemoryStore();
+    for (const session of SESSIONS) await publish(store, session);
+    return store;
+  })());
+
+const copyInto = async (store: ObjectStore): Promise<void> =>
+  void (await copyStore(await filled(), store, false, () => {}));
+
+/** A copy of all three sessions, which is to lose what a prune of its source took. */
+const mirroring: Scenario = {
+  name: "copy --mirror",
+  prepare: copyInto,
+  attack: (store) => mirrorInto(store),
+  next: (store) => mirrorInto(store),
+  headAfterFault: [NEXT],
+  headAfterNext: NEXT,
+};
+let pruned: Promise<ObjectStore> | null = null;
+
+async function mirrorInto(store: ObjectStore): Promise<void> {
+  pruned ??= (async () => {
+    const copy = new MemoryStore();
+    await copyInto(copy);
+    await prune(copy, 0, false, AGED_CLOCK, STRICT);
+    return copy;
   })();
-  await copyStore(await source, store, false, () => {});
+  await copyStore(await pruned, store, false, () => {}, true);
 }
+
+/** A copy in which an old snapshot lacks its manifest and a file, and has another one of wrong bytes. */
+const repairing: Scenario = {
+  name: "repair",
+  prepare: async (store) => {
+    await copyInto(store);
+    const [wrong, ...lost] = ["pro/board.json", "pro/export.csv", "manifest.json"].map(
+      (path) => `sessions/${OLD}/r1/${path}`,
+    );
+    for (const key of [wrong, ...lost]) await store.delete(key ?? "");
+    await store.create(wrong ?? "", Buffer.from("wrong"), "application/json");
+  },
+  attack: async (store) => repairSnapshots(store, await filled(), null),
+  next: async (store) => repairSnapshots(store, await filled(), null),
+  headAfterFault: [NEXT],
+  headAfterNext: NEXT,
+};
 
 export const SCENARIOS: readonly Scenario[] = [
   publishing,
@@ -130,6 +170,8 @@ export const SCENARIOS: readonly Scenario[] = [
   pruning,
   pruningAlike,
   copying,
+  mirroring,
+  repairing,
 ];
 
 export function scenarioNamed(name: string): Scenario {

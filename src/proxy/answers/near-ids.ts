@@ -1,4 +1,5 @@
 /** The ids that somebody may have meant with an unknown one. Ids and tickers are public. */
+import { distance } from "../../lib/text.ts";
 import type { Contract } from "../../market/contract.ts";
 import { fault, type Fault } from "../query.ts";
 
@@ -22,7 +23,7 @@ export function didYouMean(text: string, catalog: readonly Contract[]): string[]
     if (id === text) return [];
     if (ticker.toLowerCase() === lower || id.toLowerCase() === lower) return [{ id, rank: -2 }];
     if (formerly === text) return [{ id, rank: -1 }];
-    const rank = distance(text, id);
+    const rank = distance(text, id, DISTANCE_MAX);
     return rank <= DISTANCE_MAX ? [{ id, rank }] : [];
   });
   const near = ranked.sort((a, b) => a.rank - b.rank).slice(0, SUGGESTIONS_MAX);
@@ -39,18 +40,3 @@ export const unknownFaults = (
     ...fault("unknown_contract", "ids", id, `expected the id of a contract ${where}`),
     did_you_mean: place < SUGGESTED_FOR ? didYouMean(id, catalog) : undefined,
   }));
-
-/** The Levenshtein distance: insertions, deletions and replacements of a character. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > DISTANCE_MAX) return Infinity;
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [done, character] of [...a].entries()) {
-    const next = [done + 1];
-    for (let at = 1; at <= b.length; at += 1) {
-      const replaced = (row[at - 1] as number) + (character === b[at - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[at] as number) + 1, (next[at - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
-}

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { createSecureContext, Server as TlsServer } from "node:tls";
 import type { H3 } from "h3";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
-import { InputError, reasonOf } from "../../lib/errors.ts";
+import { InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import type { Backlog } from "./backlog.ts";
 
 /** The limits of connections in milliseconds and bytes, unless a test sets others. */
@@ -83,7 +83,8 @@ export function useCertificate(server: Server, { cert, key }: Certificate): void
 
 /**
  * Listens and returns the address with the actual port: `http://127.0.0.1:8080`. Messages name
- * `option`, which gave the port. Throws InputError if the server cannot listen on the address.
+ * `option`, which gave the port. Throws UnreachableError if the port is in use, and InputError if the server
+ * cannot listen on the address.
  */
 export async function listen(
   server: Server,
@@ -93,9 +94,10 @@ export async function listen(
 ): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const reason = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
+      const isInUse = cause.code === "EADDRINUSE";
+      const reason = isInUse ? "it is in use" : cause.message;
       const message = `Cannot listen on ${host}:${port} (${option}): ${reason}`;
-      reject(new InputError(message, [], { cause }));
+      reject(new (isInUse ? UnreachableError : InputError)(message, [], { cause }));
     });
     server.listen({ port, host }, resolve);
   });

@@ -68,6 +68,10 @@ const ACTIONS: readonly unknown[] = ["publish", "rollback", "prune"];
 /** Whether the entry made a snapshot the head. */
 export const isPublication = (entry: Entry): entry is Publication => entry.action !== "prune";
 
+/** The names of snapshots and the keys of ledger parts that prunes in the log took. */
+export const takenIn = (log: readonly Pick<StoredEntry, "entry">[]): Set<string> =>
+  new Set(log.flatMap(({ entry: e }) => (isPublication(e) ? [] : [...e.snapshots, ...e.parts])));
+
 /** The word for an entry: a publish with a reason is a revision. */
 export const whatOf = ({
   action,

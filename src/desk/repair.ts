@@ -1,0 +1,61 @@
+/**
+ * `snapshots repair`: puts back what published snapshots lack, or hold with other bytes, from another store,
+ * which is believed in nothing: the log says which manifest is right, and that which files, ledger parts and
+ * inputs are. What is whole is not touched. It can stop at any time; the next run puts back the rest.
+ */
+import { atOnce } from "../lib/at-once.ts";
+import { DamageError } from "../lib/errors.ts";
+import { counted } from "../lib/text.ts";
+import { readLog } from "../snapshot/log/walk.ts";
+import { readVerified } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { collected, holds, keysBelow, needsOf, type Needed } from "./copy-needs.ts";
+import { findEntry } from "./reference.ts";
+import { verifySnapshots } from "./verify.ts";
+
+/** The result of a repair after which all is whole: the keys of what was put back, and where it came from. */
+export interface Repair {
+  readonly whole: true;
+  readonly from: string;
+  readonly put_back: readonly string[];
+}
+
+/**
+ * Repairs the snapshot that `reference` names; null: all that the log names and no prune took. Throws
+ * DamageError, with what was put back, if `verify` still finds damage; InputError if there is no such snapshot.
+ */
+export async function repairSnapshots(
+  store: ObjectStore,
+  from: ObjectStore,
+  reference: string | null,
+): Promise<Repair> {
+  const log = reference === null ? await readLog(store) : [await findEntry(store, reference)];
+  const needed = new Map<string, Needed>();
+  // Either may lack the manifest. An input that is whole stays: `from` may have it in other gzip bytes.
+  for (const each of [from, store]) {
+    const { manifests, files } = await needsOf(each, log, () => {}, false);
+    for (const object of [...manifests, ...files]) needed.set(object.key, object);
+  }
+  const putBack: string[] = [];
+  const lacking: string[] = [];
+  await atOnce([...needed.values()], async (object) => {
+    if (await holds(store, object)) return;
+    const { key, sha256, bytesMax, mediaType } = object;
+    await collected(lacking, async () => {
+      const bytes = await readVerified(from, key, sha256, bytesMax);
+      // What is there and not listed is a link, or behind one: reading it fails, and nothing is written there.
+      if ((await keysBelow(store, key)).includes(key)) await store.delete(key);
+      else await store.get(key);
+      await store.create(key, bytes, mediaType);
+      putBack.push(key);
+    });
+  });
+  putBack.sort();
+  const { damages } = await verifySnapshots(store, reference);
+  if (damages.length === 0) return { whole: true, from: from.location, put_back: putBack };
+  throw new DamageError(
+    `${store.location} is still damaged: ${counted(damages.length, "finding")}; ` +
+      `${counted(putBack.length, "object")} put back from ${from.location}`,
+    [...damages, ...lacking, ...putBack.map((key) => `${store.location}/${key} was put back`)],
+  );
+}
