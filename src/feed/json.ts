@@ -125,7 +125,7 @@ function parseExactly(text: string): unknown {
   } catch (error) {
     if (error instanceof SyntaxError) {
       const bare = text.replace(/"(?:[^"\\]+|\\.)*"?/gs, "");
-      const [word] = /\b(?:NaN|Infinity|None|undefined)\b/.exec(bare) ?? [];
+      const [word] = /\b(?:NaN|Infinity)\b/.exec(bare) ?? [];
       const reason = word === undefined ? reasonOf(error) : `the value ${word}, expected a number`;
       return new Error(`not JSON: ${reason}`);
     }

@@ -355,7 +355,8 @@ const messageOf = (told: readonly string[]): string =>
   `error: ${counted(told.length, "error")} in the input; nothing was written\n` +
   told.map((line) => `  ${line}\n`).join("");
 
-test.each(FILES)("%s: %s", async (name, _what, bytes, ...told) => {
+const CASES = FILES.map(([name, what, bytes, ...told]) => ({ name, what, bytes, told }));
+test.each(CASES)("$name: $what", async ({ name, bytes, told }) => {
   writeFileSync(join(folder, name), bytes);
   const { code, stdout, stderr } = await runIn(folder, lineFor(name));
   expect([code, stdout]).toEqual([2, ""]);
