@@ -27,6 +27,7 @@ const DATE = "expected a date such as 2026-11-21, from 1900-01-01 on";
 const EXCEL = "in Excel save it as CSV UTF-8";
 const COMMAS = "expected a header of columns separated by commas";
 
+const LONG = `1,${"2".repeat(80)}`;
 const quoteOf = (usd: string): string => lines("id,spot_usd", `a,"${usd}"`, "b,5");
 const closeOf = (date: string): string => lines("id,date,close_usd", `a,${date},11`);
 const packed = (base64: string): Uint8Array => Buffer.from(base64, "base64");
@@ -202,6 +203,12 @@ const HEADERS: readonly File[] = [
     "title.csv:3: looks like the header, expected in line 1: delete what is above it",
   ],
   [
+    "report.csv",
+    "a report with a table at its end",
+    lines(...Array.from({ length: 12 }, (_, n) => `Paragraph ${n}`), "id,spot_usd", "a,11"),
+    `report.csv:1: no known column in "Paragraph 0", expected a header of ${HEADER}`,
+  ],
+  [
     "second.csv",
     "an empty row above the header",
     lines(",", "id,spot_usd", "a,11"),
@@ -228,7 +235,7 @@ const ROWS: readonly File[] = [
   [
     "gap.csv",
     "empty rows between others",
-    lines("id,spot_usd", "a,11", ",", ", ", "b,5", ","),
+    lines("id,spot_usd", "a,11", ",", ", ", "b,5", "a,11", ","),
     "gap.csv:3: an empty row above others, expected none",
     "gap.csv:4: an empty row above others, expected none",
   ],
@@ -263,6 +270,12 @@ const ROWS: readonly File[] = [
     'nobreak.csv:2 id "\\u00a0a": expected a contract of the catalog; write a',
   ],
   [
+    "long.csv",
+    "a level of 82 characters",
+    quoteOf(LONG),
+    `long.csv:2 spot_usd "${LONG.slice(0, 80)}…": ${LEVEL}`,
+  ],
+  [
     "letters.csv",
     "an id in capitals",
     lines("id,spot_usd", "A,11"),
@@ -283,9 +296,9 @@ const ROWS: readonly File[] = [
   [
     "nan.ndjson",
     "NaN, as Python writes it",
-    '{"id":"a","spot_usd":NaN}\n{"id":"NaN","spot_usd":5}\n',
+    '{"id":"a","spot_usd":NaN}\n{"id":"a","source":"NaN"]\n',
     "nan.ndjson:1: not JSON: the value NaN, expected a number",
-    'nan.ndjson:2 id "NaN": expected a contract of the catalog',
+    "nan.ndjson:2: not JSON: Expected ',' or '}' after property value in JSON at position 24",
   ],
   [
     "capitals.json",
