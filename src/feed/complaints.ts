@@ -122,6 +122,6 @@ export function quoted(value: string): string {
 /** Replaces control, direction and invisible characters by their numbers. */
 const escaped = (text: string): string =>
   text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\p{Surrogate}/gu,
+    /[\u0000-\u001f\u007f-\u00a0\u061c\u2007\u200b-\u200f\u2028-\u202f\u2060-\u2069\ufeff]|\p{Surrogate}/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

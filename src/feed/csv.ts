@@ -1,5 +1,5 @@
 /** Reads CSV (RFC 4180): turns text into records of cells. */
-import { lineReader, MAX_ROW_CHARACTERS, ROW_TOO_LONG, type TextReader } from "./text.ts";
+import { lineReader, MAX_ROW_CHARACTERS, ROW_TOO_LONG, SAVE_AS, type TextReader } from "./text.ts";
 
 /** Receives a record with the number of its first line, from 1. Returns false to stop the reading. */
 type TakeRecord = (record: readonly string[], line: number) => boolean;
@@ -43,13 +43,13 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
     if (open === null) begin = nextLine;
     nextLine += 1;
     const text = open === null ? line : `${open}\n${line}`;
-    if (text.length >= MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG);
     if (!isBegun && line.startsWith("#")) return true;
     if (!isBegun && line.trim() !== "") {
       isBegun = true;
       const other = otherForm(line);
       if (other !== null) return stop(other);
     }
+    if (text.length >= MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG);
     const hasMarks = line.includes('"');
     // Its last line has an odd number of marks. So a record of many lines is read once, when it is whole.
     if (open !== null && !(hasMarks && line.split('"').length % 2 === 0)) {
@@ -103,7 +103,10 @@ function otherForm(line: string): string | null {
   const expected = "expected a header of columns separated by commas";
   if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
   if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;
+  if (/\r[^\r]/.test(line))
+    return `lines that end with a carriage return alone, expected a line feed; ${SAVE_AS}`;
   if (more.length > 0) return null;
-  if (first.includes(";")) return `columns separated by semicolons, ${expected}`;
+  if (first.includes(";"))
+    return `columns separated by semicolons, ${expected}; in a region with decimal points Excel writes commas`;
   return first.includes("\t") ? `columns separated by tabs, ${expected}` : null;
 }

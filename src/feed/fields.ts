@@ -8,18 +8,20 @@ import {
   type Micros,
 } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
+import { dateSlip, numberSlip } from "./slips.ts";
 import { detached } from "./text.ts";
 
 /** Parses the cells of a column. */
 export interface Field<T> {
   /** Follows "expected" in a complaint: `a date such as 2026-11-21`. */
   readonly expected: string;
-  /** The option that would accept this text, in words; empty: none would. */
+  /** What a text that it cannot parse seems to be, or the option that would accept it; may be empty. */
   wayOn?(text: string): string;
   /** The value; undefined if the text is not as expected. Never throws. */
   parse(text: string): T | undefined;
 }
 
+const ROUND = "; --round rounds levels with more";
 const MAX_TEXT_CHARACTERS = 1_000;
 /** The longest id of a contract. */
 export const MAX_ID_CHARACTERS = 100;
@@ -35,8 +37,7 @@ export const levelField: Field<Micros> = {
     const micros = parseMicros(text, MAX_LEVEL_USD);
     return micros === null || micros === 0 ? undefined : micros;
   },
-  wayOn: (text) =>
-    roundedLevelField.parse(text) === undefined ? "" : "; --round rounds levels with more",
+  wayOn: (text) => (roundedLevelField.parse(text) === undefined ? numberSlip(text) : ROUND),
 };
 
 /**
@@ -52,6 +53,7 @@ export const roundedLevelField: Field<Micros> = {
     const rounded = micros + (next >= "5" ? 1 : 0);
     return rounded === 0 || rounded > MAX_LEVEL_USD * MICROS_PER_UNIT ? undefined : rounded;
   },
+  wayOn: numberSlip,
 };
 
 /** Whether a level is written with more decimals than levels have. */
@@ -67,6 +69,7 @@ export const basisField: Field<Basis | "withdrawn"> = {
 export const dateField: Field<Day> = {
   expected: `a date such as 2026-11-21, from ${FIRST_DATE} on`,
   parse: (text) => parseDate(text) ?? undefined,
+  wayOn: dateSlip,
 };
 
 /** A session, as its key or as its instant. */
@@ -124,6 +127,7 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
     const micros = parseMicros(text, maxUnits);
     return micros === null || micros < minMicros ? undefined : micros;
   },
+  wayOn: numberSlip,
 });
 
 /** A whole number from `min` to `max`. pandas writes `57.0` in a column that has empty cells. */
@@ -133,4 +137,5 @@ export const wholeNumberField = (min: number, max: number): Field<number> => ({
     const number = /^\d{1,9}(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
     return number >= min && number <= max ? number : undefined;
   },
+  wayOn: numberSlip,
 });

@@ -185,7 +185,9 @@ export class GivenLevels {
   ): void {
     const expected = (id: string): string => {
       const newId = newIdOf(id);
-      return newId === undefined ? "a contract of the catalog" : `its present id, ${newId}`;
+      if (newId !== undefined) return `its present id, ${newId}`;
+      const like = id.trim().toLowerCase();
+      return `a contract of the catalog${isKnown(like) ? `; write ${like}` : ""}`;
     };
     for (const id of this.rules.held) {
       if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id)}`);

@@ -22,6 +22,7 @@ type TakeFields = (fields: Fields, position: number) => void;
 /** Receives a fault; position null means the whole text. */
 type TakeFault = (finding: string, position: number | null) => void;
 
+const OBJECT = "expected an array of objects, found an object; give the array within it alone";
 const SPACE = /^[ \t\n\r]*$/;
 
 /**
@@ -63,6 +64,7 @@ export function jsonReader(take: TakeFields, fault: TakeFault): TextReader {
       if (place === "before") {
         const start = /[^ \t\n\r]/.exec(chunk);
         if (start === null) return true;
+        if (start[0] === "{") return stop(OBJECT);
         if (start[0] !== "[") return stop("expected an array of objects");
         place = "within";
         from = start.index + 1;
@@ -121,7 +123,12 @@ function parseExactly(text: string): unknown {
       typeof value === "number" ? new NumberText(context?.source ?? String(value)) : value,
     );
   } catch (error) {
-    if (error instanceof SyntaxError) return new Error(`not JSON: ${reasonOf(error)}`);
+    if (error instanceof SyntaxError) {
+      const bare = text.replace(/"(?:[^"\\]+|\\.)*"?/gs, "");
+      const [word] = /\b(?:NaN|Infinity)\b/.exec(bare) ?? [];
+      const reason = word === undefined ? reasonOf(error) : `the value ${word}, expected a number`;
+      return new Error(`not JSON: ${reason}`);
+    }
     // Parsing recurses with each nested value and can exceed the stack.
     if (error instanceof RangeError) return new Error("nests too deep, expected objects of text");
     throw error;

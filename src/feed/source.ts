@@ -13,6 +13,8 @@ export interface Source {
   readonly name: string;
   /** Null: only the content shows the format. */
   readonly format: Format | null;
+  /** A server's answer, which may be secret: messages quote nothing of one that is no table. */
+  readonly isAnswer?: true;
   /**
    * The bytes in chunks. The iteration throws InputError if the source cannot be read, with `waitFor` if
    * it may be there later. Standard input can be opened only once.
@@ -66,6 +68,7 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
   return {
     name,
     format: formatOf(url.pathname),
+    isAnswer: true,
     async *open() {
       let bytes: Readable;
       try {

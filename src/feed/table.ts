@@ -1,5 +1,5 @@
 /** Reads tables from CSV, JSON or NDJSON. In every format, columns are found by name. */
-import { counted } from "../lib/text.ts";
+import { counted, cut } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import { csvReader } from "./csv.ts";
@@ -59,8 +59,11 @@ export class Row {
   read<T>(column: string, field: Field<T>): T {
     const text = this.text(column);
     const value = field.parse(text);
-    if (value === undefined)
-      this.refuse(column, field.expected + (field.wayOn?.(text) || slipIn(text)));
+    if (value === undefined) {
+      const expected = field.expected + slipIn(text, field);
+      // Slips of one kind differ in the figures that they name.
+      this.refuse(column, expected, expected.replace(/\d/g, ""));
+    }
     return value as Exclude<typeof value, undefined>;
   }
 
@@ -81,12 +84,10 @@ export class Row {
   }
 }
 
-/** A hint at a common mistake in a number; empty: none found. */
-function slipIn(text: string): string {
-  if (/^\d+,\d+$/.test(text)) return "; no commas, decimals after a point";
-  if (/^[\d.]+e[+-]?\d+$/i.test(text)) return "; plain digits, no exponent";
-  if (/\s/.test(text) && /^[\d.]+$/.test(text.replace(/\s/g, ""))) return "; no spaces";
-  return "";
+/** What a text seems to be that the field cannot parse; empty: nothing known, or too long. */
+function slipIn<T>(text: string, field: Field<T>): string {
+  if (text.length > 80) return "";
+  return field.parse(text.trim()) === undefined ? (field.wayOn?.(text) ?? "") : "; no spaces";
 }
 
 /**
@@ -123,16 +124,19 @@ export async function readTable(
       complaints.at(position === null ? source.name : where(position), finding);
       countRow();
     };
-    const rows: Rows = { shape, complaints, where, filter, countRow, take: begin(where) };
+    const rows: Rows = { source, shape, complaints, where, filter, countRow, take: begin(where) };
     const objectReader = format === "json" ? jsonReader : ndjsonReader;
     const reader =
       format === "csv"
         ? csvReader(recordTaker(rows), fault)
         : objectReader((fields, position) => takeFields(rows, fields, position), fault);
+    let told = before;
     for await (const chunk of chunks) {
       if (!reader.read(chunk)) return;
+      told = complaints.count;
     }
-    reader.end();
+    // After a complaint about the text what came last is no whole row.
+    if (complaints.count === told) reader.end();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     complaints.unreadable(error);
@@ -152,6 +156,7 @@ async function formatOf(
 
 /** Where the rows of a source go. */
 interface Rows {
+  readonly source: Source;
   readonly shape: TableShape;
   readonly complaints: Complaints;
   readonly where: Where;
@@ -163,12 +168,35 @@ interface Rows {
 
 /** Takes the header first, then the rows. Returns false if the header does not fit the table. */
 function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
-  const { complaints, where, filter, countRow, take } = rows;
+  const { source, shape, complaints, where, filter, countRow, take } = rows;
   let positions: readonly number[] | null = null;
   let width = 0;
+  /** The first line, if it is no header. It may be a title: the header may be a few lines below. */
+  let titleLine: number | null = null;
+  /** Empty rows since the last one that is not: a file may end with them. */
+  const empty: number[] = [];
   return (record, line) => {
     countRow();
+    if (positions !== null && record.every((cell) => cell.trim() === "")) {
+      if (!filter?.leavesOut("")) empty.push(line);
+      return true;
+    }
+    for (const row of empty) complaints.at(where(row), "an empty row above others, expected none");
+    empty.length = 0;
     if (positions === null) {
+      const known = record.filter((name) => columnLike(name, shape) !== undefined).length;
+      if (titleLine !== null) {
+        const finding = `looks like the header, expected in line ${titleLine}: delete what is above it`;
+        if (known > 1) complaints.at(where(line), finding);
+        return known < 2 && line < titleLine + 10;
+      }
+      if (known === 0) {
+        const names = source.isAnswer ? "" : ` in ${cut(record.map(quoted).join(", "), 300)}`;
+        const expected = `expected a header of ${shape.columns.join(", ")}`;
+        complaints.at(where(line), `no known column${names}, ${expected}`);
+        titleLine = line;
+        return true;
+      }
       positions = headerPositions(record, rows, line);
       width = record.length;
       return positions !== null;
@@ -187,6 +215,13 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
   };
 }
 
+/** The column of this name, or of this name in another case or spacing. */
+function columnLike(name: string, { columns }: TableShape): string | undefined {
+  if (columns.includes(name)) return name;
+  const plain = name.trim().toLowerCase().replace(/\s/g, "_");
+  return columns.find((column) => column === plain);
+}
+
 /**
  * The index of each of the table's columns in the file; −1: the file lacks it. Returns null, after
  * complaints, if the header does not fit the table.
@@ -198,19 +233,26 @@ function headerPositions(
 ): readonly number[] | null {
   const before = complaints.count;
   const found = (finding: string): void => complaints.at(where(line), finding);
-  const expected = `expected ${shape.columns.join(", ")}`;
-  if (!header.some((name) => shape.columns.includes(name))) {
-    found(`no known column, ${expected}`);
-    return null;
-  }
   header.forEach((name, at) => {
-    if (!shape.columns.includes(name)) found(`unknown column ${quoted(name)}, ${expected}`);
-    else if (header.indexOf(name) !== at) found(`column ${quoted(name)} appears twice`);
+    if (!shape.columns.includes(name)) {
+      if (name !== "" || header[at - 1] !== "") found(unknown("column", name, at, shape));
+    } else if (header.indexOf(name) !== at) found(`column ${quoted(name)} appears twice`);
   });
   for (const name of shape.required) {
-    if (!header.includes(name)) found(`the header lacks the column ${quoted(name)}`);
+    if (!header.some((other) => columnLike(other, shape) === name))
+      found(`the header lacks the column ${quoted(name)}`);
   }
   return complaints.count > before ? null : shape.columns.map((name) => header.indexOf(name));
+}
+
+const INDEX = "an index? Write the table without it (pandas: index=False)";
+
+/** The finding of a column, or of a field of an object, that the table does not have. */
+function unknown(noun: "column" | "field", name: string, at: number, shape: TableShape): string {
+  const expected = `expected ${columnLike(name, shape) ?? shape.columns.join(", ")}`;
+  const isIndex = at === 0 && /^(?:|index|Unnamed: 0)$/.test(name);
+  const wayOn = name === "" ? "a comma too many, or a column without a name" : expected;
+  return `unknown ${noun} ${quoted(name)}, ${isIndex ? INDEX : wayOn}`;
 }
 
 function takeFields(rows: Rows, fields: Fields, position: number): void {
@@ -227,16 +269,16 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
   const expected = `expected ${shape.columns.join(", ")}`;
   const names = Object.keys(fields);
   // An object without known fields may be secret, so no name or value of it is shown.
-  if (names.length > 0 && !names.some((name) => shape.columns.includes(name))) {
-    found(`no known field, ${expected}`);
+  if (names.length > 0 && !names.some((name) => columnLike(name, shape) !== undefined)) {
+    const isAround = Object.values(fields).some(Array.isArray);
+    found(`no known field, ${expected}${isAround ? "; give the array within it alone" : ""}`);
     return;
   }
   for (const name of names) {
-    if (!shape.columns.includes(name))
-      fault(name, () => found(`unknown field ${quoted(name)}, ${expected}`));
+    if (!shape.columns.includes(name)) fault(name, () => found(unknown("field", name, -1, shape)));
   }
   for (const name of shape.required) {
-    if (!Object.hasOwn(fields, name))
+    if (!Object.hasOwn(fields, name) && !names.some((other) => columnLike(other, shape) === name))
       fault(name, () => found(`the field ${quoted(name)} is missing`));
   }
   const cells = shape.columns.map((name) => {

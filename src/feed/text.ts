@@ -1,5 +1,5 @@
 /** Decodes UTF-8, or complains and says what the file is instead. */
-import type { Complaints } from "./complaints.ts";
+import { quoted, type Complaints } from "./complaints.ts";
 import type { Source } from "./source.ts";
 
 /** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
@@ -16,34 +16,23 @@ export const ROW_TOO_LONG = `a row of more than ${MAX_ROW_CHARACTERS} characters
 
 const NEWLINE = 10;
 
-/** The first bytes of files that are often mistaken for a table, and the remedy. */
-const SIGNATURES: readonly { readonly bytes: Buffer; readonly finding: string }[] = [
-  {
-    bytes: Buffer.from([0xff, 0xfe]),
-    finding: "starts with a UTF-16 byte order mark, expected UTF-8",
-  },
-  {
-    bytes: Buffer.from([0xfe, 0xff]),
-    finding: "starts with a UTF-16 byte order mark, expected UTF-8",
-  },
-  {
-    bytes: Buffer.from("PK\x03\x04"),
-    finding: "a workbook or another ZIP file, expected text; in Excel save it as CSV UTF-8",
-  },
-  {
-    bytes: Buffer.from([0xd0, 0xcf, 0x11, 0xe0]),
-    finding: "an old Excel workbook, expected text; in Excel save it as CSV UTF-8",
-  },
-  {
-    bytes: Buffer.from([0x1f, 0x8b]),
-    finding: "a gzip file, expected text; unpack it with gunzip",
-  },
-  {
-    bytes: Buffer.from("SQLite format 3\0"),
-    finding: "an SQLite database, expected text; export the table with sqlite3 -csv -header",
-  },
+/** The remedy for a file that a spreadsheet wrote in another form. */
+export const SAVE_AS = "in Excel save it as CSV UTF-8";
+
+/** The first bytes (Latin-1) of files that are often mistaken for a table, and the remedy. */
+const SIGNATURES: readonly (readonly [start: string, finding: string])[] = [
+  ["\xff\xfe", `starts with a UTF-16 byte order mark, expected UTF-8; ${SAVE_AS}`],
+  ["\xfe\xff", `starts with a UTF-16 byte order mark, expected UTF-8; ${SAVE_AS}`],
+  ["PK\x03\x04", `a workbook or another ZIP file, expected text; ${SAVE_AS}, or unpack it`],
+  ["\xd0\xcf\x11\xe0", `an old Excel workbook, expected text; ${SAVE_AS}`],
+  ["\x1f\x8b", "a gzip file, expected text; unpack it with gunzip"],
+  ["BZh", "a bzip2 file, expected text; unpack it with bunzip2"],
+  ["\xfd7zXZ", "an xz file, expected text; unpack it with unxz"],
+  ["PAR1", "a Parquet file, expected text; write the table as CSV (pandas: to_csv)"],
+  ["%PDF-", "a PDF, expected text; ask for the table as CSV"],
+  ["SQLite", "an SQLite database, expected text; export the table with sqlite3 -csv -header"],
 ];
-const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(({ bytes }) => bytes.length));
+const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(([start]) => start.length));
 
 /**
  * The source's text in chunks, without a byte order mark. At the first bytes that are not UTF-8 it
@@ -53,10 +42,13 @@ export async function* readText(source: Source, complaints: Complaints): AsyncGe
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
   let sizeBytes = 0;
-  for await (const bytes of withLongStart(source.open())) {
+  /** The end of the chunk before, from the start of a character that may go on in the next one. */
+  let held: Uint8Array = new Uint8Array(0);
+  for await (const bytes of inLongChunks(source.open())) {
     if (sizeBytes === 0) {
-      const found = SIGNATURES.find((signature) => startsWith(bytes, signature.bytes));
-      if (found !== undefined) return complaints.at(`${source.name}:1`, found.finding);
+      const start = Buffer.from(bytes.subarray(0, SIGNATURE_BYTES)).toString("latin1");
+      const found = SIGNATURES.find(([signature]) => start.startsWith(signature));
+      if (found !== undefined) return complaints.at(`${source.name}:1`, found[1]);
     }
     sizeBytes += bytes.length;
     if (sizeBytes > MAX_INPUT_MEGABYTES * 1_000_000) {
@@ -65,18 +57,23 @@ export async function* readText(source: Source, complaints: Complaints): AsyncGe
     }
     const nul = bytes.indexOf(0);
     if (nul >= 0) {
-      const at = line + newlines(bytes.subarray(0, nul));
-      return complaints.at(
-        `${source.name}:${at}`,
-        "a NUL byte, expected UTF-8 text (is it UTF-16?)",
-      );
+      const place = `${source.name}:${line + newlines(bytes.subarray(0, nul))}`;
+      return complaints.at(place, `a NUL byte, expected UTF-8 text (is it UTF-16?); ${SAVE_AS}`);
     }
     try {
       yield decoder.decode(bytes, { stream: true });
     } catch {
-      return complaints.at(`${source.name}:${line + validLines(bytes)}`, "not UTF-8");
+      const text = Buffer.concat([held, bytes]);
+      const at = firstFault(text);
+      const place = `${source.name}:${line + newlines(text.subarray(held.length, at))}`;
+      const seen = quoted(new TextDecoder("windows-1252").decode(text.subarray(at, at + 1)));
+      return complaints.at(place, `not UTF-8 (is it Latin-1, with ${seen}?); ${SAVE_AS}`);
     }
     line += newlines(bytes);
+    const end = bytes.subarray(-3);
+    // Characters of several bytes begin with 0xc0 or more.
+    const lead = end.findLastIndex((byte) => byte >= 0xc0);
+    held = end.subarray(lead < 0 ? end.length : lead);
   }
   try {
     decoder.decode();
@@ -85,20 +82,16 @@ export async function* readText(source: Source, complaints: Complaints): AsyncGe
   }
 }
 
-/** The same bytes, with a first chunk that is long enough to recognize the file. */
-async function* withLongStart(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let start: Uint8Array | null = new Uint8Array(0);
+/** The same bytes, in chunks of at least SIGNATURE_BYTES; the last one may be shorter. */
+async function* inLongChunks(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  let bytes: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {
-    if (start === null) {
-      yield chunk;
-      continue;
-    }
-    start = Buffer.concat([start, chunk]);
-    if (start.length < SIGNATURE_BYTES) continue;
-    yield start;
-    start = null;
+    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+    if (bytes.length < SIGNATURE_BYTES) continue;
+    yield bytes;
+    bytes = new Uint8Array(0);
   }
-  if (start !== null && start.length > 0) yield start;
+  if (bytes.length > 0) yield bytes;
 }
 
 /**
@@ -153,28 +146,16 @@ export async function sniffed(
   return { first, chunks: resumed() };
 }
 
-const startsWith = (bytes: Uint8Array, signature: Uint8Array): boolean =>
-  signature.every((byte, at) => bytes[at] === byte);
-
 function newlines(bytes: Uint8Array): number {
   let count = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1;
   return count;
 }
 
-/** How many complete lines at the start of these bytes are UTF-8. */
-function validLines(bytes: Uint8Array): number {
-  let count = 0;
-  let from = 0;
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, from)) {
-    try {
-      new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(from, at));
-    } catch {
-      // The first line of a chunk may start in the middle of a valid character.
-      if (from > 0) return count;
-    }
-    count += 1;
-    from = at + 1;
-  }
-  return count;
+/** Where bytes begin that are not UTF-8: decoded and encoded again, they are others. */
+function firstFault(bytes: Buffer): number {
+  const again = Buffer.from(bytes.toString());
+  const from = bytes.findIndex((byte, at) => byte !== again[at]);
+  const last = bytes.subarray(0, from + 1).findLastIndex((byte) => byte >= 0x80);
+  return Math.max(0, last);
 }

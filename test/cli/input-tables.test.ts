@@ -39,8 +39,9 @@ describe("columns and ids", () => {
   ])("the first line %j gets one message that fits", async (header, found) => {
     const told = await complaints({ ...SPARSE, quotes: lines(header, "a;1") });
     const expected = "expected a header of columns separated by commas";
-    expect(told).toContain(`quotes.csv:1: ${found}, ${expected}`);
-    expect(told.filter((line) => line.startsWith("quotes.csv:1:"))).toHaveLength(1);
+    expect(told.filter((line) => line.startsWith("quotes.csv:1:"))).toEqual([
+      expect.stringContaining(`quotes.csv:1: ${found}, ${expected}`),
+    ]);
   });
 
   test("lines above the header that begin with # are comments; below it they are data", async () => {

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import exceljs from "exceljs";
-import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../../src/feed/text.ts";
+import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS, SAVE_AS } from "../../src/feed/text.ts";
 import type { Ran, RunOptions } from "../program/program.ts";
 import { catalogOf } from "./market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";
@@ -321,9 +321,7 @@ describe("files that are not an input", () => {
   test("a header that only carriage returns separate from the rows is in line 1", async () => {
     write("cr.csv", 'id,"spot_usd",x\ra,1\rb,2\r');
     expect(await refused("cr.csv")).toEqual([
-      expect.stringMatching(/^cr\.csv:1: unknown column /),
-      expect.stringMatching(/^cr\.csv:1: unknown column /),
-      expect.stringMatching(/^cr\.csv:1: unknown column /),
+      "cr.csv:1: lines that end with a carriage return alone, expected a line feed; in Excel save it as CSV UTF-8",
     ]);
   });
 
@@ -360,9 +358,9 @@ describe("files that are not an input", () => {
     write("latin1.csv", Buffer.from("id,spot_usd,source\na,11,x\nb,5,M\xfcller\n", "latin1"));
     write("cut.csv", Buffer.from("id,spot_usd,source\na,11,\u20ac").subarray(0, -1));
     expect(await refused("mark16.csv plain16.csv latin1.csv cut.csv")).toEqual([
-      "mark16.csv:1: starts with a UTF-16 byte order mark, expected UTF-8",
-      "plain16.csv:1: a NUL byte, expected UTF-8 text (is it UTF-16?)",
-      "latin1.csv:3: not UTF-8",
+      `mark16.csv:1: starts with a UTF-16 byte order mark, expected UTF-8; ${SAVE_AS}`,
+      `plain16.csv:1: a NUL byte, expected UTF-8 text (is it UTF-16?); ${SAVE_AS}`,
+      `latin1.csv:3: not UTF-8 (is it Latin-1, with "ü"?); ${SAVE_AS}`,
       "cut.csv:2: ends within a character, expected UTF-8",
     ]);
   });
@@ -386,7 +384,7 @@ describe("files that are not an input", () => {
     write("q.csv.gz", gzipSync(QUOTES));
     new DatabaseSync(join(folder, "q.db")).exec("CREATE TABLE quotes (id, spot_usd)");
     expect(await refused("q.xlsx q.csv.gz q.db")).toEqual([
-      "q.xlsx:1: a workbook or another ZIP file, expected text; in Excel save it as CSV UTF-8",
+      "q.xlsx:1: a workbook or another ZIP file, expected text; in Excel save it as CSV UTF-8, or unpack it",
       "q.csv.gz:1: a gzip file, expected text; unpack it with gunzip",
       "q.db:1: an SQLite database, expected text; export the table with sqlite3 -csv -header",
     ]);

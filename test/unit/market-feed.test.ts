@@ -16,8 +16,12 @@ interface Read {
 }
 
 /** Reads text that arrives in pieces of `pieceBytes`. */
-async function read(text: string, format: Format | null, pieceBytes = 65_536): Promise<Read> {
-  const bytes = Buffer.from(text);
+async function read(
+  text: string | Buffer,
+  format: Format | null,
+  pieceBytes = 65_536,
+): Promise<Read> {
+  const bytes = Buffer.from(text as string);
   const source: Source = {
     name: "feed",
     format,
@@ -191,6 +195,43 @@ describe("JSON arrays", () => {
       expect(complaints).toEqual(found.map((start) => expect.stringContaining(start)));
     }
   });
+});
+
+describe("text that is not UTF-8", () => {
+  const rowText = fc.string({
+    minLength: 1,
+    maxLength: 9,
+    unit: fc.constantFrom("a", "é", "漢", "💾"),
+  });
+  const rows = fc.array(rowText, { minLength: 1, maxLength: 9 });
+  const latin1 = fc.constantFrom("é", "ï", "ü", "ÿ");
+  const fault = fc.tuple(fc.nat(), latin1);
+
+  test.prop([rows, rows, fault, pieces], { numRuns: 500 })(
+    "is one complaint, about the line of its first character, in every format and however it is cut",
+    async (above, below, [at, character], pieceBytes) => {
+      const row = (note: string): string => JSON.stringify({ id: "a", usd: 1, note });
+      const formats = {
+        csv: { begin: "id,usd,note\n", row: (note: string) => `a,1,${note}\n`, end: "" },
+        ndjson: { begin: "", row: (note: string) => `${row(note)}\n`, end: "" },
+        json: { begin: "[\n", row: (note: string) => `${row(note)},\n`, end: "{}]" },
+      };
+      for (const [format, { begin, row, end }] of Object.entries(formats)) {
+        const [from = "", to = ""] = row(`${"x".repeat(at % 9)}@`).split("@");
+        const before = begin + above.map(row).join("") + from;
+        const line = before.split("\n").length;
+        const bytes = Buffer.concat([
+          Buffer.from(before),
+          Buffer.from(`${character}x`, "latin1"),
+          Buffer.from(to + below.map(row).join("") + end),
+        ]);
+        const { complaints } = await read(bytes, format as Format, pieceBytes);
+        expect(complaints).toEqual([
+          `feed:${line}: not UTF-8 (is it Latin-1, with "${character}"?); in Excel save it as CSV UTF-8`,
+        ]);
+      }
+    },
+  );
 });
 
 it("an input has at most 256 MB", async () => {

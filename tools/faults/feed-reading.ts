@@ -1,4 +1,5 @@
 /** A simple reading of feeds, and what must be published for them. It uses no code of src. */
+import assert from "node:assert/strict";
 import { parse } from "csv-parse/sync";
 import type { Feed } from "./feed-mutations.ts";
 import { FEED_SESSION, type FeedKind } from "./feed-table.ts";
@@ -10,11 +11,18 @@ export type PlainRow = Readonly<Record<string, string>>;
 export function plainRows({ format, bytes }: Pick<Feed, "format" | "bytes">): PlainRow[] {
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   if (format === "csv") {
-    const options = { record_delimiter: ["\r\n", "\n"], skip_empty_lines: true };
+    const options = {
+      record_delimiter: ["\r\n", "\n"],
+      skip_empty_lines: true,
+      relax_column_count: true,
+    };
     const [header = [], ...records]: string[][] = parse(text, options);
-    return records.map((cells) =>
-      Object.fromEntries(header.map((name, at) => [name, cells[at] ?? ""])),
-    );
+    // Empty last rows are none, however many cells they have.
+    const last = records.findLastIndex((cells) => cells.some((cell) => cell.trim() !== ""));
+    return records.slice(0, last + 1).map((cells) => {
+      assert.equal(cells.length, header.length);
+      return Object.fromEntries(header.map((name, at) => [name, cells[at] ?? ""]));
+    });
   }
   const values: unknown =
     format === "json"

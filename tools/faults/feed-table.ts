@@ -56,7 +56,8 @@ const jsonObject = (columns: readonly string[], cells: readonly Cell[]): string 
   `{${columns
     .slice(0, cells.length)
     .map((name, at) => {
-      const { text, json = JSON.stringify(text) } = cells[at] as Cell;
+      // A mutation of a row that lost its last cells may leave a hole.
+      const { text, json = JSON.stringify(text) } = cells[at] ?? textCell("");
       return `${JSON.stringify(name)}:${json}`;
     })
     .join(",")}}`;

@@ -21,7 +21,7 @@ const PIECES = [
 export function mutateText(text: string, random: FeedRandom): [string, string] {
   const at = random.below(text.length + 1);
   const to = Math.min(text.length, at + 1 + random.below(40));
-  switch (random.below(9)) {
+  switch (random.below(11)) {
     case 0:
       return [`cut off at ${at}`, text.slice(0, at)];
     case 1:
@@ -36,6 +36,10 @@ export function mutateText(text: string, random: FeedRandom): [string, string] {
       return ["CR for line ends", text.replaceAll(/\r?\n/g, "\r")];
     case 6:
       return ["twice", text + text];
+    case 7:
+      return ["empty last rows", `${text}${random.pick(["", "\n", "\r\n"])},,,\n,\n" "," "\n`];
+    case 8:
+      return ["a title", `Levels of the day,,\n${text}`];
     default: {
       const piece = random.pick(PIECES);
       return [`${shown(piece)} at ${at}`, text.slice(0, at) + piece + text.slice(at)];
