@@ -1,16 +1,19 @@
 import { Command } from "commander";
 import type { Registry } from "../state/registry.ts";
 import type { KeyView } from "../state/views.ts";
-import { DAY_MS } from "../lib/clock.ts";
+import { DAY_MS, instantText } from "../lib/clock.ts";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
+import { parseDate } from "../market/session.ts";
 import { examples } from "./every-command.ts";
-import { durationMs, textThat } from "./option-values.ts";
+import { durationMs, parsedBy, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
 import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface CreateOptions extends StateOptions {
   readonly label?: string;
+  /** The end of that day, ISO 8601. */
+  readonly expires?: string;
 }
 
 interface RotateOptions extends StateOptions {
@@ -29,9 +32,12 @@ export function keysCommand(): Command {
       .command("create")
       .description("create a key and print it; it cannot be shown again")
       .argument("<account>", "the account of the key")
-      .addOption(setting("--label <text>", "what the key is for", label)),
+      .addOption(setting("--label <text>", "what the key is for", label))
+      .addOption(
+        setting("--expires <date>", "the last day of the key; it ends at 24:00 UTC", dayEnd),
+      ),
   )
-    .addHelpText("after", examples("keys create acme --label ci"))
+    .addHelpText("after", examples("keys create acme --label ci --expires 2026-12-31"))
     .action(create);
   withStateOptions(
     keys
@@ -41,7 +47,7 @@ export function keysCommand(): Command {
   )
     .addHelpText(
       "after",
-      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out or revoked.\n" +
+      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\n" +
         examples("keys ls acme", "keys ls --json"),
     )
     .action(list);
@@ -87,10 +93,10 @@ export function keysCommand(): Command {
 }
 
 /** Prints keys as a table. */
-export function printKeys(keys: readonly KeyView[]): void {
+export function printKeys(keys: Awaited<ReturnType<Registry["keys"]>>): void {
   if (keys.length === 0) return printLine("No keys.");
   printTable(
-    ["keyid", "account", "label", "status", "created", "until", "replaced by"],
+    ["keyid", "account", "label", "status", "created", "until", "replaced by", "last use"],
     keys.map((key) => [
       key.key_id,
       key.account,
@@ -99,17 +105,19 @@ export function printKeys(keys: readonly KeyView[]): void {
       key.created_at,
       key.revoked_at ?? key.expires_at,
       key.replaced_by,
+      key.last_used_on,
     ]),
   );
 }
 
 async function create(account: string, options: CreateOptions): Promise<void> {
   const made = await onRegistry(options, "use", (registry) =>
-    registry.createKey(account, options.label ?? null),
+    registry.createKey(account, options.label ?? null, options.expires),
   );
   if (options.json) return printJson(made);
   printLine(made.key);
-  printLine(`Key ${made.key_id} of ${account}. Store it now: it cannot be shown again.`);
+  const until = made.expires_at === null ? "" : `, until ${made.expires_at}`;
+  printLine(`Key ${made.key_id} of ${account}${until}. Store it now: it cannot be shown again.`);
 }
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
@@ -146,3 +154,9 @@ const label = textThat(
   (text) => /^[^\p{Cc}]{1,80}$/u.test(text),
   "expected 1 to 80 characters, without control characters",
 );
+
+/** The end of a date UTC as an instant, whose year has four digits. */
+const dayEnd = parsedBy((text) => {
+  const day = text < "9999" ? parseDate(text) : null;
+  return day === null ? null : instantText((day + 1) * DAY_MS);
+}, "expected a date such as 2026-12-31");

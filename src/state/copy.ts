@@ -78,7 +78,8 @@ const read = (location: string): Promise<StateContent> =>
 
 function sizeOf({ items, counts }: StateContent) {
   const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;
-  return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
+  const removed = items.filter(([name]) => /^accounts:[^:]+:/.test(name)).length;
+  return { accounts: below("accounts:") - removed, keys: below("keys:"), counts: counts.length };
 }
 /** How much a copy holds. */
 export type StateSize = ReturnType<typeof sizeOf>;

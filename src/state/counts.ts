@@ -9,7 +9,8 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
-import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
+import { lastDay, type CountName, type CountReply, type CountRequest } from "./driver.ts";
+import type { StateDriver, Subject } from "./driver.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
 
@@ -101,6 +102,16 @@ export class Counts {
     return new Promise((resolve) => {
       item.takers.push(resolve);
     });
+  }
+
+  /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
+  noteUse(keyId: string, atMs: number): void {
+    const count = this.#count(lastDay(keyId), atMs);
+    const day = new Date(atMs).getUTCDate();
+    if (count.known >= day) return;
+    count.known = day;
+    this.#unwritten.set(count.id, count);
+    if (this.#state.trouble === null) void this.flush();
   }
 
   /** Calls counted so far in the month of `atMs`. */
