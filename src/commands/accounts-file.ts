@@ -11,10 +11,7 @@ import type { AccountView } from "../state/views.ts";
 import { isLine } from "./option-values.ts";
 import { onRegistry, type StateOptions } from "./state-options.ts";
 
-const COLUMNS = ["name", "tier", "trial_days", "note"];
-const SHAPE = { columns: COLUMNS, required: ["name", "tier"] };
-const tierField = oneOf(KEY_TIER_NAMES);
-const trialDaysField = wholeNumberField(1, 3_650);
+const SHAPE = { columns: ["name", "tier", "trial_days", "note"], required: ["name", "tier"] };
 const noteField = {
   expected: "text of up to 1000 characters on one line",
   parse: (text: string) => (isLine(text) ? text : undefined),
@@ -30,18 +27,17 @@ export async function importAccounts(file: string, options: StateOptions): Promi
   const rows = new Map<string, NewAccount & { readonly where: string }>();
   const take = (row: Row): void => {
     const name = row.read("name", accountName);
-    const tier = row.read("tier", tierField);
-    const trialDays = row.optional("trial_days", trialDaysField);
+    const tier = row.read("tier", oneOf(KEY_TIER_NAMES));
+    const trialDays = row.optional("trial_days", wholeNumberField(1, 3_650));
     const note = row.optional("note", noteField);
     const earlier = rows.get(name);
-    if (earlier !== undefined)
-      row.refuse("name", `another name than ${earlier.where}`, "as before");
+    if (earlier !== undefined) row.refuse("name", `another name than ${earlier.where}`, "twice");
     // The state sees no text that cannot be a name.
     else if (name !== undefined) rows.set(name, { name, tier, trialDays, note, where: row.where });
   };
   await readTable({ ...sourceOf(file), format: "csv" }, SHAPE, complaints, () => take);
   const isSound = complaints.count === 0;
-  const accept = (taken: ReadonlySet<string>): void => {
+  const accept = (taken: Set<string>): void => {
     for (const { name, where } of rows.values()) {
       if (taken.has(name)) complaints.cell(where, "name", name, "a name that no account has");
     }

@@ -7,8 +7,8 @@ import { counted, redactedUrl } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
 import { noteText, wholeNumber } from "./option-values.ts";
-import { csvOption, onRegistry, printCsv, withStateOptions } from "./state-options.ts";
-import type { StateOptions } from "./state-options.ts";
+import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
+import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface AddOptions extends StateOptions {
   readonly tier: KeyTierName;
@@ -42,28 +42,27 @@ export function accountsCommand(): Command {
       .addOption(tierOption().makeOptionMandatory())
       .addOption(trialDaysOption())
       .addOption(noteOption()),
-  )
-    .addHelpText("after", examples("accounts add acme --tier starter --trial-days 14"))
-    .action(add);
+    "accounts add acme --tier starter --trial-days 14",
+  ).action(add);
   withStateOptions(
     accounts
       .command("import")
       .description("add the accounts of a file, all or none")
       .argument("<file>", "CSV with name, tier, trial_days, note; the last two may be empty"),
-  )
-    .addHelpText("after", examples("accounts import customers.csv"))
-    .action(addAll);
-  withStateOptions(accounts.command("ls").description("list the accounts").addOption(csvOption()))
-    .addHelpText("after", examples("accounts ls --json", "accounts ls --csv"))
-    .action(list);
+    "accounts import customers.csv",
+  ).action(addAll);
+  withStateOptions(
+    accounts.command("ls").description("list the accounts").addOption(csvOption()),
+    "accounts ls --json",
+    "accounts ls --csv",
+  ).action(list);
   withStateOptions(
     accounts
       .command("show")
       .description("show an account with its keys")
       .addArgument(nameArgument()),
-  )
-    .addHelpText("after", examples("accounts show acme"))
-    .action(show);
+    "accounts show acme",
+  ).action(show);
   withStateOptions(
     accounts
       .command("set")
@@ -76,22 +75,18 @@ export function accountsCommand(): Command {
       .addOption(noteOption())
       .addOption(setting("--suspend", "refuse all keys of the account").conflicts("resume"))
       .addOption(setting("--resume", "accept the account's keys again")),
-  )
-    .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))
-    .action(change);
-  withStateOptions(
+    "accounts set acme --tier pro",
+    "accounts set acme --suspend",
+  ).action(change);
+  withStateHelp(
     accounts
       .command("rm")
       .description("remove an account with all its keys; proxies refuse them within 5 seconds")
       .addArgument(nameArgument())
       .addOption(setting("--yes", "do not ask")),
-  )
-    .addHelpText(
-      "after",
-      "\nThe account's counts stay until their time, for usage --month. An account that is added again\nunder the same name begins at zero.\n" +
-        examples("accounts rm acme --yes"),
-    )
-    .action(remove);
+    "\nThe account's counts stay until their time, for usage --month. An account that is added again\nunder the same name begins at zero.\n",
+    "accounts rm acme --yes",
+  ).action(remove);
   return accounts;
 }
 

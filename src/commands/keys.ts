@@ -8,11 +8,10 @@ import { parseDate } from "../market/session.ts";
 import { examples } from "./every-command.ts";
 import { durationMs, parsedBy, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
-import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
+import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface CreateOptions extends StateOptions {
   readonly label?: string;
-  /** The end of that day, ISO 8601. */
   readonly expires?: string;
 }
 
@@ -33,24 +32,18 @@ export function keysCommand(): Command {
       .description("create a key and print it; it cannot be shown again")
       .argument("<account>", "the account of the key")
       .addOption(setting("--label <text>", "what the key is for", label))
-      .addOption(
-        setting("--expires <date>", "the last day of the key; it ends at 24:00 UTC", dayEnd),
-      ),
-  )
-    .addHelpText("after", examples("keys create acme --label ci --expires 2026-12-31"))
-    .action(create);
-  withStateOptions(
+      .addOption(setting("--expires <date>", "its last day, which ends at 24:00 UTC", dayEnd)),
+    "keys create acme --label ci --expires 2026-12-31",
+  ).action(create);
+  withStateHelp(
     keys
       .command("ls")
       .description("list the keys of one account or of all accounts")
       .argument("[account]", "one account; default: all"),
-  )
-    .addHelpText(
-      "after",
-      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\n" +
-        examples("keys ls acme", "keys ls --json"),
-    )
-    .action(list);
+    "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\n",
+    "keys ls acme",
+    "keys ls --json",
+  ).action(list);
   const change = (
     name: string,
     description: string,
@@ -62,9 +55,8 @@ export function keysCommand(): Command {
         .command(name)
         .description(description)
         .argument("<keyid>", "the first 12 characters of the key"),
-    )
-      .addHelpText("after", examples(`keys ${name} cbk_1a2B3c4D`))
-      .action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
+      `keys ${name} cbk_1a2B3c4D`,
+    ).action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
   change("suspend", "refuse a key until you resume it", "Suspended", (registry, keyId) =>
     registry.suspendKey(keyId, true),
   );
@@ -86,9 +78,8 @@ export function keysCommand(): Command {
           durationMs("h", 0, 365 * DAY_MS),
         ).default(DAY_MS, "24h"),
       ),
-  )
-    .addHelpText("after", examples("keys rotate cbk_1a2B3c4D --overlap 24h"))
-    .action(rotate);
+    "keys rotate cbk_1a2B3c4D --overlap 24h",
+  ).action(rotate);
   return keys.addCommand(signingCommand());
 }
 

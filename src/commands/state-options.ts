@@ -4,7 +4,7 @@ import type { StatePurpose } from "../state/driver.ts";
 import type { Registry } from "../state/registry.ts";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { printNotice, type Fields } from "../lib/terminal.ts";
-import { jsonOption, type JsonOption } from "./every-command.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 
 /** The values of these options. */
 export interface StateOptions extends JsonOption {
@@ -26,9 +26,16 @@ export async function printCsv(columns: string, records: readonly Fields[]): Pro
 export const stateOption = (): Option =>
   setting("--state <location>", "a folder, or redis://[:password@]host:port/db").default("./state");
 
-/** Adds `--state` and `--json`. */
-export const withStateOptions = (command: Command): Command =>
-  command.addOption(stateOption()).addOption(jsonOption());
+/** Adds `--state` and `--json`, and to the help a text and examples. */
+export const withStateHelp = (command: Command, text: string, ...lines: string[]): Command =>
+  command
+    .addOption(stateOption())
+    .addOption(jsonOption())
+    .addHelpText("after", text + examples(...lines));
+
+/** The same without a text. */
+export const withStateOptions = (command: Command, ...lines: string[]): Command =>
+  withStateHelp(command, "", ...lines);
 
 /** Runs `work` on the registry that `--state` names, and says if it was created. Throws as `withRegistry` does. */
 export async function onRegistry<T>(

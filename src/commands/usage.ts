@@ -2,8 +2,7 @@ import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
 import { redactedUrl } from "../lib/text.ts";
-import { examples } from "./every-command.ts";
-import { csvOption, onRegistry, printCsv, withStateOptions } from "./state-options.ts";
+import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
 import type { StateOptions } from "./state-options.ts";
 
 interface UsageOptions extends StateOptions {
@@ -14,7 +13,7 @@ interface UsageOptions extends StateOptions {
 
 /** `usage [ACCOUNT]`: the calls of one month, also by key, or by month. */
 export function usageCommand(): Command {
-  return withStateOptions(
+  return withStateHelp(
     new Command("usage")
       .argument("[account]", "one account; default: all")
       .addOption(
@@ -22,13 +21,12 @@ export function usageCommand(): Command {
       )
       .addOption(setting("--month <month>", "another month than this one, such as 2026-11"))
       .addOption(csvOption()),
-  )
-    .addHelpText(
-      "after",
-      "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --by, --month\nand --csv tell removed accounts, too. A tier is the present one, or the last.\n" +
-        examples("usage", "usage acme --by key", "usage --by month", "usage --month 2026-11 --csv"),
-    )
-    .action(usage);
+    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --by, --month\nand --csv tell removed accounts, too. A tier is the present one, or the last.\n",
+    "usage",
+    "usage acme --by key",
+    "usage --by month",
+    "usage --month 2026-11 --csv",
+  ).action(usage);
 }
 
 async function usage(account: string | undefined, options: UsageOptions): Promise<void> {

@@ -25,13 +25,10 @@ export const FREE_SLICE_SIZE = 10;
 
 /** Where one gets a plan, asks about it, reads what holds: https, mailto or e-mail addresses. */
 export const PLACES = ["get_url", "contact", "terms_url"] as const;
-export type Places = { readonly [N in (typeof PLACES)[number]]?: string | null | undefined };
+export type Place = (typeof PLACES)[number];
 
-/**
- * What a tier costs and who helps, under the names of the file of `--plans`: an operator can tell his own
- * terms, or none. Missing or null: not told.
- */
-export interface Terms extends Places {
+/** What a tier costs and who helps. An operator can tell his own terms, or none. Null: not told. */
+export interface Terms extends Partial<Readonly<Record<Place, string | null | undefined>>> {
   readonly usd_per_month?: number | null | undefined;
   /** For a year paid at once. */
   readonly usd_per_year?: number | null | undefined;

@@ -15,10 +15,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { DAY_MS } from "../lib/clock.ts";
-import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
+import { DamageError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import type { Item, StateDriver } from "./driver.ts";
-import { quoted } from "./keys.ts";
 
 const READ_AT_ONCE = 1_000;
 const ATTEMPTS = 100;
@@ -66,10 +65,8 @@ export type KeyRecord = z.infer<typeof keyRecord>;
 /** A KEYID's item: the key that it belongs to. */
 const keyIdRecord = z.object({ sha256 });
 
-/** The name of an account's item. */
+/** The name of an account's item; with `:` and its id, of what stays of a removed one. */
 export const accountItem = (name: string): string => `accounts:${name}`;
-/** The same once it is removed. */
-export const removedItem = ({ name, id }: AccountRecord): string => `accounts:${name}:${id}`;
 /** The name of the item of the key with this SHA-256 (hex). */
 export const keyItem = (hash: string): string => `keys:${hash}`;
 /** The name of a KEYID's item. */
@@ -90,12 +87,6 @@ export const accountName = {
   expected: '1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit',
   parse: (text: string) => (ACCOUNT_NAME.test(text) ? text : undefined),
 };
-
-/** Throws InputError if no account can have this name. */
-export function requireAccountName(text: string): void {
-  if (!ACCOUNT_NAME.test(text))
-    throw new InputError(`Account ${quoted(text)}: expected ${accountName.expected}`);
-}
 
 /** The account of this name, or null. */
 export const findAccount = async (storage: Storage, name: string): Promise<AccountRecord | null> =>
@@ -129,8 +120,9 @@ export const allAccounts = async (storage: Storage): Promise<AccountRecord[]> =>
 /** The same with those that were removed, in the order in which they had the name. */
 export async function everAdded(storage: Storage): Promise<AccountRecord[]> {
   const accounts = await readAll(storage, accountRecord, await storage.getKeys("accounts"));
-  const placeOf = ({ name, removed_at }: AccountRecord): string => `${name} ${removed_at ?? "now"}`;
-  return accounts.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  return accounts.sort((a, b) =>
+    `${a.name} ${a.created_at}` < `${b.name} ${b.created_at}` ? -1 : 1,
+  );
 }
 
 /** The record that an item holds, or null. */

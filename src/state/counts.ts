@@ -9,8 +9,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
-import { lastDay, type CountName, type CountReply, type CountRequest } from "./driver.ts";
-import type { StateDriver, Subject } from "./driver.ts";
+import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
 
@@ -106,7 +105,7 @@ export class Counts {
 
   /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
   noteUse(keyId: string, atMs: number): void {
-    const count = this.#count(lastDay(keyId), atMs);
+    const count = this.#count(`key:${keyId}:day`, atMs);
     const day = new Date(atMs).getUTCDate();
     if (count.known >= day) return;
     count.known = day;

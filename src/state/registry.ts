@@ -12,6 +12,7 @@ import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
 import {
   accountItem,
+  accountName,
   accountsNamed,
   allAccounts,
   change,
@@ -21,8 +22,6 @@ import {
   keyIdItem,
   keyItem,
   keysOf,
-  removedItem,
-  requireAccountName,
   voidAtMs,
   type AccountRecord,
   type KeyRecord,
@@ -40,12 +39,6 @@ import {
   type AccountView,
   type KeyView,
 } from "./views.ts";
-
-/** A new key. Its whole text is never available again: the state has only its hash. */
-export type NewKey = { readonly key: string } & Pick<
-  KeyRecord,
-  "key_id" | "account" | "label" | "created_at" | "expires_at"
->;
 
 /** An account to add. `trialDays` null: no trial. */
 export type NewAccount = Pick<AccountRecord, "name" | "tier" | "note"> & {
@@ -84,7 +77,8 @@ export class Registry {
     trialDays: number | null,
     note: string | null = null,
   ): Promise<AccountView> {
-    requireAccountName(name);
+    if (accountName.parse(name) === undefined)
+      throw new InputError(`Account ${quoted(name)}: expected ${accountName.expected}`);
     const [added] = await this.addAccounts([{ name, tier, trialDays, note }], ({ size }) => {
       if (size > 0) throw new ConflictError(`Account ${quoted(name)} exists already`);
     });
@@ -92,10 +86,7 @@ export class Registry {
   }
 
   /** Adds accounts of valid names: all, or none if `accept`, which gets the names that are taken, throws. */
-  async addAccounts(
-    wanted: readonly NewAccount[],
-    accept: (taken: ReadonlySet<string>) => void,
-  ): Promise<AccountView[]> {
+  async addAccounts(wanted: readonly NewAccount[], accept: (taken: Set<string>) => void) {
     return change(this.#state, async (write) => {
       const names = wanted.map(({ name }) => name);
       accept(new Set((await accountsNamed(this.#storage, names)).map(({ name }) => name)));
@@ -150,11 +141,11 @@ export class Registry {
         write(keyIdItem(key.key_id), null);
       }
       const stays = { ...account, note: null, trial: null, keys: [], removed_at: this.#now() };
-      write(removedItem(account), stays);
+      write(accountItem(`${name}:${account.id}`), stays);
       for (const old of await everAdded(this.#storage)) {
         const month = monthOf(Date.parse(old.removed_at ?? this.#now()));
-        if (forgetAtMs(`account:${old.id}`, month) <= this.#clock.now())
-          write(removedItem(old), null);
+        if (forgetAtMs("account:", month) <= this.#clock.now())
+          write(accountItem(`${old.name}:${old.id}`), null);
       }
       return this.#view(account);
     });
@@ -202,10 +193,7 @@ export class Registry {
    * `overlapMs` (0: not at all), and not beyond that end.
    * Throws InputError for a key that is void, suspended or rotated already.
    */
-  async rotateKey(
-    keyId: string,
-    overlapMs: number,
-  ): Promise<NewKey & { readonly replaces: string; readonly replaced_until: string }> {
+  async rotateKey(keyId: string, overlapMs: number) {
     return change(this.#state, async (write) => {
       const old = this.#standing(await this.#findKey(keyId));
       if (old.replaced_by !== null) {
@@ -276,12 +264,15 @@ export class Registry {
     );
   }
 
-  /** Writes a new key with a KEYID that no other key has, so that a KEYID always names one key. */
+  /**
+   * Writes a new key with a KEYID that no other key has, so that a KEYID always names one key. Its whole
+   * text is never available again: the state has only its hash.
+   */
   async #addKey(
     write: Write,
     account: AccountRecord,
     { label, expires_at }: Pick<KeyRecord, "label" | "expires_at">,
-  ): Promise<NewKey> {
+  ) {
     let key = createKey();
     while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = createKey();
     const [key_id, sha256] = [keyIdOf(key), keySha256(key)];

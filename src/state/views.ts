@@ -10,7 +10,7 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import { lastDay, type CountName, type StateDriver } from "./driver.ts";
+import type { StateDriver } from "./driver.ts";
 import { callsLeft, monthEndMs, monthOf, monthsWithCounts } from "./month.ts";
 
 /** An account. From the instant `lapses_at` of its trial on, its calls are refused. */
@@ -50,7 +50,8 @@ export async function usageOf(
   nowMs: number,
 ) {
   const month = monthOf(nowMs);
-  const counts = await state.used(accounts.map((account) => countOf(account, month)));
+  const names = accounts.map(({ id }) => ({ subject: `account:${id}` as const, month }));
+  const counts = await state.used(names);
   return accounts.map(({ name, tier }, at) => {
     const used = counts[at] ?? 0;
     const limit = TIERS[tier].callsPerMonth;
@@ -77,7 +78,8 @@ export async function callsOf(
     const keys = byKey ? await keysOf(state.storage, [account]) : [];
     for (const month of months) {
       const names = keys.map(({ key_id }) => ({ subject: `key:${key_id}` as const, month }));
-      const [used = 0, ...counts] = await state.used([countOf(account, month), ...names]);
+      const subject = `account:${account_id}` as const;
+      const [used = 0, ...counts] = await state.used([{ subject, month }, ...names]);
       const existed = created_at.slice(0, month.length) <= month && month <= (removed_at ?? month);
       if (used === 0 && !(existed && month === months.at(-1))) continue;
       const row = { month, account_id, account: name, tier };
@@ -98,7 +100,7 @@ export async function keysWithUse(state: StateDriver, keys: readonly KeyRecord[]
   const months = monthsWithCounts(nowMs).reverse();
   const listed = [];
   for (const key of keys) {
-    const subject = lastDay(key.key_id);
+    const subject = `key:${key.key_id}:day` as const;
     const days = await state.used(months.map((month) => ({ subject, month })));
     const at = days.findIndex((day) => day > 0);
     const last_used_on = at < 0 ? null : `${months[at]}-${String(days[at]).padStart(2, "0")}`;
@@ -106,8 +108,3 @@ export async function keysWithUse(state: StateDriver, keys: readonly KeyRecord[]
   }
   return listed;
 }
-
-const countOf = ({ id }: AccountRecord, month: string): CountName => ({
-  subject: `account:${id}`,
-  month,
-});

@@ -7,7 +7,7 @@ import {
   TIERS,
   TIER_NAMES,
   type PerTier,
-  type Places,
+  type Place,
   type Tier,
 } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/files.ts";
@@ -64,7 +64,7 @@ export function plansPage(terms: PlanTerms): PageSource {
 const PLACE_WORDS = { get_url: "Get a key", contact: "Contact", terms_url: "Terms" } as const;
 
 /** A link, or null. That of a contact shows its address. */
-function placeHtml(place: keyof Places, told: string | null | undefined): string | null {
+function placeHtml(place: Place, told: string | null | undefined): string | null {
   if (told == null) return null;
   const words = place === "contact" ? told.replace(/^mailto:/i, "") : PLACE_WORDS[place];
   return foreignLink(told.includes(":") ? told : `mailto:${told}`, words);
