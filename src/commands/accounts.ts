@@ -2,12 +2,13 @@ import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
-import { printFacts, printJson, printLine, printNotice, printTable } from "../lib/terminal.ts";
+import { printFacts, printJson, printLine, printTable } from "../lib/terminal.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { examples } from "./every-command.ts";
 import { noteText, wholeNumber } from "./option-values.ts";
-import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
+import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
+import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface AddOptions extends StateOptions {
   readonly tier: KeyTierName;
@@ -27,7 +28,7 @@ interface SetOptions extends StateOptions {
   readonly note?: string;
 }
 
-/** `accounts add|ls|show|set|rm`: who may call, and on which tier. */
+/** `accounts add|import|ls|show|set|rm`: who may call, and on which tier. */
 export function accountsCommand(): Command {
   const accounts = new Command("accounts").addHelpText(
     "after",
@@ -41,20 +42,27 @@ export function accountsCommand(): Command {
       .addOption(tierOption().makeOptionMandatory())
       .addOption(trialDaysOption())
       .addOption(noteOption()),
-  )
-    .addHelpText("after", examples("accounts add acme --tier starter --trial-days 14"))
-    .action(add);
-  withStateOptions(accounts.command("ls").description("list the accounts"))
-    .addHelpText("after", examples("accounts ls --json"))
-    .action(list);
+    "accounts add acme --tier starter --trial-days 14",
+  ).action(add);
+  withStateOptions(
+    accounts
+      .command("import")
+      .description("add the accounts of a file, all or none")
+      .argument("<file>", "CSV with name, tier, trial_days, note; the last two may be empty"),
+    "accounts import customers.csv",
+  ).action(addAll);
+  withStateOptions(
+    accounts.command("ls").description("list the accounts").addOption(csvOption()),
+    "accounts ls --json",
+    "accounts ls --csv",
+  ).action(list);
   withStateOptions(
     accounts
       .command("show")
       .description("show an account with its keys")
       .addArgument(nameArgument()),
-  )
-    .addHelpText("after", examples("accounts show acme"))
-    .action(show);
+    "accounts show acme",
+  ).action(show);
   withStateOptions(
     accounts
       .command("set")
@@ -67,43 +75,57 @@ export function accountsCommand(): Command {
       .addOption(noteOption())
       .addOption(setting("--suspend", "refuse all keys of the account").conflicts("resume"))
       .addOption(setting("--resume", "accept the account's keys again")),
-  )
-    .addHelpText("after", examples("accounts set acme --tier pro", "accounts set acme --suspend"))
-    .action(change);
-  withStateOptions(
+    "accounts set acme --tier pro",
+    "accounts set acme --suspend",
+  ).action(change);
+  withStateHelp(
     accounts
       .command("rm")
       .description("remove an account with all its keys; proxies refuse them within 5 seconds")
       .addArgument(nameArgument())
       .addOption(setting("--yes", "do not ask")),
-  )
-    .addHelpText(
-      "after",
-      "\nThe account's counts stay until their time: an account that is added again under the same\nname continues with this month's calls.\n" +
-        examples("accounts rm acme --yes"),
-    )
-    .action(remove);
+    "\nThe account's counts stay until their time, for usage --month. An account that is added again\nunder the same name begins at zero.\n",
+    "accounts rm acme --yes",
+  ).action(remove);
   return accounts;
 }
 
 async function add(name: string, options: AddOptions): Promise<void> {
   const { tier, trialDays = null, note } = options;
-  const account = await onRegistry(options, "create", (registry) => {
-    if (registry.created !== null) {
-      printNotice(
-        `Created a new state at ${registry.created}. If your proxies use another one, name it with --state or CHIPBOARD_STATE.`,
-      );
-    }
-    return registry.addAccount(name, tier, trialDays, note === "" ? null : note);
-  });
+  const account = await onRegistry(options, "create", (registry) =>
+    registry.addAccount(name, tier, trialDays, note === "" ? null : note),
+  );
   if (options.json) return printJson(account);
   printLine(`Added account ${name} (${tierText(account)}).`);
 }
 
-async function list(options: StateOptions): Promise<void> {
+async function addAll(file: string, options: StateOptions): Promise<void> {
+  const { importAccounts } = await import("./accounts-file.ts");
+  const added = await importAccounts(file, options);
+  if (options.json) return printJson(added);
+  printAccounts(added);
+  printLine(`Added ${counted(added.length, "account")}.`);
+}
+
+const CSV_COLUMNS = "account_id,name,tier,trial_days,trial_lapses_at,suspended,created_at,note";
+
+async function list(options: StateOptions & { readonly csv?: true }): Promise<void> {
   const accounts = await onRegistry(options, "use", (registry) => registry.accounts());
   if (options.json) return printJson(accounts);
+  if (options.csv) {
+    const rows = accounts.map(({ trial, suspended, ...account }) => ({
+      ...account,
+      trial_days: trial && trial.days,
+      trial_lapses_at: trial && trial.lapses_at,
+      suspended: String(suspended),
+    }));
+    return printCsv(CSV_COLUMNS, rows);
+  }
   if (accounts.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
+  printAccounts(accounts);
+}
+
+function printAccounts(accounts: readonly AccountView[]): void {
   printTable(
     ["account", "tier", "trial until", "suspended", "created"],
     accounts.map(({ name, tier, trial, suspended, created_at }) => [

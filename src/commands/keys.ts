@@ -1,16 +1,18 @@
 import { Command } from "commander";
 import type { Registry } from "../state/registry.ts";
 import type { KeyView } from "../state/views.ts";
-import { DAY_MS } from "../lib/clock.ts";
+import { DAY_MS, instantText } from "../lib/clock.ts";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
+import { parseDate } from "../market/session.ts";
 import { examples } from "./every-command.ts";
-import { durationMs, textThat } from "./option-values.ts";
+import { durationMs, parsedBy, textThat } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
-import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
+import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface CreateOptions extends StateOptions {
   readonly label?: string;
+  readonly expires?: string;
 }
 
 interface RotateOptions extends StateOptions {
@@ -29,22 +31,19 @@ export function keysCommand(): Command {
       .command("create")
       .description("create a key and print it; it cannot be shown again")
       .argument("<account>", "the account of the key")
-      .addOption(setting("--label <text>", "what the key is for", label)),
-  )
-    .addHelpText("after", examples("keys create acme --label ci"))
-    .action(create);
-  withStateOptions(
+      .addOption(setting("--label <text>", "what the key is for", label))
+      .addOption(setting("--expires <date>", "its last day, which ends at 24:00 UTC", dayEnd)),
+    "keys create acme --label ci --expires 2026-12-31",
+  ).action(create);
+  withStateHelp(
     keys
       .command("ls")
       .description("list the keys of one account or of all accounts")
       .argument("[account]", "one account; default: all"),
-  )
-    .addHelpText(
-      "after",
-      "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out or revoked.\n" +
-        examples("keys ls acme", "keys ls --json"),
-    )
-    .action(list);
+    "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\n",
+    "keys ls acme",
+    "keys ls --json",
+  ).action(list);
   const change = (
     name: string,
     description: string,
@@ -56,9 +55,8 @@ export function keysCommand(): Command {
         .command(name)
         .description(description)
         .argument("<keyid>", "the first 12 characters of the key"),
-    )
-      .addHelpText("after", examples(`keys ${name} cbk_1a2B3c4D`))
-      .action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
+      `keys ${name} cbk_1a2B3c4D`,
+    ).action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
   change("suspend", "refuse a key until you resume it", "Suspended", (registry, keyId) =>
     registry.suspendKey(keyId, true),
   );
@@ -80,17 +78,16 @@ export function keysCommand(): Command {
           durationMs("h", 0, 365 * DAY_MS),
         ).default(DAY_MS, "24h"),
       ),
-  )
-    .addHelpText("after", examples("keys rotate cbk_1a2B3c4D --overlap 24h"))
-    .action(rotate);
+    "keys rotate cbk_1a2B3c4D --overlap 24h",
+  ).action(rotate);
   return keys.addCommand(signingCommand());
 }
 
 /** Prints keys as a table. */
-export function printKeys(keys: readonly KeyView[]): void {
+export function printKeys(keys: Awaited<ReturnType<Registry["keys"]>>): void {
   if (keys.length === 0) return printLine("No keys.");
   printTable(
-    ["keyid", "account", "label", "status", "created", "until", "replaced by"],
+    ["keyid", "account", "label", "status", "created", "until", "replaced by", "last use"],
     keys.map((key) => [
       key.key_id,
       key.account,
@@ -99,17 +96,19 @@ export function printKeys(keys: readonly KeyView[]): void {
       key.created_at,
       key.revoked_at ?? key.expires_at,
       key.replaced_by,
+      key.last_used_on,
     ]),
   );
 }
 
 async function create(account: string, options: CreateOptions): Promise<void> {
   const made = await onRegistry(options, "use", (registry) =>
-    registry.createKey(account, options.label ?? null),
+    registry.createKey(account, options.label ?? null, options.expires),
   );
   if (options.json) return printJson(made);
   printLine(made.key);
-  printLine(`Key ${made.key_id} of ${account}. Store it now: it cannot be shown again.`);
+  const until = made.expires_at === null ? "" : `, until ${made.expires_at}`;
+  printLine(`Key ${made.key_id} of ${account}${until}. Store it now: it cannot be shown again.`);
 }
 
 async function list(account: string | undefined, options: StateOptions): Promise<void> {
@@ -146,3 +145,9 @@ const label = textThat(
   (text) => /^[^\p{Cc}]{1,80}$/u.test(text),
   "expected 1 to 80 characters, without control characters",
 );
+
+/** The end of a date UTC as an instant, whose year has four digits. */
+const dayEnd = parsedBy((text) => {
+  const day = text < "9999" ? parseDate(text) : null;
+  return day === null ? null : instantText((day + 1) * DAY_MS);
+}, "expected a date such as 2026-12-31");

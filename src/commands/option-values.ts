@@ -41,7 +41,8 @@ export const wholeNumber = (expected: string, min: number, max: number): OptionP
     return number >= min && number <= max ? number : null;
   }, expected);
 
-const isLine = (text: string, max = 1_000): boolean =>
+/** Whether a text is one line to store and show. */
+export const isLine = (text: string, max = 1_000): boolean =>
   text.trim() !== "" && text.length <= max && !/\p{Cc}|\p{Surrogate}/u.test(text);
 
 /** One line of text to store and show. */

@@ -3,27 +3,53 @@ import type { Command, Option } from "commander";
 import type { StatePurpose } from "../state/driver.ts";
 import type { Registry } from "../state/registry.ts";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
-import { jsonOption, type JsonOption } from "./every-command.ts";
+import { printNotice, type Fields } from "../lib/terminal.ts";
+import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 
 /** The values of these options. */
 export interface StateOptions extends JsonOption {
   readonly state: string;
 }
 
+/** `--csv`: a list for spreadsheets. */
+export const csvOption = (): Option => setting("--csv", "print CSV").conflicts("json");
+
+/** Writes these columns (`name,tier`) of records as CSV. No cell is a formula. */
+export async function printCsv(columns: string, records: readonly Fields[]): Promise<void> {
+  const { csvText, harmless } = await import("../render/csv.ts");
+  const names = columns.split(",");
+  const cellsOf = (record: Fields) => names.map((name) => harmless(String(record[name] ?? "")));
+  process.stdout.write(csvText([names, ...records.map(cellsOf)]));
+}
+
 /** `--state`: the place of accounts, keys and counts. */
 export const stateOption = (): Option =>
   setting("--state <location>", "a folder, or redis://[:password@]host:port/db").default("./state");
 
-/** Adds `--state` and `--json`. */
-export const withStateOptions = (command: Command): Command =>
-  command.addOption(stateOption()).addOption(jsonOption());
+/** Adds `--state` and `--json`, and to the help a text and examples. */
+export const withStateHelp = (command: Command, text: string, ...lines: string[]): Command =>
+  command
+    .addOption(stateOption())
+    .addOption(jsonOption())
+    .addHelpText("after", text + examples(...lines));
 
-/** Runs `work` on the registry that `--state` names. Throws as `withRegistry` does. */
+/** The same without a text. */
+export const withStateOptions = (command: Command, ...lines: string[]): Command =>
+  withStateHelp(command, "", ...lines);
+
+/** Runs `work` on the registry that `--state` names, and says if it was created. Throws as `withRegistry` does. */
 export async function onRegistry<T>(
   { state }: StateOptions,
   purpose: StatePurpose,
   work: (registry: Registry) => Promise<T>,
 ): Promise<T> {
   const { withRegistry } = await import("../state/open.ts");
-  return withRegistry(state, clockFromEnvironment(), purpose, work);
+  return withRegistry(state, clockFromEnvironment(), purpose, (registry) => {
+    if (registry.created !== null) {
+      printNotice(
+        `Created a new state at ${registry.created}. If your proxies use another one, name it with --state or CHIPBOARD_STATE.`,
+      );
+    }
+    return work(registry);
+  });
 }

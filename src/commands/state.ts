@@ -4,7 +4,7 @@ import { clockFromEnvironment } from "../lib/config.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
 import { redactedUrl } from "../lib/text.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
-import { withStateOptions, type StateOptions } from "./state-options.ts";
+import { withStateHelp, type StateOptions } from "./state-options.ts";
 
 const COPY_HELP = `
 FROM and TO are folders or redis://[:password@]host:port/db; FROM can also be a backup's file. TO must
@@ -49,28 +49,23 @@ export function stateCommand(): Command {
         ),
     )
     .action(copy);
-  withStateOptions(
+  withStateHelp(
     state
       .command("backup")
       .description("write accounts, keys (as hashes) and counts into a new file")
       .argument("<file>", "the file to create"),
-  )
-    .addHelpText(
-      "after",
-      BACKUP_HELP +
-        examples(
-          "state backup state-2026-11-21.sqlite",
-          "state backup state-2026-11-21.sqlite --state redis://127.0.0.1:6379/0",
-        ),
-    )
-    .action(backUp);
-  withStateOptions(
+    BACKUP_HELP,
+    "state backup state-2026-11-21.sqlite",
+    "state backup state-2026-11-21.sqlite --state redis://127.0.0.1:6379/0",
+  ).action(backUp);
+  withStateHelp(
     state
       .command("forget-log")
       .description("forget which entry of the log proxies with --verify-key have served last"),
-  )
-    .addHelpText("after", FORGET_LOG_HELP + examples("state forget-log", "state forget-log --json"))
-    .action(forgetLog);
+    FORGET_LOG_HELP,
+    "state forget-log",
+    "state forget-log --json",
+  ).action(forgetLog);
   return state;
 }
 

@@ -2,37 +2,45 @@ import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
 import { redactedUrl } from "../lib/text.ts";
-import { examples } from "./every-command.ts";
-import { onRegistry, withStateOptions, type StateOptions } from "./state-options.ts";
+import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
+import type { StateOptions } from "./state-options.ts";
 
 interface UsageOptions extends StateOptions {
   readonly by?: "key" | "month";
+  readonly month?: string;
+  readonly csv?: true;
 }
 
-/** `usage [ACCOUNT]`: the calls of the current month, also by key, or by month. */
+/** `usage [ACCOUNT]`: the calls of one month, also by key, or by month. */
 export function usageCommand(): Command {
-  return withStateOptions(
+  return withStateHelp(
     new Command("usage")
       .argument("[account]", "one account; default: all")
       .addOption(
-        setting("--by <what>", "by key in this month, or by month").choices(["key", "month"]),
-      ),
-  )
-    .addHelpText(
-      "after",
-      "\nThe state keeps a month's counts of accounts and keys for 400 days after its end.\n" +
-        examples("usage", "usage acme --json", "usage acme --by key", "usage --by month"),
-    )
-    .action(usage);
+        setting("--by <what>", "by key in one month, or by month").choices(["key", "month"]),
+      )
+      .addOption(setting("--month <month>", "another month than this one, such as 2026-11"))
+      .addOption(csvOption()),
+    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --by, --month\nand --csv tell removed accounts, too. A tier is the present one, or the last.\n",
+    "usage",
+    "usage acme --by key",
+    "usage --by month",
+    "usage --month 2026-11 --csv",
+  ).action(usage);
 }
 
 async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
-  const { by, json, state } = options;
-  const views = await onRegistry(options, "use", (registry): Promise<readonly Fields[]> => {
-    if (by === "month") return registry.usageByMonth(account);
-    return by === "key" ? registry.usageByKey(account) : registry.usage(account);
-  });
-  if (json) return printJson(account === undefined || by !== undefined ? views : views[0]);
+  const { by, json, state, month, csv } = options;
+  const isPlain = (by ?? month ?? csv) === undefined;
+  const views = await onRegistry(options, "use", (registry): Promise<readonly Fields[]> =>
+    isPlain ? registry.usage(account) : registry.calls(account, by, month),
+  );
+  if (csv) {
+    const ofKey = by === "key" ? "key_id,label," : "";
+    const rows = views.map((view) => ({ ...view, calls: view["used"] ?? null }));
+    return printCsv(`month,account_id,account,tier,${ofKey}calls`, rows);
+  }
+  if (json) return printJson(account !== undefined && isPlain ? views[0] : views);
   if (views.length === 0) {
     const whose = account === undefined ? "" : ` of ${account}`;
     return printLine(`No ${by === "key" ? "keys" : "accounts"}${whose} in ${redactedUrl(state)}.`);

@@ -1,6 +1,6 @@
 /** Collects the faults of the input and formats their messages. */
 import { counted, cut } from "../lib/text.ts";
-import { InputError } from "../lib/errors.ts";
+import { InputError, type ConflictError } from "../lib/errors.ts";
 
 const SHOWN_CHARACTERS = 80;
 const SUBJECT_CHARACTERS = 200;
@@ -61,15 +61,15 @@ export class Complaints {
     if (waitFor !== null) this.#awaited.push(waitFor);
   }
 
-  /** Throws InputError with all complaints, sorted by line within each file, if there are any. */
-  raise(): void {
+  /** Throws a Failure with all complaints, sorted by line within each file, if there are any. */
+  raise(Failure: typeof InputError | typeof ConflictError = InputError): void {
     if (this.#count === 0) return;
     const found = [...this.#kinds.values()].flatMap(told).sort((a, b) => a.number - b.number);
     const errors = found.length + this.#others;
     const more = errors - Math.min(found.length, LINES_KEPT);
     // To wait does not help against faults of the inputs that are there.
     const isEarly = this.#awaited.length === this.#count;
-    throw new InputError(
+    throw new Failure(
       `${counted(errors, "error")} in the input; nothing was written`,
       [...inOrder(found).slice(0, LINES_KEPT), ...(more === 0 ? [] : [`and ${more} more`])],
       isEarly ? { waitFor: escaped(this.#awaited.join("; ")) } : {},

@@ -23,13 +23,16 @@ export const perTier = <T>(of: (name: TierName) => T): PerTier<T> =>
 /** How many contracts of the catalog callers without a key see. */
 export const FREE_SLICE_SIZE = 10;
 
+/** Where one gets a plan, asks about it, reads what holds: https, mailto or e-mail addresses. */
+export const PLACES = ["get_url", "contact", "terms_url"] as const;
+export type Place = (typeof PLACES)[number];
+
 /** What a tier costs and who helps. An operator can tell his own terms, or none. Null: not told. */
-export interface Terms {
-  /** In US dollars. */
-  readonly perMonthUsd: number | null;
-  /** In US dollars, for a year paid at once. */
-  readonly perYearUsd: number | null;
-  readonly support: string | null;
+export interface Terms extends Partial<Readonly<Record<Place, string | null | undefined>>> {
+  readonly usd_per_month?: number | null | undefined;
+  /** For a year paid at once. */
+  readonly usd_per_year?: number | null | undefined;
+  readonly support?: string | null | undefined;
 }
 
 /** What the callers of a tier get. */
@@ -86,7 +89,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     callsPerMonth: 1_000,
     keysPerAccount: 0,
     ...INTERNAL_USE,
-    terms: { perMonthUsd: 0, perYearUsd: null, support: null },
+    terms: { usd_per_month: 0 },
   },
   starter: {
     name: "starter",
@@ -101,7 +104,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     callsPerMonth: 25_000,
     keysPerAccount: 2,
     ...INTERNAL_USE,
-    terms: { perMonthUsd: 9, perYearUsd: 90, support: "e-mail, 2 business days" },
+    terms: { usd_per_month: 9, usd_per_year: 90, support: "e-mail, 2 business days" },
   },
   pro: {
     name: "pro",
@@ -116,7 +119,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     callsPerMonth: null,
     keysPerAccount: 10,
     ...licensed("Internal use and internal redistribution permitted"),
-    terms: { perMonthUsd: 19, perYearUsd: 190, support: "priority, named contact" },
+    terms: { usd_per_month: 19, usd_per_year: 190, support: "priority, named contact" },
   },
 };
 

@@ -24,13 +24,13 @@ export const escaped = (text) =>
 export const foreign = (text) => `<bdi>${escaped(text)}</bdi>`;
 
 /**
- * A link to an address from the feeds; only the text if the address is not of the web.
+ * A link to an address from the feeds or the operator; only the text if it is of another scheme.
  *
  * @param {string} address
  * @param {string} text
  */
 export const foreignLink = (address, text) =>
-  /^https?:\/\//i.test(address)
+  /^(?:https?:\/\/|mailto:)/i.test(address)
     ? `<a href="${escaped(address)}" rel="noopener noreferrer">${foreign(text)}</a>`
     : foreign(text);
 

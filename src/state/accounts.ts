@@ -2,6 +2,7 @@
  * Accounts and keys as the registry stores them, and how they are found and changed.
  *
  *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
+ *   accounts:acme:<id>   what stays of an account that was removed, until the time of its counts is over
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
  *   key-ids:<KEYID>      {"sha256":"…"}
  *   facts:…              what proxies keep beside them: facts.ts
@@ -14,10 +15,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { DAY_MS } from "../lib/clock.ts";
-import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
+import { DamageError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import type { Item, StateDriver } from "./driver.ts";
-import { quoted } from "./keys.ts";
 
 const READ_AT_ONCE = 1_000;
 const ATTEMPTS = 100;
@@ -28,12 +28,15 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** An account's item. Instants are ISO 8601 with milliseconds. */
 const accountRecord = z.object({
+  /** What its calls are counted for. No other account ever has it. */
+  id: z.string(),
   name: z.string(),
   tier: z.enum(KEY_TIER_NAMES),
   /** Lapses `days` × 24 hours after it began. */
   trial: z.object({ started_at: instant, days: z.int().positive() }).nullable(),
   suspended: z.boolean(),
   created_at: instant,
+  removed_at: instant.nullable(),
   /** The operator's own words. */
   note: z.string().nullable(),
   /** SHA-256 of every key the account ever had, oldest first. */
@@ -51,8 +54,9 @@ const keyRecord = z.object({
   created_at: instant,
   suspended: z.boolean(),
   revoked_at: instant.nullable(),
-  /** The end of a rotation's overlap, and the KEYID of the new key. Null if the key was not rotated. */
+  /** The end that it was given, or that of a rotation's overlap, if that is earlier. */
   expires_at: instant.nullable(),
+  /** The KEYID of the new key; null if the key was not rotated. */
   replaced_by: z.string().nullable(),
 });
 /** A key as stored. The text of the key is not stored. */
@@ -61,7 +65,7 @@ export type KeyRecord = z.infer<typeof keyRecord>;
 /** A KEYID's item: the key that it belongs to. */
 const keyIdRecord = z.object({ sha256 });
 
-/** The name of an account's item. */
+/** The name of an account's item; with `:` and its id, of what stays of a removed one. */
 export const accountItem = (name: string): string => `accounts:${name}`;
 /** The name of the item of the key with this SHA-256 (hex). */
 export const keyItem = (hash: string): string => `keys:${hash}`;
@@ -78,13 +82,11 @@ export function voidAtMs(key: KeyRecord): number {
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
 }
 
-/** Throws InputError if no account can have this name. */
-export function requireAccountName(text: string): void {
-  if (ACCOUNT_NAME.test(text)) return;
-  throw new InputError(
-    `Account ${quoted(text)}: expected 1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit`,
-  );
-}
+/** The names that accounts can have: in words, and as a test. */
+export const accountName = {
+  expected: '1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit',
+  parse: (text: string) => (ACCOUNT_NAME.test(text) ? text : undefined),
+};
 
 /** The account of this name, or null. */
 export const findAccount = async (storage: Storage, name: string): Promise<AccountRecord | null> =>
@@ -107,10 +109,20 @@ export function keysOf(storage: Storage, accounts: readonly AccountRecord[]): Pr
   return readAll(storage, keyRecord, items);
 }
 
+/** The accounts of these names. */
+export const accountsNamed = (storage: Storage, names: readonly string[]) =>
+  readAll(storage, accountRecord, names.map(accountItem));
+
 /** All accounts, by name. */
-export async function allAccounts(storage: Storage): Promise<AccountRecord[]> {
+export const allAccounts = async (storage: Storage): Promise<AccountRecord[]> =>
+  (await everAdded(storage)).filter(({ removed_at }) => removed_at === null);
+
+/** The same with those that were removed, in the order in which they had the name. */
+export async function everAdded(storage: Storage): Promise<AccountRecord[]> {
   const accounts = await readAll(storage, accountRecord, await storage.getKeys("accounts"));
-  return accounts.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return accounts.sort((a, b) =>
+    `${a.name} ${a.created_at}` < `${b.name} ${b.created_at}` ? -1 : 1,
+  );
 }
 
 /** The record that an item holds, or null. */

@@ -77,8 +77,8 @@ const read = (location: string): Promise<StateContent> =>
   withDriver(location, "use", (state) => state.readAll());
 
 function sizeOf({ items, counts }: StateContent) {
-  const below = (start: string): number => items.filter(([name]) => name.startsWith(start)).length;
-  return { accounts: below("accounts:"), keys: below("keys:"), counts: counts.length };
+  const such = (name: RegExp): number => items.filter(([item]) => name.test(item)).length;
+  return { accounts: such(/^accounts:[^:]+$/), keys: such(/^keys:/), counts: counts.length };
 }
 /** How much a copy holds. */
 export type StateSize = ReturnType<typeof sizeOf>;

@@ -103,6 +103,16 @@ export class Counts {
     });
   }
 
+  /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
+  noteUse(keyId: string, atMs: number): void {
+    const count = this.#count(`key:${keyId}:day`, atMs);
+    const day = new Date(atMs).getUTCDate();
+    if (count.known >= day) return;
+    count.known = day;
+    this.#unwritten.set(count.id, count);
+    if (this.#state.trouble === null) void this.flush();
+  }
+
   /** Calls counted so far in the month of `atMs`. */
   async used(subject: Subject, atMs: number): Promise<number> {
     const count = this.#count(subject, atMs);

@@ -5,20 +5,23 @@
  * does not allow a RefusedError (3), a damaged record a DamageError (6). If the state does not answer,
  * the database's error passes (see StateDriver).
  */
+import { randomUUID } from "node:crypto";
 import type { Storage } from "unstorage";
 import { instantText, type Clock } from "../lib/clock.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
 import {
   accountItem,
+  accountName,
+  accountsNamed,
   allAccounts,
   change,
+  everAdded,
   findAccount,
   findKeyById,
   keyIdItem,
   keyItem,
   keysOf,
-  requireAccountName,
   voidAtMs,
   type AccountRecord,
   type KeyRecord,
@@ -26,19 +29,20 @@ import {
 } from "./accounts.ts";
 import type { StateDriver } from "./driver.ts";
 import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
+import { forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
 import {
   accountView,
+  callsOf,
+  keysWithUse,
   keyView,
-  usageByKey,
-  usageByMonth,
   usageOf,
   type AccountView,
   type KeyView,
 } from "./views.ts";
 
-/** A new key. Its whole text is never available again: the state has only its hash. */
-export type NewKey = Pick<KeyRecord, "key_id" | "account" | "label" | "created_at"> & {
-  readonly key: string;
+/** An account to add. `trialDays` null: no trial. */
+export type NewAccount = Pick<AccountRecord, "name" | "tier" | "note"> & {
+  readonly trialDays: number | null;
 };
 
 /** A change of an account. Missing fields stay as they are. A tier without trial days ends a trial. */
@@ -73,14 +77,25 @@ export class Registry {
     trialDays: number | null,
     note: string | null = null,
   ): Promise<AccountView> {
-    requireAccountName(name);
+    if (accountName.parse(name) === undefined)
+      throw new InputError(`Account ${quoted(name)}: expected ${accountName.expected}`);
+    const [added] = await this.addAccounts([{ name, tier, trialDays, note }], ({ size }) => {
+      if (size > 0) throw new ConflictError(`Account ${quoted(name)} exists already`);
+    });
+    return added as AccountView;
+  }
+
+  /** Adds accounts of valid names: all, or none if `accept`, which gets the names that are taken, throws. */
+  async addAccounts(wanted: readonly NewAccount[], accept: (taken: Set<string>) => void) {
     return change(this.#state, async (write) => {
-      if ((await findAccount(this.#storage, name)) !== null) {
-        throw new ConflictError(`Account ${quoted(name)} exists already`);
-      }
-      const trial = trialDays === null ? null : { started_at: this.#now(), days: trialDays };
-      const created = { suspended: false, created_at: this.#now(), note, keys: [] };
-      return this.#view(write(accountItem(name), { name, tier, trial, ...created }));
+      const names = wanted.map(({ name }) => name);
+      accept(new Set((await accountsNamed(this.#storage, names)).map(({ name }) => name)));
+      return wanted.map(({ name, tier, trialDays, note }) => {
+        const trial = trialDays === null ? null : { started_at: this.#now(), days: trialDays };
+        const created = { id: randomUUID(), created_at: this.#now(), removed_at: null };
+        const account = { ...created, name, tier, trial, suspended: false, note, keys: [] };
+        return this.#view(write(accountItem(name), account));
+      });
     });
   }
 
@@ -114,8 +129,8 @@ export class Registry {
   }
 
   /**
-   * Removes an account and all its keys. Its counts stay until their time: an account that gets the
-   * same name continues with the month's calls.
+   * Removes an account and all its keys. Its counts stay until their time, and with them its name and
+   * tier. An account that gets the same name begins at zero.
    */
   async removeAccount(name: string): Promise<AccountView> {
     return change(this.#state, async (write) => {
@@ -125,22 +140,35 @@ export class Registry {
         write(keyItem(key.sha256), null);
         write(keyIdItem(key.key_id), null);
       }
+      const stays = { ...account, note: null, trial: null, keys: [], removed_at: this.#now() };
+      write(accountItem(`${name}:${account.id}`), stays);
+      for (const old of await everAdded(this.#storage)) {
+        const month = monthOf(Date.parse(old.removed_at ?? this.#now()));
+        if (forgetAtMs("account:", month) <= this.#clock.now())
+          write(accountItem(`${old.name}:${old.id}`), null);
+      }
       return this.#view(account);
     });
   }
 
-  /** Makes a key for the account. Throws RefusedError if its tier allows no more keys. */
-  async createKey(accountName: string, label: string | null): Promise<NewKey> {
+  /**
+   * Makes a key for the account, which ends at `expires_at`; null: never. Throws RefusedError if its tier
+   * allows no more keys, InputError if that instant has passed.
+   */
+  async createKey(name: string, label: string | null, expires_at: string | null = null) {
+    if (expires_at !== null && expires_at <= this.#now())
+      throw new InputError(`A key until ${expires_at}: expected a date UTC that has not passed`);
     return change(this.#state, async (write) => {
-      const account = await this.#account(accountName);
+      const account = await this.#account(name);
       await this.#requireAllowed(account, account.tier, 1);
-      return this.#addKey(write, account, label);
+      return this.#addKey(write, account, { label, expires_at });
     });
   }
 
   /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
-  async keys(accountName?: string): Promise<KeyView[]> {
-    return (await keysOf(this.#storage, await this.#named(accountName))).map(this.#keyView);
+  async keys(accountName?: string) {
+    const keys = await keysOf(this.#storage, await this.#named(accountName));
+    return keysWithUse(this.#state, keys, this.#clock.now());
   }
 
   /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
@@ -161,13 +189,11 @@ export class Registry {
   }
 
   /**
-   * Makes a key that replaces this one. The old key stays valid for `overlapMs` (0: not at all).
+   * Makes a key that replaces this one, with the end that it was given. The old key stays valid for
+   * `overlapMs` (0: not at all), and not beyond that end.
    * Throws InputError for a key that is void, suspended or rotated already.
    */
-  async rotateKey(
-    keyId: string,
-    overlapMs: number,
-  ): Promise<NewKey & { readonly replaces: string; readonly replaced_until: string }> {
+  async rotateKey(keyId: string, overlapMs: number) {
     return change(this.#state, async (write) => {
       const old = this.#standing(await this.#findKey(keyId));
       if (old.replaced_by !== null) {
@@ -178,8 +204,8 @@ export class Registry {
       if (old.suspended) {
         throw new InputError(`Key ${quoted(keyId)} is suspended: resume it before rotating it`);
       }
-      const made = await this.#addKey(write, await this.#account(old.account), old.label);
-      const until = instantText(this.#clock.now() + overlapMs);
+      const made = await this.#addKey(write, await this.#account(old.account), old);
+      const until = instantText(Math.min(this.#clock.now() + overlapMs, voidAtMs(old)));
       write(keyItem(old.sha256), { ...old, expires_at: until, replaced_by: made.key_id });
       return { ...made, replaces: keyId, replaced_until: until };
     });
@@ -190,14 +216,21 @@ export class Registry {
     return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
-  /** The same by key: for each account its keys, oldest first. */
-  async usageByKey(accountName?: string) {
-    return usageByKey(this.#state, await this.#named(accountName), this.#clock.now());
-  }
-
-  /** The same by month: for each account the months with calls and the current one, oldest first. */
-  async usageByMonth(accountName?: string) {
-    return usageByMonth(this.#state, await this.#named(accountName), this.#clock.now());
+  /**
+   * The calls of the named account and of removed ones of its name (without a name, of all), by name, in one
+   * month, by key in it, or by month; see callsOf. Throws InputError for a month without counts.
+   */
+  async calls(name?: string, by?: "key" | "month", month?: string) {
+    const nowMs = this.#clock.now();
+    const kept = monthsWithCounts(nowMs);
+    const wanted = month ?? monthOf(nowMs);
+    if (!kept.includes(wanted))
+      throw new InputError(`Month ${quoted(wanted)}: expected one of ${kept[0]} to ${kept.at(-1)}`);
+    const all = await everAdded(this.#storage);
+    const asked = all.filter((account) => account.name === (name ?? account.name));
+    if (name !== undefined && asked.length === 0) await this.#account(name);
+    const months = by === "month" && month === undefined ? kept : [wanted];
+    return callsOf(this.#state, asked, months, by === "key", nowMs);
   }
 
   /** The named account; without a name, all accounts, by name. */
@@ -218,10 +251,11 @@ export class Registry {
     return key;
   }
 
-  /** Throws RefusedError unless the tier allows `more` keys. Those revoked or rotated do not count. */
+  /** Throws RefusedError unless the tier allows `more` keys. Void or rotated ones do not count. */
   async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
     const keys = await keysOf(this.#storage, [account]);
-    const held = keys.filter((key) => key.revoked_at === null && key.expires_at === null).length;
+    const nowMs = this.#clock.now();
+    const held = keys.filter((key) => key.replaced_by === null && nowMs < voidAtMs(key)).length;
     const allowed = TIERS[tier].keysPerAccount;
     if (held + more <= allowed) return;
     const wayOn = more > 0 ? "revoke or rotate one" : `revoke ${held - allowed} first`;
@@ -230,13 +264,20 @@ export class Registry {
     );
   }
 
-  /** Writes a new key with a KEYID that no other key has, so that a KEYID always names one key. */
-  async #addKey(write: Write, account: AccountRecord, label: string | null): Promise<NewKey> {
+  /**
+   * Writes a new key with a KEYID that no other key has, so that a KEYID always names one key. Its whole
+   * text is never available again: the state has only its hash.
+   */
+  async #addKey(
+    write: Write,
+    account: AccountRecord,
+    { label, expires_at }: Pick<KeyRecord, "label" | "expires_at">,
+  ) {
     let key = createKey();
     while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = createKey();
     const [key_id, sha256] = [keyIdOf(key), keySha256(key)];
-    const made = { key_id, account: account.name, label, created_at: this.#now() };
-    const standing = { suspended: false, revoked_at: null, expires_at: null, replaced_by: null };
+    const made = { key_id, account: account.name, label, created_at: this.#now(), expires_at };
+    const standing = { suspended: false, revoked_at: null, replaced_by: null };
     write(keyItem(sha256), { ...made, ...standing, sha256 } satisfies KeyRecord);
     write(keyIdItem(key_id), { sha256 });
     write(accountItem(account.name), { ...account, keys: [...account.keys, sha256] });
@@ -247,9 +288,9 @@ export class Registry {
     if (key.revoked_at !== null)
       throw new InputError(`Key ${quoted(key.key_id)} is revoked for good`);
     if (this.#clock.now() < voidAtMs(key)) return key;
-    throw new InputError(
-      `Key ${quoted(key.key_id)} is rotated out: ${String(key.replaced_by)} replaces it`,
-    );
+    const { replaced_by: by, expires_at } = key;
+    const why = by === null ? `ended at ${expires_at}` : `is rotated out: ${by} replaces it`;
+    throw new InputError(`Key ${quoted(key.key_id)} ${why}`);
   }
 
   readonly #view = (account: AccountRecord): AccountView => accountView(account, this.#clock.now());

@@ -111,10 +111,10 @@ export class Verdicts {
         this.#known.delete(key);
         return INVALID_KEY;
       }
-      const { name, tier } = account;
+      const { id, name, tier } = account;
       const nowMs = this.#clock.now();
       const known: Remembered = {
-        holder: { account: name, tier, subject: `account:${name}`, keyId: record.key_id },
+        holder: { account: name, tier, subject: `account:${id}`, keyId: record.key_id },
         isSuspended: record.suspended || account.suspended,
         voidAtMs: voidAtMs(record),
         lapsesAtMs: trialLapsesAtMs(account),

@@ -10,19 +10,19 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { CountName, StateDriver } from "./driver.ts";
+import type { StateDriver } from "./driver.ts";
 import { callsLeft, monthEndMs, monthOf, monthsWithCounts } from "./month.ts";
 
 /** An account. From the instant `lapses_at` of its trial on, its calls are refused. */
 export function accountView(account: AccountRecord, nowMs: number) {
-  const { name, tier, suspended, created_at, note } = account;
+  const { id: account_id, name, tier, suspended, created_at, note } = account;
   const lapsesAtMs = trialLapsesAtMs(account);
   const trial = account.trial && {
     ...account.trial,
     lapses_at: instantText(lapsesAtMs),
     lapsed: nowMs >= lapsesAtMs,
   };
-  return { name, tier, trial, suspended, created_at, note };
+  return { account_id, name, tier, trial, suspended, created_at, note };
 }
 /** See accountView. */
 export type AccountView = ReturnType<typeof accountView>;
@@ -38,9 +38,9 @@ export type KeyView = ReturnType<typeof keyView>;
 /** If several apply, the first in this order counts. */
 function keyStatus(key: KeyRecord, nowMs: number) {
   if (key.revoked_at !== null) return "revoked";
-  if (nowMs >= voidAtMs(key)) return "rotated_out";
+  if (nowMs >= voidAtMs(key)) return key.replaced_by === null ? "expired" : "rotated_out";
   if (key.suspended) return "suspended";
-  return key.expires_at === null ? "active" : "rotating";
+  return key.replaced_by === null ? "active" : "rotating";
 }
 
 /** The calls of each account in the month of `nowMs`. `limit` and `remaining` are null without a limit. */
@@ -50,7 +50,8 @@ export async function usageOf(
   nowMs: number,
 ) {
   const month = monthOf(nowMs);
-  const counts = await state.used(accounts.map(({ name }) => countOf(name, month)));
+  const names = accounts.map(({ id }) => ({ subject: `account:${id}` as const, month }));
+  const counts = await state.used(names);
   return accounts.map(({ name, tier }, at) => {
     const used = counts[at] ?? 0;
     const limit = TIERS[tier].callsPerMonth;
@@ -61,50 +62,49 @@ export async function usageOf(
 }
 
 /**
- * The calls of each account's keys in the month of `nowMs`. They sum to the account's calls: those of keys
- * that were removed, with an account of the same name, stand last and without a key.
+ * The calls of each account in each month: the months with calls, and the last one if the account existed
+ * then. `byKey`: those of its keys, and last, without a key, those of keys that were removed with it.
  */
-export async function usageByKey(
+export async function callsOf(
   state: StateDriver,
   accounts: readonly AccountRecord[],
+  months: readonly string[],
+  byKey: boolean,
   nowMs: number,
 ) {
-  const month = monthOf(nowMs);
-  const found = [];
+  const rows = [];
   for (const account of accounts) {
-    const keys = await keysOf(state.storage, [account]);
-    const names = keys.map(({ key_id }) => ({ subject: `key:${key_id}` as const, month }));
-    const [used = 0, ...counts] = await state.used([countOf(account.name, month), ...names]);
-    const ofAccount = { account: account.name, key_id: null, label: null, status: null, month };
-    for (const [at, key] of keys.entries()) {
-      const { key_id, label, status } = keyView(key, nowMs);
-      found.push({ ...ofAccount, key_id, label, status, used: counts[at] ?? 0 });
-    }
-    const others = used - counts.reduce((sum, count) => sum + count, 0);
-    if (others > 0) found.push({ ...ofAccount, used: others });
-  }
-  return found;
-}
-
-/** The calls of each account by month, oldest first: months with calls, and that of `nowMs`. */
-export async function usageByMonth(
-  state: StateDriver,
-  accounts: readonly AccountRecord[],
-  nowMs: number,
-) {
-  const months = monthsWithCounts(nowMs);
-  const found = [];
-  for (const { name: account } of accounts) {
-    const counts = await state.used(months.map((month) => countOf(account, month)));
-    for (const [at, month] of months.entries()) {
-      const used = counts[at] ?? 0;
-      if (used > 0 || month === months.at(-1)) found.push({ account, month, used });
+    const { id: account_id, name, tier, created_at, removed_at } = account;
+    const keys = byKey ? await keysOf(state.storage, [account]) : [];
+    for (const month of months) {
+      const names = keys.map(({ key_id }) => ({ subject: `key:${key_id}` as const, month }));
+      const subject = `account:${account_id}` as const;
+      const [used = 0, ...counts] = await state.used([{ subject, month }, ...names]);
+      const existed = created_at.slice(0, month.length) <= month && month <= (removed_at ?? month);
+      if (used === 0 && !(existed && month === months.at(-1))) continue;
+      const row = { month, account_id, account: name, tier };
+      for (const [at, key] of keys.entries()) {
+        const { key_id, label, status } = keyView(key, nowMs);
+        rows.push({ ...row, key_id, label, status, used: counts[at] ?? 0 });
+      }
+      const others = counts.reduce((rest, count) => rest - count, used);
+      const ofNone = byKey ? { key_id: null, label: null, status: null } : {};
+      if (others > 0 || !byKey) rows.push({ ...row, ...ofNone, used: others });
     }
   }
-  return found;
+  return rows;
 }
 
-const countOf = (account: string, month: string): CountName => ({
-  subject: `account:${account}`,
-  month,
-});
+/** The keys with the day UTC of their last use; null: on none whose counts are kept. */
+export async function keysWithUse(state: StateDriver, keys: readonly KeyRecord[], nowMs: number) {
+  const months = monthsWithCounts(nowMs).reverse();
+  const listed = [];
+  for (const key of keys) {
+    const subject = `key:${key.key_id}:day` as const;
+    const days = await state.used(months.map((month) => ({ subject, month })));
+    const at = days.findIndex((day) => day > 0);
+    const last_used_on = at < 0 ? null : `${months[at]}-${String(days[at]).padStart(2, "0")}`;
+    listed.push({ ...keyView(key, nowMs), last_used_on });
+  }
+  return listed;
+}

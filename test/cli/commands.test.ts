@@ -54,17 +54,18 @@ describe("--help", () => {
     ["snapshots copy", [...STORE.slice(1), "--mirror", "--dry-run"]],
     ["snapshots repair", ["--from", "--all", ...STORE]],
     ["accounts add", ["--tier", "--trial-days", "--note", ...STATE]],
-    ["accounts ls", STATE],
+    ["accounts import", STATE],
+    ["accounts ls", ["--csv", ...STATE]],
     ["accounts show", STATE],
     ["accounts set", ["--tier", "--trial-days", "--note", "--suspend", "--resume", ...STATE]],
     ["accounts rm", ["--yes", ...STATE]],
-    ["keys create", ["--label", ...STATE]],
+    ["keys create", ["--label", "--expires", ...STATE]],
     ["keys ls", STATE],
     ["keys suspend", STATE],
     ["keys resume", STATE],
     ["keys revoke", STATE],
     ["keys rotate", ["--overlap", ...STATE]],
-    ["usage", ["--by", ...STATE]],
+    ["usage", ["--by", "--month", "--csv", ...STATE]],
     ["state copy", ["--json"]],
     ["state backup", STATE],
     ["state forget-log", STATE],
@@ -99,6 +100,9 @@ test.each([
   ["accounts add", "required option '--tier <tier>' not specified"],
   ["accounts add --tier pro", "missing required argument 'name'"],
   ["accounts set a --suspend --resume", "cannot be used with option"],
+  ["keys create a --expires 2026-11-31", '--expires "2026-11-31": expected a date such as'],
+  ["keys create a --expires 9999-12-31", '--expires "9999-12-31": expected a date such as'],
+  ["keys create a --expires 2026-12-31T00:00:00Z", "expected a date such as 2026-12-31"],
 ])("%s: 2", async (line, expected) => {
   const { code, stdout, stderr } = await run(line);
   expect([code, stdout]).toEqual([2, ""]);
@@ -201,8 +205,8 @@ test("accounts, keys and usage from beginning to end", async () => {
     {},
     {},
   ]);
-  expect((await run("usage --by month")).stdout).toBe(
-    "account  month    used\nacme     2026-11     0\nother    2026-11     0\n",
+  expect((await run("usage --by month")).stdout).toMatch(
+    /^month +account id +account +tier +used\n2026-11  \S+  acme +pro +0\n2026-11  \S+  other +pro +0\n$/,
   );
   const listing = (await run("keys ls")).stdout + (await run("accounts show acme")).stdout;
   expect(listing).not.toContain(key);

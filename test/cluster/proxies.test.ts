@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Subject } from "../../src/state/driver.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
@@ -75,8 +76,9 @@ describe.skipIf(redis === null)("four proxies on one Redis", () => {
     const key = await keyOf(account, "starter", state);
     const clock = createClock(NOW);
     const gatekeeper = await openGatekeeper(state, clock);
+    const { subject } = (await gatekeeper.verdicts.authenticate(key)) as { subject: Subject };
     const spent = Array.from({ length: LIMIT - 1_000 }, async () =>
-      gatekeeper.counts.take(`account:${account}`, LIMIT, clock.now()),
+      gatekeeper.counts.take(subject, LIMIT, clock.now()),
     );
     await Promise.all(spent);
     await gatekeeper.close();

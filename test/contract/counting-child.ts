@@ -1,17 +1,23 @@
 /**
- * A process that counts calls of "acme" in the state it is given. It takes calls with so many callers
+ * A process that counts calls of a subject in the state it is given. It takes calls with so many callers
  * at once until one is refused, and prints each granted call immediately.
  */
+import type { Subject } from "../../src/state/driver.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 
-const [location, callers, limit] = process.argv.slice(2) as [string, string, string];
+const [location, subject, callers, limit] = process.argv.slice(2) as [
+  string,
+  Subject,
+  string,
+  string,
+];
 const now = Date.parse("2026-11-21T09:30:00.000Z");
 const gatekeeper = await openGatekeeper(location, { now: () => now });
 process.send?.("ready");
 process.once("message", async () => {
   const calling = Array.from({ length: Number(callers) }, async () => {
     for (;;) {
-      const { granted, used } = await gatekeeper.counts.take("account:acme", Number(limit), now);
+      const { granted, used } = await gatekeeper.counts.take(subject, Number(limit), now);
       if (!granted) return;
       process.send?.(used);
     }

@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import type { Subject } from "../../src/state/driver.ts";
 
 const CHILD = join(import.meta.dirname, "counting-child.ts");
 
@@ -19,9 +20,15 @@ export class CountingProcess {
     });
   }
 
-  /** Starts a process that is ready to count calls of "acme" with so many callers, up to the limit. */
-  static async start(location: string, callers: number, limit: number): Promise<CountingProcess> {
-    const started = new CountingProcess(fork(CHILD, [location, String(callers), String(limit)]));
+  /** Starts a process that is ready to count calls of `subject` with so many callers, up to the limit. */
+  static async start(
+    location: string,
+    subject: Subject,
+    callers: number,
+    limit: number,
+  ): Promise<CountingProcess> {
+    const words = [location, subject, String(callers), String(limit)];
+    const started = new CountingProcess(fork(CHILD, words));
     await once(started.#child, "message");
     return started;
   }

@@ -18,7 +18,7 @@ import {
 import { ConflictError, InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { accountItem, keyIdItem, keyItem } from "../../src/state/accounts.ts";
 import { backUpState, copyState } from "../../src/state/copy.ts";
-import type { StateContent } from "../../src/state/driver.ts";
+import type { StateContent, Subject } from "../../src/state/driver.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
 import { openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
@@ -29,6 +29,8 @@ import { HOUR_MS, START } from "./state-under-test.ts";
 
 const ADDRESSES = ["203.0.113.7", "203.0.113.8", "2001:db8::"];
 const clock = { now: () => START };
+/** Of a key that was made with an end. */
+const END = "2026-12-01T00:00:00.000Z";
 const server = await RedisServer.start();
 
 if (server === null) {
@@ -60,16 +62,25 @@ function copyTests(redis: RedisServer): void {
     return gatekeeper;
   };
 
+  /** What calls of acme are counted for. */
+  const acmeAt = async (location: string): Promise<Subject> =>
+    withRegistry(location, clock, "use", async (registry) => {
+      const { account_id } = await registry.account("acme");
+      return `account:${account_id}` as const;
+    });
+
   /** Runs `work` while twenty callers count calls of acme's key. */
   async function underLoad<T>(
+    location: string,
     gatekeeper: Gatekeeper,
     keyId: string,
     work: () => Promise<T>,
   ): Promise<T> {
+    const acme = await acmeAt(location);
     let isWorking = true;
     const counting = Array.from({ length: 20 }, async () => {
       while (isWorking) {
-        await gatekeeper.counts.take("account:acme", null, START, keyId);
+        await gatekeeper.counts.take(acme, null, START, keyId);
         await nextTurn();
       }
     });
@@ -99,8 +110,11 @@ function copyTests(redis: RedisServer): void {
       valid.push((await registry.createKey(name, "ci")).key);
     }
     await registry.addAccount("trial", "starter", 14);
+    await registry.addAccount("gone", "starter", null);
+    await registry.removeAccount("gone");
     const old = await registry.createKey("acme", null);
     valid.push(old.key, (await registry.rotateKey(old.key_id, 24 * HOUR_MS)).key);
+    valid.push((await registry.createKey("acme", null, END)).key);
     const [suspended, revoked] = [
       (await registry.createKey("trial", null)).key,
       (await registry.createKey("other", null)).key,
@@ -115,8 +129,9 @@ function copyTests(redis: RedisServer): void {
       for (let call = 0; call <= index; call++) {
         await gatekeeper.counts.take(verdict.subject, null, START, verdict.keyId);
       }
+      gatekeeper.counts.noteUse(verdict.keyId, START);
     }
-    await gatekeeper.counts.take("account:acme", null, START - 30 * 24 * HOUR_MS);
+    await gatekeeper.counts.take(await acmeAt(location), null, START - 30 * 24 * HOUR_MS);
     for (const address of ADDRESSES) {
       await gatekeeper.counts.take(gatekeeper.addressSubject(address, START), 1_000, START);
     }
@@ -128,7 +143,7 @@ function copyTests(redis: RedisServer): void {
     const [from, through, to] = [join(folder, "from"), at(1), join(folder, "to")];
     const { valid, refused } = await use(from);
     const before = await contentOf(from);
-    const copied = { accounts: 3, keys: 6 };
+    const copied = { accounts: 3, keys: 7 };
     expect(await copyState(from, through, START)).toMatchObject(copied);
     expect(await copyState(through, to, START)).toMatchObject(copied);
     expect(await contentOf(through)).toEqual(before);
@@ -148,20 +163,25 @@ function copyTests(redis: RedisServer): void {
       }
       const read = await openRegistry(location, clock, "use");
       expect((await read.usage()).map(({ account, used }) => [account, used])).toEqual([
-        ["acme", 8],
+        ["acme", 13],
         ["other", 2],
         ["trial", 0],
       ]);
-      expect((await read.usageByKey("acme")).map(({ used }) => used)).toEqual([1, 3, 4]);
-      expect(await read.usageByMonth("acme")).toMatchObject([
+      expect((await read.calls("acme", "key")).map(({ used }) => used)).toEqual([1, 3, 4, 5]);
+      expect(await read.calls("gone")).toMatchObject([{ used: 0 }]);
+      expect(await read.keys("acme")).toMatchObject([
+        { last_used_on: "2026-11-21", expires_at: null },
+        ...[{}, { expires_at: null }, { expires_at: END }],
+      ]);
+      expect(await read.calls("acme", "month")).toMatchObject([
         { month: "2026-10", used: 1 },
-        { month: "2026-11", used: 8 },
+        { month: "2026-11", used: 13 },
       ]);
       expect((await read.account("other")).note).toBe("note on other");
       await read.close();
-      expect(await gatekeeper.counts.take("account:acme", 9, START)).toEqual({
+      expect(await gatekeeper.counts.take(await acmeAt(location), 14, START)).toEqual({
         granted: true,
-        used: 9,
+        used: 14,
       });
     }
   });
@@ -174,7 +194,7 @@ function copyTests(redis: RedisServer): void {
     const copy = new Redis(at(1));
     onTestFinished(() => copy.disconnect());
     expect(await copy.keys("chipboard:calls:*:address:*")).toEqual([]);
-    const ttl = await copy.ttl("chipboard:calls:2026-11:account:acme");
+    const ttl = await copy.ttl(`chipboard:calls:2026-11:${await acmeAt(from)}`);
     expect(Math.abs(ttl - 399 * 24 * 3_600)).toBeLessThan(60);
   });
 
@@ -250,7 +270,7 @@ function copyTests(redis: RedisServer): void {
   ])("of what %s counts during a copy, no count is above it", async (_, from, to) => {
     const keyId = keyIdOf((await use(from())).valid[0] as string);
     const gatekeeper = await serve(from());
-    await underLoad(gatekeeper, keyId, () => copyState(from(), to(), START));
+    await underLoad(from(), gatekeeper, keyId, () => copyState(from(), to(), START));
     const used = async (location: string): Promise<number> =>
       withRegistry(
         location,
@@ -258,7 +278,7 @@ function copyTests(redis: RedisServer): void {
         "use",
         async (read) => (await read.usage("acme"))[0]?.used ?? 0,
       );
-    expect(await used(to())).toBeGreaterThanOrEqual(8);
+    expect(await used(to())).toBeGreaterThanOrEqual(13);
     expect(await used(to())).toBeLessThanOrEqual(await used(from()));
   });
 
@@ -298,12 +318,13 @@ function copyTests(redis: RedisServer): void {
         return (await registry.createKey("acme", null)).key_id;
       });
       const gatekeeper = await serve(from);
-      await underLoad(gatekeeper, keyId, async () => {
+      const acme = await acmeAt(from);
+      await underLoad(from, gatekeeper, keyId, async () => {
         for (let round = 0; round < 5; round++) {
           const file = join(folder, `${round}.backup`);
           await backUpState(from, file, START);
           const counts = (await contentOf(file))?.counts ?? [];
-          const [account, key] = ["account:acme", `key:${keyId}`].map(
+          const [account, key] = [acme, `key:${keyId}`].map(
             (subject) => counts.find((count) => count.subject === subject)?.used,
           );
           expect(key).toBe(account);
@@ -315,8 +336,9 @@ function copyTests(redis: RedisServer): void {
       const { valid } = await use(at(9));
       const file = join(folder, "state.backup");
       const gatekeeper = await serve(at(9));
+      const acme = await acmeAt(at(9));
       await backUpState(at(9), file, START);
-      await gatekeeper.counts.take("account:acme", null, START);
+      await gatekeeper.counts.take(acme, null, START);
       const emptied = new Redis(at(9));
       onTestFinished(() => emptied.disconnect());
       await emptied.flushdb();
@@ -328,7 +350,7 @@ function copyTests(redis: RedisServer): void {
       expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
         ok: true,
       });
-      expect(await gatekeeper.counts.used("account:acme", START)).toBe(9);
+      expect(await gatekeeper.counts.used(acme, START)).toBe(14);
     });
   });
 
@@ -383,8 +405,8 @@ function copyTests(redis: RedisServer): void {
     for (let index = 0; index < 300; index++) {
       const key = createKey();
       const [name, sha256, key_id] = [`account-${index}`, keySha256(key), keyIdOf(key)];
-      const account = { name, tier: "pro", trial: null, suspended: false, created_at, note: null };
-      items.set(accountItem(name), { ...account, keys: [sha256] });
+      const account = { id: name, name, tier: "pro", trial: null, suspended: false, note: null };
+      items.set(accountItem(name), { ...account, created_at, removed_at: null, keys: [sha256] });
       const record = { key_id, sha256, account: name, label: null, created_at, suspended: false };
       items.set(keyItem(sha256), {
         ...record,

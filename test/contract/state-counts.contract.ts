@@ -1,8 +1,9 @@
 /** The promises of every state driver about counts: exact, durable, and by month. */
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { keyIdOf } from "../../src/state/keys.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openGatekeeper, withDriver } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { CountingProcess } from "./counting-processes.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
@@ -36,8 +37,9 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       { timeout: 120_000 },
       async (processes) => {
         const limit = 1_500;
+        const acme = await use.account("acme", "starter");
         const each = Array.from({ length: processes }, (_, at) =>
-          CountingProcess.start(use.state.location, Math.ceil((50 - at) / processes), limit),
+          CountingProcess.start(use.state.location, acme, Math.ceil((50 - at) / processes), limit),
         );
         const started = await Promise.all(each);
         for (const one of started) one.begin();
@@ -50,17 +52,18 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
           1,
           limit,
         ]);
-        await use.registry.addAccount("acme", "starter", null);
         expect(await use.usedBy("acme")).toBe(limit);
       },
     );
 
     test("kill -9 under load: the count has every granted call", async () => {
-      await use.registry.addAccount("acme", "pro", null);
+      const acme = await use.account("acme", "pro");
       const callers = 20;
       let before = 0;
       for (let round = 0; round < 3; round++) {
-        const both = [1, 2].map(() => CountingProcess.start(use.state.location, callers, 1e9));
+        const both = [1, 2].map(() =>
+          CountingProcess.start(use.state.location, acme, callers, 1e9),
+        );
         const [killed, other] = (await Promise.all(both)) as [CountingProcess, CountingProcess];
         for (const one of [killed, other]) one.begin();
         await vi.waitFor(() => expect(killed.told.length).toBeGreaterThan(200), {
@@ -77,19 +80,19 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     });
 
     test("a count never decreases within its month, even if the state loses data", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+      const acme = await use.account("acme", "starter");
       const gatekeeper = await use.serve();
-      for (let call = 0; call < 5; call++) await gatekeeper.counts.take("account:acme", 8, START);
+      for (let call = 0; call < 5; call++) await gatekeeper.counts.take(acme, 8, START);
       await use.state.loseCounts();
-      expect(await gatekeeper.counts.used("account:acme", START)).toBe(5);
-      expect(await gatekeeper.counts.take("account:acme", 8, START)).toEqual({
+      expect(await gatekeeper.counts.used(acme, START)).toBe(5);
+      expect(await gatekeeper.counts.take(acme, 8, START)).toEqual({
         granted: true,
         used: 6,
       });
       expect(await use.usedBy("acme")).toBe(6);
       await use.state.loseCounts();
       const two = await Promise.all(
-        [1, 2, 3].map(async () => gatekeeper.counts.take("account:acme", 8, START)),
+        [1, 2, 3].map(async () => gatekeeper.counts.take(acme, 8, START)),
       );
       expect(two.map(({ granted }) => granted)).toEqual([true, true, false]);
       expect(await use.usedBy("acme")).toBe(8);
@@ -115,28 +118,27 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     });
 
     test("`known` and `knownVerdict` return what this process knows, without asking the state", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+      const acme = await use.account("acme", "starter");
       const { key } = await use.registry.createKey("acme", null);
       const gatekeeper = await use.serve();
-      expect(gatekeeper.counts.known("account:acme", START)).toBeNull();
+      expect(gatekeeper.counts.known(acme, START)).toBeNull();
       expect(gatekeeper.verdicts.known(key)).toBeNull();
       expect(gatekeeper.verdicts.known("no key")).toMatchObject({ ok: false, code: "invalid_key" });
       expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({
         ok: true,
         account: "acme",
       });
-      for (let call = 0; call < 3; call++) await gatekeeper.counts.take("account:acme", 2, START);
-      expect(gatekeeper.counts.known("account:acme", START)).toBe(2);
+      for (let call = 0; call < 3; call++) await gatekeeper.counts.take(acme, 2, START);
+      expect(gatekeeper.counts.known(acme, START)).toBe(2);
       expect(gatekeeper.counts.known("account:other", START)).toBeNull();
-      expect(gatekeeper.counts.known("account:acme", START + 40 * 24 * HOUR_MS)).toBeNull();
+      expect(gatekeeper.counts.known(acme, START + 40 * 24 * HOUR_MS)).toBeNull();
       expect(gatekeeper.verdicts.known(key)).toMatchObject({ ok: true, account: "acme" });
     });
 
     test("counts survive the gatekeeper and a change of tier", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+      const acme = await use.account("acme", "starter");
       const gatekeeper = await use.serve();
-      for (let call = 0; call < 5; call++)
-        await gatekeeper.counts.take("account:acme", 25_000, START);
+      for (let call = 0; call < 5; call++) await gatekeeper.counts.take(acme, 25_000, START);
       await use.stop(gatekeeper);
       expect(await use.registry.usage("acme")).toEqual([
         {
@@ -151,7 +153,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       ]);
       await use.registry.setAccount("acme", { tier: "pro" });
       const next = await use.serve();
-      expect(await next.counts.take("account:acme", null, START)).toEqual({
+      expect(await next.counts.take(acme, null, START)).toEqual({
         granted: true,
         used: 6,
       });
@@ -160,33 +162,33 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     });
 
     test("a granted call is counted for its key, too, and no other call is", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+      const acme = await use.account("acme", "starter");
       const keyIds = [keyIdOf(await use.newKey("acme")), keyIdOf(await use.newKey("acme"))];
       const gatekeeper = await use.serve();
       const granted = [0, 0];
       const taking = Array.from({ length: 90 }, async (_, at) => {
         const which = at % 3 === 0 ? 0 : 1;
-        const result = await gatekeeper.counts.take("account:acme", 50, START, keyIds[which]);
+        const result = await gatekeeper.counts.take(acme, 50, START, keyIds[which]);
         if (result.granted) granted[which] = (granted[which] ?? 0) + 1;
       });
       await Promise.all(taking);
       const byKey = async (): Promise<unknown> =>
-        (await use.registry.usageByKey("acme")).map(({ key_id, used }) => [key_id, used]);
+        (await use.registry.calls("acme", "key")).map(({ key_id, used }) => [key_id, used]);
       expect(await byKey()).toEqual([
         [keyIds[0], granted[0]],
         [keyIds[1], granted[1]],
       ]);
       expect(granted[0]! + granted[1]!).toBe(50);
       // Calls of no key of the account, as those of removed keys are.
-      await gatekeeper.counts.take("account:acme", 51, START);
+      await gatekeeper.counts.take(acme, 51, START);
       expect(await byKey()).toContainEqual([null, 1]);
     });
 
     test("calls by key are written once after an outage, and come back when the state loses them", async () => {
-      await use.registry.addAccount("acme", "pro", null);
+      const acme = await use.account("acme", "pro");
       const keyId = keyIdOf(await use.newKey("acme"));
       const gatekeeper = await use.serve();
-      const take = () => gatekeeper.counts.take("account:acme", null, START, keyId);
+      const take = () => gatekeeper.counts.take(acme, null, START, keyId);
       await take();
       await use.state.breakDown();
       await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
@@ -200,7 +202,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       await use.registry.close();
       use.registry = await openRegistry(use.state.location, use.clock, "create");
       const byKey = async (): Promise<unknown> =>
-        (await use.registry.usageByKey()).map(({ key_id, used }) => [key_id, used]);
+        (await use.registry.calls(undefined, "key")).map(({ key_id, used }) => [key_id, used]);
       await vi.waitFor(
         async () => expect(await byKey()).toEqual([[keyId, 12]]),
         WITHIN_FIVE_SECONDS,
@@ -211,15 +213,20 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     });
 
     test("usage by month has the past months with calls, and the current one", async () => {
-      for (const name of ["acme", "other"]) await use.registry.addAccount(name, "pro", null);
+      const acme = await use.account("acme", "pro");
+      await use.account("other", "pro");
       const gatekeeper = await use.serve();
       const months = ["2026-11-21", "2026-11-22", "2027-01-05"];
       for (const day of months) {
         use.clock.nowMs = Date.parse(`${day}T09:30:00.000Z`);
-        await gatekeeper.counts.take("account:acme", null, use.clock.nowMs);
+        await gatekeeper.counts.take(acme, null, use.clock.nowMs);
       }
       const byMonth = async (): Promise<unknown> =>
-        (await use.registry.usageByMonth()).map((one) => [one.account, one.month, one.used]);
+        (await use.registry.calls(undefined, "month")).map((one) => [
+          one.account,
+          one.month,
+          one.used,
+        ]);
       expect(await byMonth()).toEqual([
         ["acme", "2026-11", 2],
         ["acme", "2027-01", 1],
@@ -230,10 +237,73 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(await byMonth()).toContainEqual(["acme", "2026-11", 2]);
     });
 
-    test("a granted call is in the state", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+    test("the calls of removed accounts stay, apart from those of the next one of the name", async () => {
+      const first = await use.account("acme", "starter");
+      const keyId = keyIdOf(await use.newKey("acme"));
+      await use.account("other", "pro");
       const gatekeeper = await use.serve();
-      await gatekeeper.counts.take("account:acme", 25_000, START);
+      const take = async (subject: typeof first, calls: number, ofKey?: string): Promise<void> => {
+        for (let call = 0; call < calls; call++)
+          await gatekeeper.counts.take(subject, null, use.clock.nowMs, ofKey);
+      };
+      await take(first, 3, keyId);
+      await use.registry.setAccount("acme", { note: "pays late" });
+      await use.registry.removeAccount("acme");
+      use.clock.nowMs += 1_000;
+      const second = await use.account("acme", "pro");
+      expect(await use.usedBy("acme")).toBe(0);
+      await take(second, 2, keyIdOf(await use.newKey("acme")));
+      const row = { month: "2026-11", account: "acme" };
+      const rows = [
+        { ...row, account_id: first.slice("account:".length), tier: "starter", used: 3 },
+        { ...row, account_id: second.slice("account:".length), tier: "pro", used: 2 },
+      ];
+      expect(await use.registry.calls("acme")).toEqual(rows);
+      expect((await use.registry.calls()).map(({ account, used }) => [account, used])).toEqual([
+        ["acme", 3],
+        ["acme", 2],
+        ["other", 0],
+      ]);
+      expect(
+        (await use.registry.calls("acme", "key")).map((one) => [one.account_id, one.used]),
+      ).toEqual(rows.map(({ account_id, used }) => [account_id, used]));
+      // What stays says nothing else of the customer.
+      const content = await withDriver(use.state.location, "use", (state) => state.readAll());
+      const stays = content.items.filter(([name]) => /^accounts:acme:/.test(name));
+      expect(stays.map(([, json]) => JSON.parse(json))).toMatchObject([
+        { note: null, keys: [], trial: null, removed_at: "2026-11-21T09:30:00.000Z" },
+      ]);
+
+      use.clock.nowMs = Date.parse("2026-12-01T00:00:00.000Z");
+      expect(
+        (await use.registry.calls("acme", undefined, "2026-11")).map(({ used }) => used),
+      ).toEqual([3, 2]);
+      // An account without calls is told in months in which it existed.
+      expect((await use.registry.calls()).map(({ account, used }) => [account, used])).toEqual([
+        ["acme", 0],
+        ["other", 0],
+      ]);
+      for (const month of ["2025-09", "2027-01", "2026-13", "x", ""]) {
+        const refused = use.registry.calls(undefined, undefined, month);
+        await expect(refused).rejects.toThrow(
+          `Month "${month}": expected one of 2025-10 to 2026-12`,
+        );
+      }
+      await use.registry.removeAccount("acme");
+      expect(await use.registry.calls("acme")).toMatchObject([{ used: 0, tier: "pro" }]);
+      await expect(use.registry.account("acme")).rejects.toThrow("no such account");
+      await expect(use.registry.calls("nobody")).rejects.toThrow('"nobody"');
+      // 400 days after the month of its removal, the next removal forgets it.
+      use.clock.nowMs = Date.parse("2028-01-05T00:00:00.000Z");
+      await use.registry.removeAccount("other");
+      const left = await withDriver(use.state.location, "use", (state) => state.readAll());
+      expect(left.items.filter(([name]) => name.startsWith("accounts:")).length).toBe(2);
+    });
+
+    test("a granted call is in the state", async () => {
+      const acme = await use.account("acme", "starter");
+      const gatekeeper = await use.serve();
+      await gatekeeper.counts.take(acme, 25_000, START);
       expect(await use.usedBy("acme")).toBe(1);
     });
 
@@ -281,20 +351,21 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     });
 
     test("while the state does not answer, known keys work, and their calls are written once afterwards", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+      const acme = await use.account("acme", "starter");
       const [key, unseen] = [await use.newKey("acme"), await use.newKey("acme")];
       const gatekeeper = await use.serve();
       await use.expectSoon(gatekeeper, key, "ok");
-      await gatekeeper.counts.take("account:acme", 25_000, START);
+      await gatekeeper.counts.take(acme, 25_000, START);
       await use.state.breakDown();
       await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
       expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
       expect(codeOf(await gatekeeper.verdicts.authenticate(unseen))).toBe("state_unavailable");
       for (let call = 0; call < 10; call++) {
-        const { granted, used } = await gatekeeper.counts.take("account:acme", 8, START);
+        const { granted, used } = await gatekeeper.counts.take(acme, 8, START);
         expect({ granted, used }).toEqual({ granted: call < 7, used: Math.min(call + 2, 8) });
       }
-      await gatekeeper.counts.take("account:late", 5, START);
+      const late = `account:${randomUUID()}` as const;
+      await gatekeeper.counts.take(late, 5, START);
       use.clock.nowMs = START + HOUR_MS;
       expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
       use.clock.nowMs += 1;
@@ -306,7 +377,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       });
       await use.expectSoon(gatekeeper, key, "ok");
       await use.expectSoon(gatekeeper, unseen, "ok");
-      expect(await gatekeeper.counts.take("account:acme", 25_000, START)).toEqual({
+      expect(await gatekeeper.counts.take(acme, 25_000, START)).toEqual({
         granted: true,
         used: 9,
       });
@@ -314,8 +385,8 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       await use.registry.close();
       use.registry = await openRegistry(use.state.location, use.clock, "create");
       expect(await use.usedBy("acme")).toBe(9);
-      await use.registry.addAccount("late", "starter", null);
-      expect(await use.usedBy("late")).toBe(1);
+      const next = await use.serve();
+      expect(await next.counts.used(late, START)).toBe(1);
     });
   });
 }

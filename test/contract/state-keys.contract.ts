@@ -16,14 +16,14 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
     afterEach(() => use.close());
 
     test("a key gets its account's tier; any other text is an invalid key", async () => {
-      await use.registry.addAccount("acme", "starter", null);
+      const subject = await use.account("acme", "starter");
       const key = await use.newKey("acme");
       const gatekeeper = await use.serve();
       expect(await gatekeeper.verdicts.authenticate(key)).toEqual({
         ok: true,
         account: "acme",
         tier: "starter",
-        subject: "account:acme",
+        subject,
         keyId: keyIdOf(key),
       });
       const { createKey } = await import("../../src/state/keys.ts");
@@ -55,13 +55,13 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
     });
 
     test("an account is removed with its keys, and a running gatekeeper refuses them", async () => {
-      await use.registry.addAccount("acme", "pro", null);
-      await use.registry.addAccount("other", "pro", null);
+      const acme = await use.account("acme", "pro");
+      await use.account("other", "pro");
       const keys = [await use.newKey("acme"), await use.newKey("acme")] as const;
       const others = await use.newKey("other");
       const gatekeeper = await use.serve();
       for (const key of keys) await use.expectSoon(gatekeeper, key, "ok");
-      await gatekeeper.counts.take("account:acme", null, START, keyIdOf(keys[0]));
+      await gatekeeper.counts.take(acme, null, START, keyIdOf(keys[0]));
       expect(await use.registry.removeAccount("acme")).toMatchObject({ name: "acme" });
       for (const key of keys) await use.expectSoon(gatekeeper, key, "invalid_key");
       expect(codeOf(await gatekeeper.verdicts.authenticate(others))).toBe("ok");
@@ -69,9 +69,11 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       expect((await use.registry.keys()).map(({ key_id }) => key_id)).toEqual([keyIdOf(others)]);
       await expect(use.registry.revokeKey(keyIdOf(keys[1]))).rejects.toThrow("no such key");
       await expect(use.registry.removeAccount("acme")).rejects.toThrow(InputError);
-      await use.registry.addAccount("acme", "pro", null);
+      use.clock.nowMs += 1_000;
+      const again = await use.account("acme", "pro");
+      expect(again).not.toBe(acme);
       expect(await use.registry.keys("acme")).toEqual([]);
-      expect(await use.usedBy("acme")).toBe(1);
+      expect(await use.usedBy("acme")).toBe(0);
     });
 
     test("an account keeps its note until it is changed or removed", async () => {
@@ -130,6 +132,131 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const next = await use.registry.rotateKey(keyIdOf(key), 0);
       await use.expectSoon(gatekeeper, key, "invalid_key");
       await use.expectSoon(gatekeeper, next.key, "ok");
+    });
+
+    test("a key with an end is void from that instant on, also where it is remembered", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const end = "2026-11-22T00:00:00.000Z";
+      const made = await use.registry.createKey("acme", "ci", end);
+      expect(made.expires_at).toBe(end);
+      const gatekeeper = await use.serve();
+      await use.expectSoon(gatekeeper, made.key, "ok");
+      use.clock.nowMs = Date.parse(end) - 1;
+      expect(codeOf(await gatekeeper.verdicts.authenticate(made.key))).toBe("ok");
+      await use.state.breakDown();
+      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), WITHIN_FIVE_SECONDS);
+      expect(codeOf(await gatekeeper.verdicts.authenticate(made.key))).toBe("ok");
+      use.clock.nowMs = Date.parse(end);
+      expect(codeOf(await gatekeeper.verdicts.authenticate(made.key))).toBe("invalid_key");
+      await use.state.restore();
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
+        ...WITHIN_FIVE_SECONDS,
+        timeout: 20_000,
+      });
+      await use.expectSoon(gatekeeper, made.key, "invalid_key");
+      await use.registry.close();
+      use.registry = await openRegistry(use.state.location, use.clock, "use");
+      expect(await use.registry.keys("acme")).toMatchObject([{ status: "expired" }]);
+      const refused = use.registry.rotateKey(made.key_id, 0);
+      await expect(refused).rejects.toThrow(`ended at ${end}`);
+      await expect(use.registry.suspendKey(made.key_id, true)).rejects.toThrow(InputError);
+      // It makes room for another one.
+      await use.newKey("acme");
+      await use.newKey("acme");
+      await expect(use.registry.createKey("acme", null)).rejects.toThrow(/holds 2 keys/);
+      const late = use.registry.createKey("acme", null, end);
+      await expect(late).rejects.toThrow(InputError);
+      await expect(late).rejects.toThrow(`A key until ${end}: expected a date`);
+    });
+
+    test("a key that replaces one with an end has the same end", async () => {
+      await use.registry.addAccount("acme", "starter", null);
+      const end = "2026-11-22T00:00:00.000Z";
+      const old = await use.registry.createKey("acme", null, end);
+      const soon = await use.registry.rotateKey(old.key_id, HOUR_MS);
+      expect(soon).toMatchObject({ expires_at: end, replaced_until: "2026-11-21T10:30:00.000Z" });
+      // The overlap is longer than the key would have been valid.
+      const last = await use.registry.rotateKey(soon.key_id, 48 * HOUR_MS);
+      expect(last).toMatchObject({ expires_at: end, replaced_until: end });
+      expect((await use.registry.keys("acme")).map(({ status }) => status)).toEqual([
+        "rotating",
+        "rotating",
+        "active",
+      ]);
+      const gatekeeper = await use.serve();
+      use.clock.nowMs = Date.parse(end);
+      for (const { key } of [old, soon, last]) {
+        expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("invalid_key");
+      }
+      expect((await use.registry.keys("acme")).map(({ status }) => status)).toEqual([
+        "rotated_out",
+        "rotated_out",
+        "expired",
+      ]);
+    });
+
+    test("the day of a key's last use is known, and costs one write a day", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      const [used, idle] = [keyIdOf(await use.newKey("acme")), keyIdOf(await use.newKey("acme"))];
+      const lastUse = async (): Promise<unknown> =>
+        (await use.registry.keys("acme")).map(({ last_used_on }) => last_used_on);
+      expect(await lastUse()).toEqual([null, null]);
+      const gatekeeper = await use.serve();
+      for (const day of ["2026-11-21", "2026-11-22", "2026-12-01", "2027-12-31"]) {
+        use.clock.nowMs = Date.parse(`${day}T23:59:59.999Z`);
+        gatekeeper.counts.noteUse(used, use.clock.nowMs);
+        expect(gatekeeper.counts.hasUnwritten).toBe(true);
+        await gatekeeper.counts.flush();
+        for (let call = 0; call < 3; call++) gatekeeper.counts.noteUse(used, use.clock.nowMs);
+        expect(gatekeeper.counts.hasUnwritten).toBe(false);
+        expect(await lastUse()).toEqual([day, null]);
+        // A request of the day before that ends late changes nothing.
+        gatekeeper.counts.noteUse(used, use.clock.nowMs);
+      }
+      use.clock.nowMs = Date.parse("2027-12-30T12:00:00.000Z");
+      gatekeeper.counts.noteUse(used, use.clock.nowMs);
+      gatekeeper.counts.noteUse(idle, use.clock.nowMs);
+      await gatekeeper.counts.flush();
+      expect(await lastUse()).toEqual(["2027-12-31", "2027-12-30"]);
+    });
+
+    test("many accounts are added in one step, or none is", async () => {
+      await use.registry.addAccount("taken", "pro", null);
+      const wanted = Array.from({ length: 1_000 }, (_, at) => ({
+        name: `n${at}`,
+        tier: "starter" as const,
+        trialDays: at % 2 === 0 ? 7 : null,
+        note: at % 3 === 0 ? `note ${at}` : null,
+      }));
+      const other = { ...wanted[0]!, name: "taken" };
+      const seen: string[][] = [];
+      const refused = use.registry.addAccounts([...wanted, other], (taken) => {
+        seen.push([...taken]);
+        throw new ConflictError("no");
+      });
+      await expect(refused).rejects.toThrow(ConflictError);
+      expect(seen).toEqual([["taken"]]);
+      expect(await use.registry.accounts()).toHaveLength(1);
+      const second = await openRegistry(use.state.location, use.clock, "use");
+      const refuse = (taken: ReadonlySet<string>): void => {
+        if (taken.size > 0) throw new ConflictError(`${taken.size} are taken`);
+      };
+      // Of two that overlap one adds all, and the other finds all taken.
+      const both = await Promise.allSettled([
+        use.registry.addAccounts(wanted, refuse),
+        second.addAccounts(wanted, refuse),
+      ]);
+      await second.close();
+      expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      const lost = both.find(({ status }) => status === "rejected") as PromiseRejectedResult;
+      expect(lost.reason).toEqual(new ConflictError("1000 are taken"));
+      const all = await use.registry.accounts();
+      expect(all).toHaveLength(1_001);
+      expect(new Set(all.map(({ account_id }) => account_id)).size).toBe(1_001);
+      expect(await use.registry.account("n6")).toMatchObject({
+        trial: { days: 7, started_at: "2026-11-21T09:30:00.000Z" },
+        note: "note 6",
+      });
     });
 
     test("parallel commands create no more keys than the tier allows", async () => {

@@ -203,7 +203,7 @@ function redisTests(baseUrl: string): void {
       await expect(openRegistry(direct, clock, "use")).rejects.toThrow(UnreachableError);
       expect(await client.keys("chipboard:*")).toEqual(["chipboard:theirs"]);
       await client.set("chipboard:format", "99");
-      await expect(serve(direct)).rejects.toThrow(/"99", expected "2"/);
+      await expect(serve(direct)).rejects.toThrow(/"99", expected "3"/);
       client.disconnect();
     });
 
@@ -253,8 +253,9 @@ function redisTests(baseUrl: string): void {
       const callers = Array.from({ length: 20 }, async (_, index) => {
         const gatekeeper = all[index % 2] as Gatekeeper;
         while (isRunning) {
-          expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({ ok: true });
-          const result = await gatekeeper.counts.take("account:acme", 1_000_000_000, now);
+          const verdict = await gatekeeper.verdicts.authenticate(key);
+          if (!verdict.ok) throw new Error(verdict.code);
+          const result = await gatekeeper.counts.take(verdict.subject, 1_000_000_000, now);
           expect(result.granted).toBe(true);
           granted += 1;
           await delay(2);

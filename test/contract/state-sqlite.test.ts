@@ -66,7 +66,7 @@ describe("an SQLite state", () => {
     const file = new DatabaseSync(join(location, "chipboard.sqlite"));
     file.exec("PRAGMA user_version = 1");
     file.close();
-    await expect(openGatekeeper(location, clock)).rejects.toThrow(/has format 1, expected 2/);
+    await expect(openGatekeeper(location, clock)).rejects.toThrow(/has format 1, expected 3/);
   });
 
   test("that is missing is named, and only created on purpose", async () => {
@@ -125,13 +125,13 @@ describe("an SQLite state", () => {
 
   test("that an older copy replaces gets its missing counts from a running gatekeeper", async () => {
     const file = join(location, "chipboard.sqlite");
-    await withRegistry(location, clock, "create", (registry) =>
+    const { account_id } = await withRegistry(location, clock, "create", (registry) =>
       registry.addAccount("acme", "pro", null),
     );
     const older = await readFile(file);
     const gatekeeper = await openGatekeeper(location, clock);
     for (let call = 0; call < 3; call++)
-      await gatekeeper.counts.take("account:acme", null, clock.now());
+      await gatekeeper.counts.take(`account:${account_id}`, null, clock.now());
     for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix);
     await writeFile(file, older, { mode: 0o600 });
     await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });

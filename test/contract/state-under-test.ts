@@ -1,5 +1,7 @@
 /** A state under test: registry, gatekeepers, and a clock that only a test moves. */
 import { expect, vi } from "vitest";
+import type { KeyTierName } from "../../src/market/tier.ts";
+import type { Subject } from "../../src/state/driver.ts";
 import type { KeyVerdict } from "../../src/state/verdicts.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { openRegistry, type OpenRegistry } from "./open-registry.ts";
@@ -71,6 +73,11 @@ export class StateInUse {
 
   async newKey(account: string): Promise<string> {
     return (await this.registry.createKey(account, null)).key;
+  }
+
+  /** Adds an account. Returns what its calls are counted for. */
+  async account(name: string, tier: KeyTierName): Promise<Subject> {
+    return `account:${(await this.registry.addAccount(name, tier, null)).account_id}`;
   }
 
   async usedBy(account: string): Promise<number | undefined> {

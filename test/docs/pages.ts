@@ -39,6 +39,8 @@ const STORY = [
   "docs/operate/first-publish.md",
   "docs/operate/sessions.md",
   "docs/operate/customers.md",
+  "docs/operate/billing.md",
+  "docs/operate/leaving.md",
   "docs/operate/backup.md",
   "docs/operate/signing.md",
 ];

@@ -265,8 +265,9 @@ describe("the order of the checks", () => {
       const key = spent.starter;
       const tag = await ask(spent, key);
       const gatekeeper = await openGatekeeper(state, spent.clock);
+      const { account_id } = await spent.registry.account("small");
       const takes = Array.from({ length: 25_000 }, async () =>
-        gatekeeper.counts.take("account:small", 25_000, spent.clock.ms),
+        gatekeeper.counts.take(`account:${account_id}`, 25_000, spent.clock.ms),
       );
       await Promise.all(takes);
       await gatekeeper.close();

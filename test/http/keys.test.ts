@@ -7,6 +7,7 @@ import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const USAGE = "/api/public/v1/usage";
 
+const DAY_MS = 24 * 3_600_000;
 let proxy: TestProxy;
 beforeAll(async () => {
   proxy = await startTestProxy();
@@ -297,6 +298,39 @@ test("suspending, resuming, revoking and rotating take effect in a running proxy
   await becomes(rotated.key, "invalid_key");
   const refused = await ask({ "x-api-key": rotated.key });
   expect(refused.headers["x-ratelimit-remaining"]).toBe("0");
+});
+
+test("a key with an end is refused from then on, and the day of its last use is known", async () => {
+  const { registry, clock } = proxy;
+  await registry.addAccount("ending", "starter", null);
+  const end = new Date((Math.floor(clock.ms / DAY_MS) + 1) * DAY_MS).toISOString();
+  const { key } = await registry.createKey("ending", null, end);
+  const lastUse = async (): Promise<unknown> => (await registry.keys("ending"))[0]?.last_used_on;
+  expect(await lastUse()).toBeNull();
+  const tag = (await proxy.get("/api/public/v1/prices", { key })).headers.etag as string;
+  const today = new Date(clock.ms).toISOString().slice(0, 10);
+  await eventually(async () => (await lastUse()) === today);
+  clock.ms = Date.parse(end) - 1;
+  expect(await accountOf({ "x-api-key": key })).toBe("ending");
+  clock.ms = Date.parse(end);
+  const refused = await proxy.get("/api/public/v1/prices", {
+    key,
+    headers: { "if-none-match": tag },
+  });
+  expect([refused.status, refused.json.code]).toEqual([401, "invalid_key"]);
+  expect(await lastUse()).toBe(today);
+});
+
+test("an answer that costs no call is a use, too", async () => {
+  const { registry, clock } = proxy;
+  await registry.addAccount("watching", "pro", null);
+  const { key } = await registry.createKey("watching", null);
+  const whole = await proxy.get("/api/public/v1/prices", { key: proxy.pro });
+  const again = { key, headers: { "if-none-match": whole.headers.etag as string } };
+  expect((await proxy.get("/api/public/v1/prices", again)).status).toBe(304);
+  const today = new Date(clock.ms).toISOString().slice(0, 10);
+  await eventually(async () => (await registry.keys("watching"))[0]?.last_used_on === today);
+  expect((await registry.usage("watching"))[0]?.used).toBe(0);
 });
 
 test("a refused account still sees its remaining quota", async () => {

@@ -98,6 +98,31 @@ describe("an operator's terms", () => {
     expect(html).toContain("<bdi>&lt;b&gt;none&lt;/b&gt;");
   });
 
+  test("where one gets a plan, asks, and reads the terms: of a tier, and of all", async () => {
+    const html = await served(
+      own({
+        starter: { get_url: "https://shop.example/starter?a=1&b=2", terms_url: null },
+        pro: { contact: "mailto:pro@example.com", terms_url: "https://example.com/pro" },
+        get_url: "https://shop.example",
+        contact: "sales@example.com",
+      }),
+    );
+    expect(rowsOf(html)).toEqual([
+      ...OFFERS,
+      ["Get a key", "n/a", "Get a key", "n/a"],
+      ["Contact", "n/a", "n/a", "pro@example.com"],
+      ["Terms", "n/a", "n/a", "Terms"],
+    ]);
+    const links = [...html.matchAll(/<a href="((?:https|mailto):[^"]*)"[^>]*><bdi>([^<]*)/g)];
+    expect(links.map(([, address, words]) => [address, words])).toEqual([
+      ["https://shop.example/starter?a=1&amp;b=2", "Get a key"],
+      ["mailto:pro@example.com", "pro@example.com"],
+      ["https://example.com/pro", "Terms"],
+      ["https://shop.example", "Get a key"],
+      ["mailto:sales@example.com", "sales@example.com"],
+    ]);
+  });
+
   test("some: what is not told is n/a, and a line without anything is left out", async () => {
     const plans = own({ pro: { usd_per_year: 200, support: null } });
     expect(rowsOf(await served(plans))).toEqual([
@@ -109,7 +134,9 @@ describe("an operator's terms", () => {
 
 describe("--plans", () => {
   const PRICE = "expected a number of US dollars, 0 to 1000000, with at most 2 decimals";
-  const TIER = "expected an object with usd_per_month, usd_per_year and support, or some of them";
+  const TIER =
+    "expected an object with usd_per_month, usd_per_year, support, get_url, contact, terms_url, or some of them";
+  const ADDRESS = "expected an https, mailto or e-mail address of at most 200 characters";
   const folder = mkdtempSync(join(tmpdir(), "chipboard-plans-"));
   const file = join(folder, "plans.json");
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -120,7 +147,7 @@ describe("--plans", () => {
     [
       "another kind of value",
       "[]",
-      `: []: expected an object with starter and pro, or one of them`,
+      `: []: expected an object with starter and pro, get_url, contact, terms_url, or some of them`,
     ],
     [
       "a tier without a price",
@@ -133,6 +160,34 @@ describe("--plans", () => {
     ["a negative price", '{"pro":{"usd_per_month":-1}}', `: pro usd_per_month -1: ${PRICE}`],
     ["tenths of a cent", '{"pro":{"usd_per_year":9.999}}', `: pro usd_per_year 9.999: ${PRICE}`],
     ["too much", '{"pro":{"usd_per_year":1e21}}', `: pro usd_per_year 1e+21: ${PRICE}`],
+    [
+      "a script",
+      '{"get_url":"javascript:alert(1)"}',
+      `: get_url "javascript:alert(1)": ${ADDRESS}`,
+    ],
+    [
+      "a script that looks like mail",
+      '{"pro":{"contact":"javascript:a@b"}}',
+      `: pro contact "javascript:a@b": ${ADDRESS}`,
+    ],
+    [
+      "plain HTTP",
+      '{"terms_url":"http://x.example"}',
+      `: terms_url "http://x.example": ${ADDRESS}`,
+    ],
+    [
+      "a user in an address",
+      '{"get_url":"https://bank.example@x.example/"}',
+      `: get_url "https://bank.example@x.example/": ${ADDRESS}`,
+    ],
+    ["a blank", '{"contact":"a@b.example c"}', `: contact "a@b.example c": ${ADDRESS}`],
+    ["a line break", '{"contact":"a@b\\nc"}', `: contact "a@b\\nc": ${ADDRESS}`],
+    ["a number", '{"pro":{"get_url":1}}', `: pro get_url 1: ${ADDRESS}`],
+    [
+      "a long address",
+      `{"get_url":"https://x.example/${"a".repeat(200)}"}`,
+      /: get_url "https:\/\/x\.example\/a+…: expected an https/,
+    ],
     [
       "two lines of support",
       '{"starter":{"support":"a\\nb"}}',

@@ -384,10 +384,11 @@ inChromium(
     const state = await mkdtemp(join(tmpdir(), "chipboard-spent-"));
     const spent = await startTestProxy({ store: proxy.store, clock: marketClock(), state });
     const gatekeeper = await openGatekeeper(state, spent.clock);
+    const { account_id } = await spent.registry.account("small");
     const take = (calls: number): Promise<unknown> =>
       Promise.all(
         Array.from({ length: calls }, async () =>
-          gatekeeper.counts.take("account:small", LIMIT, spent.clock.ms),
+          gatekeeper.counts.take(`account:${account_id}`, LIMIT, spent.clock.ms),
         ),
       );
     const refusal = expect.stringContaining("429");

@@ -87,11 +87,13 @@ function* itemsOf(keys: readonly Key[]): Generator<Item<string>> {
     const held = keys.slice(at, at + KEYS_EACH);
     const name = held[0]?.account as string;
     const value: AccountRecord = {
+      id: name,
       name,
       tier: "pro",
       trial: null,
       suspended: false,
       created_at: NOW,
+      removed_at: null,
       note: null,
       keys: held.map(({ sha256 }) => sha256),
     };

@@ -12,6 +12,7 @@ import { crashFaults } from "./crashes.ts";
 import { diskFaults } from "./disks.ts";
 import type { FaultRow, Faults } from "./fault.ts";
 import { feedFaults } from "./feeds.ts";
+import { importFaults } from "./imports.ts";
 import { quotaFaults } from "./quota.ts";
 import { raceFaults } from "./races.ts";
 import { slowClientFaults } from "./slow-clients.ts";
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, Faults>> = {
   copies: copyFaults,
   races: raceFaults,
   quota: quotaFaults,
+  imports: importFaults,
   callers: callerFaults,
   "slow-clients": slowClientFaults,
   feeds: feedFaults,

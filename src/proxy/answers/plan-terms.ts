@@ -1,27 +1,8 @@
-/** Prices and support of the tiers as an operator tells them: the file of `--plans`. */
+/** Prices, support and addresses of the plans as an operator tells them: the file of `--plans`. */
 import { z } from "zod";
 import { InputError, reasonOf } from "../../lib/errors.ts";
 import { cut } from "../../lib/text.ts";
-import {
-  KEY_TIER_NAMES,
-  TIERS,
-  tiersWhere,
-  type KeyTierName,
-  type Terms,
-} from "../../market/tier.ts";
-
-export type PlanTerms = Readonly<Record<KeyTierName, Terms>>;
-
-const byTier = (of: (name: KeyTierName) => Terms): PlanTerms =>
-  Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, of(name)])) as PlanTerms;
-
-const UNTOLD: Terms = { perMonthUsd: null, perYearUsd: null, support: null };
-
-/** Those of the table of tiers. */
-export const USUAL_TERMS: PlanTerms = byTier((name) => TIERS[name].terms);
-
-/** No prices and no support: the operator tells them elsewhere. */
-export const NO_TERMS: PlanTerms = byTier(() => UNTOLD);
+import { KEY_TIER_NAMES, PLACES, TIERS, tiersWhere, type KeyTierName } from "../../market/tier.ts";
 
 const MAX_USD = 1_000_000;
 const MAX_CHARACTERS = 200;
@@ -35,32 +16,43 @@ const isLine = (text: string): boolean =>
 const PRICE = `a number of US dollars, 0 to ${MAX_USD}, with at most 2 decimals`;
 const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
+const ADDRESS = `an https, mailto or e-mail address of at most ${MAX_CHARACTERS} characters`;
+/** One of another scheme could run a script. */
+const isAddress = (text: string): boolean =>
+  isLine(text) && /^(?:https:\/\/[^\s/@\\]+(?:\/\S*)?|(?:mailto:)?[^\s@:]+@[^\s@:]+)$/i.test(text);
+const address = z.string(ADDRESS).refine(isAddress, ADDRESS).nullish();
+const places = { get_url: address, contact: address, terms_url: address };
 const tier = z
   .strictObject(
     {
       usd_per_month: price,
       usd_per_year: price,
       support: z.string(LINE).refine(isLine, LINE).nullish(),
+      ...places,
     },
-    "an object with usd_per_month, usd_per_year and support, or some of them",
+    `an object with usd_per_month, usd_per_year, support, ${PLACES.join(", ")}, or some of them`,
   )
-  .transform((given): Terms => ({
-    perMonthUsd: given.usd_per_month ?? null,
-    perYearUsd: given.usd_per_year ?? null,
-    support: given.support ?? null,
-  }))
   .optional();
+const tiers = Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, tier]));
 const file = z.strictObject(
-  Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, tier])) as Record<
-    KeyTierName,
-    typeof tier
-  >,
-  `an object with ${tiersWhere(() => true, "and")}, or one of them`,
+  { ...(tiers as Record<KeyTierName, typeof tier>), ...places },
+  `an object with ${tiersWhere(() => true, "and")}, ${PLACES.join(", ")}, or some of them`,
 );
+
+/** What is told of each tier, and where one gets plans, as a whole. */
+export type PlanTerms = Readonly<z.infer<typeof file>>;
+
+/** Those of the table of tiers. */
+export const USUAL_TERMS: PlanTerms = Object.fromEntries(
+  KEY_TIER_NAMES.map((name) => [name, TIERS[name].terms]),
+);
+
+/** No prices and no support: the operator tells them elsewhere. */
+export const NO_TERMS: PlanTerms = {};
 
 /**
  * The terms in a file: `{"starter": {"usd_per_month": 9, "usd_per_year": 90, "support": "e-mail"}, "pro":
- * {…}}`. What it leaves out, or has as null, is not told. `where` names the file in the InputError for what
+ * {…}, "contact": "sales@example.com"}`. What it leaves out, or has as null, is not told. `where` names the file in the InputError for what
  * does not fit; the error has one line for each fault.
  */
 export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
@@ -71,7 +63,7 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
     throw new InputError(`${where}: expected JSON (${reasonOf(cause)})`, [], { cause });
   }
   const read = file.safeParse(value, { reportInput: true });
-  if (read.success) return byTier((name) => read.data[name] ?? UNTOLD);
+  if (read.success) return read.data;
   const [first = "", ...others] = read.error.issues.map(({ path, input, message }) => {
     const place = path.map((name) => `${String(name)} `).join("");
     return `${place}${cut(JSON.stringify(input), SHOWN_CHARACTERS)}: expected ${message}`;

@@ -100,6 +100,7 @@ export async function identify(
   const { verdicts } = gatekeeper;
   if (key !== null) {
     const verdict = asksState ? await verdicts.authenticate(key) : verdicts.known(key);
+    if (asksState && verdict?.ok === true) gatekeeper.counts.noteUse(verdict.keyId, nowMs);
     if (verdict !== null) return callerOf(verdict);
   }
   return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);

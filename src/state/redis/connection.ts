@@ -1,7 +1,7 @@
 /**
  * A connection to the Redis that holds the state. Everything is under the prefix `chipboard:`:
  *
- *   chipboard:format                       2; marks the prefix as ours. "emptied": Redis lost
+ *   chipboard:format                       3; marks the prefix as ours. "emptied": Redis lost
  *                                          everything while a proxy used it
  *   chipboard:version                      counts the changes of the registry
  *   chipboard:accounts:… keys:… key-ids:…  the registry's items (accounts.ts), read by unstorage's
@@ -30,7 +30,7 @@ export const FORMAT_KEY = keyOf("format");
 export const VERSION_KEY = keyOf("version");
 
 /** The value of `chipboard:format`. A state with another number belongs to a later version. */
-export const REDIS_FORMAT = "2";
+export const REDIS_FORMAT = "3";
 /** Stands in its place after Redis has lost everything, so that commands report that, too. */
 export const EMPTIED = "emptied";
 /** The names that are written beside the format. If they exist without it, Redis lost the rest. */

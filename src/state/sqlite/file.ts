@@ -15,7 +15,7 @@ import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { NoStateError } from "../driver.ts";
 
 const APPLICATION_ID = 0x63686970;
-const FORMAT = 2;
+const FORMAT = 3;
 /** SQLite waits this long for a lock and blocks the process. state.ts waits longer without that. */
 const BUSY_TIMEOUT_MS = 5;
 

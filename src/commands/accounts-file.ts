@@ -1,0 +1,55 @@
+/** `accounts import`: the accounts of a CSV file, all or none. */
+import { Complaints } from "../feed/complaints.ts";
+import { oneOf, wholeNumberField } from "../feed/fields.ts";
+import { sourceOf } from "../feed/source.ts";
+import { readTable, type Row } from "../feed/table.ts";
+import { ConflictError, InputError, UnreachableError } from "../lib/errors.ts";
+import { KEY_TIER_NAMES } from "../market/tier.ts";
+import { accountName } from "../state/accounts.ts";
+import type { NewAccount } from "../state/registry.ts";
+import type { AccountView } from "../state/views.ts";
+import { isLine } from "./option-values.ts";
+import { onRegistry, type StateOptions } from "./state-options.ts";
+
+const SHAPE = { columns: ["name", "tier", "trial_days", "note"], required: ["name", "tier"] };
+const noteField = {
+  expected: "text of up to 1000 characters on one line",
+  parse: (text: string) => (isLine(text) ? text : undefined),
+};
+
+/**
+ * Adds the accounts of the file, and creates a missing state for them. Throws all faults together: a
+ * ConflictError if they are only names that are taken, else an InputError.
+ */
+export async function importAccounts(file: string, options: StateOptions): Promise<AccountView[]> {
+  const complaints = new Complaints();
+  /** By name. */
+  const rows = new Map<string, NewAccount & { readonly where: string }>();
+  const take = (row: Row): void => {
+    const name = row.read("name", accountName);
+    const tier = row.read("tier", oneOf(KEY_TIER_NAMES));
+    const trialDays = row.optional("trial_days", wholeNumberField(1, 3_650));
+    const note = row.optional("note", noteField);
+    const earlier = rows.get(name);
+    if (earlier !== undefined) row.refuse("name", `another name than ${earlier.where}`, "twice");
+    // The state sees no text that cannot be a name.
+    else if (name !== undefined) rows.set(name, { name, tier, trialDays, note, where: row.where });
+  };
+  await readTable({ ...sourceOf(file), format: "csv" }, SHAPE, complaints, () => take);
+  const isSound = complaints.count === 0;
+  const accept = (taken: Set<string>): void => {
+    for (const { name, where } of rows.values()) {
+      if (taken.has(name)) complaints.cell(where, "name", name, "a name that no account has");
+    }
+    complaints.raise(isSound ? ConflictError : InputError);
+  };
+  try {
+    return await onRegistry(options, isSound ? "create" : "use", (registry) =>
+      registry.addAccounts([...rows.values()], accept),
+    );
+  } catch (error) {
+    // The faults of the file say more than that there is no state.
+    if (error instanceof UnreachableError) complaints.raise();
+    throw error;
+  }
+}
