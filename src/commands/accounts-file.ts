@@ -6,8 +6,7 @@ import { readTable, type Row } from "../feed/table.ts";
 import { ConflictError, InputError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import { accountName } from "../state/accounts.ts";
-import type { NewAccount } from "../state/registry.ts";
-import type { AccountView } from "../state/views.ts";
+import type { Addition } from "../state/registry.ts";
 import { isLine } from "./option-values.ts";
 import { onRegistry, type StateOptions } from "./state-options.ts";
 
@@ -21,10 +20,9 @@ const noteField = {
  * Adds the accounts of the file, and creates a missing state for them. Throws all faults together: a
  * ConflictError if they are only names that are taken, else an InputError.
  */
-export async function importAccounts(file: string, options: StateOptions): Promise<AccountView[]> {
+export async function importAccounts(file: string, options: StateOptions) {
   const complaints = new Complaints();
-  /** By name. */
-  const rows = new Map<string, NewAccount & { readonly where: string }>();
+  const rows = new Map<string, Addition & { readonly where: string }>();
   const take = (row: Row): void => {
     const name = row.read("name", accountName);
     const tier = row.read("tier", oneOf(KEY_TIER_NAMES));
@@ -32,15 +30,13 @@ export async function importAccounts(file: string, options: StateOptions): Promi
     const note = row.optional("note", noteField);
     const earlier = rows.get(name);
     if (earlier !== undefined) row.refuse("name", `another name than ${earlier.where}`, "twice");
-    // The state sees no text that cannot be a name.
     else if (name !== undefined) rows.set(name, { name, tier, trialDays, note, where: row.where });
   };
   await readTable({ ...sourceOf(file), format: "csv" }, SHAPE, complaints, () => take);
   const isSound = complaints.count === 0;
   const accept = (taken: Set<string>): void => {
-    for (const { name, where } of rows.values()) {
+    for (const { name, where } of rows.values())
       if (taken.has(name)) complaints.cell(where, "name", name, "a name that no account has");
-    }
     complaints.raise(isSound ? ConflictError : InputError);
   };
   try {

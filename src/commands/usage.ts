@@ -16,9 +16,7 @@ export function usageCommand(): Command {
   return withStateHelp(
     new Command("usage")
       .argument("[account]", "one account; default: all")
-      .addOption(
-        setting("--by <what>", "by key in one month, or by month").choices(["key", "month"]),
-      )
+      .addOption(setting("--by <what>", "by key, or by month").choices(["key", "month"]))
       .addOption(setting("--month <month>", "another month than this one, such as 2026-11"))
       .addOption(csvOption()),
     "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --by, --month\nand --csv tell removed accounts, too. A tier is the present one, or the last.\n",

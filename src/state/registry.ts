@@ -41,9 +41,7 @@ import {
 } from "./views.ts";
 
 /** An account to add. `trialDays` null: no trial. */
-export type NewAccount = Pick<AccountRecord, "name" | "tier" | "note"> & {
-  readonly trialDays: number | null;
-};
+export type Addition = Pick<AccountRecord, "name" | "tier" | "note"> & { trialDays: number | null };
 
 /** A change of an account. Missing fields stay as they are. A tier without trial days ends a trial. */
 interface AccountChange {
@@ -86,7 +84,7 @@ export class Registry {
   }
 
   /** Adds accounts of valid names: all, or none if `accept`, which gets the names that are taken, throws. */
-  async addAccounts(wanted: readonly NewAccount[], accept: (taken: Set<string>) => void) {
+  async addAccounts(wanted: readonly Addition[], accept: (taken: Set<string>) => void) {
     return change(this.#state, async (write) => {
       const names = wanted.map(({ name }) => name);
       accept(new Set((await accountsNamed(this.#storage, names)).map(({ name }) => name)));
@@ -151,10 +149,7 @@ export class Registry {
     });
   }
 
-  /**
-   * Makes a key for the account, which ends at `expires_at`; null: never. Throws RefusedError if its tier
-   * allows no more keys, InputError if that instant has passed.
-   */
+  /** Makes a key that is void from `expires_at` on. Throws RefusedError if the tier allows no more. */
   async createKey(name: string, label: string | null, expires_at: string | null = null) {
     if (expires_at !== null && expires_at <= this.#now())
       throw new InputError(`A key until ${expires_at}: expected a date UTC that has not passed`);
@@ -189,9 +184,8 @@ export class Registry {
   }
 
   /**
-   * Makes a key that replaces this one, with the end that it was given. The old key stays valid for
-   * `overlapMs` (0: not at all), and not beyond that end.
-   * Throws InputError for a key that is void, suspended or rotated already.
+   * Makes a key that replaces this one, with the same end. The old key stays valid for `overlapMs` (0: not
+   * at all). Throws InputError for a key that is void, suspended or rotated already.
    */
   async rotateKey(keyId: string, overlapMs: number) {
     return change(this.#state, async (write) => {
@@ -216,10 +210,7 @@ export class Registry {
     return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
-  /**
-   * The calls of the named account and of removed ones of its name (without a name, of all), by name, in one
-   * month, by key in it, or by month; see callsOf. Throws InputError for a month without counts.
-   */
+  /** Calls in one month, by key in it, or by month (see callsOf), also of removed accounts of the name. */
   async calls(name?: string, by?: "key" | "month", month?: string) {
     const nowMs = this.#clock.now();
     const kept = monthsWithCounts(nowMs);
@@ -227,7 +218,7 @@ export class Registry {
     if (!kept.includes(wanted))
       throw new InputError(`Month ${quoted(wanted)}: expected one of ${kept[0]} to ${kept.at(-1)}`);
     const all = await everAdded(this.#storage);
-    const asked = all.filter((account) => account.name === (name ?? account.name));
+    const asked = name === undefined ? all : all.filter((account) => account.name === name);
     if (name !== undefined && asked.length === 0) await this.#account(name);
     const months = by === "month" && month === undefined ? kept : [wanted];
     return callsOf(this.#state, asked, months, by === "key", nowMs);
@@ -254,8 +245,7 @@ export class Registry {
   /** Throws RefusedError unless the tier allows `more` keys. Void or rotated ones do not count. */
   async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
     const keys = await keysOf(this.#storage, [account]);
-    const nowMs = this.#clock.now();
-    const held = keys.filter((key) => key.replaced_by === null && nowMs < voidAtMs(key)).length;
+    const held = keys.filter((key) => !key.replaced_by && voidAtMs(key) > this.#clock.now()).length;
     const allowed = TIERS[tier].keysPerAccount;
     if (held + more <= allowed) return;
     const wayOn = more > 0 ? "revoke or rotate one" : `revoke ${held - allowed} first`;
@@ -264,10 +254,7 @@ export class Registry {
     );
   }
 
-  /**
-   * Writes a new key with a KEYID that no other key has, so that a KEYID always names one key. Its whole
-   * text is never available again: the state has only its hash.
-   */
+  /** Writes a new key, whose text is never available again, with a KEYID that no other key has. */
   async #addKey(
     write: Write,
     account: AccountRecord,

@@ -171,7 +171,9 @@ function copyTests(redis: RedisServer): void {
       expect(await read.calls("gone")).toMatchObject([{ used: 0 }]);
       expect(await read.keys("acme")).toMatchObject([
         { last_used_on: "2026-11-21", expires_at: null },
-        ...[{}, { expires_at: null }, { expires_at: END }],
+        {},
+        { expires_at: null },
+        { expires_at: END },
       ]);
       expect(await read.calls("acme", "month")).toMatchObject([
         { month: "2026-10", used: 1 },

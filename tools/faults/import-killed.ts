@@ -33,7 +33,7 @@ function struck<T>(run: () => T): T {
 const { run } = StatementSync.prototype;
 StatementSync.prototype.run = function (this: StatementSync, ...values: unknown[]) {
   return struck(() => run.apply(this, values as Parameters<typeof run>));
-} as typeof run;
+};
 const { exec } = DatabaseSync.prototype;
 DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string) {
   return struck(() => exec.call(this, sql));

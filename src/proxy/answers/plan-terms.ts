@@ -16,6 +16,7 @@ const isLine = (text: string): boolean =>
 const PRICE = `a number of US dollars, 0 to ${MAX_USD}, with at most 2 decimals`;
 const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
+const support = z.string(LINE).refine(isLine, LINE).nullish();
 const ADDRESS = `an https, mailto or e-mail address of at most ${MAX_CHARACTERS} characters`;
 /** One of another scheme could run a script. */
 const isAddress = (text: string): boolean =>
@@ -24,12 +25,7 @@ const address = z.string(ADDRESS).refine(isAddress, ADDRESS).nullish();
 const places = { get_url: address, contact: address, terms_url: address };
 const tier = z
   .strictObject(
-    {
-      usd_per_month: price,
-      usd_per_year: price,
-      support: z.string(LINE).refine(isLine, LINE).nullish(),
-      ...places,
-    },
+    { usd_per_month: price, usd_per_year: price, support, ...places },
     `an object with usd_per_month, usd_per_year, support, ${PLACES.join(", ")}, or some of them`,
   )
   .optional();
@@ -51,9 +47,9 @@ export const USUAL_TERMS: PlanTerms = Object.fromEntries(
 export const NO_TERMS: PlanTerms = {};
 
 /**
- * The terms in a file: `{"starter": {"usd_per_month": 9, "usd_per_year": 90, "support": "e-mail"}, "pro":
- * {…}, "contact": "sales@example.com"}`. What it leaves out, or has as null, is not told. `where` names the file in the InputError for what
- * does not fit; the error has one line for each fault.
+ * The terms in a file: `{"starter": {"usd_per_month": 9, "support": "e-mail"}, "pro": {…}, "contact":
+ * "sales@example.com"}`. What it leaves out, or has as null, is not told. `where` names the file in the
+ * InputError for what does not fit; the error has one line for each fault.
  */
 export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   let value: unknown;
