@@ -1,6 +1,6 @@
 /** What `npm ci` installs, Node itself included, is in package-lock.json with a digest. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 
@@ -10,6 +10,7 @@ const manifestOf = (path: string) => JSON.parse(readFileSync(join(ROOT, path), "
 interface Locked {
   readonly resolved?: string;
   readonly integrity?: string;
+  readonly dev?: boolean;
   readonly optional?: boolean;
   readonly os?: string;
   readonly cpu?: string;
@@ -41,6 +42,24 @@ test("no install script runs", () => {
   const { allowScripts } = manifestOf("package.json");
   const allowed = names.filter((name) => allowScripts[name] !== false);
   expect(allowed).toEqual([]);
+});
+
+/** What it takes on the disk (bytes), as `du` counts; packages within it have paths of their own. */
+const diskBytes = (path: string): number =>
+  readdirSync(path, { withFileTypes: true })
+    .filter(({ name }) => name !== "node_modules")
+    .map((entry) => join(path, entry.name))
+    .map((item) => (lstatSync(item).isDirectory() ? diskBytes(item) : lstatSync(item).blocks * 512))
+    .reduce((sum, bytes) => sum + bytes, 0);
+
+test("what runs takes at most 120 MB on the disk, without Node", () => {
+  const paths = dependencies
+    .filter(([path, { dev }]) => dev !== true && !/node_modules\/node-(?:bin-)?\w+-\w+$/.test(path))
+    .map(([path]) => join(ROOT, path))
+    .filter((path) => existsSync(path));
+  const bytes = paths.reduce((sum, path) => sum + diskBytes(path), 0);
+  expect(bytes).toBeGreaterThan(30e6);
+  expect(bytes).toBeLessThan(120e6);
 });
 
 test("Node comes as a locked package for each platform", () => {
