@@ -256,7 +256,9 @@ async function inputs(): Promise<string> {
         const args = Object.entries(files).flatMap(([name, file]) => [`--${name}`, file]);
         return (await chipboard(["publish", "--dry-run", ...args], { cwd: folder })).stderr;
       };
-      const listed = /no known column in "\?", expected a header of (.*)$/m.exec(await complain("?\n"))?.[1] ?? "";
+      const listed =
+        /no known column in "\?", expected a header of (.*)$/m.exec(await complain("?\n"))?.[1] ??
+        "";
       const columns = listed.split(", ");
       const lacking = await complain(`${columns.at(-1)}\n`);
       const required = [...lacking.matchAll(/the header lacks the column "(\w+)"/g)];
