@@ -165,10 +165,7 @@ export class Series {
    */
   termsAt(session: Session): EarlierTerms {
     const later = this.#changesOfTerms.filter((level) => level.session > session);
-    return Object.assign(
-      {},
-      ...later.toReversed().map(({ termsBefore }) => termsBefore),
-    ) as EarlierTerms;
+    return later.reduceRight((terms, { termsBefore }) => ({ ...terms, ...termsBefore }), {});
   }
 
   /**
