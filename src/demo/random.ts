@@ -19,25 +19,20 @@ export function seedOf(name: string): number {
   return hash >>> 0;
 }
 
-/** A number in [0, 1) for a seed and a place, independent of earlier draws. */
-export const uniformAt = (seed: number, place: number): number =>
-  mix((seed + Math.imul(place, WEYL_STEP)) | 0);
-
-/** Draws bell-shaped noise of mean 0 and variance 1, never beyond ±NOISE_LIMIT. */
-export function createNoise(seed: number): () => number {
-  let state = seed | 0;
-  const uniform = (): number => {
-    state = (state + WEYL_STEP) | 0;
-    return mix(state);
-  };
-  return () => (uniform() + uniform() + uniform() + uniform() - 2) * UNIT_VARIANCE;
-}
-
-/** The step and the mixing function of the mulberry32 generator (public domain). */
+/** The step of the mulberry32 generator (public domain), whose mixing function `uniformAt` has. */
 const WEYL_STEP = 0x6d2b79f5;
 
-function mix(state: number): number {
+/** A number in [0, 1) for a seed and a place, independent of earlier draws. */
+export function uniformAt(seed: number, place: number): number {
+  const state = (seed + Math.imul(place, WEYL_STEP)) | 0;
   let word = Math.imul(state ^ (state >>> 15), state | 1);
   word ^= word + Math.imul(word ^ (word >>> 7), word | 61);
   return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
+}
+
+/** Draws bell-shaped noise of mean 0 and variance 1, never beyond ±NOISE_LIMIT. */
+export function createNoise(seed: number): () => number {
+  let place = 0;
+  const uniform = (): number => uniformAt(seed, (place += 1));
+  return () => (uniform() + uniform() + uniform() + uniform() - 2) * UNIT_VARIANCE;
 }

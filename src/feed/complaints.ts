@@ -105,13 +105,10 @@ const PLACE = /[:[](\d+)\]?$/;
 
 /** The lines grouped by file, in the order of each file's first complaint, and sorted by row. */
 function inOrder(findings: readonly Finding[]): string[] {
-  const files = new Map<string, number>();
-  const placed = findings.map(({ where, line }) => {
-    const file = where.replace(PLACE, "");
-    if (!files.has(file)) files.set(file, files.size);
-    return { file: files.get(file) as number, row: Number(PLACE.exec(where)?.[1] ?? 0), line };
-  });
-  return placed.sort((a, b) => a.file - b.file || a.row - b.row).map(({ line }) => line);
+  const byFile = Map.groupBy(findings, ({ where }) => where.replace(PLACE, ""));
+  const rowOf = ({ where }: Finding): number => Number(PLACE.exec(where)?.[1] ?? 0);
+  const sorted = [...byFile.values()].flatMap((file) => file.sort((a, b) => rowOf(a) - rowOf(b)));
+  return sorted.map(({ line }) => line);
 }
 
 /** The value in quotation marks, shortened, with control characters escaped. */

@@ -73,8 +73,16 @@ function merge(
   /** The row of the last level; null for an old level. */
   let lastRow: GivenLevel | null = null;
   const keep = (level: Level, row: GivenLevel | null): void => {
+    // Dates must not decrease. The complaint names the row of one of the two levels.
     if (last !== null && dateOf(level) < dateOf(last)) {
-      complainOfOrder(last, lastRow, level, row, given, complaints);
+      const [previous, next] = [dateText(dateOf(last)), dateText(dateOf(level))];
+      if (row !== null) {
+        const expected = `a date not before that of the previous level, ${previous}`;
+        complaints.cell(given.whereOf(row), "as_of", next, expected, "early");
+      } else if (lastRow !== null) {
+        const expected = `a date not after that of the next level, ${next}`;
+        complaints.cell(given.whereOf(lastRow), "as_of", previous, expected, "late");
+      }
     }
     levels.push(level);
     [last, lastRow] = [level, row];
@@ -115,25 +123,6 @@ function merge(
 function isLate(session: Session, before: Levels, { head }: AmendmentBase): boolean {
   const first = before.at(0);
   return head !== null && session <= head && first !== undefined && session > first.session;
-}
-
-/** Complains that a date decreases, and names the row of one of the two levels. */
-function complainOfOrder(
-  previous: Level,
-  previousRow: GivenLevel | null,
-  level: Level,
-  row: GivenLevel | null,
-  given: GivenLevels,
-  complaints: Complaints,
-): void {
-  if (row !== null) {
-    const expected = `a date not before that of the previous level, ${dateText(dateOf(previous))}`;
-    complaints.cell(given.whereOf(row), "as_of", dateText(dateOf(level)), expected, "early");
-  } else if (previousRow !== null) {
-    const expected = `a date not after that of the next level, ${dateText(dateOf(level))}`;
-    const [where, date] = [given.whereOf(previousRow), dateText(dateOf(previous))];
-    complaints.cell(where, "as_of", date, expected, "late");
-  }
 }
 
 /** The level with the row applied. Without an old level, the row is the level. */

@@ -184,18 +184,16 @@ function lineOf(id: string, levels: readonly Level[], first: Session): Line {
     line[name] = levels.map(({ [field]: value }) => (value === undefined ? null : value / units));
   }
   const asOf: typeof line.as_of = {};
+  const notes: typeof line.notes = {};
   levels.forEach((level, position) => {
     const date = dateOf(level);
     if (date !== dayOf(level.session)) asOf[position] = dateText(date);
-  });
-  const notes: typeof line.notes = {};
-  for (const [field, name] of NOTED) {
-    levels.forEach(({ [field]: value }, position) => {
-      if (value !== undefined) (notes[position] ??= {})[name] = value;
-    });
-  }
-  levels.forEach(({ termsBefore }, position) => {
-    if (termsBefore !== undefined) (notes[position] ??= {}).terms_before = storedTerms(termsBefore);
+    const note: z.infer<typeof noteSchema> = {};
+    for (const [field, name] of NOTED) {
+      if (level[field] !== undefined) note[name] = level[field];
+    }
+    if (level.termsBefore !== undefined) note.terms_before = storedTerms(level.termsBefore);
+    if (Object.keys(note).length > 0) notes[position] = note;
   });
   if (Object.keys(asOf).length > 0) line.as_of = asOf;
   if (Object.keys(notes).length > 0) line.notes = notes;
@@ -235,10 +233,8 @@ function levelOf(
   };
 }
 
-const TERM_NAMES = Object.entries(TERMS) as [
-  keyof EarlierTerms,
-  (typeof TERMS)[keyof EarlierTerms],
-][];
+type Term = keyof typeof TERMS;
+const TERM_NAMES = Object.entries(TERMS) as [Term, (typeof TERMS)[Term]][];
 
 const storedTerms = (terms: EarlierTerms): z.infer<typeof termsSchema> =>
   Object.fromEntries(

@@ -5,15 +5,12 @@ import { LRUCache } from "lru-cache";
 export const cacheOf = <V extends {}>(entries: number): LRUCache<string, V> =>
   new LRUCache({ maxSize: entries, sizeCalculation: () => 1 });
 
-/** See `madeOnce`. */
-export type MadeOnce<V extends {}> = LRUCache<string, V, () => Promise<V>>;
-
 /**
  * A cache of up to `entries` values that are made when they are asked for, by
  * `forceFetch(key, { context: make })`. Requests for the same key share one call of `make`; if it
  * fails, the next request tries again.
  */
-export const madeOnce = <V extends {}>(entries: number): MadeOnce<V> =>
+export const madeOnce = <V extends {}>(entries: number): LRUCache<string, V, () => Promise<V>> =>
   new LRUCache({
     max: entries,
     ignoreFetchAbort: true,

@@ -39,7 +39,7 @@ export function printTable(columns: readonly string[], rows: readonly (readonly 
   const isTerminal = process.stdout.isTTY;
   const lines = tableLines(columns, rows);
   lines.forEach((line, index) => {
-    if (index === 0 && isTerminal) process.stdout.write(`${underlined(line)}\n`);
+    if (index === 0 && isTerminal) process.stdout.write(`\u001b[4m${line}\u001b[24m\n`);
     else printLine(line);
   });
 }
@@ -86,8 +86,6 @@ export function tableLines(
       .trimEnd(),
   );
 }
-
-const underlined = (line: string): string => `\u001b[4m${line}\u001b[24m`;
 
 const PROGRESS_INTERVAL_MS = 80;
 

@@ -8,8 +8,6 @@ export type Board = (typeof BOARDS)[number];
 
 /** What kind of price a level is. */
 export const PRICE_TYPES = ["spot", "contract", "retail", "derived", "other"] as const;
-/** One of PRICE_TYPES. */
-export type PriceType = (typeof PRICE_TYPES)[number];
 
 /** One priced thing: a row of the catalog. */
 export interface Contract {
@@ -33,7 +31,7 @@ export interface Contract {
   readonly maxCarryDays: number | null;
   /** Whether callers without a key see it. */
   readonly free: boolean;
-  readonly priceType: PriceType | null;
+  readonly priceType: (typeof PRICE_TYPES)[number] | null;
   /** Off the boards from 00:00 UTC of this day on; null: listed. */
   readonly delistedOn: Day | null;
   /** The id that the contract had before. */

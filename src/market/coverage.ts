@@ -1,8 +1,8 @@
 /** How much of the market a session's levels cover, and since when no level moved. */
-import { isDelisted, type Contract } from "./contract.ts";
-import { MICROS_PER_UNIT, parseMicros, ratio, roundRatio, type Micros } from "./decimal.ts";
+import { cadenceSessions, isDelisted, type Contract } from "./contract.ts";
+import { MICROS_PER_UNIT, ratio, roundRatio, type Micros } from "./decimal.ts";
 import type { Series } from "./series.ts";
-import { SESSIONS_PER_DAY, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 type SeriesOf = (id: string) => Series | undefined;
 
@@ -40,12 +40,9 @@ export function coverageOf(
   };
 }
 
-const SESSION_MICRODAYS: Micros = 1e6 / SESSIONS_PER_DAY;
-
-function isFresh(ageSessions: number, { cadenceDays }: Contract): boolean {
-  const cadence = parseMicros(cadenceDays, Number.MAX_SAFE_INTEGER) as Micros;
-  if (cadence <= SESSION_MICRODAYS) return ageSessions === 0;
-  return ageSessions * SESSION_MICRODAYS < cadence + SESSION_MICRODAYS;
+function isFresh(ageSessions: number, contract: Contract): boolean {
+  const cadence = cadenceSessions(contract);
+  return cadence <= 1 ? ageSessions === 0 : ageSessions < cadence + 1;
 }
 
 /**

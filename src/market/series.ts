@@ -111,11 +111,6 @@ export class Levels {
     while (place >= 0 && !isMeant(this.at(place) as Level, place)) place -= 1;
     return this.at(place);
   }
-
-  /** How many were given at or before `session`. */
-  countUntil(session: Session): number {
-    return countUntil(this.length, (place) => this.#sessions[place] as Session, session);
-  }
 }
 
 /** A contract's levels. Treat as immutable. */
@@ -138,7 +133,7 @@ export class Series {
 
   /** The last level given at or before `session`, or null. */
   at(session: Session): Level | null {
-    return this.levels.at(this.levels.countUntil(session) - 1) ?? null;
+    return this.levels.at(countUntil(this.levels, session) - 1) ?? null;
   }
 
   /** The level given for exactly this session, or null. */
@@ -149,7 +144,7 @@ export class Series {
 
   /** The levels given from one session up to another, without the latter. */
   between(from: Session, to: Session): Level[] {
-    const [first, end] = [this.levels.countUntil(from - 1), this.levels.countUntil(to - 1)];
+    const [first, end] = [countUntil(this.levels, from - 1), countUntil(this.levels, to - 1)];
     const length = Math.max(0, end - first);
     return Array.from({ length }, (_, place) => this.levels.at(first + place) as Level);
   }
@@ -170,10 +165,7 @@ export class Series {
    */
   termsAt(session: Session): EarlierTerms {
     const later = this.#changesOfTerms.filter((level) => level.session > session);
-    return Object.assign(
-      {},
-      ...later.toReversed().map(({ termsBefore }) => termsBefore),
-    ) as EarlierTerms;
+    return later.reduceRight((terms, { termsBefore }) => ({ ...terms, ...termsBefore }), {});
   }
 
   /**
@@ -182,7 +174,7 @@ export class Series {
    * which is the level in force.
    */
   closes(session: Session, floor: Day): Close[] {
-    const end = this.levels.countUntil(session) - 1;
+    const end = countUntil(this.levels, session) - 1;
     const closes: Close[] = [];
     for (let index = end; index >= 0; index -= 1) {
       const level = this.levels.at(index) as Level;
@@ -199,17 +191,16 @@ export class Series {
   }
 }
 
-/** How many of `length` ascending sessions are at or before `session`. */
+/** How many of the levels, ascending by session, were given at or before `session`. */
 export function countUntil(
-  length: number,
-  sessionAt: (place: number) => Session,
+  levels: Pick<readonly Pick<Level, "session">[], "length" | "at">,
   session: Session,
 ): number {
   let low = 0;
-  let high = length;
+  let high = levels.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sessionAt(middle) <= session) low = middle + 1;
+    if ((levels.at(middle) as Pick<Level, "session">).session <= session) low = middle + 1;
     else high = middle;
   }
   return low;

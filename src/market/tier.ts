@@ -151,11 +151,9 @@ export function historyFloor(tier: Tier, session: Session): Day | null {
  * The oldest payload session that the tier may ask for when its present one is `session`; null: it may
  * not ask for earlier ones. It is at the same hour, so a payload exactly as old as the depth is open.
  */
-export function oldestVintage({ history }: Tier, session: Session): Session | null {
-  if (history === null) return null;
-  const day = dayOf(session);
-  const days = "days" in history ? history.days : day - yearsBefore(day, history.years);
-  return session - days * SESSIONS_PER_DAY;
+export function oldestVintage(tier: Tier, session: Session): Session | null {
+  const floor = historyFloor(tier, session);
+  return floor === null ? null : session - (dayOf(session) - floor) * SESSIONS_PER_DAY;
 }
 
 /** The age in days, at the end of `head`, of the oldest payload that the tier may ask for; 0: none. */

@@ -113,10 +113,6 @@ export function passGates(
     throw new InputError(message, [...unneeded, ...refusals, ...waysOn], options);
   }
   if (refusals.length === 0 && awaited === null) return;
-  const found = counted(refusals.length, "finding");
-  throw new RefusedError(
-    `Refused: ${found}; nothing was written`,
-    [...refusals, ...waysOn],
-    options,
-  );
+  const message = `Refused: ${counted(refusals.length, "finding")}; nothing was written`;
+  throw new RefusedError(message, [...refusals, ...waysOn], options);
 }

@@ -28,11 +28,9 @@ export interface Column {
    */
   readonly follows?: string | null;
   readonly kind: ColumnKind;
-  /** Whether a decimal column has whole numbers only. */
-  readonly whole?: true;
   /** Whether `value` may be null. */
   readonly nullable?: true;
-  /** Digits after the point shown in the workbook. */
+  /** Digits after the point shown in the workbook; 0: the numbers are whole. */
   readonly shownDecimals?: number;
   /** Unit and meaning, for people. */
   readonly meaning: string;
@@ -196,7 +194,6 @@ export const COLUMNS: readonly Column[] = [
   {
     name: "inputs",
     kind: "decimal",
-    whole: true,
     nullable: true,
     shownDecimals: 0,
     meaning: "How many prices are behind the level in force; empty where not given.",

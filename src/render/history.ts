@@ -81,28 +81,16 @@ const basisOf = ({ basis = "reported" }: Level): Basis => basis;
 /** The histories as CSV. */
 export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(
-    COLUMNS.map(({ name }) => name),
+    COLUMNS.map(({ name }) => name).join(","),
     rowsByContract(view, catalog, historyOf),
     (id, { date, level, breakReason }) =>
       `${id},${dateText(date)},${figures(level)},${sessionUtc(level.session)},${quoted(breakReason)}`,
   );
 
-const LEVEL_COLUMNS = [
-  "contract_id",
-  "session_utc",
-  "spot_usd",
-  "low_usd",
-  "high_usd",
-  "inputs",
-  "basis",
-  "as_of",
-  "break_reason",
-];
-
 /** Every level given, both sessions of a day, as CSV: see levelsOf. A level has its own break alone. */
 export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(
-    LEVEL_COLUMNS,
+    "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason",
     rowsByContract(view, catalog, levelsOf),
     (id, level) =>
       `${id},${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${quoted(level.breakReason)}`,
@@ -120,11 +108,11 @@ const usdText = (usd: Micros | undefined): string => (usd === undefined ? "" : f
  * memory.
  */
 function* csvByContract<Row>(
-  header: readonly string[],
+  header: string,
   contracts: Iterable<Rows<Row>>,
   lineOf: (id: string, row: Row) => string,
 ): Generator<Piece> {
-  yield { id: null, bytes: Buffer.from(csvText([header])) };
+  yield { id: null, bytes: Buffer.from(`${header}\r\n`) };
   for (const { id, rows } of contracts) {
     if (rows.length === 0) continue;
     let lines = "";

@@ -57,16 +57,8 @@ export function priceIndices(
 }
 
 /** `/index`: the composite, without its series. */
-export function compositeBody(envelope: Envelope, { result, excluded }: PricedIndex): string {
-  const body: schemas.Body<typeof schemas.index> = indexFields(
-    envelope,
-    COMPOSITE,
-    "equal",
-    result,
-    excluded,
-  );
-  return jsonText(body);
-}
+export const compositeBody = (envelope: Envelope, { result, excluded }: PricedIndex): string =>
+  jsonText(indexFields(envelope, COMPOSITE, "equal", result, excluded));
 
 /** `/indices`: one line for each index. */
 export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[]): string {

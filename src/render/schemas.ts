@@ -230,7 +230,7 @@ function valueOf(column: Column): z.ZodType {
   const plain = {
     text: z.string(),
     url: z.url({ protocol: /^https?$/ }),
-    decimal: column.whole === true ? z.int() : z.number(),
+    decimal: column.shownDecimals === 0 ? z.int() : z.number(),
     date,
     instant,
   }[column.kind];

@@ -1,8 +1,8 @@
 /** The exceptions: judgements, carried levels, contracts off the board, breaks, and corrections. */
 import { counted } from "../../lib/text.ts";
 import type { Correction } from "../../ledger/corrections.ts";
-import { carryLimitSessions, type Contract } from "../../market/contract.ts";
-import { dateOf, type Level } from "../../market/series.ts";
+import { carryLimitSessions } from "../../market/contract.ts";
+import { dateOf } from "../../market/series.ts";
 import { sessionKey, type Day, type Session } from "../../market/session.ts";
 import {
   delistedOf,
@@ -45,15 +45,13 @@ export function carriedSection(market: Market, view: TierView): string {
   const rows = recordsOf(view)
     .filter(({ carried }) => carried)
     .sort((a, b) => droppedAt(a) - droppedAt(b))
-    .map(({ contract, level }) => pastLevelRow(market, view, contract, level));
+    .map((record) => pastLevelRow(market, record));
   return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
 }
 
 /** The contracts over their carry limit, and those that never had a level. */
 export function droppedSection(market: Market, view: TierView): string {
-  const rows = droppedOf(view).map(({ contract, level }) =>
-    pastLevelRow(market, view, contract, level),
-  );
+  const rows = droppedOf(view).map((record) => pastLevelRow(market, record));
   const unlisted = view.offBoard.filter(({ last }) => last === null);
   const names = unlisted.map(({ contract }) => idHtml(contract.id)).slice(0, LISTED_MAX);
   const note =
@@ -95,17 +93,12 @@ export function judgementsSection(judgements: readonly Judgement[]): string {
 }
 
 /** A row for a carried or dropped level, with its age and limit in days. */
-const pastLevelRow = (
-  market: Market,
-  view: TierView,
-  contract: Contract,
-  level: Level,
-): readonly string[] => [
+const pastLevelRow = (market: Market, { session, contract, level }: BoardRecord): string[] => [
   idHtml(contract.id),
   foreign(contract.name),
   usdText(level.usd),
   dateHtml(dateOf(level)),
-  `${daysText(view.session - level.session)} d`,
+  `${daysText(session - level.session)} d`,
   `${daysText(carryLimitSessions(contract, market.maxCarryDays))} d`,
 ];
 

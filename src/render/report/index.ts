@@ -48,21 +48,14 @@ function seriesChart({ view, series }: PricedIndex): string {
     const { date, close } = closes.at(at) as (typeof closes)[0];
     return `${grouped(close)} on ${dateText(date)}`;
   };
-  const [lowest, highest] = extremes(closes.map(({ close }) => Number(close)));
-  const summary = `Lowest ${told(lowest)}, highest ${told(highest)}, first ${told(0)}, last ${told(-1)}.`;
+  const levels = closes.map(({ close }) => Number(close));
+  const lowest = told(levels.indexOf(Math.min(...levels)));
+  const highest = told(levels.indexOf(Math.max(...levels)));
+  const summary = `Lowest ${lowest}, highest ${highest}, first ${told(0)}, last ${told(-1)}.`;
   const points = closes.map(({ date, close }) => ({
     date: dateText(date),
     close: Number(close),
   }));
-  const options = { title: "Series of the composite", unit: UNIT, base: INDEX_BASE_LEVEL };
+  const options = { title: "Series of the composite", unit: "points", base: INDEX_BASE_LEVEL };
   return `\n${chart(points, options)}\n<p class="note">Series of the composite. ${summary}</p>`;
 }
-
-/** The places of the lowest and of the highest level, the first of equal ones. */
-function extremes(levels: readonly number[]): [lowest: number, highest: number] {
-  const at = (wanted: number): number => levels.indexOf(wanted);
-  return [at(Math.min(...levels)), at(Math.max(...levels))];
-}
-
-/** At the head of an axis. */
-const UNIT = "points";

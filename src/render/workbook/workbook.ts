@@ -6,7 +6,7 @@
  * session's, the dates of the archive's entries are fixed, and cells hold UTC serial numbers.
  */
 import { createRequire } from "node:module";
-import type { Cell, Workbook } from "exceljs";
+import type { Workbook } from "exceljs";
 import { BOARDS } from "../../market/contract.ts";
 import { sessionStartMs, type Session } from "../../market/session.ts";
 import type { BoardRecord, TierView } from "../../market/view.ts";
@@ -100,11 +100,13 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
       // A missing cell reads as empty and takes no bytes.
       if (value === null) continue;
       const cell = sheetRow.getCell(at + 1);
-      if (column.kind !== "url") {
-        cell.value = cellValue(column, value);
-      } else if (setAddress(cell, value, links < MAX_LINKS_PER_SHEET)) {
-        links += 1;
-      }
+      const mayLink = column.kind === "url" && links < MAX_LINKS_PER_SHEET;
+      const hyperlink = mayLink ? linkTarget(value) : null;
+      cell.value = cellValue(column, value);
+      if (hyperlink === null) continue;
+      cell.value = { text: cellText(value), hyperlink };
+      cell.font = LINK_FONT;
+      links += 1;
     }
   }
 }
@@ -112,19 +114,6 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
 function cellValue({ kind }: Column, value: string): number | Date | string {
   if (kind === "decimal") return Number(value);
   return kind === "date" || kind === "instant" ? new Date(value) : cellText(value);
-}
-
-/** Writes an address, as a link if that is allowed and possible. Returns whether it is a link. */
-function setAddress(cell: Cell, url: string, mayLink: boolean): boolean {
-  const target = mayLink ? linkTarget(url) : null;
-  const text = cellText(url);
-  if (target === null) {
-    cell.value = text;
-    return false;
-  }
-  cell.value = { text, hyperlink: target };
-  cell.font = LINK_FONT;
-  return true;
 }
 
 function numberFormat({ kind, shownDecimals = 0 }: Column): string {
