@@ -17,7 +17,7 @@ import { BOARD_BASES } from "../market/series.ts";
 import { dateText, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
-import { BASKET, envelope, type Body } from "./schemas.ts";
+import { BASKET, envelope, type Body, type index } from "./schemas.ts";
 
 const usd = z.number().positive();
 
@@ -121,7 +121,7 @@ export function basketBody(
       ? quantityComposite(parts, amounts)
       : composite(parts.filter(isConstituent), amounts);
   const delayedSessions = file.envelope.delayedSessions + overdueSessions;
-  return jsonText(
-    indexFields({ ...file.envelope, delayedSessions }, BASKET, weighting, priced, []),
-  );
+  const asked = { ...file.envelope, delayedSessions };
+  const body: Body<typeof index> = indexFields(asked, BASKET, weighting, priced, []);
+  return jsonText(body);
 }

@@ -57,8 +57,10 @@ export function priceIndices(
 }
 
 /** `/index`: the composite, without its series. */
-export const compositeBody = (envelope: Envelope, { result, excluded }: PricedIndex): string =>
-  jsonText(indexFields(envelope, COMPOSITE, "equal", result, excluded));
+export function compositeBody(envelope: Envelope, { result, excluded }: PricedIndex): string {
+  const fields = indexFields(envelope, COMPOSITE, "equal", result, excluded);
+  return jsonText(fields satisfies schemas.Body<typeof schemas.index>);
+}
 
 /** `/indices`: one line for each index. */
 export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[]): string {
