@@ -134,11 +134,8 @@ async function wholeAnswer(
 }
 
 /** The refusal that the answer is; null: it is no problem document (RFC 9457) that says the answer's status. */
-export function refusalOf({
-  status,
-  headers,
-  body,
-}: Answer): { readonly code: string; readonly text: string } | null {
+export function refusalOf(answer: Answer): { readonly code: string; readonly text: string } | null {
+  const { status, headers, body } = answer;
   if (status < 400 || headers["content-type"] !== "application/problem+json") return null;
   try {
     const { status: told, code, detail } = JSON.parse(body.toString("utf8"));

@@ -16,10 +16,6 @@ interface AddOptions extends StateOptions {
   readonly note?: string;
 }
 
-interface RemoveOptions extends StateOptions {
-  readonly yes?: true;
-}
-
 interface SetOptions extends StateOptions {
   readonly tier?: KeyTierName;
   readonly trialDays?: number;
@@ -175,7 +171,7 @@ async function change(name: string, options: SetOptions): Promise<void> {
   printLine(`Account ${name}: ${tierText(account)}${account.suspended ? ", suspended" : ""}.`);
 }
 
-async function remove(name: string, options: RemoveOptions): Promise<void> {
+async function remove(name: string, options: StateOptions & { yes?: true }): Promise<void> {
   if (!options.yes && !process.stdin.isTTY) {
     throw new InputError(
       `Account ${JSON.stringify(name)} stays: expected --yes, because there is no terminal to ask on`,

@@ -15,11 +15,6 @@ interface CreateOptions extends StateOptions {
   readonly expires?: string;
 }
 
-interface RotateOptions extends StateOptions {
-  /** Milliseconds. */
-  readonly overlap: number;
-}
-
 /** `keys create|ls|suspend|resume|revoke|rotate|signing`. */
 export function keysCommand(): Command {
   const keys = new Command("keys").addHelpText(
@@ -56,7 +51,11 @@ export function keysCommand(): Command {
         .description(description)
         .argument("<keyid>", "the first 12 characters of the key"),
       `keys ${name} cbk_1a2B3c4D`,
-    ).action((keyId: string, options: StateOptions) => changeKey(keyId, options, done, work));
+    ).action(async (keyId: string, options: StateOptions) => {
+      const key = await onRegistry(options, "use", (registry) => work(registry, keyId));
+      if (options.json) return printJson(key);
+      printLine(`${done} key ${key.key_id} of ${key.account}.`);
+    });
   change("suspend", "refuse a key until you resume it", "Suspended", (registry, keyId) =>
     registry.suspendKey(keyId, true),
   );
@@ -117,18 +116,7 @@ async function list(account: string | undefined, options: StateOptions): Promise
   printKeys(keys);
 }
 
-async function changeKey(
-  keyId: string,
-  options: StateOptions,
-  done: string,
-  work: (registry: Registry, keyId: string) => Promise<KeyView>,
-): Promise<void> {
-  const key = await onRegistry(options, "use", (registry) => work(registry, keyId));
-  if (options.json) return printJson(key);
-  printLine(`${done} key ${key.key_id} of ${key.account}.`);
-}
-
-async function rotate(keyId: string, options: RotateOptions): Promise<void> {
+async function rotate(keyId: string, options: StateOptions & { overlap: number }): Promise<void> {
   const made = await onRegistry(options, "use", (registry) =>
     registry.rotateKey(keyId, options.overlap),
   );

@@ -142,10 +142,7 @@ async function renew(
   const proxy = await started;
   try {
     const tls = await readTls(options);
-    if (tls === null) {
-      log.info({}, "SIGHUP: there is no certificate to read again");
-      return;
-    }
+    if (tls === null) return log.info({}, "SIGHUP: there is no certificate to read again");
     proxy.renewCertificate(tls);
     const { subject, validTo } = new X509Certificate(tls.cert);
     log.info({ subject, valid_to: validTo }, "SIGHUP: new connections get this certificate");

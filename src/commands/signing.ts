@@ -6,10 +6,6 @@ import { printFacts, printJson, printLine } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 
-interface SigningOptions extends JsonOption {
-  readonly out: string;
-}
-
 /** `keys signing`: create the pair of keys that signs and verifies the log. */
 export function signingCommand(): Command {
   return new Command("signing")
@@ -24,7 +20,7 @@ export function signingCommand(): Command {
     .action(makeKeys);
 }
 
-async function makeKeys({ out, json }: SigningOptions): Promise<void> {
+async function makeKeys({ out, json }: JsonOption & { out: string }): Promise<void> {
   const { newKeyPair } = await import("../snapshot/signing-key.ts");
   const { privatePem, publicPem, fingerprint } = newKeyPair();
   const publicPath = `${out}.pub`;

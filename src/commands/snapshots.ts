@@ -81,13 +81,7 @@ function diffCommand(): Command {
     .addHelpText("after", references("snapshots diff 2026-11-21T00Z/r1 2026-11-21T00Z/r2"))
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../desk/compare.ts");
-      const { findSnapshot } = await import("../desk/reference.ts");
-      const compare = async (store: ObjectStore) =>
-        compareSnapshots(
-          store,
-          await findSnapshot(store, before),
-          await findSnapshot(store, after),
-        );
+      const compare = (store: ObjectStore) => compareSnapshots(store, before, after);
       await onStore(options, compare, (words, found) => words.printComparison(found));
     });
 }

@@ -16,7 +16,7 @@ import {
   type StoredRecord,
 } from "./stored-payloads.ts";
 import { indexMove, type IndexMove } from "./index-move.ts";
-import type { FoundSnapshot } from "./reference.ts";
+import { findSnapshot, type FoundSnapshot } from "./reference.ts";
 
 /**
  * The differences from an older snapshot to a newer one. Contracts are named by id; one that was renamed
@@ -41,14 +41,16 @@ export interface Comparison {
 }
 
 /**
- * Compares boards, indices, catalogs and corrections. Throws DamageError if a file differs from what
- * its manifest says.
+ * Compares boards, indices, catalogs and corrections of the snapshots that the references name. Throws
+ * DamageError if a file differs from what its manifest says, and what `findSnapshot` throws.
  */
 export async function compareSnapshots(
   store: ObjectStore,
-  before: FoundSnapshot,
-  after: FoundSnapshot,
+  older: string,
+  newer: string,
 ): Promise<Comparison> {
+  const before = await findSnapshot(store, older);
+  const after = await findSnapshot(store, newer);
   const [asStored, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
   const oldSide = withIdsOf(newSide, asStored);
   const [old, now] = [oldSide.records, newSide.records];

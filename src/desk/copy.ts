@@ -77,7 +77,8 @@ export async function copyStore(
       return run.result(log, needs, removed);
     }
     // A prune that ran meanwhile explains what is missing. Its entry says that nothing needs it.
-    if (await hasPruneAfter(from, log.length)) continue;
+    const later = await Array.fromAsync(walkLog(entriesIn(from), log.length + 1));
+    if (takenIn(later).size > 0) continue;
     throw new DamageError(
       `${from.location} is damaged: ${counted(damages.length, "finding")}; the log of ${to.location} ` +
         "stays as it was. Restore these objects, or prune their snapshots, and copy again",
@@ -194,10 +195,8 @@ class CopyRun {
       const parsed = parseSnapshotFileKey(key);
       return parsed !== null && names.has(snapshotText(parsed.name)) && !needed.has(key);
     };
-    const keys: string[] = [];
-    for (const prefix of [SESSIONS, LEDGER, INPUTS, TAKEN]) {
-      keys.push(...(await keysBelow(this.#to, prefix)));
-    }
+    const prefixes = [SESSIONS, LEDGER, INPUTS, TAKEN];
+    const keys = (await atOnce(prefixes, (prefix) => keysBelow(this.#to, prefix))).flat();
     const [from, to] = [this.#from.location, this.#to.location];
     const differences = keys.filter(isStray).map((key) => `${to}/${key} is not in ${from}`);
     const there = keys.flatMap((key) => (this.#same.has(key) ? [] : (needed.get(key) ?? [])));
@@ -235,7 +234,3 @@ class CopyRun {
 }
 
 const EXPECTED_TARGET = "Expected an empty target, or an earlier copy that nothing else wrote to";
-
-/** Whether the log has a prune after the entry with this number. */
-const hasPruneAfter = async (store: ObjectStore, number: number): Promise<boolean> =>
-  takenIn(await Array.fromAsync(walkLog(entriesIn(store), number + 1))).size > 0;

@@ -6,8 +6,7 @@ import { COLUMNS, SHEET_NAMES, type Column } from "../render/columns.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { readBoard, type StoredRecord } from "./stored-payloads.ts";
-import type { FoundSnapshot } from "./reference.ts";
+import { readBoard, type Named, type StoredRecord } from "./stored-payloads.ts";
 import { sheetRows } from "./sheets.ts";
 
 /**
@@ -17,7 +16,7 @@ import { sheetRows } from "./sheets.ts";
  */
 export async function formatDifferences(
   store: ObjectStore,
-  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
+  snapshot: Named,
   tier: TierName,
 ): Promise<string[]> {
   const { name, manifest } = snapshot;

@@ -195,13 +195,8 @@ export async function remove(
   await atOnce([...found.doomedParts, ...found.doneClaims], ({ key }) => store.delete(key));
 }
 
-function pruningOf({
-  doomed,
-  doomedParts,
-  doneClaims,
-  published,
-  kept,
-}: Survey): Omit<Pruning, "dry_run" | "signature"> {
+function pruningOf(found: Survey): Omit<Pruning, "dry_run" | "signature"> {
+  const { doomed, doomedParts, doneClaims, published, kept } = found;
   const objects = [
     ...doomed.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
     ...doomedParts,

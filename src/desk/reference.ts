@@ -116,21 +116,11 @@ interface StoredPublication extends Pick<StoredEntry, "signature"> {
   readonly entry: Publication;
 }
 
-/** A snapshot's name and its record in the log. */
-interface Reference {
-  readonly name: SnapshotName;
-  /** The last entry that names it, or null. */
-  readonly entry: StoredPublication | null;
-  /** Whether a prune removed it. */
-  readonly isTaken: boolean;
-}
-
-/** Reads the log backwards and stops at the entry that it looks for. */
-async function lookUp(
-  store: ObjectStore,
-  reference: string,
-  newest?: StoredEntry,
-): Promise<Reference> {
+/**
+ * Reads the log backwards and stops at the entry that it looks for. Returns the snapshot's name, the last
+ * entry that names it, or null, and whether a prune removed it.
+ */
+async function lookUp(store: ObjectStore, reference: string, newest?: StoredEntry) {
   const back = /^head(?:~(\d{1,9}))?$/i.exec(reference);
   const parsed = parseSnapshotText(reference);
   if (back === null && parsed === null) {

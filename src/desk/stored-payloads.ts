@@ -45,28 +45,28 @@ const indicesSchema = indices.pick({ indices: true });
 /** The indices of a snapshot. */
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
+/** What of a snapshot its files are read by. */
+export type Named = Pick<FoundSnapshot, "name" | "manifest">;
+
 /**
  * The tier's board, or null if the snapshot has none. Throws DamageError if it is missing, damaged
  * or unreadable.
  */
 export const readBoard = (
   store: ObjectStore,
-  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
+  snapshot: Named,
   tier: TierName,
 ): Promise<StoredBoard | null> =>
   readPayload(store, snapshot, FILES.board(tier), boardSchema, digitsKept);
 
 /** The composite index of the fullest tier, or null; throws DamageError as readBoard does. */
-export const readIndex = (
-  store: ObjectStore,
-  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
-): Promise<StoredIndex | null> =>
+export const readIndex = (store: ObjectStore, snapshot: Named): Promise<StoredIndex | null> =>
   readPayload(store, snapshot, FILES.index(FULLEST.name), indexSchema);
 
 /** All indices of the fullest tier, or null; throws DamageError as readBoard does. */
 export async function readIndices(
   store: ObjectStore,
-  snapshot: Pick<FoundSnapshot, "name" | "manifest">,
+  snapshot: Named,
 ): Promise<StoredIndices | null> {
   const payload = await readPayload(store, snapshot, FILES.indices(FULLEST.name), indicesSchema);
   return payload && payload.indices;
@@ -80,7 +80,7 @@ export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRe
 
 async function readPayload<T>(
   store: ObjectStore,
-  { name, manifest }: Pick<FoundSnapshot, "name" | "manifest">,
+  { name, manifest }: Named,
   path: string,
   schema: z.ZodType<T>,
   reviver?: typeof digitsKept,

@@ -192,11 +192,8 @@ class VerifyRun implements Verification {
     await this.inputs(manifest.inputs.map(({ key }) => key));
   }
 
-  async snapshot({
-    name,
-    manifest,
-    publication,
-  }: Pick<FoundSnapshot, "name" | "manifest" | "publication">): Promise<void> {
+  async snapshot(found: Pick<FoundSnapshot, "name" | "manifest" | "publication">): Promise<void> {
+    const { name, manifest, publication } = found;
     this.checked.push(snapshotText(name));
     const before = this.damages.length;
     this.#sums(name, manifest, publication);
@@ -212,10 +209,8 @@ class VerifyRun implements Verification {
     await this.#strays(name, manifest);
     if (this.damages.length > before) return;
     for (const tier of TIER_NAMES) {
-      const found = await this.attempt(() =>
-        formatDifferences(this.#store, { name, manifest }, tier),
-      );
-      this.damages.push(...(found ?? []).map((line) => `${snapshotText(name)}: ${line}`));
+      const lines = await this.attempt(() => formatDifferences(this.#store, found, tier));
+      this.damages.push(...(lines ?? []).map((line) => `${snapshotText(name)}: ${line}`));
     }
   }
 

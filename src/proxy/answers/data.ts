@@ -56,18 +56,12 @@ interface Wanted {
 const SETTLED = "private, max-age=31536000, immutable";
 
 /** A function that answers a request of a data route, or of SUMS_ROUTE. */
-export function dataAnswers({
-  live,
-  log,
-  archive,
-  logger,
-  pollMs,
-  publicUrl,
-}: DataSources): (route: DataRoute, asked: Asked, reader: Reader) => Promise<Outcome> {
+export function dataAnswers(sources: DataSources) {
+  const { live, log, archive, logger, pollMs, publicUrl } = sources;
   const selections = new Selections(log);
   // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
   const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
-  return async (route, asked, reader) => {
+  return async (route: DataRoute, asked: Asked, reader: Reader): Promise<Outcome> => {
     const { query, nowMs } = asked;
     const { tier } = reader;
     const snapshot = live.current;

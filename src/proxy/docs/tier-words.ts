@@ -42,10 +42,7 @@ export const TIER_ROWS: readonly TierRow[] = [
     label: "Contracts",
     text: ({ coverage }) => (coverage === "all" ? "all" : String(FREE_SLICE_SIZE)),
   },
-  {
-    label: "Freshness",
-    text: delayText,
-  },
+  { label: "Freshness", text: delayText },
   { label: "History of a contract", addresses: ["/prices/{id}"], text: historyText },
   {
     label: "Last 90 closes of each contract",

@@ -30,13 +30,7 @@ export interface LivePagesOptions
 }
 
 /** The answers by address. All but those of contracts answer also while nothing is served. */
-export function livePages({
-  live,
-  pollMs,
-  origin,
-  documents,
-  graceMs,
-}: LivePagesOptions): ReadonlyMap<string, (asked: Asked) => Promise<Outcome>> {
+export function livePages({ live, pollMs, origin, documents, graceMs }: LivePagesOptions) {
   const pages = madeOnce<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
   makers.set(PAGES.market.path, async (snapshot, overdue) =>

@@ -115,15 +115,8 @@ export interface PageContent {
 }
 
 /** The whole page. All addresses are relative, so that the service works below a prefix. */
-export function framed({
-  path,
-  title,
-  main,
-  script,
-  libraries = [],
-  styles = [],
-  attribution,
-}: PageContent): PageSource {
+export function framed(content: PageContent): PageSource {
+  const { path, title, main, script, libraries = [], styles = [], attribution } = content;
   const root = rootOf(path);
   const links = Object.values(PAGES).flatMap((page) => {
     if (!("link" in page)) return [];
