@@ -78,7 +78,10 @@ describe("a block of code", () => {
     const blocks = await page.locator("pre").count();
     expect(blocks).toBeGreaterThan(4);
     expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(blocks);
-    expect(await page.locator("main").innerText()).not.toContain("prices.example");
+    // Recorded problems have the proxy's own addresses; nothing else has.
+    const lines = (await page.locator("main").innerText()).split("\n");
+    const others = lines.filter((line) => !/^ *"(?:type|plans)": "/.test(line));
+    expect(others.join("\n")).not.toContain("prices.example");
     await context.close();
   });
 });
