@@ -272,6 +272,7 @@ test.each([
 test.each([
   ["--keep-days 90 --dry-run", { starter: 91, pro: 1827 }],
   ["--keep-days 91", { pro: 1827 }],
+  ["--keep-days 1", { starter: 91, pro: 1827 }],
   ["--keep-days 1826 --json", { pro: 1827 }],
   ["--keep-days 1827", {}],
 ])("prune %s warns of what a tier may ask for and cannot have any more", async (line, tiers) => {
