@@ -18,6 +18,11 @@ export function initCommand(): Command {
     .addHelpText("after", examples("init ./prices"))
     .action(async (folder: string, { json }: JsonOption) => {
       const place = resolve(folder);
+      // A line of a crontab holds the place; "" would be this folder.
+      if (folder === "" || /\p{Cc}/u.test(place)) {
+        const wrong = JSON.stringify(folder === "" ? folder : place);
+        throw new InputError(`${wrong}: expected a folder, without control characters in its name`);
+      }
       const fill = fillerFor(place);
       await writeAll(place, fill);
       if (json) printJson({ folder: place, files: FILES });

@@ -126,6 +126,8 @@ async function rotate(keyId: string, options: StateOptions & { overlap: number }
   printLine(
     `Key ${key_id} of ${account} replaces ${replaces}, which is valid until ${replaced_until}.`,
   );
+  if (made.expires_at !== null)
+    printLine(`It ends when that would have ended: ${made.expires_at}.`);
   printLine("Store it now: it cannot be shown again.");
 }
 
@@ -138,4 +140,4 @@ const label = textThat(
 const dayEnd = parsedBy((text) => {
   const day = text < "9999" ? parseDate(text) : null;
   return day === null ? null : instantText((day + 1) * DAY_MS);
-}, "expected a date such as 2026-12-31");
+}, "expected a date before the year 9999, such as 2026-12-31");

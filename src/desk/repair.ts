@@ -46,16 +46,21 @@ export async function repairSnapshots(
       // What is there and not listed is a link, or behind one: reading it fails, and nothing is written there.
       if ((await keysBelow(store, key)).includes(key)) await store.delete(key);
       else await store.get(key);
-      await store.create(key, bytes, mediaType);
-      putBack.push(key);
+      // Taken: by another repair, or the name is that of a folder, which `verify` tells.
+      if ((await store.create(key, bytes, mediaType)) === "created") putBack.push(key);
     });
   });
   putBack.sort();
   const { damages } = await verifySnapshots(store, reference);
   if (damages.length === 0) return { whole: true, from: from.location, put_back: putBack };
+  const isNoStore = putBack.length === 0 && (await keysBelow(from, "publications/")).length === 0;
   throw new DamageError(
     `${store.location} is still damaged: ${counted(damages.length, "finding")}; ` +
-      `${counted(putBack.length, "object")} put back from ${from.location}`,
-    [...damages, ...lacking, ...putBack.map((key) => `${store.location}/${key} was put back`)],
+      `${counted(putBack.length, "object")} put back from ${from.location}` +
+      (isNoStore ? ", which holds no publication" : ""),
+    // A link is found by both.
+    [...new Set([...damages, ...lacking])].concat(
+      putBack.map((key) => `${store.location}/${key} was put back`),
+    ),
   );
 }

@@ -67,7 +67,9 @@ export async function warnOfVariables(
   for (const name of set.filter((each) => !known.includes(each))) {
     const far = (other: string): number => distance(name.toUpperCase(), other, 2);
     const [nearest = ""] = known.toSorted((a, b) => far(a) - far(b));
-    const hint = far(nearest) <= 2 ? `; did you mean ${nearest}?` : "";
+    // Two letters of a short name are too many to guess from.
+    const most = Math.min(2, (nearest.length - "CHIPBOARD_".length) / 2);
+    const hint = far(nearest) <= most ? `; did you mean ${nearest}?` : "";
     printNotice(`warning: ${plainText(name)} is not a variable of chipboard${hint}`);
   }
 }

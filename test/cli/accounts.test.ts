@@ -140,6 +140,9 @@ test("usage as CSV, and keys that end", async () => {
   expect((await run("keys ls")).stdout).toMatch(
     /^keyid .* until +replaced by  last use\n.*2026-11-22T00:00:00\.000Z  - +-\n$/,
   );
+  expect((await run("keys create acme --expires 9999-12-31")).stderr).toBe(
+    'error: --expires "9999-12-31": expected a date before the year 9999, such as 2026-12-31\n',
+  );
   const past = await run("keys create acme --expires 2026-11-20");
   expect([past.code, past.stderr]).toEqual([
     2,
@@ -173,4 +176,10 @@ test("usage as CSV, and keys that end", async () => {
     `${head},calls\r\n2026-11,${account_id},acme,starter,0\r\n`,
   );
   expect(await csv("acme")).toBe(await csv("--month 2026-11"));
+  await run("accounts add globex --tier starter");
+  const { key_id } = await json("keys create globex --expires 2026-11-21");
+  const rotated = await run(`keys rotate ${key_id} --overlap 48h`);
+  expect(rotated.stdout).toContain(
+    "\nIt ends when that would have ended: 2026-11-22T00:00:00.000Z.\nStore it now: ",
+  );
 });

@@ -100,9 +100,18 @@ test.each([
   ["accounts add", "required option '--tier <tier>' not specified"],
   ["accounts add --tier pro", "missing required argument 'name'"],
   ["accounts set a --suspend --resume", "cannot be used with option"],
-  ["keys create a --expires 2026-11-31", '--expires "2026-11-31": expected a date such as'],
-  ["keys create a --expires 9999-12-31", '--expires "9999-12-31": expected a date such as'],
-  ["keys create a --expires 2026-12-31T00:00:00Z", "expected a date such as 2026-12-31"],
+  [
+    "keys create a --expires 2026-11-31",
+    '--expires "2026-11-31": expected a date before the year 9999, such as',
+  ],
+  [
+    "keys create a --expires 9999-12-31",
+    '--expires "9999-12-31": expected a date before the year 9999, such as',
+  ],
+  [
+    "keys create a --expires 2026-12-31T00:00:00Z",
+    "expected a date before the year 9999, such as 2026-12-31",
+  ],
 ])("%s: 2", async (line, expected) => {
   const { code, stdout, stderr } = await run(line);
   expect([code, stdout]).toEqual([2, ""]);

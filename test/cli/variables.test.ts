@@ -49,6 +49,9 @@ describe("a variable that no command has", () => {
     ["CHIPBOARD_PUBLIC_ULR", "CHIPBOARD_PUBLIC_URL"],
     ["CHIPBOARD_LOG-LEVEL", "CHIPBOARD_LOG_LEVEL"],
     ["CHIPBOARD_STORE_OF_PRICES", undefined],
+    ["CHIPBOARD_PROT", "CHIPBOARD_PORT"],
+    ["CHIPBOARD_API", undefined],
+    ["CHIPBOARD_", undefined],
   ])("%s", async (name, meant) => {
     const said = await told("snapshots ls", { [name]: "x" });
     expect(said).toBe(warning(name, meant));

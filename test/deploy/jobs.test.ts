@@ -166,6 +166,12 @@ describe("watched", () => {
     ]);
   });
 
+  test("without a job nothing has succeeded: 2", async () => {
+    const ran = await run("watched", [place("publish.prom")]);
+    expect([ran.code, ran.stderr]).toEqual([2, "error: expected watched FILE COMMAND …\n"]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   test("a file that cannot be written is a warning, and changes nothing for the job", async () => {
     const ran = await run("watched", [place("none/publish.prom"), "sh", "-c", "exit 3"]);
     expect(ran.code).toBe(3);

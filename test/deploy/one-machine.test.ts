@@ -163,7 +163,7 @@ test("install: folders, users, a compiled release, units that systemd accepts", 
 test("first publish: works from a folder that the service cannot read", async () => {
   const printed = await machine.expect(blocks("First publish").join(""));
   expect(printed).toMatch(/^Published 2026-11-21T00Z\/r1 as publication 1\n/);
-  expect(printed).toMatch(/^cbk_\w{49}\nKey cbk_\w{8} of acme/m);
+  expect(printed).toMatch(/^cbk_\w{49}\nKey cbk_\w{8} of first/m);
   key = /^cbk_\w{49}$/m.exec(printed)?.[0] ?? "";
   const others = await machine.expect("find /var/lib/chipboard ! -user chipboard ! -name '*.csv'");
   expect(others).toBe("");
@@ -175,7 +175,7 @@ test("start: the proxy serves, the timers are set, and the hardened units run", 
   for (const name of ["publish", "backup", "prune"]) {
     expect(printed).toContain(`chipboard-${name}.timer`);
   }
-  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "acme", used: 0 });
+  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first", used: 0 });
   expect(JSON.parse(await withKey("prices"))).toMatchObject({ delayed_sessions: 1 });
   // The timers go by the machine's clock: at 00:05 and 12:05 they would publish between the steps below.
   await machine.expect("systemctl stop 'chipboard-*.timer'");
@@ -322,7 +322,7 @@ test("upgrade and go back: the service runs the release that is named", async ()
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await machine.expect("chipboard --version")).toBe(installed);
   expect(await running()).toBe("/opt/chipboard/0.2.0");
-  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "acme" });
+  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first" });
 });
 
 test("a package that npm pack made is a release as well", async () => {

@@ -272,6 +272,7 @@ test.each([
 test.each([
   ["--keep-days 90 --dry-run", { starter: 91, pro: 1827 }],
   ["--keep-days 91", { pro: 1827 }],
+  ["--keep-days 1", { starter: 91, pro: 1827 }],
   ["--keep-days 1826 --json", { pro: 1827 }],
   ["--keep-days 1827", {}],
 ])("prune %s warns of what a tier may ask for and cannot have any more", async (line, tiers) => {
@@ -280,7 +281,7 @@ test.each([
   const warnings = Object.entries(tiers).map(
     ([tier, days]) =>
       `warning: ${tier} may ask for answers of the last ${days} days (as_of, publication): ` +
-      `those of more than ${keepDays} days ago will be 410\n`,
+      `those of more than ${keepDays} day${keepDays === "1" ? "" : "s"} ago will be 410\n`,
   );
   expect([code, err]).toEqual([0, warnings.join("")]);
 });

@@ -201,6 +201,16 @@ test("a second run is refused, a folder with other files is not", async () => {
   expect(contentOf(join(folder, "other"))).toEqual(content);
 });
 
+test("no name, and one that would break the line of a crontab: 2", async () => {
+  mkdirSync(join(folder, "unnamed"));
+  for (const place of ["", "two\nlines", "bell\u0007"]) {
+    const { code, stderr } = await chipboard(["init", place], { cwd: join(folder, "unnamed") });
+    expect([place, code]).toEqual([place, 2]);
+    expect(stderr).toMatch(/: expected a folder, without control characters in its name\n$/);
+  }
+  expect(contentOf(join(folder, "unnamed"))).toEqual({});
+});
+
 test("a file in place of the folder, and a folder that cannot be written: 2", async () => {
   writeFileSync(join(folder, "file"), "mine\n");
   mkdirSync(join(folder, "locked"), { mode: 0o500 });
