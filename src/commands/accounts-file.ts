@@ -4,10 +4,10 @@ import { oneOf, wholeNumberField } from "../feed/fields.ts";
 import { sourceOf } from "../feed/source.ts";
 import { readTable, type Row } from "../feed/table.ts";
 import { ConflictError, InputError, UnreachableError } from "../lib/errors.ts";
+import { isLine } from "../lib/text.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import { accountName } from "../state/accounts.ts";
 import type { Addition } from "../state/registry.ts";
-import { isLine } from "./option-values.ts";
 import { onRegistry, type StateOptions } from "./state-options.ts";
 
 const SHAPE = { columns: ["name", "tier", "trial_days", "note"], required: ["name", "tier"] };

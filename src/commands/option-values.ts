@@ -5,6 +5,7 @@
  */
 import { InvalidArgumentError } from "commander";
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
+import { isLine } from "../lib/text.ts";
 
 /** Turns an option's text into its value. Throws InvalidArgumentError (see `setting`). */
 export type OptionParser<T> = (text: string) => T;
@@ -40,10 +41,6 @@ export const wholeNumber = (expected: string, min: number, max: number): OptionP
     const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     return number >= min && number <= max ? number : null;
   }, expected);
-
-/** Whether a text is one line to store and show. */
-export const isLine = (text: string, max = 1_000): boolean =>
-  text.trim() !== "" && text.length <= max && !/\p{Cc}|\p{Surrogate}/u.test(text);
 
 /** One line of text to store and show. */
 export const lineUpTo = (max: number): OptionParser<string> =>

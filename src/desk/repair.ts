@@ -9,6 +9,7 @@ import { counted } from "../lib/text.ts";
 import { readLog } from "../snapshot/log/walk.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
+import { PUBLICATIONS } from "../store/paths.ts";
 import { collected, holds, keysBelow, needsOf, type Needed } from "./copy-needs.ts";
 import { findEntry } from "./reference.ts";
 import { verifySnapshots } from "./verify.ts";
@@ -53,7 +54,7 @@ export async function repairSnapshots(
   putBack.sort();
   const { damages } = await verifySnapshots(store, reference);
   if (damages.length === 0) return { whole: true, from: from.location, put_back: putBack };
-  const isNoStore = putBack.length === 0 && (await keysBelow(from, "publications/")).length === 0;
+  const isNoStore = putBack.length === 0 && (await keysBelow(from, PUBLICATIONS)).length === 0;
   throw new DamageError(
     `${store.location} is still damaged: ${counted(damages.length, "finding")}; ` +
       `${counted(putBack.length, "object")} put back from ${from.location}` +

@@ -12,6 +12,10 @@ export const redactedUrl = (text: string): string =>
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
+/** Whether a text is one line to store and show, of at most `max` UTF-16 units. */
+export const isLine = (text: string, max = 1_000): boolean =>
+  text.trim() !== "" && text.length <= max && !/\p{Cc}|\p{Surrogate}/u.test(text);
+
 /** The Levenshtein distance; Infinity if already the lengths differ by more than `max`. */
 export function distance(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return Infinity;

@@ -112,7 +112,7 @@ function tierFiles(
   }
   if (tier.historyFiles.includes("csv")) {
     files.push(file(FILES.historyCsv(tier.name), CSV_TYPE, () => historyCsv(view, market.catalog)));
-    // The other long file comes after the contracts, so that the two are not in memory at once.
+    // The other long file comes after the contracts, so that the two overlap in memory for less time.
     contracts.push(
       file(FILES.levelsCsv(tier.name), CSV_TYPE, () => levelsCsv(view, market.catalog)),
     );

@@ -1,7 +1,7 @@
 /** Prices, support and addresses of the plans as an operator tells them: the file of `--plans`. */
 import { z } from "zod";
 import { InputError, reasonOf } from "../../lib/errors.ts";
-import { cut } from "../../lib/text.ts";
+import { cut, isLine } from "../../lib/text.ts";
 import { KEY_TIER_NAMES, PLACES, TIERS, tiersWhere, type KeyTierName } from "../../market/tier.ts";
 
 const MAX_USD = 1_000_000;
@@ -10,17 +10,17 @@ const SHOWN_CHARACTERS = 60;
 
 const isPrice = (value: number): boolean =>
   value >= 0 && value <= MAX_USD && /^\d+(?:\.\d{1,2})?$/.test(String(value));
-const isLine = (text: string): boolean =>
-  text.trim() !== "" && text.length <= MAX_CHARACTERS && !/\p{Cc}|\p{Surrogate}/u.test(text);
+const isShortLine = (text: string): boolean => isLine(text, MAX_CHARACTERS);
 
 const PRICE = `a number of US dollars, 0 to ${MAX_USD}, with at most 2 decimals`;
 const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
-const support = z.string(LINE).refine(isLine, LINE).nullish();
+const support = z.string(LINE).refine(isShortLine, LINE).nullish();
 const ADDRESS = `an https, mailto or e-mail address of at most ${MAX_CHARACTERS} characters`;
 /** One of another scheme could run a script. */
 const isAddress = (text: string): boolean =>
-  isLine(text) && /^(?:https:\/\/[^\s/@\\]+(?:\/\S*)?|(?:mailto:)?[^\s@:]+@[^\s@:]+)$/i.test(text);
+  isShortLine(text) &&
+  /^(?:https:\/\/[^\s/@\\]+(?:\/\S*)?|(?:mailto:)?[^\s@:]+@[^\s@:]+)$/i.test(text);
 const address = z.string(ADDRESS).refine(isAddress, ADDRESS).nullish();
 const places = { get_url: address, contact: address, terms_url: address };
 const tier = z
