@@ -107,7 +107,9 @@ function tierFiles(
     const body = (): string => correctionsBody(envelope, view, input.corrections, ids);
     files.push(
       json(FILES.tierCorrections(tier.name), body),
-      json(FILES.sparklines(tier.name), () => sparklinesBody(envelope, view)),
+      json(FILES.sparklines(tier.name), () =>
+        sparklinesBody(envelope, view, tier.index ? indices : []),
+      ),
     );
   }
   if (tier.historyFiles.includes("csv")) {

@@ -1,9 +1,11 @@
 /** Boards, contracts and corrections as JSON. */
 import { exactly, jsonText } from "../lib/json.ts";
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
+import { chainedCloses } from "../market/chained.ts";
 import { unitsOf } from "../market/decimal.ts";
+import { COMPOSITE } from "../market/indices.ts";
 import type { Break } from "../market/series.ts";
-import { dateText, sessionUtc, type Session } from "../market/session.ts";
+import { dateText, dayOf, sessionUtc, type Session } from "../market/session.ts";
 import {
   historyOf,
   isWithinHistory,
@@ -13,6 +15,7 @@ import {
 } from "../market/view.ts";
 import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
+import type { IndexWithSeries } from "./indices.ts";
 import * as schemas from "./schemas.ts";
 
 /** A board's file. In every tier, `nextSession` is the session after the head's. */
@@ -58,15 +61,36 @@ export function contractBody(
   return jsonText(body);
 }
 
-/** `/sparklines`: the last closes of each contract on the boards, ascending, as deep as the tier. */
-export function sparklinesBody(envelope: Envelope, view: TierView): string {
+/**
+ * `/sparklines`: the last closes of each contract on the boards and of each of the `indices`, ascending, as
+ * deep as the tier.
+ */
+export function sparklinesBody(
+  envelope: Envelope,
+  view: TierView,
+  indices: readonly IndexWithSeries[],
+): string {
+  const today = dayOf(view.session);
+  const lines = recordsOf(view).map((record) => ({
+    id: record.contract.id,
+    closes: historyOf(view, record).slice(-schemas.SPARKLINE_CLOSES),
+  }));
   const body: schemas.Body<typeof schemas.sparklines> = {
     ...envelopeFields(envelope),
-    sparklines: recordsOf(view).map((record) => ({
-      id: record.contract.id,
-      closes: historyOf(view, record)
-        .slice(-schemas.SPARKLINE_CLOSES)
-        .map(({ level }) => unitsOf(level.usd)),
+    sparklines: lines.map(({ id, closes }) => ({
+      id,
+      closes: closes.map(({ level }) => unitsOf(level.usd)),
+    })),
+    days: lines.map(({ id, closes }) => ({
+      id,
+      days_ago: closes.map(({ date }) => today - date),
+      breaks: closes.flatMap(({ breakReason }, at) => (breakReason === null ? [] : [at])),
+    })),
+    indices: indices.map(({ id, series }) => ({
+      id,
+      closes: chainedCloses(view, series)
+        .slice(id === COMPOSITE ? -schemas.COMPOSITE_CLOSES : -schemas.SPARKLINE_CLOSES)
+        .map(({ close }) => exactly(close)),
     })),
   };
   return jsonText(body);

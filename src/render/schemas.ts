@@ -102,8 +102,10 @@ export const contract = z.object({
   corrections: z.array(z.object(correctionFields)).describe(CORRECTIONS),
 });
 
-/** How many closes `/sparklines` has of a contract. */
+/** How many closes `/sparklines` has of a contract and of a segment's index. */
 export const SPARKLINE_CLOSES = 90;
+/** How many it has of the composite: those of a year. */
+export const COMPOSITE_CLOSES = 366;
 
 /** `/sparklines`. */
 export const sparklines = z.object({
@@ -112,6 +114,24 @@ export const sparklines = z.object({
     .array(z.object({ id: z.string(), closes: z.array(z.number().positive()) }))
     .describe(
       `The last ${SPARKLINE_CLOSES} daily closes of each contract on the boards, ascending, in the order of the boards.`,
+    ),
+  days: z
+    .array(
+      z.object({
+        id: z.string(),
+        days_ago: z
+          .array(count)
+          .describe("For each close, how many days it is before the day of session_utc."),
+        breaks: z
+          .array(count)
+          .describe("Places, from 0, of closes that do not compare with the one before."),
+      }),
+    )
+    .describe("The days of these closes, contract by contract."),
+  indices: z
+    .array(z.object({ id: z.string(), closes: z.array(z.number().nonnegative()) }))
+    .describe(
+      `The last ${SPARKLINE_CLOSES} closes of each index, of the composite ${COMPOSITE_CLOSES}: one a UTC day, the last of series_date in /indices. None with ids or segment.`,
     ),
 });
 

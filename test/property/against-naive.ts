@@ -80,11 +80,7 @@ export async function expectNaive(
       expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
       expect(await files.csv(`${tier}/history.csv`)).toEqual(naiveHistory(raw, sessionUtc, tier));
       expect(await files.csv(`${tier}/levels.csv`)).toEqual(naiveLevels(raw, sessionUtc, tier));
-      const sparklines = records.map(({ id }) => {
-        const closes = expected.history.get(id)?.slice(-90) ?? [];
-        return { id, closes: closes.map(({ close_usd }) => close_usd) };
-      });
-      expectSame(await files.json(`${tier}/sparklines.json`), { ...envelope, sparklines });
+      await expectSparklines(files, raw, sessionUtc, tier, envelope, records);
       if (tier === "pro") {
         const rows = await files.parquet("pro/history.parquet");
         expect(rows).toEqual(naiveHistory(raw, sessionUtc, tier));
@@ -105,6 +101,43 @@ export async function expectNaive(
       );
     }
   }
+}
+
+/** Compares the last closes of contracts with the history, and those of indices with their series. */
+async function expectSparklines(
+  files: PublishedFiles,
+  raw: RawMarket,
+  sessionUtc: string,
+  tier: RawTier,
+  envelope: Readonly<Record<string, unknown>>,
+  records: readonly { readonly id: string }[],
+): Promise<void> {
+  const rows = naiveHistory(raw, sessionUtc, tier);
+  const today = Date.parse(String(envelope["session_utc"]).slice(0, 10));
+  const lines = records.map(({ id }) => ({
+    id,
+    closes: rows.filter(({ contract_id }) => contract_id === id).slice(-90),
+  }));
+  const sparklines = lines.map(({ id, closes }) => ({
+    id,
+    closes: closes.map(({ close_usd }) => `#${close_usd}`),
+  }));
+  const days = lines.map(({ id, closes }) => ({
+    id,
+    days_ago: closes.map(({ date }) => `#${(today - Date.parse(date)) / 86_400_000}`),
+    breaks: [...closes.keys()]
+      .filter((at) => closes[at]?.break_reason !== "")
+      .map((at) => `#${at}`),
+  }));
+  const { indices, ...found } = await files.json(`${tier}/sparklines.json`);
+  expectSame(found, { ...envelope, sparklines, days });
+  const expected = naiveIndices(raw, sessionUtc, tier).map(async ({ id }) => {
+    const { series } = await files.json(`${tier}/indices/${id}.json`);
+    const history = (series as { history: FoundPoint[] }).history;
+    const closes = history.slice(id === "composite" ? -366 : -90).map(({ close }) => close);
+    return { id, closes };
+  });
+  expect(indices).toEqual(await Promise.all(expected));
 }
 
 /** Compares the list of indices, and each with its series. */

@@ -56,6 +56,8 @@ function selectedElements(
   { ids, last, correctedBefore }: Limits,
 ): readonly string[] {
   if (ids !== null || correctedBefore !== null) {
+    // The ids are those of contracts, and an index may have the same.
+    if (name === "indices") return [];
     return elements.filter(
       (line) =>
         (ids?.has(leadOf(line)) ?? true) && !(correctedBefore?.has(correctedIn(line)) ?? false),
