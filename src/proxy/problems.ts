@@ -1,7 +1,7 @@
 /**
- * The table of problems: every refusal that a caller can get, with its status, meaning and remedy.
- * The proxy, the OpenAPI document, the reference and the guide all use this table. Bodies are problem
- * documents (RFC 9457); `type` is the address of the problem's entry in the reference.
+ * The table of problems: every error that a caller can get, with its status, meaning and remedy.
+ * The proxy, the OpenAPI document and the reference all use this table. Bodies are problem documents (RFC
+ * 9457); `type` is the address of the problem's row in the reference.
  */
 import type { z } from "zod";
 import type { problem } from "./schemas.ts";
@@ -89,8 +89,8 @@ export const PROBLEMS = {
   unknown_parameter: {
     status: 400,
     title: "Unknown parameter",
-    meaning: "The query holds a parameter that this address does not take.",
-    remedy: "Leave it out. errors names the parameters that the address takes.",
+    meaning: "The query holds a parameter that this endpoint does not take.",
+    remedy: "Leave it out. errors names the parameters that the endpoint takes.",
   },
   invalid_parameter: {
     status: 400,
@@ -122,7 +122,7 @@ export const PROBLEMS = {
     status: 404,
     title: "Not in this snapshot",
     meaning:
-      "The snapshot was published before the service had this address, and has no file for it.",
+      "The snapshot was published before the service had this endpoint, and has no file for it.",
     remedy: "Ask for a later publication, or again in a later session.",
   },
   unknown_contract: {

@@ -1,69 +1,79 @@
-/** The reference in the browser: draws it with Swagger UI, which the page loads before. */
-import { ROOT, storedKey } from "./api.js";
+/** The reference in the browser: requests that can be changed and run, with the key of the masthead. */
+import { ROOT, send, storedKey } from "./api.js";
+import { markPlace } from "./contents.js";
+import { addCopyButtons, chooseLanguage } from "./copy.js";
 import { withKey } from "./key.js";
-import { counted, escaped, instantHtml } from "./text.js";
+import { counted, escaped } from "./text.js";
 
-const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const followScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", followScheme);
-followScheme();
-
-/** What Swagger UI leaves out for keyboards and screen readers. */
-function complete() {
-  const inside = byId("reference");
-  for (const main of inside.querySelectorAll("main:not([role])")) {
-    main.setAttribute("role", "group");
-    main.setAttribute("aria-labelledby", "addresses");
-  }
-  for (const select of inside.querySelectorAll(".examples-select-element:not([aria-label])")) {
-    select.setAttribute("aria-label", "Example");
-  }
-  for (const code of inside.querySelectorAll("pre:not([tabindex])")) {
-    code.setAttribute("tabindex", "0");
-  }
-}
-new MutationObserver(complete).observe(byId("reference"), { childList: true, subtree: true });
-
-/** @type {any} */ (globalThis).SwaggerUIBundle({
-  url: new URL("openapi.json", ROOT).href,
-  dom_id: "#reference",
-  deepLinking: false,
-  docExpansion: "list",
-  defaultModelsExpandDepth: 0,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-  syntaxHighlight: false,
-  requestInterceptor: withStoredKey,
-});
+/** Of a longer answer the rest is not shown. */
+const SHOWN_CHARACTERS = 20_000;
+/** What the service says where there is no limit of calls. */
+const NO_LIMIT = "2147483647";
 
 /**
- * Data is asked for with the key of the masthead; the reference has no field of its own for it.
+ * The address of a path below the service's root, as programs can quote it. Null: it is not below, or holds a key.
  *
- * @param {{ url: string, headers: Record<string, string> }} request
+ * @param {string} path
  */
-function withStoredKey(request) {
-  const key = storedKey();
-  const isData = request.url.startsWith(new URL("api/", ROOT).href);
-  if (key !== null && isData) request.headers["x-api-key"] = key;
-  return request;
+function urlOf(path) {
+  const below = path.trim().replace(/^\/+/, "").replaceAll("'", "%27").replaceAll("\\", "%5C");
+  const url = URL.canParse(below, ROOT) ? new URL(below, ROOT).href : "";
+  return url.startsWith(ROOT.href) && !/cbk_/i.test(url) ? url : null;
 }
 
-/** Says what the service serves. The page is whole without it. */
-async function showServed() {
-  const response = await fetch(new URL("readyz", ROOT)).catch(() => null);
-  if (response === null) return;
-  const body = await response.json();
-  const served = byId("served");
-  if (!response.ok) {
-    served.textContent = body.detail;
-    return;
-  }
-  const late = body.overdue > 0 ? `, ${counted(body.overdue, "session")} overdue` : "";
-  served.innerHTML = `Serving ${escaped(body.snapshot)}, session ${instantHtml(body.session_utc)}${late}`;
-  byId("attribution").textContent = body.attribution;
+/** @param {HTMLElement} box */
+function makeRunnable(box) {
+  const { path = "", counts = "", file } = box.dataset;
+  const form = document.createElement("form");
+  form.innerHTML =
+    `<input aria-label="Path and query" autocomplete="off" spellcheck="false" value="${escaped(path)}">` +
+    `<button>Run</button><output>${counts}</output>`;
+  const [field, , said] = /** @type {[HTMLInputElement, Element, Element]} */ ([...form.children]);
+  const shown = /** @type {Element} */ (box.querySelector(".answer"));
+  shown.before(form);
+  const showUrl = () => {
+    const url = urlOf(field.value);
+    for (const place of box.querySelectorAll("[data-url]")) place.textContent = url ?? "…";
+  };
+  field.addEventListener("input", showUrl);
+  showUrl();
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const url = urlOf(field.value);
+    said.textContent = url === null ? "Expected a path of this service, without a key" : "Running…";
+    if (url === null) return;
+    const sent = "keyed" in box.dataset ? send(url, storedKey()) : fetch(url);
+    const response = await sent.catch(() => null);
+    said.textContent = response === null ? "The service did not answer" : statusOf(response);
+    if (response === null) return;
+    shown.innerHTML =
+      file !== undefined && response.ok
+        ? `<p><a href="${URL.createObjectURL(await response.blob())}" download="${file}">Save ${file}</a></p>`
+        : `<pre tabindex="0"><code>${escaped(await textOf(response))}</code></pre>`;
+  });
 }
 
-await showServed();
+/** @param {Response} response */
+function statusOf({ status, url, headers }) {
+  const left = headers.get("x-ratelimit-remaining");
+  if (!url.includes("/api/") || left === null) return String(status);
+  return `${status}, ${left === NO_LIMIT ? "no limit of calls" : `${counted(Number(left), "call")} left`}`;
+}
+
+/** @param {Response} response */
+async function textOf(response) {
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json");
+  const readable = isJson ? JSON.stringify(JSON.parse(text), null, 2) : text;
+  const more = readable.length - SHOWN_CHARACTERS;
+  const end = more > 0 ? `\n… ${counted(more, "character")} more` : "";
+  return readable.slice(0, SHOWN_CHARACTERS) + end;
+}
+
+for (const box of document.querySelectorAll("main .request")) {
+  makeRunnable(/** @type {HTMLElement} */ (box));
+}
+addCopyButtons(document);
+chooseLanguage();
+markPlace(/** @type {HTMLElement} */ (document.querySelector(".contents")));
 await withKey(() => {});

@@ -70,14 +70,18 @@ export function componentSchemas(): Json {
   );
 }
 
-type Example = (typeof examples)[number];
+/** A request that was sent, with what it got. */
+export type Example = (typeof examples)[number];
+
+/** The recorded 200s of this path. */
+export function recordedAt(path: string): Example[] {
+  const target = new RegExp(`^GET ${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
+  return examples.filter(({ request, status }) => status === 200 && target.test(request));
+}
 
 /** The member `examples` of the 200 at this path of the document, if one is recorded. */
-export function examplesAt(path: string): Json {
-  const target = new RegExp(`^GET ${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
-  const found = examples.filter(({ request, status }) => status === 200 && target.test(request));
-  return membersOf(found.map((example) => [nameOf(example), exampleOf(example)]));
-}
+export const examplesAt = (path: string): Json =>
+  membersOf(recordedAt(path).map((example) => [nameOf(example), exampleOf(example)]));
 
 /** The member `examples` of refusals with this status and one of the codes, as far as recorded. */
 export function problemExamples(status: number, codes: readonly ProblemCode[]): Json {

@@ -1,4 +1,4 @@
-/** The operations of the OpenAPI document: what follows from the routes and the table of problems. */
+/** The operations of the OpenAPI document and of the reference: what follows from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../../market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../problems.ts";
 import {
@@ -59,7 +59,7 @@ const STAMP: readonly HeaderName[] = [
 ];
 
 /** The routes in the document, in its order: every address but those of the pages. */
-function documented(): Route[] {
+export function documented(): Route[] {
   const { publications, entry, ...others } = UNCOUNTED_ROUTES;
   const ofLog = [publications, SUMS_ROUTE, entry];
   return [...Object.values(DATA_ROUTES), ...ofLog, ...Object.values(others)];
@@ -72,7 +72,7 @@ const isData = (route: Route): route is DataRoute => "isOffered" in route;
 
 function operationOf(route: Route): Json {
   const { operationId, summary, tag, isKeyed } = route;
-  const description = route.description ?? (isData(route) ? tiersOf(route) : undefined);
+  const description = aboutOf(route);
   const parameters = parametersFor(route);
   return {
     operationId,
@@ -85,8 +85,11 @@ function operationOf(route: Route): Json {
   };
 }
 
-const tiersOf = ({ isOffered }: DataRoute): string =>
-  `Tiers: ${TIER_NAMES.filter((name) => isOffered(TIERS[name], [])).join(", ")}.`;
+/** Who may ask, or what else a route says of itself. */
+export function aboutOf(route: Route): string | undefined {
+  if (route.description !== undefined || !isData(route)) return route.description;
+  return `Tiers: ${TIER_NAMES.filter((name) => route.isOffered(TIERS[name], [])).join(", ")}.`;
+}
 
 const parametersFor = (route: Route): Json[] => [
   ...(route.id === undefined
@@ -104,14 +107,13 @@ const parametersFor = (route: Route): Json[] => [
 ];
 
 function responses(route: Route): Json {
-  const { path, answer, body, isKeyed, fields = [], refusals = [] } = route;
+  const { path, answer, body, fields = [] } = route;
   const data = isData(route) ? route : null;
   const stamp = data === null ? [] : STAMP;
   const hasParts = data?.download === "parts";
   const ranges: readonly HeaderName[] = data?.download === undefined ? [] : ["accept-ranges"];
   const headers = [...stamp, ...fields, ...ranges];
   const counted = data === null ? "Not counted" : "Counted only where it answers If-None-Match: *";
-  const usual = isKeyed ? KEY_PROBLEMS : ANY_PROBLEMS;
   return {
     200: {
       description: answer,
@@ -132,15 +134,27 @@ function responses(route: Route): Json {
       },
     }),
     ...(path === DATA_ROUTES.contract.path && { 308: RENAMED }),
-    ...problems(
-      [
-        ...(data === null ? usual : DATA_PROBLEMS),
-        ...refusals,
-        ...(hasParts ? ["range_not_satisfiable" as const] : []),
-      ],
-      data === null ? [] : refusalsOfIds(data),
-    ),
+    ...problems(problemsOf(route)),
   };
+}
+
+/** The codes of all problems that a route can answer with, by status. Faults of parameters are 400 throughout. */
+export function problemsOf(route: Route): ReadonlyMap<number, readonly ProblemCode[]> {
+  const { isKeyed, refusals = [] } = route;
+  const data = isData(route) ? route : null;
+  const usual = isKeyed ? KEY_PROBLEMS : ANY_PROBLEMS;
+  const codes = [
+    ...(data === null ? usual : DATA_PROBLEMS),
+    ...refusals,
+    ...(data?.download === "parts" ? (["range_not_satisfiable"] as const) : []),
+  ];
+  const byStatus = new Map<number, ProblemCode[]>();
+  const add = (status: number, code: ProblemCode): void => {
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  };
+  for (const code of new Set(codes)) add(PROBLEMS[code].status, code);
+  for (const code of data === null ? [] : refusalsOfIds(data)) add(400, code);
+  return byStatus;
 }
 
 /** What ids in parameters are refused for. */
@@ -170,15 +184,9 @@ function contentOf(body: Body, examples: Json): Json {
   return { [body.binary]: { schema: { type: "string", format: "binary" } } };
 }
 
-/** One response a status, naming the codes it can have. Faults of parameters are 400 throughout. */
-function problems(codes: readonly ProblemCode[], ofIds: readonly ProblemCode[] = []): Json {
-  const byStatus = new Map<number, ProblemCode[]>();
-  const add = (status: number, code: ProblemCode): void => {
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  };
-  for (const code of new Set(codes)) add(PROBLEMS[code].status, code);
-  for (const code of ofIds) add(400, code);
-  return Object.fromEntries(
+/** One response a status, naming the codes it can have. */
+const problems = (byStatus: ReadonlyMap<number, readonly ProblemCode[]>): Json =>
+  Object.fromEntries(
     [...byStatus].map(([status, found]) => [
       status,
       {
@@ -193,4 +201,3 @@ function problems(codes: readonly ProblemCode[], ofIds: readonly ProblemCode[] =
       },
     ]),
   );
-}

@@ -7,6 +7,14 @@ import { componentExamples, componentSchemas, HEADERS, type Json } from "./opena
 import { paths } from "./openapi-operations.ts";
 import { tierTable } from "./tier-words.ts";
 
+/** The groups of operations. */
+export const TAGS = [
+  { name: "Data", description: "Levels, history, index and exports of the live session." },
+  { name: "Publications", description: "What was published, and when. Only the sums are counted." },
+  { name: "Account", description: "What is left of the month's calls." },
+  { name: "Service", description: "For operators and tools; never counted." },
+];
+
 /** The whole document, to be written as JSON. `server` is the address of the service. */
 export function openApiDocument(server = "/"): Json {
   return {
@@ -20,15 +28,7 @@ export function openApiDocument(server = "/"): Json {
     },
     servers: [{ url: server }],
     security: [{}, { bearer: [] }, { apiKey: [] }, { basic: [] }],
-    tags: [
-      { name: "Data", description: "Levels, history, index and exports of the live session." },
-      {
-        name: "Publications",
-        description: "What was published, and when. Only the sums are counted.",
-      },
-      { name: "Account", description: "What is left of the month's calls." },
-      { name: "Service", description: "For operators and tools; never counted." },
-    ],
+    tags: TAGS,
     paths: paths(),
     components: {
       schemas: componentSchemas(),

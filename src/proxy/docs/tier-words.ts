@@ -8,7 +8,8 @@ export interface TierRow {
   readonly label: string;
   /** What it is about in addresses: paths below `/api/public/v1`, or parameters. */
   readonly addresses?: readonly string[];
-  readonly text: (tier: Tier) => string;
+  /** `contracts`: how many a snapshot has for the tier, if it is known. */
+  readonly text: (tier: Tier, contracts?: number) => string;
 }
 
 /** `1 session (12 hours) behind` or `live session`. */
@@ -40,7 +41,10 @@ const yes = (is: boolean): string => (is ? "yes" : "no");
 export const TIER_ROWS: readonly TierRow[] = [
   {
     label: "Contracts",
-    text: ({ coverage }) => (coverage === "all" ? "all" : String(FREE_SLICE_SIZE)),
+    text: ({ coverage }, contracts) =>
+      coverage === "all"
+        ? ["all", ...(contracts === undefined ? [] : [contracts])].join(" ")
+        : String(contracts ?? FREE_SLICE_SIZE),
   },
   { label: "Freshness", text: delayText },
   { label: "History of a contract", addresses: ["/prices/{id}"], text: historyText },

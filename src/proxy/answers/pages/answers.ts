@@ -7,9 +7,7 @@ import type { Contract } from "../../../market/contract.ts";
 import { indexIdOf } from "../../../market/indices.ts";
 import type { Board } from "../../../site/board.js";
 import examples from "../../docs/examples.json" with { type: "json" };
-
-/** A request that was sent, with what it got. */
-type Example = (typeof examples)[number];
+import type { Example } from "../../docs/openapi-components.ts";
 
 /** The first recorded answer to the request that was one, or a refusal. Throws if none is recorded. */
 export function exampleOf(request: string, isRefusal = false): Example {
@@ -28,18 +26,24 @@ interface Cut {
   readonly tail: number;
   /** The only members to show. */
   readonly members?: readonly string[];
+  /** JSON that has more characters stands on several lines. */
+  readonly lineMax?: number;
 }
+
+/** Who got it, in words. */
+export const toWhom = ({ tier }: Example): string =>
+  tier === null ? "without a key" : `with a key of the tier ${tier}`;
 
 /** The request, and under it the answer as a block of code (Markdown). */
 export function shown(example: Example, cut: Cut): string {
-  const { request, tier, status } = example;
-  const key = tier === null ? "without a key" : `with a key of the tier ${tier}`;
+  const { request, status } = example;
   const part = cut.members === undefined ? "" : ", in part";
   const [language, text] = readable(example.body, cut);
-  return `\`${request}\` ${key}: ${status}${part}\n\n\`\`\`${language}\n${text}\n\`\`\``;
+  return `\`${request}\` ${toWhom(example)}: ${status}${part}\n\n\`\`\`${language}\n${text}\n\`\`\``;
 }
 
-function readable(body: string, { members, ...cut }: Cut): [language: string, text: string] {
+/** A body as people read it. */
+export function readable(body: string, { members, ...cut }: Cut): [language: string, text: string] {
   if (body.startsWith("<")) return ["xml", body.trimEnd()];
   if (!body.startsWith("{")) return ["csv", lines(body, cut).join("\n")];
   const whole = JSON.parse(body) as Record<string, unknown>;
@@ -53,7 +57,7 @@ function lines(body: string, cut: Cut): string[] {
   return [header, ...shortened(rows, cut)];
 }
 
-const WIDTH = 92;
+const LINE_MAX = 92;
 
 /** JSON with everything on one line that fits on it. */
 function json(value: unknown, cut: Cut, indent = ""): string {
@@ -67,7 +71,8 @@ function json(value: unknown, cut: Cut, indent = ""): string {
       );
   const [open, close] = isList ? "[]" : "{}";
   const oneLine = `${open}${members.join(", ")}${close}`;
-  if (indent.length + oneLine.length <= WIDTH && !oneLine.includes("\n")) return oneLine;
+  const { lineMax = LINE_MAX } = cut;
+  if (indent.length + oneLine.length <= lineMax && !oneLine.includes("\n")) return oneLine;
   return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`;
 }
 

@@ -33,19 +33,22 @@ export function rendered(markdown: string): Rendered {
     anchors.add(anchor);
   }
   const first = tokens.findIndex(isSection);
-  const links = tokens.filter(isSection).map(({ text }) => {
-    return `<li><a href="#${anchorOf(text)}">${escaped(text)}</a></li>`;
+  const links = tokens.filter(isListed).map(({ depth, text }) => {
+    return `<li class="h${depth}"><a href="#${anchorOf(text)}">${escaped(text)}</a></li>`;
   });
   return {
     title: tokens.find(isHeading)?.text ?? "",
     lead: marked.parser(tokens.slice(1, first)),
     contents: `<ul>\n${links.join("\n")}\n</ul>`,
-    sections: marked.parser(tokens.slice(first)),
+    sections: withTabs(marked.parser(tokens.slice(first))),
   };
 }
 
 const isHeading = (token: Token): token is Tokens.Heading => token.type === "heading";
 const isSection = (token: Token): token is Tokens.Heading => isHeading(token) && token.depth === 2;
+/** Sections and their parts. */
+const isListed = (token: Token): token is Tokens.Heading =>
+  isHeading(token) && token.depth > 1 && token.depth < 4;
 
 /** The anchor of a heading: its letters and digits in lower case, with `-` between the words. */
 export const anchorOf = (heading: string): string =>
@@ -85,10 +88,32 @@ function table(this: Renderer, { header, rows }: Tokens.Table): string {
 }
 
 /** A block of the language `formula` is mathematics, not code. */
-const code = ({ text, lang }: Tokens.Code): string =>
-  lang === "formula"
-    ? `<p class="formula">${escaped(text)}</p>\n`
-    : `<div class="code"><pre tabindex="0"><code>${withOrigin(text)}\n</code></pre></div>\n`;
+function code({ text, lang = "" }: Tokens.Code): string {
+  if (lang === "formula") return `<pre class="formula" tabindex="0">${escaped(text)}</pre>\n`;
+  return `<div class="code" data-language="${lang}"><pre tabindex="0"><code>${withOrigin(text)}\n</code></pre></div>\n`;
+}
+
+const LABELS: Readonly<Record<string, string>> = { sh: "curl", python: "Python", js: "JavaScript" };
+const PROGRAM =
+  /<div class="code" data-language="(sh|python|js)"><pre[^>]*><code>((?:(?!<\/code>)[^])*)<\/code><\/pre><\/div>\n/g;
+const SIBLINGS = new RegExp(`(?:${PROGRAM.source}){2,}`, "g");
+
+/** Programs without a word between them, the same in several languages, become one block. */
+const withTabs = (html: string): string =>
+  html.replaceAll(SIBLINGS, (blocks) => {
+    const programs = [...blocks.matchAll(PROGRAM)];
+    return tabbed(programs.map(([, language = "", text = ""]) => [LABELS[language] ?? "", text]));
+  });
+
+/** A block of programs by their label, each HTML. One shows at a time, the first without a script. */
+export const tabbed = (programs: readonly (readonly [label: string, html: string])[]): string =>
+  `<div class="code tabs">${programs
+    .map(
+      ([label, html], at) =>
+        `<details${at === 0 ? " open" : ""}><summary>${label}</summary>` +
+        `<pre tabindex="0"><code>${html}</code></pre></details>`,
+    )
+    .join("")}</div>\n`;
 
 const codespan = ({ text }: Tokens.Codespan): string => `<code>${withOrigin(text)}</code>`;
 

@@ -1,41 +1,161 @@
-/** The reference of the interface, `/docs`: Swagger UI, from this process, and the table of problems. */
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
+/**
+ * The reference of the interface, `/docs`: each operation with its parameters, fields and errors, a request in
+ * three languages and a recorded answer; the table of errors. Made from what the OpenAPI document is made from.
+ */
 import { filled, siteFile } from "../../../site/files.ts";
-import { escaped } from "../../../site/text.js";
+import { counted, escaped } from "../../../site/text.js";
 import { JSON_TYPE } from "../../../store/media-types.ts";
-import { openApiDocument } from "../../docs/openapi.ts";
+import { componentSchemas, recordedAt } from "../../docs/openapi-components.ts";
+import { aboutOf, documented, problemsOf } from "../../docs/openapi-operations.ts";
+import { openApiDocument, TAGS } from "../../docs/openapi.ts";
 import { PROBLEMS, type Problem } from "../../problems.ts";
+import { API, takenBy, type Route } from "../../routes.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
-import { assetType, framed, type PageSource } from "./pages.ts";
+import { readable, toWhom } from "./answers.ts";
+import { ORIGIN } from "./markdown.ts";
+import { framed, type PageSource } from "./pages.ts";
 
-/** The OpenAPI document, the page, and the files of Swagger UI. `server` is the address of the service. */
-export function referencePages(server: string): [openApi: PageSource, ...others: PageSource[]] {
-  const articles = Object.entries(PROBLEMS).map(([code, problem]) => article(code, problem));
+/**
+ * The OpenAPI document and the page. `server` is the address of the service in the document, `origin` the one in
+ * requests, without a slash at its end.
+ */
+export function referencePages(server: string, origin: string): PageSource[] {
+  const main = filled(siteFile("reference.html"), {
+    list: TAGS.map(listOf).join("\n"),
+    operations: TAGS.map(sectionOf).join("\n"),
+    problems: Object.entries(PROBLEMS).map(problemRow).join("\n"),
+  });
   const page = framed({
     path: PAGES.reference.path,
     title: "API reference",
-    main: filled(siteFile("reference.html"), { problems: articles.join("\n") }),
+    main: main.replaceAll(ORIGIN, () => escaped(origin)),
     script: "reference.js",
-    libraries: [PAGES.swaggerScript.path.slice(1)],
-    styles: [PAGES.swaggerStyle.path.slice(1), "assets/reference.css"],
+    styles: ["assets/reference.css"],
   });
   const document = Buffer.from(`${JSON.stringify(openApiDocument(server), null, 1)}\n`);
-  return [
-    { path: UNCOUNTED_ROUTES.openApi.path, mediaType: JSON_TYPE, body: document },
-    page,
-    swagger(PAGES.swaggerScript.path),
-    swagger(PAGES.swaggerStyle.path),
-  ];
+  return [{ path: UNCOUNTED_ROUTES.openApi.path, mediaType: JSON_TYPE, body: document }, page];
 }
 
-const swagger = (path: string): PageSource => {
-  const module = import.meta.resolve(`swagger-ui-dist/${basename(path)}`);
-  return { path, mediaType: assetType(path), body: readFileSync(fileURLToPath(module)) };
+type Tag = (typeof TAGS)[number];
+
+const routesOf = ({ name }: Tag): Route[] => documented().filter(({ tag }) => tag === name);
+
+const listOf = (tag: Tag): string => {
+  const links = routesOf(tag).map(
+    ({ operationId, path }) => `<li><a href="#${operationId}">${path.replace(API, "")}</a></li>`,
+  );
+  return `<p>${tag.name}</p>\n<ul>\n${links.join("\n")}\n</ul>`;
 };
 
-/** `type` of a problem document is the address of its article. */
-const article = (code: string, { status, title, meaning, remedy }: Problem): string =>
-  `<article id="${code}"><h3><code>${code}</code> ${status}: ${escaped(title)}</h3>` +
-  `<p>${escaped(meaning)} ${escaped(remedy)}</p></article>`;
+const sectionOf = (tag: Tag): string =>
+  `<section>\n<h2>${tag.name}</h2>\n<p>${escaped(tag.description)}</p>\n` +
+  `${routesOf(tag).map(operation).join("\n")}\n</section>`;
+
+function operation(route: Route): string {
+  const { operationId, summary, path, answer, id, body } = route;
+  const inPath =
+    id === undefined ? [] : [{ name: "id", description: id, schema: { type: "string" } }];
+  const taken = [...inPath, ...takenBy(route)].map(({ name, description, schema }) =>
+    definition(name, schema, escaped(description)),
+  );
+  return `<article id="${operationId}">
+<div>
+<h3><a href="#${operationId}">${escaped(summary)}</a></h3>
+<p class="endpoint"><b>GET</b> <code>${path.replaceAll("/", "<wbr>/")}</code></p>
+<p>${escaped(`${aboutOf(route) ?? ""} ${answer}`)}</p>
+${list("Parameters", taken)}
+${"json" in body ? list("Fields of the answer", fieldsOf(SCHEMAS[body.json])) : ""}
+<h4>Errors</h4>
+${errorsHtml(route)}
+</div>
+${requestHtml(route)}
+</article>`;
+}
+
+const list = (title: string, definitions: readonly string[]): string =>
+  definitions.length === 0 ? "" : `<h4>${title}</h4>\n<dl>\n${definitions.join("\n")}\n</dl>`;
+
+const definition = (name: string, schema: Schema, html: string): string =>
+  `<div><dt><code>${name}</code> ${formOf(schema)}</dt><dd>${html}</dd></div>`;
+
+/** A JSON Schema, as far as zod writes it for answers. */
+type Schema = Partial<
+  Readonly<
+    Record<"$ref" | "format" | "description", string> & Record<"minimum" | "maximum", number>
+  > & {
+    readonly type: string | readonly string[];
+    readonly enum: readonly string[];
+    readonly const: string | number;
+    readonly default: number;
+    readonly items: Schema;
+    readonly anyOf: readonly Schema[];
+    readonly properties: Readonly<Record<string, Schema>>;
+  }
+>;
+
+const SCHEMAS = componentSchemas() as Readonly<Record<string, Schema>>;
+
+/** The fields of an object; those of objects in it stand below the field that holds them. */
+const fieldsOf = ({ properties = {} }: Schema = {}): string[] =>
+  Object.entries(properties).map(([name, field]) => {
+    const inner = fieldsOf(innerOf(field));
+    const below =
+      inner.length === 0
+        ? ""
+        : `<details><summary>${counted(inner.length, "field")}</summary><dl>\n${inner.join("\n")}\n</dl></details>`;
+    return definition(name, field, escaped(field.description ?? "") + below);
+  });
+
+/** The schema of the objects that a field holds, directly or in a list. */
+function innerOf({ $ref = "", items, anyOf = [], ...field }: Schema): Schema | undefined {
+  if (items !== undefined) return innerOf(items);
+  return SCHEMAS[$ref.replace(/.*\//, "")] ?? anyOf.find(({ properties }) => properties) ?? field;
+}
+
+/** The form of a value in words: `integer, 1 to 2000`. */
+function formOf({ type = "object", format, items, anyOf, ...schema }: Schema): string {
+  if (anyOf !== undefined) return anyOf.map(formOf).join(" or ");
+  if (items !== undefined) return `list, each: ${formOf(items)}`;
+  const { minimum, maximum = Infinity, default: usual } = schema;
+  const values = schema.enum ?? [schema.const ?? format ?? type].flat();
+  const range = maximum < Number.MAX_SAFE_INTEGER ? `, ${minimum} to ${maximum}` : "";
+  return values.join(" or ") + range + (usual === undefined ? "" : `, by default ${usual}`);
+}
+
+const errorsHtml = (route: Route): string => {
+  const lines = [...problemsOf(route)].flatMap(([status, codes]) =>
+    codes.map((code) => `<li>${status} <a href="#${code}"><code>${code}</code></a></li>`),
+  );
+  return `<ul class="errors">\n${lines.toSorted().join("\n")}\n</ul>`;
+};
+
+const READABLE = { listMax: 2, head: 1, tail: 1, lineMax: 52 };
+
+/** The request of the recorded answer, with that answer. A script makes it one that runs. */
+function requestHtml({ path, body, isKeyed, ...route }: Route): string {
+  const example = recordedAt(path)[0];
+  const sent = example?.request.slice("GET ".length) ?? path;
+  const slots = { url: escaped(ORIGIN + sent) };
+  const file = path.slice(path.lastIndexOf("/") + 1);
+  const form = !isKeyed ? "open" : "json" in body ? "json" : "text" in body ? "text" : "file";
+  const programs = siteFile(`request-${form}.html`);
+  const shown = example && [
+    `<p class="note">Answer ${toWhom(example)}: 200</p>`,
+    `<pre tabindex="0"><code>${escaped(readable(example.body, READABLE)[1])}</code></pre>`,
+  ];
+  const about = [
+    `data-path="${escaped(sent)}"`,
+    `data-counts="${"isOffered" in route ? "Costs a call" : "Costs no call"}"`,
+    ...(isKeyed ? ["data-keyed"] : []),
+    ...("binary" in body ? [`data-file="${file}"`] : []),
+  ];
+  return `<div class="request" ${about.join(" ")}>
+${filled(programs, "binary" in body ? { ...slots, file } : slots)}
+<div class="answer">${shown?.join("\n") ?? ""}</div>
+</div>`;
+}
+
+/** `type` of a problem document is the address of its row. */
+const problemRow = ([code, { status, title, meaning, remedy }]: [string, Problem]): string =>
+  `<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${status}</td>` +
+  `<td><b>${escaped(title)}.</b> ${escaped(meaning)} ${escaped(remedy)}</td></tr>`;

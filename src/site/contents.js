@@ -1,0 +1,19 @@
+/** A list of links to the sections of a page, which marks the one that is being read. */
+
+/** A section whose start is above this line is being read. */
+const LINE_PX = 96;
+
+/** @param {HTMLElement} contents */
+export function markPlace(contents) {
+  const links = [...contents.querySelectorAll("a")];
+  const sections = links.map(({ hash }) => document.getElementById(hash.slice(1)));
+  const mark = () => {
+    const isAbove = (/** @type {Element | null} */ section) =>
+      section !== null && section.getBoundingClientRect().top < LINE_PX;
+    const here = links[Math.max(0, sections.findLastIndex(isAbove))];
+    for (const link of links) link.ariaCurrent = link === here ? "true" : null;
+    if (here !== undefined) contents.scrollTop = here.offsetTop - contents.clientHeight / 2;
+  };
+  addEventListener("scroll", mark, { passive: true });
+  mark();
+}
