@@ -62,23 +62,33 @@ export function compositeBody(envelope: Envelope, { result, excluded }: PricedIn
   return jsonText(fields satisfies schemas.Body<typeof schemas.index>);
 }
 
+/** An index as `/indices` and the tables of people have it; figures are decimals. */
+export function listedIndex({ id, name, result, view, series }: PricedIndex) {
+  const last = chainedCloses(view, series).at(-1);
+  return {
+    id,
+    name,
+    constituents: `${result.contributions.length}`,
+    level: result.level,
+    chg_24h_pct: result.chg24hPct,
+    chg_30d_pct: result.chg30dPct,
+    series_close: last?.close ?? null,
+    series_date: last === undefined ? null : dateText(last.date),
+  };
+}
+
 /** `/indices`: one line for each index. */
 export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[]): string {
   const body: schemas.Body<typeof schemas.indices> = {
     ...envelopeFields(envelope),
-    indices: indices.map(({ id, name, result, view, series }) => {
-      const last = chainedCloses(view, series).at(-1);
-      return {
-        id,
-        name,
-        constituents: result.contributions.length,
-        level: exactly(result.level),
-        chg_24h_pct: exactly(result.chg24hPct),
-        chg_30d_pct: exactly(result.chg30dPct),
-        series_close: exactly(last?.close ?? null),
-        series_date: last === undefined ? null : dateText(last.date),
-      };
-    }),
+    indices: indices.map(listedIndex).map((index) => ({
+      ...index,
+      constituents: Number(index.constituents),
+      level: exactly(index.level),
+      chg_24h_pct: exactly(index.chg_24h_pct),
+      chg_30d_pct: exactly(index.chg_30d_pct),
+      series_close: exactly(index.series_close),
+    })),
   };
   return jsonText(body);
 }

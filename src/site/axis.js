@@ -24,6 +24,14 @@ export const dayOf = (date) => Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 export const dateText = (day) => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 /**
+ * `1 June 2026`.
+ *
+ * @param {string} date `YYYY-MM-DD`
+ */
+export const dateWords = (date) =>
+  new Date(`${date}T00:00:00Z`).toLocaleDateString("en-GB", { dateStyle: "long", timeZone: "UTC" });
+
+/**
  * The levels of an axis: multiples of 1, 2 or 5 times a power of ten, from the last at or below `low` to
  * the first at or above `high`. Their text is exact, and all have equally many decimals.
  *
@@ -96,8 +104,12 @@ export function dateTicks(from, to) {
     }));
 }
 
-/** @param {number} day */
-function dayText(day) {
+/**
+ * `1 Jun 2026`.
+ *
+ * @param {number} day days since 1970-01-01
+ */
+export function dayText(day) {
   const [year = "", month, date] = dateText(day).split("-");
   return `${Number(date)} ${MONTHS[Number(month) - 1]} ${year}`;
 }

@@ -1,19 +1,22 @@
 /** A cursor on a chart. */
-import { layout } from "./chart.js";
+import { dateWords } from "./axis.js";
+import { layout } from "./layout.js";
+import { roundedText } from "./text.js";
 
-/** @typedef {import("./chart.js").Point} Point */
+/** @typedef {import("./layout.js").Point} Point */
 
 /**
- * Adds a vertical line that pointer and arrow keys move from point to point. It begins at the last.
+ * Adds a vertical line that pointer, finger and arrow keys move from point to point, with a text beside
+ * it. It begins at the last point.
  *
- * @template {Point} P
  * @param {HTMLElement} box a positioned element that holds nothing but the chart
- * @param {readonly P[]} points those of the chart
- * @param {import("./chart.js").ChartOptions} options those of the chart
- * @param {(point: P) => void} say called with the point under the cursor
+ * @param {readonly Point[]} points those of the chart
+ * @param {import("./layout.js").ChartOptions} options those of the chart
+ * @param {(point: Point, before: Point | undefined) => string} tipHtml the text beside the cursor, of the
+ *   point under it and the one before
  */
-export function addCursor(box, points, options, say) {
-  const { points: places, gutterPx, topPx, bottomPx, heightPx } = layout(points, options);
+export function addCursor(box, points, options, tipHtml) {
+  const { points: places, gutterPx, endPx, topPx, bottomPx, heightPx } = layout(points, options);
   const cursor = document.createElement("div");
   cursor.className = "cursor";
   cursor.tabIndex = 0;
@@ -22,6 +25,7 @@ export function addCursor(box, points, options, say) {
   cursor.ariaValueMin = "1";
   cursor.ariaValueMax = String(points.length);
   cursor.style.left = `${gutterPx}px`;
+  cursor.style.right = `${endPx}px`;
   let at = 0;
   moveTo(points.length - 1);
   box.append(cursor);
@@ -32,11 +36,16 @@ export function addCursor(box, points, options, say) {
     const [point, place] = [points[at], places[at]];
     if (point === undefined || place === undefined) return;
     cursor.ariaValueNow = String(at + 1);
-    cursor.ariaValueText = point.date;
+    const figure = roundedText(point.text ?? point.close, options.decimals);
+    cursor.ariaValueText = `${dateWords(point.date)}: ${figure} ${options.unit}`;
     cursor.innerHTML =
       `<svg height="${heightPx}"><line x1="${place.x}%" x2="${place.x}%" y1="${topPx}" y2="${bottomPx}"/>` +
-      `<circle cx="${place.x}%" cy="${place.y}" r="4"/></svg>`;
-    say(point);
+      `<circle cx="${place.x}%" cy="${place.y}" r="4"/></svg>` +
+      `<div class="tip" aria-hidden="true">${tipHtml(point, points[at - 1])}</div>`;
+    // On the side with more room.
+    const tip = /** @type {HTMLElement} */ (cursor.lastElementChild);
+    if (place.x < 50) tip.style.left = `calc(${place.x}% + 12px)`;
+    else tip.style.right = `calc(${100 - place.x}% + 12px)`;
   }
 
   /** @param {PointerEvent} event */

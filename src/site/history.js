@@ -1,109 +1,108 @@
-/** A contract's history: which closes are after a break or corrected, a part of it, and its CSV. */
+/** A contract's history: its closes with their marks, and the parts of it that a chart offers. */
 import { dateText, dayOf } from "./axis.js";
 
 /** @typedef {import("./chart.js").Point} Point */
-/** @typedef {import("./record.js").ContractBody} ContractBody */
 
-/** The parts of a history that a page offers. */
-export const RANGES = /** @type {const} */ (["90 d", "1 y", "5 y"]);
-/** @typedef {typeof RANGES[number]} Range */
-const RANGE_DAYS = { "90 d": 90, "1 y": 365, "5 y": 5 * 365 };
+/** @typedef {{ id: string, label: string, title?: string }} Range `id`: as it stands in an address. */
 
-/**
- * The ranges within a depth of history, and the shortest in any case.
- *
- * @param {number} depthDays
- */
-export const rangesWithin = (depthDays) =>
-  RANGES.filter((range) => range === RANGES[0] || RANGE_DAYS[range] <= depthDays);
-
-/** @typedef {Point & { breakReason: string | null }} Close `breakReason`: of the break before it */
+/** @type {readonly Range[]} */
+const RANGES = [
+  { id: "30d", label: "30 d" },
+  { id: "90d", label: "90 d" },
+  { id: "6m", label: "6 m" },
+  { id: "ytd", label: "YTD", title: "From the last close of the year before" },
+  { id: "1y", label: "1 y" },
+  { id: "5y", label: "5 y" },
+];
+/** @type {Range} */
+export const ALL = { id: "all", label: "All" };
 
 /**
- * The closes with their marks. The answer dates closes by `as_of`, and breaks and corrections by
- * session. How many days the first is behind the second is taken from the level in force.
+ * The ranges within a depth of history that the closes fill, but for a tenth; and all of it.
  *
- * @param {ContractBody} body
- * @returns {Close[]}
+ * @param {readonly Point[]} points
+ * @param {string} to the last date of the axis
+ * @param {number} depthDays years as 365 days
  */
-export function closesOf({ history, breaks, corrections, session_utc, age_days, as_of }) {
-  const day = dayOf(session_utc.slice(0, 10)) + Number(session_utc.slice(11, 13)) / 24;
-  const lagDays = age_days === undefined ? 0 : Math.floor(day - age_days) - dayOf(as_of);
-  const dated = history.map(({ date, close_usd }) => ({
-    date,
-    close: close_usd,
-    day: dayOf(date),
-  }));
-  /**
-   * The closes that the level of a session may be: those dated from the lag before its day up to its
-   * day; if there are none, the last one before.
-   *
-   * @param {string} session
-   */
-  const candidates = (session) => {
-    const day = dayOf(session.slice(0, 10));
-    const end = dated.findLastIndex((close) => close.day <= day) + 1;
-    const near = dated.slice(0, end).filter((close) => close.day >= day - lagDays);
-    return near.length > 0 ? near : dated.slice(Math.max(0, end - 1), end);
-  };
-  const reasons = new Map(breaks.map((item) => [candidates(item.session_utc)[0], item.reason]));
-  const corrected = new Set(
-    corrections.map((item) =>
-      candidates(item.session_utc).findLast(({ close }) => close === item.new_usd),
-    ),
-  );
-  return dated.map((item) => {
-    const { date, close } = item;
-    const breakReason = reasons.get(item) ?? null;
-    return {
-      date,
-      close,
-      breakReason,
-      isBreak: breakReason !== null,
-      isCorrected: corrected.has(item),
-    };
+export function rangesWithin(points, to, depthDays) {
+  const within = RANGES.filter(({ id }) => {
+    const from = dayOf(startOf(id, to, points));
+    const days = dayOf(to) - from;
+    // Five years have one or two days more.
+    return days < depthDays + 2 && dayOf(points[0]?.date ?? to) - from <= days / 10;
   });
+  return [...within, ALL];
 }
 
 /**
- * The first day of a range that ends with a day: 90 days, or from the day after the same one of an
- * earlier year (29 February: after the 28th).
+ * The first day of a range that ends with a day: so many days, or from the day after the same one of an
+ * earlier month (29 February: after the 28th). The year to date begins with the last close of the year
+ * before, or on 1 January if there is none.
  *
- * @param {Range} range
+ * @param {string} id of the range
  * @param {string} to `YYYY-MM-DD`
+ * @param {readonly Point[]} [points]
  */
-export function startOf(range, to) {
-  if (range === "90 d") return dateText(dayOf(to) - 89);
-  const year = Number(to.slice(0, 4)) - Number(range.slice(0, 1));
-  const isLeapDay = to.endsWith("-02-29");
-  return dateText(dayOf(`${year}-${isLeapDay ? "02-28" : to.slice(5)}`) + 1);
+export function startOf(id, to, points = []) {
+  const newYear = `${to.slice(0, 4)}-01-01`;
+  const count = Number.parseInt(id, 10);
+  if (id === "all") return points[0]?.date ?? to;
+  if (id === "ytd") return points.findLast(({ date }) => date < newYear)?.date ?? newYear;
+  if (id.endsWith("d")) return dateText(dayOf(to) - count + 1);
+  const [year = 0, month = 0, day = 0] = to.split("-").map(Number);
+  const months = id.endsWith("y") ? count * 12 : count;
+  const lastOfMonth = new Date(Date.UTC(year, month - months, 0));
+  lastOfMonth.setUTCDate(Math.min(day, lastOfMonth.getUTCDate()) + 1);
+  return lastOfMonth.toISOString().slice(0, 10);
 }
 
 /**
  * The closes from a day on. The last close, which is the level in force, is always among them.
  *
- * @template {Point} P
- * @param {readonly P[]} closes
+ * @param {readonly Point[]} closes
  * @param {string} from `YYYY-MM-DD`
  */
 export const closesFrom = (closes, from) =>
   closes.filter(({ date }, at) => date >= from || at === closes.length - 1);
 
 /**
- * The history as CSV (RFC 4180), with the names and rules of `/history.csv`: `break_reason` stands on
- * the first close after a break, and text that a spreadsheet would take for a formula gets a `'`.
+ * The closes of one contract out of `/history.csv`.
  *
- * @param {ContractBody} body
+ * @param {string} csv
+ * @param {readonly { session_utc: string }[]} corrections
+ * @returns {Point[]}
  */
-export function historyCsv(body) {
-  const rows = closesOf(body).map(({ date, close, breakReason }) =>
-    [body.id, date, String(close), csvText(breakReason ?? "")].join(","),
-  );
-  return ["contract_id,date,close_usd,break_reason", ...rows, ""].join("\r\n");
+export function closesOf(csv, corrections) {
+  const corrected = new Set(corrections.map(({ session_utc }) => session_utc));
+  const [names = [], ...rows] = cellsOf(csv);
+  return rows.map((cells) => {
+    /** @param {string} name */
+    const cell = (name) => cells[names.indexOf(name)] ?? "";
+    const [low, high] = [cell("low_usd"), cell("high_usd")];
+    // Spreadsheets would take some texts for formulas: a ' stands before them.
+    const breakReason = cell("break_reason").replace(/^'(?=[=+\-@\t\r])/, "") || null;
+    return {
+      date: cell("date"),
+      close: Number(cell("close_usd")),
+      text: cell("close_usd"),
+      ...(low !== "" && { low: Number(low), high: Number(high) }),
+      breakReason,
+      isBreak: breakReason !== null,
+      isCorrected: corrected.has(cell("session_utc")),
+    };
+  });
 }
 
-/** @param {string} text */
-function csvText(text) {
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+/** The cells of CSV (RFC 4180) whose lines all end with CR LF. @param {string} csv */
+function cellsOf(csv) {
+  /** @type {string[][]} */
+  const rows = [];
+  let row = [];
+  for (const [, cell = "", end] of csv.matchAll(/("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n)/g)) {
+    row.push(cell.replace(/^"|"$/g, "").replaceAll('""', '"'));
+    if (end === ",") continue;
+    rows.push(row);
+    row = [];
+  }
+  return rows;
 }

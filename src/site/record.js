@@ -1,14 +1,17 @@
 /** A contract's record as HTML, the same in Node and in the browser. */
+import { dateWords, dayOf } from "./axis.js";
 import { basisHtml, placeLine } from "./board.js";
 import {
   changeHtml,
+  counted,
   escaped,
   figureHtml,
   foreign,
   foreignLink,
   instantHtml,
-  NO_FIGURE,
 } from "./text.js";
+
+/** @typedef {import("./board.js").BoardRow} BoardRow */
 
 /**
  * A body of `/prices/{id}`. Snapshots of format 1 lack some fields.
@@ -57,39 +60,62 @@ import {
  * @typedef {{ session_utc: string, old_usd: number | null, new_usd: number | null, reason: string, corrected_in: string }} Correction
  */
 
-/** @type {readonly (readonly [keyof ContractBody, string])[]} */
-const CHANGES = [
-  ["chg_24h_pct", "24 hours, %"],
-  ["chg_7d_pct", "7 days, %"],
-  ["chg_30d_pct", "30 days, %"],
-  ["chg_60d_pct", "60 days, %"],
-  ["chg_90d_pct", "90 days, %"],
-  ["chg_180d_pct", "180 days, %"],
-  ["chg_yoy_pct", "1 year, %"],
-];
+/** The fields of changes, with their labels and how many days they look back. */
+const CHANGES = /** @type {const} */ ([
+  ["chg_24h_pct", "24 hours", 1],
+  ["chg_7d_pct", "7 days", 7],
+  ["chg_30d_pct", "30 days", 30],
+  ["chg_60d_pct", "60 days", 60],
+  ["chg_90d_pct", "90 days", 90],
+  ["chg_180d_pct", "180 days", 180],
+  ["chg_yoy_pct", "1 year", 365],
+]);
+const DAY_MS = 86_400_000;
 
 /**
- * All of a contract's page: title, session, figures, a place for the chart (`#history`), particulars,
- * breaks and corrections. Each figure stands in an element with its field's name in `data-field`.
+ * Session, level and changes. Each figure stands in an element with its field's name in `data-field`.
  *
  * @param {ContractBody} body
- * @param {number} tierDelay sessions that the tier is behind when nothing is late
+ * @param {{ delaySessions: number, depthDays: number }} tier how many sessions it is behind when nothing
+ *   is late, and how deep its history is
  */
-export function recordHtml(body, tierDelay) {
-  return `<h1>${foreign(body.name)}</h1>
-<p class="ids">${foreign(body.ticker)} · <code>${escaped(body.id)}</code> · ${foreign(body.segment)}</p>
-${placeLine(body, tierDelay)}
-<p class="note">${escaped(body.attribution)}</p>
-${discontinuedLine(body)}<dl class="figures changes">
+export function levelHtml(body, { delaySessions, depthDays }) {
+  const changes = CHANGES.map(([field, label, days]) => {
+    const why = body[field] == null ? whyMissing(body, days, depthDays) : "";
+    return `<div><dt>${label}, %</dt><dd data-field="${field}">${changeHtml(body[field])}</dd><dd class="sub">${why}</dd></div>`;
+  });
+  return `${placeLine(body, delaySessions)}
+${discontinuedLine(body)}<dl class="figures level">
 <div><dt>Level, ${foreign(body.unit)}</dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
 <dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span>, as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>
-${CHANGES.map(([field, label]) => item(label, field, changeHtml(/** @type {number | null} */ (body[field])))).join("\n")}
 </dl>
-<section id="history" aria-labelledby="history-title">
-<h2 id="history-title">History</h2>
-${body.history.length === 0 ? '<p>An API key shows the daily closes as a chart: see <a href="../plans">plans</a>.</p>' : ""}
-</section>
-${breaksHtml(body)}${correctionsHtml(body)}<section aria-labelledby="details-title">
+<dl class="figures changes"${body.basis === "discontinued" ? " hidden" : ""}>
+${changes.join("\n")}
+</dl>`;
+}
+
+/**
+ * Why a change is missing, as far as the answer tells: a break, or a first level, since then.
+ *
+ * @param {ContractBody} body
+ * @param {number} days
+ * @param {number} depthDays
+ */
+function whyMissing({ session_utc, break: latest, history }, days, depthDays) {
+  const since = Date.parse(session_utc) - days * DAY_MS;
+  if (latest !== null && Date.parse(latest.session_utc) > since) {
+    return `break on ${dateWords(latest.session_utc.slice(0, 10))}`;
+  }
+  const first = history[0]?.date;
+  // A history that begins with the tier's depth may have begun before.
+  const isFirst =
+    first !== undefined && dayOf(first) > dayOf(session_utc.slice(0, 10)) - depthDays + 1;
+  return isFirst && Date.parse(first) > since ? `first level on ${dateWords(first)}` : "";
+}
+
+/** What stands below the chart: breaks, corrections and particulars. @param {ContractBody} body */
+export function detailsHtml(body) {
+  return `${breaksHtml(body)}${correctionsHtml(body)}<section aria-labelledby="details-title">
 <h2 id="details-title">Particulars</h2>
 <dl class="facts">
 ${facts(body).join("\n")}
@@ -106,34 +132,102 @@ function discontinuedLine({ basis, as_of, delisted_on: day }) {
   return `<p class="late">Discontinued: this contract is off the board. Its last level is of <time>${escaped(as_of)}</time>; there are no changes.${delisted}</p>\n`;
 }
 
-/**
- * @param {string} label HTML
- * @param {keyof ContractBody} field
- * @param {string} value HTML
- */
-const item = (label, field, value) =>
-  `<div><dt>${label}</dt><dd data-field="${field}">${value}</dd></div>`;
-
-/** @param {string | null | undefined} text */
-const textHtml = (text) => (text == null ? NO_FIGURE : foreign(text));
-
-/** @param {ContractBody} body */
+/** The particulars that the answer gives. @param {ContractBody} body */
 function facts(body) {
-  return [
-    item("Age of the level, days", "age_days", figureHtml(body.age_days, 0)),
-    item("24 hours compare with the level of", "prev_as_of", textHtml(body.prev_as_of)),
-    item("Lowest of the year, USD", "low_52w_usd", figureHtml(body.low_52w_usd)),
-    item("Highest of the year, USD", "high_52w_usd", figureHtml(body.high_52w_usd)),
-    item("Lowest price behind the level, USD", "low_usd", figureHtml(body.low_usd)),
-    item("Highest price behind the level, USD", "high_usd", figureHtml(body.high_usd)),
-    item("Prices behind the level", "inputs", figureHtml(body.inputs, 0)),
-    item("Price per gigabyte, USD", "usd_per_gb", figureHtml(body.usd_per_gb)),
-    item("Capacity, GB", "capacity_gb", figureHtml(body.capacity_gb, 0)),
-    item("AI exposure, % of demand", "ai_exposure_pct", figureHtml(body.ai_exposure_pct, 0)),
-    item("Price type", "price_type", textHtml(body.price_type)),
-    item("Source", "source", foreignLink(body.source_url, body.source)),
-    ...(body.rationale == null ? [] : [item("Rationale", "rationale", foreign(body.rationale))]),
+  /** @type {readonly (readonly [keyof ContractBody, string, string | null | undefined | false])[]} */
+  const given = [
+    ["source", "Source", foreignLink(body.source_url, body.source)],
+    ["price_type", "Price type", body.price_type && foreign(body.price_type)],
+    ["unit", "Unit", foreign(body.unit)],
+    ["capacity_gb", "Capacity, GB", figure(body.capacity_gb, 0)],
+    ["usd_per_gb", "Per gigabyte, USD", figure(body.usd_per_gb)],
+    ["ai_exposure_pct", "AI exposure, % of demand", figure(body.ai_exposure_pct, 0)],
+    ["prev_as_of", "Compared with (24 hours)", body.prev_as_of && escaped(body.prev_as_of)],
+    ["age_days", "Age, days", figure(body.age_days, 0)],
+    ["inputs", "Inputs", figure(body.inputs, 0)],
+    ["low_usd", "Lowest input, USD", figure(body.low_usd)],
+    ["high_usd", "Highest input, USD", figure(body.high_usd)],
+    ["low_52w_usd", "Lowest of the year, USD", figure(body.low_52w_usd)],
+    ["high_52w_usd", "Highest of the year, USD", figure(body.high_52w_usd)],
+    ["rationale", "Rationale", body.rationale && foreign(body.rationale)],
   ];
+  return given.flatMap(([field, label, value]) =>
+    value ? [`<div><dt>${label}</dt><dd data-field="${field}">${value}</dd></div>`] : [],
+  );
+}
+
+/** @param {number | null | undefined} value @param {number} [decimals] */
+const figure = (value, decimals) => (value == null ? "" : figureHtml(value, decimals));
+
+const CLOSES_SHOWN = 30;
+
+/**
+ * The last closes as a table, the newest first.
+ *
+ * @param {readonly import("./chart.js").Point[]} points
+ */
+export function closesTable(points) {
+  const rows = points.slice(-CLOSES_SHOWN - 1).map((point, at, all) => {
+    const before = point.isBreak ? undefined : all[at - 1]?.close;
+    const change =
+      before === undefined ? null : Number(((point.close / before - 1) * 100).toFixed(2));
+    const marks = [
+      point.breakReason ? `break: ${foreign(point.breakReason)}` : "",
+      point.isCorrected ? "corrected" : "",
+    ];
+    return (
+      `<tr><th scope="row"><time>${escaped(point.date)}</time></th><td class="n">${figureHtml(point.text)}</td>` +
+      `<td class="n">${changeHtml(change)}</td><td class="long">${marks.filter(Boolean).join(", ")}</td></tr>`
+    );
+  });
+  const shown = rows.slice(-CLOSES_SHOWN).toReversed();
+  return `<h3>Last ${counted(shown.length, "close")}</h3>
+<div class="scroll" role="region" aria-label="Table of closes" tabindex="0">
+<table id="closes">
+<thead><tr><th scope="col">Date</th><th scope="col" class="n">Close, USD</th><th scope="col" class="n">Change, %</th><th scope="col">Mark</th></tr></thead>
+<tbody>
+${shown.join("\n")}
+</tbody>
+</table>
+</div>`;
+}
+
+const OTHERS_SHOWN = 12;
+
+/**
+ * The contracts of a segment beside one of them: the one before and the one after, and those near it.
+ *
+ * @param {readonly BoardRow[]} rows all of the segment, in the order of the board
+ * @param {string} id
+ */
+export function othersHtml(rows, id) {
+  const at = rows.findIndex((row) => row.id === id);
+  const others = rows.filter((row) => row.id !== id);
+  if (others.length === 0) return "";
+  const start = Math.max(0, Math.min(at - OTHERS_SHOWN / 2, others.length - OTHERS_SHOWN));
+  /** @param {BoardRow} row @param {string} [more] */
+  const link = (row, more = "") =>
+    `<a href="${encodeURIComponent(row.id)}"${more}>${foreign(row.name)}</a>`;
+  const [before, after] = at < 0 ? [] : [rows[at - 1], rows[at + 1]];
+  const cells = others
+    .slice(start, start + OTHERS_SHOWN)
+    .map(
+      (row) =>
+        `<tr data-id="${escaped(row.id)}"><th scope="row">${link(row)}</th><td class="n">${figureHtml(row.spot_usd)}</td>` +
+        `<td class="n">${changeHtml(row.chg_24h_pct)}</td><td class="n">${changeHtml(row.chg_yoy_pct)}</td></tr>`,
+    );
+  return `<section aria-labelledby="others-title">
+<h2 id="others-title">Others in ${foreign(others[0]?.segment ?? "")}</h2>
+<p class="beside-it">${before ? `<span>Previous: ${link(before, ' rel="prev"')}</span>` : ""}${after ? ` <span>Next: ${link(after, ' rel="next"')}</span>` : ""}</p>
+<div class="scroll" role="region" aria-label="Others in the segment" tabindex="0">
+<table>
+<thead><tr><th scope="col">Contract</th><th scope="col" class="n">Level, USD</th><th scope="col" class="n">24 h %</th><th scope="col" class="n">1 year %</th></tr></thead>
+<tbody>
+${cells.join("\n")}
+</tbody>
+</table>
+</div>
+</section>`;
 }
 
 /** @param {ContractBody} body */
@@ -145,7 +239,7 @@ function breaksHtml({ breaks, break: latest, history }) {
   );
   return `<section aria-labelledby="breaks-title">
 <h2 id="breaks-title">Breaks</h2>
-<p class="note">Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart marks each with a B."}</p>
+<p class="note">Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart mutes closes before the last one."}</p>
 <ul id="breaks">
 ${items.join("\n")}
 </ul>

@@ -24,7 +24,7 @@ import {
   droppedSection,
   judgementsSection,
 } from "./exceptions.ts";
-import { changeHtml, escaped, foreign, grouped } from "../../site/text.js";
+import { changeHtml, escaped, foreign, roundedText } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
 import { indicesSection } from "./index.ts";
 import { movesSection } from "./moves.ts";
@@ -148,7 +148,7 @@ function figures(view: TierView, index: Composite): string {
     ["No level so far", counts.withoutLevel],
   ];
   return `<dl class="figures">
-<div class="headline"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : grouped(index.level)}</dd>
+<div class="headline"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : roundedText(index.level, 2)}</dd>
 <dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
 ${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
 </dl>`;

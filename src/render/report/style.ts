@@ -1,26 +1,9 @@
 /** Style sheet and script of the report: one text each, out of the files that the pages load. */
 import { siteFile } from "../../site/files.ts";
 
-/** What the report needs of style.css, by the comments that begin its sections. */
-const SECTIONS = [
-  "The look of all pages and of the report",
-  "Masthead and foot",
-  "Forms",
-  "Tables and figures",
-  "Charts",
-];
-
-/** The whole style sheet. Throws if style.css lacks a section. */
-export const REPORT_STYLE = [
-  ...SECTIONS.map((title) => {
-    const section = siteFile("style.css")
-      .split(/^(?=\/\* )/m)
-      .find((text) => text.startsWith(`/* ${title}`));
-    if (section === undefined) throw new Error(`style.css has no section ${title}`);
-    return section;
-  }),
-  siteFile("report.css"),
-]
+/** The whole style sheet: what all pages have, charts, and what only the report has. */
+export const REPORT_STYLE = ["style.css", "chart.css", "report.css"]
+  .map(siteFile)
   .join("\n")
   .replaceAll(/\/\*.*?\*\/\n/gs, "");
 

@@ -1,0 +1,76 @@
+/** The page of a contract without a key: its record in the free tier, or what is public of every contract. */
+import { indexIdOf } from "../../../market/indices.ts";
+import { KEYLESS } from "../../../market/tier.ts";
+import type { Contract } from "../../../market/contract.ts";
+import type { Board } from "../../../site/board.js";
+import { filled, siteFile } from "../../../site/files.ts";
+import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../site/record.js";
+import { escaped, foreign } from "../../../site/text.js";
+import { PAGES } from "../../uncounted-routes.ts";
+import { framed, type PageSource } from "./pages.ts";
+
+type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
+
+/** With a contract's record. `board` is the free tier's. */
+export const contractPage = (body: ContractBody, board: Board | null, origin: string): PageSource =>
+  page(body, board, origin, {
+    level: levelHtml(body, { delaySessions: KEYLESS.delaySessions, depthDays: 0 }),
+    details: detailsHtml(body),
+  });
+
+/** Why a page has no record. */
+const WITHOUT_RECORD = {
+  key_required: "This contract is not part of the free slice: it needs an API key.",
+  not_on_board: "Without an API key this contract has no level so far.",
+} as const;
+
+export type Reason = keyof typeof WITHOUT_RECORD;
+
+/** With what the catalog says, which is public; neither a level nor whether there is one. */
+export function lockedPage(
+  reason: Reason,
+  contract: Contract,
+  board: Board | null,
+  origin: string,
+): PageSource {
+  const facts = [
+    ["Unit", contract.unit],
+    ["Segment", contract.segment],
+    ["Source", contract.source],
+  ].map(([label, text]) => `<div><dt>${label}</dt><dd>${foreign(text as string)}</dd></div>`);
+  return page(contract, board, origin, {
+    level: `<p>${WITHOUT_RECORD[reason]} Give it in the field at the top; see <a href="../plans">plans</a>.</p>
+<dl class="facts">
+${facts.join("\n")}
+</dl>`,
+    details: "",
+  });
+}
+
+function page(
+  { id, name, ticker, segment }: Named,
+  board: Board | null,
+  origin: string,
+  parts: { readonly level: string; readonly details: string },
+): PageSource {
+  const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
+  const near = rows.filter((row) => row.segment === segment);
+  return framed({
+    path: PAGES.contract.path.replace("{id}", id),
+    title: name,
+    main: filled(siteFile("contract.html"), {
+      id: escaped(id),
+      name: foreign(name),
+      ticker: foreign(ticker),
+      segment: foreign(segment),
+      segment_id: indexIdOf(segment),
+      segment_query: encodeURIComponent(segment),
+      origin: escaped(origin),
+      others: othersHtml(near, id),
+      ...parts,
+    }),
+    isIndexed: parts.details !== "",
+    script: "contract.js",
+    styles: ["assets/chart.css", "assets/contract.css"],
+  });
+}
