@@ -1,8 +1,6 @@
-/**
- * The sentence that says what the demonstration's numbers are. It is their attribution; the README and
- * the documentation page say the same.
- */
-export const DEMO_NOTICE =
-  "Demonstration data, not market data: the contracts are real products with tickers of our own " +
-  "coinage, but every price, and whatever happens to one, is illustrative, generated from a fixed " +
-  "seed around a level once published.";
+/** What the demonstration's numbers are. It is their attribution, and stands on every page with figures. */
+export const DEMO_NOTICE = "Illustrative data: real contracts, made-up prices.";
+
+/** Whether an attribution is the demonstration's, of this release or of 0.2.0. */
+export const isOfDemo = (attribution: string): boolean =>
+  attribution === DEMO_NOTICE || attribution.startsWith("Demonstration data, not market data:");

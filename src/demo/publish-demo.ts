@@ -12,7 +12,7 @@ import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snap
 import type { ObjectStore } from "../store/object-store.ts";
 import { demoCatalogPath, readDemoEvents } from "./catalog.ts";
 import { demoCsv, demoHistory } from "./feed.ts";
-import { DEMO_NOTICE } from "./notice.ts";
+import { DEMO_NOTICE, isOfDemo } from "./notice.ts";
 import { DEMO_FIRST_SESSION } from "./series.ts";
 
 /** How many sessions get a snapshot each. The sessions before them are history. */
@@ -44,7 +44,7 @@ export async function* publishDemo(
   const { head } = await readLogEnd(store);
   if (head !== null) {
     const manifest = await readManifest(store, head, head.manifest_sha256);
-    if (manifest.attribution !== DEMO_NOTICE) {
+    if (!isOfDemo(manifest.attribution)) {
       throw new ConflictError(
         `${store.location} holds snapshots that are not the demonstration's; name another folder with --store`,
       );

@@ -26,9 +26,9 @@ import { withOrigin } from "./answers/pages/answers.ts";
 import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
 import { referencePages } from "./answers/pages/reference.ts";
 import { textPages } from "./answers/pages/texts.ts";
+import { robots } from "./answers/pages/crawlers.ts";
 import { livePages } from "./answers/pages/live-pages.ts";
 import { assets, fixedPages } from "./answers/pages/pages.ts";
-import { plansPage } from "./answers/pages/plans.ts";
 import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
 import { answerRefusedRequests } from "./http/refused-request.ts";
 
@@ -107,20 +107,19 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
   };
   try {
-    const [openApi, ...reference] = referencePages(options.publicUrl ?? "/");
-    const sources = [
-      ...assets(),
-      plansPage(options.plans ?? USUAL_TERMS),
-      ...reference,
-      indicesPage(),
-    ];
-    const pages = fixedPages(sources, clock.now());
     await live.start();
     const server = createHttpServer(limits, tls);
     const url = await listen(server, "--port", host, options.port);
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
-    const documents = [openApi, basketPage(origin), ...textPages(origin)].map((document) => ({
+    const pages = fixedPages([...assets(), robots(origin)], clock.now(), options);
+    const written = [
+      ...referencePages(options.publicUrl ?? "/", origin),
+      indicesPage(),
+      basketPage(origin, options.plans ?? USUAL_TERMS),
+      ...textPages(origin),
+    ];
+    const documents = written.map((document) => ({
       ...document,
       body: withOrigin(document.body, options.publicUrl ?? ""),
     }));

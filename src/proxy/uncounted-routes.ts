@@ -112,27 +112,88 @@ export const UNCOUNTED_ROUTES = {
   },
 } as const satisfies Readonly<Record<string, Route>>;
 
-/** The pages, texts for people, and files that pages load; `link`: the name at the top of every page. */
+/** A page, a text for people, or a file that pages load. */
+export interface Page {
+  readonly path: string;
+  /** Its name at the top of every page. */
+  readonly link?: string;
+  /** What it shows, for search engines and previews. */
+  readonly description?: string;
+  /** Whether it has figures of the served snapshot, so that their source is named on it. */
+  readonly hasFigures?: boolean;
+}
+
 export const PAGES = {
-  market: { path: "/", link: "Market" },
-  contract: { path: "/contracts/{id}" },
-  indices: { path: "/indices", link: "Indices" },
-  basket: { path: "/basket", link: "Basket" },
-  plans: { path: "/plans", link: "Plans" },
-  status: { path: "/status", link: "Status" },
-  guide: { path: "/guide", link: "Guide" },
+  market: {
+    path: "/",
+    link: "Market",
+    description:
+      "Price levels of memory and semiconductor contracts in US dollars, published every 12 hours, with their changes over a day, a month and a year.",
+    hasFigures: true,
+  },
+  contract: {
+    path: "/contracts/{id}",
+    description:
+      "The price level of a contract in US dollars, its changes, its source and its history.",
+    hasFigures: true,
+  },
+  indices: {
+    path: "/indices",
+    link: "Indices",
+    description:
+      "The composite index of memory and semiconductor prices and one of each segment, with daily series and what each contract contributes.",
+    hasFigures: true,
+  },
+  basket: {
+    path: "/basket",
+    link: "Basket",
+    description:
+      "Pick memory and semiconductor contracts: what they cost together, against a year ago, and what each contributes.",
+    hasFigures: true,
+  },
+  plans: {
+    path: "/plans",
+    link: "Plans",
+    description:
+      "What callers get without a key, with Starter and with Pro: contracts, freshness, history, exports and calls a month.",
+  },
+  status: {
+    path: "/status",
+    link: "Status",
+    description:
+      "Whether the sessions of the last thirty days were published on time, and when the next one is due.",
+    hasFigures: true,
+  },
+  guide: {
+    path: "/guide",
+    link: "Guide",
+    description:
+      "How to read the prices by HTTP, from a spreadsheet and from Python: keys, history, baskets, and data as published then.",
+  },
   guideMarkdown: { path: "/guide.md" },
-  methodology: { path: "/methodology", link: "Methodology" },
+  methodology: {
+    path: "/methodology",
+    link: "Methodology",
+    description:
+      "How levels, changes, indices and baskets are calculated, with a worked example, and what is checked before a session is published.",
+  },
   methodologyMarkdown: { path: "/methodology.md" },
   /** The summary for language models (llmstxt.org). */
   llms: { path: "/llms.txt" },
   /** The Python module for callers. */
   client: { path: "/client.py" },
-  reference: { path: "/docs", link: "API" },
-  /** Swagger UI, which draws the reference. */
-  swaggerScript: { path: "/docs/swagger-ui-bundle.js" },
-  swaggerStyle: { path: "/docs/swagger-ui.css" },
-} as const satisfies Readonly<Record<string, { path: string; link?: string }>>;
+  reference: {
+    path: "/docs",
+    link: "API",
+    description:
+      "Every endpoint of the HTTP API, with its parameters, its fields, an example and its errors.",
+  },
+  changelog: { path: "/changelog", description: "What changed in each release." },
+  /** What programs that collect pages ask for. */
+  robots: { path: "/robots.txt" },
+  sitemap: { path: "/sitemap.xml" },
+  favicon: { path: "/favicon.ico" },
+} as const satisfies Readonly<Record<string, Page>>;
 
 /** Below it: the files of src/site that pages load. */
 export const ASSETS_PATH = "/assets/";

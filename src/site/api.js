@@ -1,4 +1,7 @@
-/** Requests to the service. The key is kept until the tab closes, and is sent in a header field only. */
+/**
+ * Requests to the service. The key is kept until the tab closes, or on the device if the reader wishes; it is sent in
+ * a header field only.
+ */
 import { withDecimals } from "./text.js";
 
 const STORED_AS = "chipboard-key";
@@ -6,17 +9,28 @@ const STORED_AS = "chipboard-key";
 /** The service's root: this module lies in its folder `assets`. */
 export const ROOT = new URL("../", import.meta.url);
 
+/** Where a key outlives the tab; null: the origin has other services, which could read it. */
+export const DEVICE = ROOT.pathname === "/" ? localStorage : null;
+
 /** The key in use, or null. */
-export const storedKey = () => sessionStorage.getItem(STORED_AS);
+export const storedKey = () =>
+  sessionStorage.getItem(STORED_AS) ?? DEVICE?.getItem(STORED_AS) ?? null;
 
 /**
- * Keeps the key until the tab closes; null forgets it.
+ * Keeps the key until the tab closes, or on the device.
  *
- * @param {string | null} key
+ * @param {string} key
+ * @param {boolean} isForDevice
  */
-export function storeKey(key) {
-  if (key === null) sessionStorage.removeItem(STORED_AS);
-  else sessionStorage.setItem(STORED_AS, key);
+export function storeKey(key, isForDevice) {
+  forgetKey();
+  (isForDevice ? DEVICE : sessionStorage)?.setItem(STORED_AS, key);
+}
+
+/** Forgets the key of the tab and that of the device. */
+export function forgetKey() {
+  sessionStorage.removeItem(STORED_AS);
+  DEVICE?.removeItem(STORED_AS);
 }
 
 /** @type {(left: number) => void} */
@@ -41,6 +55,19 @@ export function onCallsLeft(listener) {
 /** @typedef {{ parameter: string, value: string, detail: string }} ParameterFault */
 
 /**
+ * The answer of an address, whatever its status. Rejects if the service cannot be reached.
+ *
+ * @param {string | URL} url
+ * @param {string | null} key
+ */
+export async function send(url, key) {
+  const response = await fetch(url, { headers: key === null ? {} : { "x-api-key": key } });
+  const left = response.headers.get("x-ratelimit-remaining");
+  if (left !== null) tellLeft(Number(left));
+  return response;
+}
+
+/**
  * The answer of an address below `/api/public/v1/`, with the stored key. A service that cannot be
  * reached is a problem with the code `unreachable`.
  *
@@ -49,15 +76,8 @@ export function onCallsLeft(listener) {
  * @returns {Promise<{ response: Response, problem: null } | { response: null, problem: Problem }>}
  */
 export async function ask(path, key = storedKey()) {
-  const headers = new Headers(key === null ? {} : { "x-api-key": key });
-  let response;
-  try {
-    response = await fetch(new URL(`api/public/v1/${path}`, ROOT), { headers });
-  } catch {
-    return { response: null, problem: UNREACHABLE };
-  }
-  const left = response.headers.get("x-ratelimit-remaining");
-  if (left !== null) tellLeft(Number(left));
+  const response = await send(new URL(`api/public/v1/${path}`, ROOT), key).catch(() => null);
+  if (response === null) return { response: null, problem: UNREACHABLE };
   if (response.ok) return { response, problem: null };
   const problem = await response.json().catch(() => UNREACHABLE);
   return { response: null, problem };

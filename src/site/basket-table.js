@@ -47,3 +47,39 @@ export function partsTable(basket, board) {
  */
 export const levelHtml = ({ ticker, spot_usd, unit }) =>
   `${foreign(ticker)} · <span data-field="spot_usd">${figureHtml(spot_usd)}</span> ${foreign(unit)}`;
+
+/**
+ * Says what is wrong with a contract, or with its amount, at its row.
+ *
+ * @param {HTMLElement} box of the table
+ * @param {string} id
+ * @param {boolean} isOfAmount
+ * @param {string} why
+ */
+export function sayAt(box, id, isOfAmount, why) {
+  const row = rowOf(box, id);
+  if (isOfAmount) row?.querySelector("input")?.setAttribute("aria-invalid", "true");
+  row?.querySelector(".error")?.append(why);
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {string} id
+ */
+export function takeBack(box, id) {
+  const row = rowOf(box, id);
+  row?.querySelector("input")?.removeAttribute("aria-invalid");
+  row?.querySelector(".error")?.replaceChildren();
+}
+
+/** @param {HTMLElement} box @param {string} id */
+const rowOf = (box, id) => box.querySelector(`tr[data-id="${id}"]`);
+
+/** The first contract with a fault. @param {HTMLElement} box */
+export const faulty = (box) => box.querySelector("tr:has(.error:not(:empty))");
+
+/** Goes there, if there is one. @param {HTMLElement} box */
+export function focusFault(box) {
+  const row = faulty(box);
+  (row?.querySelector("input") ?? row?.querySelector("button"))?.focus();
+}

@@ -1,22 +1,22 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
 import { ask, askDecimals, ROOT } from "./api.js";
+import { closesIn, costsOf } from "./basket-costs.js";
+import { faulty, focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
-import { chart } from "./chart.js";
-import { addCursor } from "./cursor.js";
-import { startOf } from "./history.js";
-import { levelHtml, partsTable } from "./basket-table.js";
-import { contractLink, contributionsTable, indexFigures } from "./contributions.js";
+import { copyLink, showChart } from "./chart-panel.js";
+import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
 import { addCopyButtons } from "./copy.js";
 import { withKey } from "./key.js";
+import { changeOf, rounded } from "./decimal.js";
 import { makePicker } from "./picker.js";
-import { basketQuery, isSendable, programsHtml, readBasket } from "./requests.js";
-import { costsOf, recentCloses } from "./recent-closes.js";
+import { basketQuery, isSendable, programs, readBasket } from "./requests.js";
 import { makeSortable } from "./table.js";
-import { counted, escaped, figureHtml, foreign } from "./text.js";
+import { counted, foreign, signedText } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./board.js").BoardRow} BoardRow */
 /** @typedef {import("./api.js").Problem} Problem */
+/** @typedef {import("./key.js").Caller} Caller */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -27,27 +27,33 @@ const findCount = byId("find-count");
 const box = byId("parts");
 const told = byId("told");
 const result = byId("result");
-const programs = byId("programs");
+const shownPrograms = byId("programs");
 
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 /** How many choices the picker shows. */
 const MAX_FOUND = 50;
-/** More than a year has. */
-const DAYS = 367;
+/** What pricing costs. */
+const CALLS =
+  "Each pricing costs one call, by quantity two, and so does opening a link to a basket.";
 
 /** @type {ReadonlyMap<string, BoardRow>} */
 let board = new Map();
 /** The session of the board. */
 let session = "";
+/** @type {Caller} */
+let caller;
 /** @type {{ weighting: import("./requests.js").Weighting, parts: Map<string, string> }} */
 let basket = { weighting: "quantities", parts: new Map() };
 
 /** @param {string} query */
 function showPrograms(query) {
-  programs.innerHTML = programsHtml(ORIGIN, query);
-  addCopyButtons(programs);
+  const texts = Object.values(programs(ORIGIN, query));
+  for (const [at, code] of shownPrograms.querySelectorAll("code").entries()) {
+    code.textContent = texts[at] ?? "";
+  }
 }
-showPrograms(programs.dataset["query"] ?? "");
+showPrograms(shownPrograms.dataset["query"] ?? "");
+addCopyButtons(shownPrograms);
 
 /** Takes the basket that the address names. Whether it names one. */
 function readAddress() {
@@ -76,7 +82,7 @@ function keepInAddress() {
 function changed(isOther = false) {
   keepInAddress();
   findError.textContent = "";
-  told.textContent = "Each pricing costs one call, by quantity two.";
+  told.textContent = CALLS;
   told.classList.remove("error");
   result.hidden = true;
   if (isOther) box.innerHTML = partsTable(basket, board);
@@ -125,7 +131,7 @@ box.addEventListener("input", ({ target }) => {
   const field = /** @type {HTMLInputElement} */ (target);
   const id = field.dataset["id"] ?? "";
   basket.parts.set(id, field.value.trim());
-  takeBack(id);
+  takeBack(box, id);
   changed();
 });
 
@@ -139,16 +145,21 @@ for (const radio of form.querySelectorAll("[name=weighting]")) {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  void price();
+  findError.textContent = "";
+  void price().then(() => focusFault(box));
+});
+
+byId("link").addEventListener("click", ({ target }) => {
+  void copyLink(/** @type {HTMLElement} */ (target));
 });
 
 /** The query whose price is asked for; empty: none. */
 let asked = "";
 
+/** Prices the basket, and says what is wrong with it at its rows. */
 async function price() {
   told.classList.remove("error");
-  findError.textContent = "";
-  for (const id of basket.parts.keys()) takeBack(id);
+  for (const id of basket.parts.keys()) takeBack(box, id);
   if (basket.parts.size === 0) {
     findError.textContent = "Add a contract first.";
     find.focus();
@@ -156,15 +167,18 @@ async function price() {
   }
   if (basket.weighting !== "equal") {
     for (const [id, amount] of basket.parts) {
-      if (!isSendable(amount)) sayAt(id, true, "Expected a decimal with a point, such as 1.5.");
+      if (!isSendable(amount))
+        sayAt(box, id, true, "Expected a decimal with a point, such as 1.5.");
     }
-    if (focusFault()) return;
+    if (faulty(box) !== null) return;
   }
   const query = basketQuery(basket);
   // A second press must not cost a second call.
   if (query === asked) return;
   asked = query;
   told.textContent = "Asking for the price.";
+  const isByQuantity = basket.weighting === "quantities";
+  reserve(isByQuantity);
   const { body, problem } = await askDecimals(`index?${query}`);
   if (query === asked) asked = "";
   // The basket may have changed meanwhile: then the answer is not the price of what is shown.
@@ -174,10 +188,11 @@ async function price() {
     return;
   }
   const isNewer = body.session_utc !== session;
+  const level = rounded(changeOf(body.level));
   told.textContent =
-    (body.level === null
-      ? "Priced, without a level: a contract has no comparable base."
-      : `Priced: level ${body.level}.`) +
+    (level === null
+      ? "Priced, without a change against a year ago: a contract has no comparable level then."
+      : `Priced: ${signedText(level)} % against a year ago.`) +
     (isNewer
       ? " A newer session came meanwhile: load the page again to see its levels above."
       : "");
@@ -187,44 +202,55 @@ async function price() {
     contractLink(id, board.get(id)?.name),
   );
   const order = byId("order");
-  order.textContent = "";
   makeSortable(/** @type {HTMLTableElement} */ (contributions.firstElementChild), (words) => {
     order.textContent = words;
   });
-  result.hidden = false;
-  byId("year").hidden = true;
-  if (basket.weighting === "quantities") await showYear(query, body.session_utc.slice(0, 10));
+  if (isByQuantity) await showCosts(query, body);
 }
 
 /**
- * Shows what the basket cost on each day of the year.
+ * Shows the place of a price before it is there.
+ *
+ * @param {boolean} isByQuantity
+ */
+function reserve(isByQuantity) {
+  result.hidden = false;
+  byId("year").hidden = !isByQuantity;
+  for (const id of ["figures", "contributions", "order", "costs", "year-problem"]) {
+    byId(id).replaceChildren();
+  }
+}
+
+/**
+ * Shows what the basket cost at each close.
  *
  * @param {string} query that of the price
- * @param {string} to the day of the price
+ * @param {import("./contributions.js").IndexBody & { session_utc: string, attribution: string }} body the price
  */
-async function showYear(query, to) {
+async function showCosts(query, { session_utc, attribution, level }) {
   const parts = new Map(basket.parts);
-  const from = startOf("1 y", to);
-  const { response, problem } = await ask(
-    `history.csv?ids=${[...parts.keys()].join()}&from=${from}`,
-  );
-  const read = response?.body ? recentCloses(response.body, to, DAYS) : null;
+  const { response, problem } = await ask(`history.csv?ids=${[...parts.keys()].join()}`);
   // An answer may break off.
-  const closes = (await read?.catch(() => null)) ?? new Map();
+  const csv = (await response?.text().catch(() => "")) ?? "";
   // Another basket is shown by now.
   if (query !== basketQuery(basket)) return;
-  const { points, breaks } = costsOf(closes, parts);
-  const box = /** @type {HTMLElement} */ (byId("year").querySelector(".charted"));
-  const readout = byId("readout");
-  byId("year").hidden = false;
-  box.innerHTML = "";
-  readout.textContent = problem?.detail ?? "On no day of the year all contracts have a close.";
-  if (points.length === 0) return;
-  readout.textContent = "";
-  const options = { title: "Cost of the basket at each close", unit: "USD", breaks, from, to };
-  box.innerHTML = chart(points, options);
-  addCursor(box, points, options, ({ date, close }) => {
-    readout.innerHTML = `<time>${escaped(date)}</time> <b>${figureHtml(close)}</b> USD`;
+  const points = costsOf(closesIn(csv), parts);
+  if (points.length === 0) {
+    byId("year-problem").textContent =
+      problem?.detail ?? "On no day all contracts have a close that compares with today’s.";
+    return;
+  }
+  const rows = points.map(({ date, text }) => `${date},${text}\r\n`);
+  showChart(byId("costs"), {
+    points,
+    title: findingOf("The basket", level),
+    unit: "USD",
+    to: session_utc.slice(0, 10),
+    depthDays: caller.offer.depthDays,
+    decimals: Infinity,
+    fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-basket`,
+    csv: `date,cost_usd\r\n${rows.join("")}`,
+    notes: [attribution, `What ${query} cost together at each close.`],
   });
 }
 
@@ -232,7 +258,7 @@ async function showYear(query, to) {
 const SHOWN_CHARACTERS = 60;
 
 /**
- * Shows a refusal: each error at the field that it names, all others beside the button.
+ * Shows an error: each fault at the field that it names, all others beside the button.
  *
  * @param {Problem} problem
  */
@@ -245,70 +271,51 @@ function refuse({ detail, errors = [] }) {
       ([id, amount]) => shown(parameter === "ids" ? id : amount) === value,
     );
     for (const [id] of named) {
-      sayAt(id, parameter !== "ids", `${value === "" ? "Empty" : value}: ${why}. `);
+      sayAt(box, id, parameter !== "ids", `${value === "" ? "Empty" : value}: ${why}. `);
     }
     if (named.length === 0 && parameter === "ids") findError.textContent = `${why}.`;
     return named.length === 0 && parameter !== "ids";
   });
   const isElsewhere = errors.length > 0 && others.length === 0;
-  told.textContent = isElsewhere ? "Not priced: see above. Refusals cost no call." : detail;
+  told.textContent = isElsewhere ? "Not priced: see above. Errors cost no call." : detail;
   told.classList.add("error");
-  focusFault();
 }
 
-/**
- * Says what is wrong with a contract, or with its amount, at its row.
- *
- * @param {string} id
- * @param {boolean} isOfAmount
- * @param {string} why
- */
-function sayAt(id, isOfAmount, why) {
-  const row = rowOf(id);
-  if (isOfAmount) row?.querySelector("input")?.setAttribute("aria-invalid", "true");
-  row?.querySelector(".error")?.append(why);
+/** Takes and prices the basket that the address names. Whether it names one. */
+function open() {
+  const isNamed = readAddress();
+  const { parts, weighting } = basket;
+  const isWhole = weighting === "equal" || [...parts.values()].every((amount) => amount !== "");
+  if (isNamed && parts.size > 0 && isWhole) void price();
+  return isNamed;
 }
 
-/** @param {string} id */
-function takeBack(id) {
-  const row = rowOf(id);
-  row?.querySelector("input")?.removeAttribute("aria-invalid");
-  row?.querySelector(".error")?.replaceChildren();
-}
-
-/** @param {string} id */
-const rowOf = (id) => box.querySelector(`tr[data-id="${id}"]`);
-
-/** Goes to the first contract with a fault. Whether there is one. */
-function focusFault() {
-  const row = box.querySelector("tr:has(.error:not(:empty))");
-  (row?.querySelector("input") ?? row?.querySelector("button"))?.focus();
-  return row !== null;
-}
-
-await withKey(async ({ tier, offer }) => {
-  const refusal = byId("refusal");
-  const needed = byId("needed").textContent;
-  refusal.hidden = offer.baskets;
-  refusal.textContent = `Your key is of the tier ${tier}. Baskets need ${needed}.`;
+await withKey(async (known) => {
+  caller = known;
+  const { tier, offer } = caller;
+  byId("tier").textContent = tier;
+  byId("upgrade").hidden = offer.baskets;
+  byId("access").hidden = true;
   if (!offer.baskets) return;
   const { response, problem } = await ask("prices");
   if (response === null) {
-    refusal.textContent = problem.detail;
-    refusal.hidden = false;
+    byId("refusal").textContent = problem.detail;
+    byId("refusal").hidden = false;
     return;
   }
   const body = /** @type {Board} */ (await response.json());
   board = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
   session = body.session_utc;
   byId("session").innerHTML = sessionLine(body);
-  byId("attribution").textContent = `${body.attribution} ${body.license}`;
-  byId("access").hidden = byId("example").hidden = true;
+  byId("attribution").textContent = body.attribution;
+  byId("license").textContent = body.license;
+  byId("example").hidden = true;
   byId("tool").hidden = false;
-  if (!readAddress()) changed(true);
-  addEventListener("hashchange", () => {
+  if (!open()) changed(true);
+  // Not "hashchange": browsers leave that out where the range in the address differs, too.
+  addEventListener("popstate", () => {
     // Another fragment is a place on the page, such as the one that the skip link names.
-    if (!readAddress()) keepInAddress();
+    if (!open()) keepInAddress();
   });
   makePicker(find, byId("found"), found, add);
 });

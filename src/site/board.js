@@ -17,6 +17,7 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  * @property {number | null} [chg_90d_pct]
  * @property {string} basis
  * @property {string} as_of
+ * @property {string} source
  * @property {{ session_utc: string } | null} break
  */
 
@@ -35,11 +36,13 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  */
 
 /**
- * A column: the class of its cells, the label in its head, and the cell's content. What `value` gives is
- * what the column is sorted by; a column without it is sorted by its text.
+ * A column: the class of its cells, the field of the API that it shows, the label in its head, and the
+ * cell's content. What `value` gives is what the column is sorted by; a column without it is sorted by its
+ * text, and one without a field is not sorted.
  *
  * @typedef {object} Column
  * @property {string} name
+ * @property {string} [field]
  * @property {string} label
  * @property {(row: BoardRow) => string} html
  * @property {(row: BoardRow) => number | null | undefined} [value]
@@ -47,68 +50,73 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
 
 /**
  * @param {string} name
+ * @param {"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct"} field
  * @param {string} label
- * @param {(row: BoardRow) => number | null | undefined} value percent
  * @returns {Column}
  */
-const change = (name, label, value) => ({
+const change = (name, field, label) => ({
   name,
+  field,
   label,
-  value,
-  html: (row) => changeHtml(value(row)),
+  value: (row) => row[field],
+  html: (row) => changeHtml(row[field]),
 });
 
 /** @type {readonly Column[]} */
 const COLUMNS = [
-  { name: "contract", label: "Contract", html: contractHtml },
-  { name: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
+  { name: "contract", field: "name", label: "Contract", html: contractHtml },
+  { name: "segment", field: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
   {
     name: "level",
+    field: "spot_usd",
     label: "Level",
     // A fraction has a width of its own, so that the points stand below each other.
     html: ({ spot_usd }) => figureHtml(spot_usd).replace(/\.\d+$/, "<span>$&</span>"),
     value: ({ spot_usd }) => spot_usd,
   },
-  { name: "unit", label: "Unit", html: ({ unit }) => foreign(unit) },
-  change("day", "24 h %", ({ chg_24h_pct }) => chg_24h_pct),
-  change("month", "30 d %", ({ chg_30d_pct }) => chg_30d_pct),
-  change("year", "1 year %", ({ chg_yoy_pct }) => chg_yoy_pct),
-  { name: "basis", label: "Basis", html: ({ basis }) => basisHtml(basis) },
-  { name: "as-of", label: "As of", html: ({ as_of }) => escaped(as_of) },
+  { name: "unit", field: "unit", label: "Unit", html: ({ unit }) => foreign(unit) },
+  change("day", "chg_24h_pct", "24 h %"),
+  change("month", "chg_30d_pct", "30 d %"),
+  change("year", "chg_yoy_pct", "1 year %"),
+  { name: "basis", field: "basis", label: "Basis", html: ({ basis }) => basisHtml(basis) },
+  { name: "as-of", field: "as_of", label: "As of", html: ({ as_of }) => escaped(as_of) },
 ];
 
 const QUARTER_AT = COLUMNS.findIndex(({ name }) => name === "year");
-/** For callers who may see history: its cells get sparklines when the history is there. */
-const QUARTER = change("quarter", "90 d %", ({ chg_90d_pct }) => chg_90d_pct);
+/** For callers who may see history: a place for the line, and the change over the same days. */
+/** @type {readonly Column[]} */
+const QUARTER = [
+  { name: "line", label: "90 days", html: () => "" },
+  change("quarter", "chg_90d_pct", "90 d %"),
+];
 
 /**
  * Both boards in one table.
  *
  * @param {Board} board
- * @param {boolean} hasHistory whether the table has the column with sparklines
+ * @param {boolean} hasHistory whether the table has the columns of 90 days
  */
 export function boardTable({ memory, semiconductor }, hasHistory) {
-  const columns = hasHistory ? COLUMNS.toSpliced(QUARTER_AT, 0, QUARTER) : COLUMNS;
-  const head = columns.map(({ name, label, value }) =>
-    value === undefined
-      ? `<th scope="col" class="${name}" data-sort="text">${label}</th>`
-      : `<th scope="col" class="n ${name}" data-sort="number">${label}</th>`,
-  );
-  return `<table class="board" id="board">
+  const columns = hasHistory ? COLUMNS.toSpliced(QUARTER_AT, 0, ...QUARTER) : COLUMNS;
+  const head = columns.map(({ name, field, label, value }) => {
+    const sort = value === undefined ? "text" : "number";
+    const sorted = field === undefined ? "" : ` data-sort="${sort}" data-field="${field}"`;
+    const kind = value === undefined ? name : `n ${name}`;
+    return `<th scope="col" class="${kind}"${sorted}>${label}</th>`;
+  });
+  return `<table class="board${hasHistory ? " lined" : ""}" id="board">
 <thead><tr>${head.join("")}</tr></thead>
 <tbody>
-${memory.map((row) => rowHtml(row, "Memory", columns)).join("\n")}
-${semiconductor.map((row) => rowHtml(row, "Semiconductor", columns)).join("\n")}
+${[...memory, ...semiconductor].map((row) => rowHtml(row, columns)).join("\n")}
 </tbody>
 </table>`;
 }
 
 /**
  * @param {BoardRow} row
- * @param {string} board
  * @param {readonly Column[]} columns
  */
-function rowHtml(row, board, columns) {
+function rowHtml(row, columns) {
   const cells = columns.map(({ name, html, value }) => {
     if (name === "contract") return `<th scope="row" class="contract">${html(row)}</th>`;
     if (value === undefined) return `<td class="${name}">${html(row)}</td>`;
@@ -116,8 +124,9 @@ function rowHtml(row, board, columns) {
     const sorted = figure === null ? "" : ` data-value="${figure}"`;
     return `<td class="n ${name}"${sorted}>${html(row)}</td>`;
   });
-  const { id, segment } = row;
-  return `<tr data-id="${escaped(id)}" data-board="${board}" data-segment="${escaped(segment)}">${cells.join("")}</tr>`;
+  const { id, segment, source } = row;
+  const data = `data-segment="${escaped(segment)}" data-source="${escaped(source)}"`;
+  return `<tr data-id="${escaped(id)}" ${data}>${cells.join("")}</tr>`;
 }
 
 /** @param {BoardRow} row */
@@ -163,7 +172,8 @@ export function sessionLine(board) {
  */
 export function placeLine({ session_utc, delayed_sessions }, behind, more = "") {
   const late = delayed_sessions - behind;
-  const place = behind === 0 ? "the newest" : `${counted(behind, "session")} behind the newest`;
+  const newest = late > 0 ? "the last published" : "the newest";
+  const place = behind === 0 ? newest : `${counted(behind, "session")} behind ${newest}`;
   const said = `<p class="session">Session ${instantHtml(session_utc)}, ${place}.${more}</p>`;
   if (late <= 0) return said;
   return `${said}\n<p class="late" role="status">Late: ${counted(late, "session")} overdue. These levels are older than they should be.</p>`;
@@ -182,5 +192,5 @@ export function coverageLine({ counts, memory, semiconductor }) {
     carried === 0
       ? "all with a level of this session"
       : `${carried} carried from an earlier session`;
-  return `${counted(all, "contract")}: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
+  return `${counted(all, "contract")} in catalog order: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
 }

@@ -1,10 +1,11 @@
 /**
- * The figures of an index or a basket, the same in Node and in the browser. All figures are decimals as
- * text, digit by digit as the API gives them.
+ * The figures of an index or a basket, the same in Node and in the browser. Figures come as decimals, digit
+ * by digit as the API gives them; people see two places of what is no price.
  */
 import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
-import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
+import { changeOf, decimalOf, placesOf, rounded } from "./decimal.js";
+import { changeHtml, escaped, figureHtml, foreign, signedText } from "./text.js";
 
 /**
  * A contribution in the body of `/index`.
@@ -26,10 +27,11 @@ import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
  */
 
 /**
- * What the pages show of the body of `/index`. Only baskets of quantities have costs.
+ * What the pages show of the body of `/index`. Only baskets of quantities have costs, only indices a series.
  *
  * @typedef {object} IndexBody
  * @property {{ date: string, level: string }} base
+ * @property {{ base: { date: string | null, level: string }, history: readonly { date: string, close: string }[] }} [series]
  * @property {string | null} level
  * @property {string | null} chg_24h_pct
  * @property {string | null} chg_30d_pct
@@ -43,40 +45,83 @@ import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
  * @property {readonly { id: string, reason: string }[]} excluded
  */
 
-/** The decimals of levels of indices and of contributions. */
-const DECIMALS = 4;
+/** What a level of 100 a year before is called for people: a change. */
+const AGAINST = "Against a year ago";
 
 /**
- * Level, changes, and what the basket costs if it does. `data-field` names the field of the body.
+ * What an index or a basket did, in words: `Composite: +8.82 % against a year ago`.
+ *
+ * @param {string} name
+ * @param {string | null} level
+ */
+export function findingOf(name, level) {
+  const change = rounded(changeOf(level));
+  if (change === null) return name;
+  return `${name}: ${signedText(change)} % ${AGAINST.toLowerCase()}`;
+}
+
+/**
+ * The change of a level against the 100 of a year before.
+ *
+ * @param {string | null} level
+ */
+export const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
+
+/**
+ * Series, changes, and what the basket costs if it does. `data-field` names the field of the body,
+ * `data-value` has its figure.
  *
  * @param {IndexBody} body
  */
 export function indexFigures(body) {
-  const { base, cost_usd, carried } = body;
+  const { base, series, level, chg_24h_pct, chg_30d_pct, constituents, carried } = body;
+  const last = series?.history.at(-1);
   const figures = [
-    figure("level", `Level, ${base.date} = ${base.level}`, figureHtml(body.level, DECIMALS)),
-    figure("chg_24h_pct", "24 h, %", changeHtml(body.chg_24h_pct)),
-    figure("chg_30d_pct", "30 days, %", changeHtml(body.chg_30d_pct)),
-    figure("constituents", "Constituents", figureHtml(body.constituents, 0)),
-    ...(carried === undefined ? [] : [figure("carried", "Carried", figureHtml(carried, 0))]),
+    ...(last === undefined
+      ? []
+      : [
+          figure(
+            "series_close",
+            `Series, ${last.date}`,
+            last.close,
+            figureHtml(rounded(last.close)),
+            "points",
+          ),
+        ]),
+    figure("level", AGAINST, level, againstHtml(level), "%"),
+    figure("chg_24h_pct", "24 h", chg_24h_pct, changeHtml(chg_24h_pct), "%"),
+    figure("chg_30d_pct", "30 days", chg_30d_pct, changeHtml(chg_30d_pct), "%"),
+    figure("constituents", "Constituents", constituents, figureHtml(constituents, 0)),
+    ...(carried === undefined
+      ? []
+      : [figure("carried", "Carried", carried, figureHtml(carried, 0))]),
   ];
+  /** @param {"cost_usd" | "cost_24h_usd" | "cost_30d_usd" | "cost_base_usd"} field @param {string} label */
+  const cost = (field, label) => figure(field, label, body[field], figureHtml(body[field]), "USD");
   const costs = [
-    figure("cost_usd", "Cost, USD", figureHtml(cost_usd)),
-    figure("cost_24h_usd", "24 h before, USD", figureHtml(body.cost_24h_usd)),
-    figure("cost_30d_usd", "30 days before, USD", figureHtml(body.cost_30d_usd)),
-    figure("cost_base_usd", `At the base, ${base.date}, USD`, figureHtml(body.cost_base_usd)),
+    cost("cost_usd", "Cost"),
+    cost("cost_24h_usd", "24 h before"),
+    cost("cost_30d_usd", "30 days before"),
+    cost("cost_base_usd", `A year before, ${base.date}`),
   ];
-  const lists = cost_usd === undefined ? [figures] : [costs, figures];
+  const lists = body.cost_usd === undefined ? [figures] : [costs, figures];
   return lists.map((list) => `<dl class="figures">${list.join("")}</dl>`).join("\n");
 }
 
 /**
  * @param {string} field
  * @param {string} label
- * @param {string} html
+ * @param {string | null | undefined} exact as the API gives it
+ * @param {string} html for people
+ * @param {string} [unit]
  */
-export const figure = (field, label, html) =>
-  `<div><dt>${escaped(label)}</dt><dd data-field="${field}">${html}</dd></div>`;
+function figure(field, label, exact, html, unit) {
+  const unitHtml = unit === undefined || exact == null ? "" : ` <small>${unit}</small>`;
+  return (
+    `<div><dt>${escaped(label)}</dt>` +
+    `<dd data-value="${escaped(exact ?? "")}"><span data-field="${field}">${html}</span>${unitHtml}</dd></div>`
+  );
+}
 
 /** @typedef {{ label: string, sort: "text" | "number", cell: (item: Contribution, at: number) => string, isOrder?: boolean }} Column */
 
@@ -91,13 +136,15 @@ export function contributionsTable(contributions, nameOf) {
   /** @type {Column[]} */
   const columns = [
     { label: "Contract", sort: "text", cell: (item) => nameCell(item, nameOf(item.id)) },
-    barColumn("Contribution, points", "contribution", contributions),
+    barColumn("Of the year’s change, %", "contribution", contributions),
     barColumn("Of the 24 h change, %", "contribution_24h_pct", contributions),
-    ...(hasQuantities ? [numberColumn("Quantity", "quantity", 0)] : []),
-    numberColumn("Weight, %", "weight_pct", DECIMALS),
-    numberColumn("Base, USD", "base_usd", 2, ({ base_as_of }) => base_as_of),
-    numberColumn("Level, USD", "spot_usd", 2, ({ as_of }) => as_of),
-    numberColumn("Relative", "relative", 6),
+    ...(hasQuantities
+      ? [numberColumn("Quantity", "quantity", (quantity) => figureHtml(quantity, 0))]
+      : []),
+    numberColumn("Weight, %", "weight_pct", (weight) => figureHtml(rounded(weight))),
+    numberColumn("A year ago, USD", "base_usd", figureHtml, ({ base_as_of }) => base_as_of),
+    numberColumn("Level, USD", "spot_usd", figureHtml, ({ as_of }) => as_of),
+    numberColumn("Change, %", "relative", (relative) => againstHtml(percentOf(relative))),
     BASIS,
   ];
   const head = columns.map(
@@ -140,23 +187,28 @@ export const contractLink = (id, name = id) =>
 /** @typedef {"quantity" | "weight_pct" | "base_usd" | "spot_usd" | "relative" | "contribution" | "contribution_24h_pct"} NumberField */
 
 /**
+ * A relative as a level of 100 at its base.
+ *
+ * @param {string | null} relative
+ */
+const percentOf = (relative) => relative && decimalOf(placesOf(relative, 9), 7);
+
+/**
  * @param {string} label
  * @param {NumberField} field
- * @param {number} decimals
- * @param {(item: Contribution) => string | null | undefined} [dateOf] the date of the figure, if it has one
+ * @param {(figure: string | null) => string} html
+ * @param {(item: Contribution) => string | null} [dateOf] the date of the figure, if it has one
  * @returns {Column}
  */
-function numberColumn(label, field, decimals, dateOf = () => undefined) {
-  return {
-    label,
-    sort: "number",
-    cell: (item) => {
-      const date = dateOf(item);
-      const small = date == null ? "" : ` <small>${escaped(date)}</small>`;
-      return `${cellStart(item, field)}<span data-field="${field}">${figureHtml(item[field], decimals)}</span>${small}</td>`;
-    },
-  };
-}
+const numberColumn = (label, field, html, dateOf = () => null) => ({
+  label,
+  sort: "number",
+  cell: (item) => {
+    const date = dateOf(item);
+    const small = date === null ? "" : ` <small>${escaped(date)}</small>`;
+    return numberCell(item, field, html(item[field] ?? null), small);
+  },
+});
 
 /**
  * @param {string} label
@@ -169,14 +221,16 @@ function barColumn(label, field, contributions) {
   return {
     label,
     sort: "number",
-    cell: (item, at) =>
-      `${cellStart(item, field)}<div class="barred">` +
-      `<span data-field="${field}">${changeHtml(item[field], DECIMALS)}</span>${drawn[at]}</div></td>`,
+    cell: (item, at) => numberCell(item, field, changeHtml(rounded(item[field])), drawn[at] ?? ""),
   };
 }
 
 /**
  * @param {Contribution} item
  * @param {NumberField} field
+ * @param {string} html the figure
+ * @param {string} more HTML beside it
  */
-const cellStart = (item, field) => `<td class="n" data-value="${escaped(item[field] ?? "")}">`;
+const numberCell = (item, field, html, more) =>
+  `<td class="n" data-value="${escaped(item[field] ?? "")}">` +
+  `<span data-field="${field}">${html}</span>${more}</td>`;

@@ -1,4 +1,4 @@
-/** Buttons that copy the code beside them. */
+/** Blocks of code: buttons that copy them, and one language for all that have several. */
 
 /**
  * Says what became of the last copy.
@@ -22,8 +22,23 @@ export function addCopyButtons(container) {
     const tools = document.createElement("div");
     tools.className = "tools";
     tools.append(said, button);
-    block.append(tools);
+    block.prepend(tools);
   }
+}
+
+/** Shows the language that is chosen in one block in all that have it. */
+export function chooseLanguage() {
+  document.addEventListener("click", (event) => {
+    const chosen = /** @type {Element} */ (event.target);
+    if (!chosen.matches(".tabs summary")) return;
+    event.preventDefault();
+    for (const tabs of document.querySelectorAll(".tabs")) {
+      const labels = [...tabs.querySelectorAll("summary")];
+      const same = labels.find(({ textContent }) => textContent === chosen.textContent);
+      if (same === undefined) continue;
+      for (const label of labels) label.parentElement?.toggleAttribute("open", label === same);
+    }
+  });
 }
 
 /**
@@ -31,7 +46,8 @@ export function addCopyButtons(container) {
  * @param {HTMLOutputElement} said
  */
 async function copy(block, said) {
-  const code = /** @type {HTMLElement} */ (block.querySelector("code"));
+  const open = block.querySelector("details[open]") ?? block;
+  const code = /** @type {HTMLElement} */ (open.querySelector("code"));
   if (told !== null) told.textContent = "";
   told = said;
   said.textContent = (await isCopied(code)) ? "Copied" : "Selected: press Ctrl+C";

@@ -2,10 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /** The text of a file of this folder. */
-export const siteFile = (name: string): string =>
-  readFileSync(new URL(name, import.meta.url), "utf8");
+export const siteFile = (name: string): string => siteBytes(name).toString();
 
-const ASSET = /\.(?:css|js|svg)$/;
+/** The bytes of a file of this folder. */
+export const siteBytes = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
+
+const ASSET = /\.(?:css|js|png|svg)$/;
 
 /** The names of the files that browsers load. */
 export const siteAssets = (): string[] =>

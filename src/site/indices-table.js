@@ -1,4 +1,6 @@
-/** All indices as a table, the same in Node and in the browser. Figures are decimals as text. */
+/** All indices as a table, the same in Node and in the browser. Figures come as decimals. */
+import { againstHtml } from "./contributions.js";
+import { rounded } from "./decimal.js";
 import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
 
 /**
@@ -15,19 +17,26 @@ import { changeHtml, escaped, figureHtml, foreign } from "./text.js";
  * @property {string | null} series_date
  */
 
-/** @typedef {"level" | "chg_24h_pct" | "chg_30d_pct" | "constituents" | "series_close"} Field */
+/** @typedef {"series_close" | "chg_24h_pct" | "chg_30d_pct" | "level" | "constituents"} Field */
 
-/** The fields that are figures, with their decimals; null: a change. @type {readonly [Field, string, number | null][]} */
+/** The fields that are figures, with what people see. @type {readonly [Field, string, (index: ListedIndex) => string][]} */
 const COLUMNS = [
-  ["level", "Level, points", 4],
-  ["chg_24h_pct", "24 h %", null],
-  ["chg_30d_pct", "30 d %", null],
-  ["constituents", "Constituents", 0],
-  ["series_close", "Series,", 4],
+  ["series_close", "Series,", ({ series_close }) => figureHtml(rounded(series_close))],
+  ["chg_24h_pct", "24 h %", ({ chg_24h_pct }) => changeHtml(chg_24h_pct)],
+  ["chg_30d_pct", "30 d %", ({ chg_30d_pct }) => changeHtml(chg_30d_pct)],
+  ["level", "Against a year ago %", ({ level }) => againstHtml(level)],
+  ["constituents", "Constituents", ({ constituents }) => figureHtml(constituents, 0)],
 ];
 
 /**
- * One row for each index. `data-field` names the field of a figure.
+ * The name of an index for people. The catalog gives all names but that of the composite.
+ *
+ * @param {Pick<ListedIndex, "id" | "name">} index
+ */
+export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : name);
+
+/**
+ * One row for each index. `data-field` names the field of a figure, `data-value` has it as the API gives it.
  *
  * @param {readonly ListedIndex[]} indices
  * @param {boolean} isLinked whether a name leads to the index on the page, `#id`
@@ -36,17 +45,16 @@ export function indicesTable(indices, isLinked) {
   const newest = indices.reduce((date, index) => maxOf(date, index.series_date ?? ""), "");
   const head = COLUMNS.map(
     ([field, label]) =>
-      `<th scope="col" class="n">${label}${field === "series_close" ? ` ${escaped(newest)}` : ""}</th>`,
+      `<th scope="col" class="n">${label}${field === "series_close" ? ` <time>${escaped(newest)}</time>` : ""}</th>`,
   ).join("");
   const rows = indices.map((index) => {
     const { id, series_date } = index;
-    const name = foreign(index.name);
-    const cells = COLUMNS.map(([field, , decimals]) => {
-      const figure = index[field];
-      const html = decimals === null ? changeHtml(figure) : figureHtml(figure, decimals);
+    const name = foreign(indexName(index));
+    const cells = COLUMNS.map(([field, , html]) => {
+      const exact = escaped(index[field] ?? "");
       const isOlder = field === "series_close" && series_date !== null && series_date !== newest;
       const date = isOlder ? ` <small>${escaped(series_date)}</small>` : "";
-      return `<td class="n"><span data-field="${field}">${html}</span>${date}</td>`;
+      return `<td class="n" data-value="${exact}"><span data-field="${field}">${html(index)}</span>${date}</td>`;
     });
     return (
       `<tr data-id="${escaped(id)}">` +

@@ -1,30 +1,29 @@
 /** The page of the indices in the browser: all of them, and one with its series and contributions. */
 import { askDecimals, askJson } from "./api.js";
 import { sessionLine } from "./board.js";
-import { chart } from "./chart.js";
-import { contractLink, contributionsTable, indexFigures } from "./contributions.js";
-import { addCursor } from "./cursor.js";
-import { closesFrom, RANGES, rangesWithin, startOf } from "./history.js";
-import { indicesTable } from "./indices-table.js";
+import { showChart } from "./chart-panel.js";
+import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
+import { indexName, indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
 import { makeSortable } from "./table.js";
-import { escaped, figureHtml, foreign } from "./text.js";
+import { counted, escaped, foreign, grouped } from "./text.js";
 
 /** @typedef {import("./indices-table.js").ListedIndex} ListedIndex */
-/** @typedef {import("./history.js").Range} Range */
+/** @typedef {import("./key.js").Caller} Caller */
 
 /**
  * The body of `/indices/{id}`.
  *
- * @typedef {import("./contributions.js").IndexBody & {
- *   session_utc: string,
- *   series: { base: { date: string | null, level: string }, history: { date: string, close: string }[] },
- * }} OneIndex
+ * @typedef {import("./contributions.js").IndexBody
+ *   & Required<Pick<import("./contributions.js").IndexBody, "series">>
+ *   & { session_utc: string, attribution: string }} OneIndex
  */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-const ranges = byId("ranges");
+/** How many contributions are shown unless all are asked for. */
+const LARGEST = 20;
+const more = /** @type {HTMLButtonElement} */ (byId("more"));
 
 /** Why a contract is not in the index. */
 const WHY = new Map([
@@ -42,14 +41,22 @@ const known = new Map();
 let session = "";
 /** The id of the index that is shown or asked for. */
 let chosen = "";
-/** @type {Range} */
-let range = "1 y";
+/** Whether all contributions are shown, not only the largest. */
+let isWhole = false;
+/** @type {Caller} */
+let caller;
 
 /** The id of the index that the address names; null: it names none. */
 function idInAddress() {
   const id = location.hash.slice(1);
   return indices.some((index) => index.id === id) ? id : null;
 }
+
+/** @param {string} id */
+const nameOfIndex = (id) => indexName(indices.find((index) => index.id === id) ?? { id, name: id });
+
+/** @param {string} id */
+const nameOf = (id) => contractLink(id, names.get(id));
 
 /**
  * Shows an index: from its answer, if it came before.
@@ -58,7 +65,7 @@ function idInAddress() {
  */
 async function choose(id) {
   chosen = id;
-  const name = indices.find((index) => index.id === id)?.name ?? id;
+  const name = nameOfIndex(id);
   for (const link of byId("all").querySelectorAll("a")) {
     link.toggleAttribute("aria-current", false);
     if (link.getAttribute("href") === `#${id}`) link.setAttribute("aria-current", "true");
@@ -99,21 +106,12 @@ function show(body) {
       : "A newer session came meanwhile. Load the page again to see it in the table, too.",
   );
   byId("one-body").hidden = byId("parts").hidden = false;
-  byId("figures").innerHTML = indexFigures(body);
   showSeries(body);
-  const nameOf = (/** @type {string} */ id) => contractLink(id, names.get(id));
-  const largestFirst = body.contributions.toSorted(
-    (a, b) => Number(b.contribution) - Number(a.contribution),
-  );
-  const box = byId("contributions");
-  const order = byId("order");
-  box.innerHTML = contributionsTable(largestFirst, nameOf);
-  order.textContent = "";
-  box.querySelector("th:nth-child(2)")?.setAttribute("aria-sort", "descending");
-  makeSortable(/** @type {HTMLTableElement} */ (box.firstElementChild), (words) => {
-    order.textContent = words;
-  });
+  byId("figures").innerHTML = indexFigures(body);
+  showContributions(body);
   byId("excluded").hidden = body.excluded.length === 0;
+  byId("excluded-count").textContent =
+    `${counted(body.excluded.length, "contract")} not in the index`;
   byId("excluded-list").innerHTML = body.excluded
     .map(
       ({ id, reason }) =>
@@ -123,47 +121,63 @@ function show(body) {
 }
 
 /** @param {OneIndex} body */
-function showSeries({ series, session_utc }) {
+function showSeries({ series, level, session_utc, attribution }) {
+  const { base, history } = series;
   const box = byId("series");
-  const readout = byId("readout");
-  const all = series.history.map(({ date, close }) => ({
-    date,
-    close: Number(close),
-    text: close,
-  }));
-  const to = session_utc.slice(0, 10);
-  const from = startOf(range, to);
-  const points = closesFrom(all, from);
-  for (const button of ranges.querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.dataset["range"] === range));
-  }
-  if (points.length === 0) {
-    readout.textContent = "No close of the series in this range.";
-    box.innerHTML = "";
-    return;
-  }
-  const options = {
-    title: `Series of the index, closes of ${range}`,
-    unit: `points, ${series.base.date} = ${series.base.level}`,
-    base: Number(series.base.level),
-    ...(points.length < all.length && { from }),
-    to,
-  };
-  box.innerHTML = chart(points, options);
-  addCursor(box, points, options, ({ date, text }) => {
-    readout.innerHTML = `<time>${escaped(date)}</time> <b>${figureHtml(text, 4)}</b> points`;
+  box.textContent = "The series has no close yet.";
+  if (history.length === 0) return;
+  const rows = history.map(({ date, close }) => `${chosen},${date},${close}\r\n`);
+  showChart(box, {
+    points: history.map(({ date, close }) => ({ date, close: Number(close), text: close })),
+    title: findingOf(nameOfIndex(chosen), level),
+    unit: `points, ${base.date} = ${base.level}`,
+    base: Number(base.level),
+    to: session_utc.slice(0, 10),
+    depthDays: caller.offer.depthDays,
+    decimals: 2,
+    fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-index-${chosen}`,
+    csv: `index_id,date,close\r\n${rows.join("")}`,
+    notes: [attribution],
   });
 }
 
-ranges.addEventListener("click", ({ target }) => {
-  const wanted = /** @type {HTMLElement} */ (target).dataset["range"];
+/** @param {OneIndex} body */
+function showContributions({ contributions }) {
+  const size = (/** @type {{ contribution: string | null }} */ item) =>
+    Math.abs(Number(item.contribution));
+  const all = contributions.length;
+  const shown =
+    isWhole || all <= LARGEST
+      ? contributions
+      : contributions.toSorted((a, b) => size(b) - size(a)).slice(0, LARGEST);
+  const box = byId("contributions");
+  const order = byId("order");
+  box.innerHTML = contributionsTable(
+    shown.toSorted((a, b) => Number(b.contribution) - Number(a.contribution)),
+    nameOf,
+  );
+  order.textContent =
+    shown.length < all ? `The ${LARGEST} largest of ${counted(all, "contribution")}` : "";
+  const count = order.textContent;
+  more.hidden = all <= LARGEST;
+  more.textContent = isWhole
+    ? `Show the ${LARGEST} largest`
+    : `Show all ${grouped(String(all), 0)}`;
+  box.querySelector("th:nth-child(2)")?.setAttribute("aria-sort", "descending");
+  makeSortable(/** @type {HTMLTableElement} */ (box.firstElementChild), (words) => {
+    order.textContent = [count, words].filter(Boolean).join(", ");
+  });
+}
+
+more.addEventListener("click", () => {
   const body = known.get(chosen);
-  if (wanted === undefined || body === undefined) return;
-  range = /** @type {Range} */ (wanted);
-  showSeries(body);
+  if (body === undefined) return;
+  isWhole = !isWhole;
+  showContributions(body);
 });
 
-addEventListener("hashchange", () => {
+// Not "hashchange": browsers leave that out where the range in the address differs, too.
+addEventListener("popstate", () => {
   const id = idInAddress();
   // Another fragment is a place on the page, such as the one that the skip link names.
   if (id === null) history.replaceState(null, "", `#${chosen}`);
@@ -179,9 +193,10 @@ byId("all").addEventListener("click", ({ target }) => {
   if (href === `#${chosen}` && isMissing) void choose(chosen);
 });
 
-await withKey(async ({ offer }) => {
+await withKey(async (known) => {
   const refusal = byId("refusal");
-  if (!offer.index) return;
+  caller = known;
+  if (!caller.offer.index) return;
   const [listed, board] = await Promise.all([askDecimals("indices"), askJson("prices")]);
   const problem = listed.problem ?? board.problem;
   if (problem !== null) {
@@ -194,16 +209,15 @@ await withKey(async ({ offer }) => {
   session = listed.body.session_utc;
   names = new Map([...body.memory, ...body.semiconductor].map(({ id, name }) => [id, name]));
   byId("session").innerHTML = sessionLine(body);
-  byId("attribution").textContent = `${body.attribution} ${body.license}`;
+  byId("attribution").textContent = body.attribution;
+  byId("license").textContent = body.license;
   byId("access").hidden = byId("example").hidden = true;
   byId("market").hidden = false;
   byId("all").innerHTML = indicesTable(indices, true);
-  const offered = rangesWithin(offer.depthDays);
-  if (!offered.includes(range)) range = RANGES[0];
-  ranges.innerHTML = offered
-    .map((name) => `<button type="button" data-range="${name}">${name}</button>`)
-    .join("");
   const [first] = indices;
   const id = idInAddress() ?? first?.id;
-  if (id !== undefined) await choose(id);
+  if (id === undefined) return;
+  // No other text of an address stays in it: it may be a key.
+  if (location.hash !== "" && idInAddress() === null) history.replaceState(null, "", `#${id}`);
+  await choose(id);
 });

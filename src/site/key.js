@@ -1,5 +1,5 @@
 /** The key field in the masthead of every page. */
-import { ask, onCallsLeft, storedKey, storeKey } from "./api.js";
+import { ask, DEVICE, forgetKey, onCallsLeft, storedKey, storeKey } from "./api.js";
 import { counted } from "./text.js";
 
 /**
@@ -14,9 +14,11 @@ import { counted } from "./text.js";
  */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("key"));
-const entry = /** @type {HTMLElement} */ (document.getElementById("key-entry"));
 const field = /** @type {HTMLInputElement} */ (document.getElementById("key-field"));
+const kept = /** @type {HTMLElement} */ (document.getElementById("key-kept"));
+const keep = /** @type {HTMLInputElement} */ (document.getElementById("key-keep"));
 const forget = /** @type {HTMLButtonElement} */ (document.getElementById("key-forget"));
+const opener = /** @type {HTMLButtonElement} */ (document.getElementById("key-open"));
 const message = /** @type {HTMLElement} */ (document.getElementById("key-message"));
 
 /** Whose figures the page shows; null: what everybody sees. @type {string | null} */
@@ -31,13 +33,16 @@ let attempts = 0;
  * @param {(caller: Caller) => void | Promise<void>} show
  */
 export async function withKey(show) {
-  form.hidden = false;
+  form.hidden = opener.hidden = false;
+  kept.hidden = DEVICE === null;
+  opener.addEventListener("click", () => unfold(opener.ariaExpanded !== "true"));
+  showPlace();
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void useGiven(show);
   });
   forget.addEventListener("click", () => {
-    storeKey(null);
+    forgetKey();
     location.reload();
   });
   // A page that the browser kept for its back button may show the figures of a key forgotten since.
@@ -46,6 +51,24 @@ export async function withKey(show) {
   });
   const stored = storedKey();
   if (stored !== null) await use(stored, show, false);
+}
+
+/**
+ * Shows the form where it folds away: on narrow screens.
+ *
+ * @param {boolean} isOpen
+ */
+function unfold(isOpen) {
+  opener.ariaExpanded = String(isOpen);
+}
+
+/** Brings the name of this page into sight where the names scroll. */
+function showPlace() {
+  const here = /** @type {HTMLElement | null} */ (
+    document.querySelector(".masthead [aria-current]")
+  );
+  if (here?.parentElement)
+    here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 32;
 }
 
 const PREFIX = "cbk_";
@@ -109,24 +132,32 @@ async function check(key, show, isGiven, attempt) {
   const { response, problem } = await ask("usage", key);
   if (attempt !== attempts) return;
   if (response === null) {
-    if (problem.status === 401 || problem.status === 403) storeKey(null);
+    if (problem.status === 401 || problem.status === 403) forgetKey();
+    markKeyed(false);
+    unfold(true);
     const wayOn = storedKey() === null ? "" : " The key is kept; load the page again.";
     say(problem.detail + wayOn, true);
     if (isGiven) field.select();
     return;
   }
   const usage = /** @type {Usage} */ (await response.json());
-  storeKey(key);
+  if (isGiven) storeKey(key, keep.checked);
   shownKey = key;
   field.value = "";
-  entry.hidden = true;
-  forget.hidden = false;
+  markKeyed(true);
   tellUsage(usage);
   // The field that had the focus is gone.
   if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
   const offers = /** @type {Record<string, Offer>} */ (JSON.parse(form.dataset["offers"] ?? "{}"));
   await show({ ...usage, offer: /** @type {Offer} */ (offers[usage.tier]) });
 }
+
+/**
+ * Style sheets show the field or the way to forget the key, and reserve the place of what a key brings.
+ *
+ * @param {boolean} isKeyed
+ */
+const markKeyed = (isKeyed) => document.documentElement.classList.toggle("keyed", isKeyed);
 
 /** @param {Usage} usage */
 function tellUsage({ tier, remaining }) {

@@ -1,37 +1,54 @@
-/** The market page in the browser: sorting, filtering, and the caller's own tier. */
-import { ask, askJson } from "./api.js";
+/** The market page in the browser: finding and sorting, kept in the address, and the caller's own tier. */
+import { fromAddress, keepInAddress } from "./address.js";
+import { askJson } from "./api.js";
 import { boardTable, coverageLine, sessionLine } from "./board.js";
+import { showChart } from "./chart-panel.js";
 import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
-import { recentCloses } from "./recent-closes.js";
+import { finding, overviewTable, movesHtml, pointsOf } from "./overview.js";
 import { filterRows, makeSortable } from "./table.js";
-import { changeHtml, counted, escaped, figureHtml } from "./text.js";
+import { counted } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
+/** @typedef {import("./overview.js").Line} Line */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 const find = /** @type {HTMLInputElement} */ (byId("find"));
 const segment = /** @type {HTMLSelectElement} */ (byId("segment"));
+const sort = /** @type {HTMLSelectElement} */ (byId("sort"));
 const box = byId("board-box");
 
-/** The order of the rows in words; empty: the board's own. */
-let order = "";
+/** As the address says it. What the table lacks, the one that a key brings may have. */
+const wanted = { q: fromAddress("q"), segment: fromAddress("segment"), sort: fromAddress("sort") };
+/** What is said of the whole board, and its order in words; empty: its own. */
+let [coverage, order] = ["", ""];
+/** What is searched of each row. @type {Map<HTMLTableRowElement, string>} */
+let texts = new Map();
+/** @type {(order: string) => void} */
+let sortBy = () => {};
 
 /** Shows the rows of the chosen segment that hold every word, and says how many they are. */
 function filter() {
   const table = box.querySelector("table");
   if (table === null) return;
-  const words = find.value.toLowerCase().split(/\s+/);
-  const count = filterRows(table, ({ dataset, textContent }) => {
-    const text = (textContent ?? "").toLowerCase();
-    const isChosen = segment.value === "" || segment.value === dataset["segment"];
-    return isChosen && words.every((word) => text.includes(word));
-  });
-  const all = table.tBodies[0]?.rows.length ?? 0;
-  const isAll = count === all && order === "";
+  const words = wanted.q.toLowerCase().split(/\s+/);
+  const chosen = segment.value;
+  const count = filterRows(
+    table,
+    (row) =>
+      (chosen === "" || chosen === row.dataset["segment"]) &&
+      words.every((word) => texts.get(row)?.includes(word)),
+  );
   const sorted = order === "" ? "" : `, ${order}`;
-  byId("shown").textContent = isAll ? "" : `${count} of ${counted(all, "contract")}${sorted}`;
+  const isAll = count === texts.size && order === "";
+  byId("shown").textContent = isAll
+    ? coverage
+    : `${count} of ${counted(texts.size, "contract")}${sorted}`;
+  const within = chosen === "" ? "" : ` of ${chosen}`;
+  byId("no-match-words").textContent = `No contract${within} matches “${wanted.q.trim()}”.`;
+  table.hidden = count === 0;
+  byId("no-match").hidden = count > 0;
 }
 
 /** Prepares the controls for the table that stands on the page. */
@@ -39,36 +56,80 @@ function control() {
   const table = box.querySelector("table");
   byId("controls").hidden = table === null;
   if (table === null) return;
-  order = "";
-  makeSortable(table, (words) => {
-    order = words;
-    filter();
-  });
-  offerSegments(table);
-  filter();
+  coverage = byId("shown").textContent ?? "";
+  const rows = [...(table.tBodies[0]?.rows ?? [])];
+  texts = new Map(
+    rows.map((row) => {
+      const { id, source } = row.dataset;
+      return [row, `${id} ${source} ${row.textContent}`.toLowerCase()];
+    }),
+  );
+  const segments = new Set(rows.map(({ dataset }) => dataset["segment"] ?? ""));
+  segment.replaceChildren(
+    new Option("all", ""),
+    ...[...segments].map((name) => new Option(name, name, false, name === wanted.segment)),
+  );
+  /** @type {NodeListOf<HTMLElement>} */
+  const heads = table.querySelectorAll("th[data-field]");
+  sort.replaceChildren(
+    new Option("catalog order", ""),
+    ...[...heads].map(({ dataset, textContent }) => {
+      const sign = dataset["sort"] === "number" ? "-" : "";
+      return new Option(textContent ?? "", `${sign}${dataset["field"]}`);
+    }),
+  );
+  find.value = wanted.q;
+  sortBy = makeSortable(table, tellOrder);
+  const given = wanted.sort;
+  sortBy(given);
+  wanted.sort = given;
+  keep();
 }
 
 /**
- * Offers the segments of a table, below the names of the boards. What was chosen stays chosen.
+ * On narrow screens, the change is shown by which the table is sorted.
  *
- * @param {HTMLTableElement} table
+ * @param {string} words
+ * @param {string} sorted the field, after `-` if it descends
  */
-function offerSegments(table) {
-  const chosen = segment.value;
-  const rows = [...(table.tBodies[0]?.rows ?? [])];
-  const groups = [...Map.groupBy(rows, ({ dataset }) => dataset["board"] ?? "")].map(
-    ([board, listed]) => {
-      const group = document.createElement("optgroup");
-      group.label = board;
-      const names = new Set(listed.map(({ dataset }) => dataset["segment"] ?? ""));
-      group.append(...[...names].map((name) => new Option(name, name)));
-      return group;
-    },
-  );
-  segment.replaceChildren(new Option("all", ""), ...groups);
-  segment.value = chosen;
-  if (segment.selectedIndex < 0) segment.value = "";
+function tellOrder(words, sorted) {
+  order = words;
+  wanted.sort = sorted;
+  const field = sorted.replace("-", "");
+  sort.selectedIndex = [...sort.options].findIndex(({ value }) => value.replace("-", "") === field);
+  byId("turn").hidden = sorted === "";
+  byId("turn").textContent = sorted === field ? "\u{2191} ascending" : "\u{2193} descending";
+  if (field.startsWith("chg_")) box.dataset["change"] = field;
+  filter();
+  keep();
 }
+
+/** @type {number | undefined} */
+let later;
+const keep = () => keepInAddress(wanted);
+
+find.addEventListener("input", () => {
+  wanted.q = find.value;
+  filter();
+  // Browsers refuse an address that is replaced at every key.
+  clearTimeout(later);
+  later = setTimeout(keep, 250);
+});
+segment.addEventListener("change", () => {
+  wanted.segment = segment.value;
+  filter();
+  keep();
+});
+sort.addEventListener("change", () => sortBy(sort.value));
+byId("turn").addEventListener("click", () => {
+  sortBy(wanted.sort.startsWith("-") ? wanted.sort.slice(1) : `-${wanted.sort}`);
+});
+byId("clear").addEventListener("click", () => {
+  find.value = wanted.q = wanted.segment = segment.value = "";
+  filter();
+  keep();
+  find.focus();
+});
 
 /**
  * Says what is missing on the page, and why.
@@ -88,63 +149,84 @@ async function showBoard() {
   }
   const board = /** @type {Board} */ (body);
   byId("session").innerHTML = sessionLine(board);
-  byId("credit").textContent = board.attribution;
+  byId("attribution").textContent = board.attribution;
   byId("license").textContent = board.license;
-  byId("coverage").textContent = coverageLine(board);
+  byId("shown").textContent = coverageLine(board);
+  byId("offer").hidden = true;
   const isEmpty = board.memory.length + board.semiconductor.length === 0;
+  byId("moves").innerHTML = isEmpty ? "" : movesHtml(board);
   box.innerHTML = isEmpty ? "" : boardTable(board, true);
   control();
-  await Promise.all([showIndex(snapshot), showHistory(board, snapshot)]);
+  goBack();
+  await showLines(board.session_utc.slice(0, 10), snapshot);
 }
 
 /**
- * Shows the composite index. One of a newer snapshot than the board's waits for the next view.
+ * Shows the indices and the lines. What is of a newer snapshot than the board waits for the next view.
  *
+ * @param {string} today of the board
  * @param {string | null} ofBoard
  */
-async function showIndex(ofBoard) {
-  const { body, snapshot, problem } = await askJson("index");
-  if (problem !== null) return tellProblem(`The index is missing: ${problem.detail}`);
-  if (snapshot !== ofBoard || body.level === null) return;
-  const { level, chg_24h_pct, chg_30d_pct, base, constituents, carried = 0 } = body;
-  /** @param {string} name @param {string} html */
-  const figure = (name, html) => `<div><dt>${name}</dt><dd>${html}</dd></div>`;
-  byId("index-figures").innerHTML =
-    figure("Level, points", figureHtml(level)) +
-    figure("24 h, %", changeHtml(chg_24h_pct)) +
-    figure("30 d, %", changeHtml(chg_30d_pct));
-  byId("index-base").innerHTML =
-    `${escaped(base.date)} = ${base.level}; ${counted(constituents, "constituent")}` +
-    (carried === 0 ? "" : `, ${carried} carried`);
-  byId("index").hidden = false;
-}
-
-/**
- * Draws the sparklines into the board, when the histories have arrived.
- *
- * @param {Board} board
- * @param {string | null} ofBoard
- */
-async function showHistory({ session_utc }, ofBoard) {
-  const { response, problem } = await ask("history.csv");
-  if (response === null) {
-    return tellProblem(`The lines of 90 days are missing: ${problem.detail}`);
+async function showLines(today, ofBoard) {
+  const [spark, listed] = await Promise.all([askJson("sparklines"), askJson("indices")]);
+  if (spark.problem) tellProblem(`The lines of 90 days are missing: ${spark.problem.detail}`);
+  if (listed.problem) tellProblem(`The indices are missing: ${listed.problem.detail}`);
+  // Without indices it is of an older program: its closes have no days.
+  const hasLines = spark.snapshot === ofBoard && "indices" in spark.body;
+  const byIdOf = (/** @type {readonly Line[]} */ all) =>
+    new Map(all.map((line) => [line.id, line]));
+  if (listed.snapshot === ofBoard) {
+    showIndices(listed.body.indices, byIdOf(hasLines ? spark.body.indices : []));
   }
-  if (response.body === null || response.headers.get("x-snapshot") !== ofBoard) return;
-  const to = session_utc.slice(0, 10);
-  try {
-    const closes = await recentCloses(response.body, to);
-    for (const row of box.querySelectorAll("tr")) {
-      const drawn = sparkline(closes.get(row.dataset["id"] ?? "") ?? [], to);
-      // The change over the same days stands beside it.
-      row.querySelector("td.quarter")?.insertAdjacentHTML("afterbegin", drawn);
+  const days = byIdOf(hasLines ? spark.body.days : []);
+  const lines = byIdOf(hasLines ? spark.body.sparklines : []);
+  for (const [at, row] of [...texts.keys()].entries()) {
+    // A thousand lines must not keep the reader waiting.
+    if (at % 50 === 49) await new Promise((done) => setTimeout(done));
+    const line = lines.get(row.dataset["id"] ?? "");
+    const cell = row.querySelector("td.line");
+    if (line && cell) {
+      cell.innerHTML = sparkline(pointsOf({ ...line, ...days.get(line.id) }, today), today);
     }
-  } catch {
-    tellProblem("The lines of 90 days are missing: the answer broke off.");
   }
 }
 
-find.addEventListener("input", filter);
-segment.addEventListener("change", filter);
+/**
+ * @param {readonly import("./overview.js").Index[]} indices the composite first
+ * @param {ReadonlyMap<string, Line>} lines
+ */
+function showIndices(indices, lines) {
+  byId("indices").innerHTML = overviewTable(indices, lines);
+  const to = indices[0]?.series_date ?? "";
+  const [title, line] = [finding(indices), lines.get(indices[0]?.id ?? "")];
+  byId("finding").textContent = title;
+  if (line === undefined || to === "") return;
+  showChart(byId("composite"), {
+    points: pointsOf(line, to),
+    title,
+    unit: "Composite, points",
+    to,
+    depthDays: 0,
+    decimals: 2,
+    heightPx: 280,
+    fileName: "composite",
+    csv: "",
+    notes: [],
+    isBare: true,
+  });
+}
+
+/** Where the reader was before Back or a reload; the rows must be there first. */
+let place = history.state?.y;
+history.scrollRestoration = "manual";
+function goBack() {
+  if (place !== undefined) scrollTo(0, place);
+  place = undefined;
+}
+addEventListener("scrollend", () => history.replaceState({ y: scrollY }, ""));
+
 control();
 await withKey(showBoard);
+// Without indices nothing takes the place that was reserved for them.
+if (byId("indices").innerHTML === "") document.documentElement.classList.remove("keyed");
+goBack();

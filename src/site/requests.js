@@ -107,20 +107,26 @@ for (const part of basket.contributions) {
 const STARTED = {
   curl: "prints the answer itself.",
   Python: "needs Python 3 and no package.",
-  JavaScript: "runs in Node 20 or newer, saved as <code>basket.mjs</code>.",
+  JavaScript: "runs in Node 20 or newer, saved as basket.mjs.",
 };
 
 /**
- * The programs with their headings.
+ * The programs below a bar with their languages, the first of which is chosen.
  *
  * @param {string} origin
  * @param {string} query
  */
-export const programsHtml = (origin, query) =>
-  Object.entries(programs(origin, query))
-    .map(
-      ([language, text]) =>
-        `<h3>${language}</h3>\n<p class="note">${language} ${STARTED[/** @type {keyof typeof STARTED} */ (language)]}</p>\n` +
-        `<div class="code"><pre tabindex="0"><code>${escaped(text)}</code></pre></div>`,
-    )
-    .join("\n");
+export function programsHtml(origin, query) {
+  const all = Object.entries(programs(origin, query));
+  const bar = all.map(
+    ([language], at) =>
+      `<label><input type="radio" name="language" value="${language}"${at === 0 ? " checked" : ""}> ${language}</label>`,
+  );
+  const blocks = all.map(
+    ([language, text]) =>
+      `<div class="code" data-language="${language}"><p class="note">` +
+      `${language} ${STARTED[/** @type {keyof typeof STARTED} */ (language)]}</p>` +
+      `<pre tabindex="0"><code>${escaped(text)}</code></pre></div>`,
+  );
+  return `<div class="programs" role="group" aria-label="Language">\n${[...bar, ...blocks].join("\n")}\n</div>`;
+}

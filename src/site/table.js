@@ -5,30 +5,54 @@
  * downwards, the second the other way, the third restores the order that the table came with. Rows
  * without a figure come last. A cell's `data-value` is what it is sorted by; texts need none.
  *
+ * Returns a function that sorts by the `data-field` of a head, after `-` if the order descends.
+ *
  * @param {HTMLTableElement} table
- * @param {(order: string) => void} tell gets the new order in words; empty: the original order
+ * @param {(words: string, order: string) => void} tell gets the new order in words, and as that function
+ *   takes it; both empty: the original order
+ * @returns {(order: string) => void}
  */
 export function makeSortable(table, tell) {
   const body = table.tBodies[0];
-  if (body === undefined) return;
-  const original = [...body.rows];
-  for (const head of table.querySelectorAll("th[data-sort]")) {
+  const original = [...(body?.rows ?? [])];
+  /** @type {NodeListOf<HTMLElement>} */
+  const found = table.querySelectorAll("th[data-sort]");
+  const heads = [...found];
+  for (const head of heads) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
-    const isNumber = head.getAttribute("data-sort") === "number";
-    const orders = isNumber ? ["descending", "ascending"] : ["ascending", "descending"];
+    const orders = isNumeric(head) ? ["descending", "ascending"] : ["ascending", "descending"];
     button.addEventListener("click", () => {
-      const order = orders[orders.indexOf(head.getAttribute("aria-sort") ?? "") + 1];
-      for (const other of table.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
-      if (order !== undefined) head.setAttribute("aria-sort", order);
-      const column = [.../** @type {HTMLElement} */ (head.parentElement).children].indexOf(head);
-      body.append(...(order === undefined ? original : sorted(original, column, isNumber, order)));
-      tell(order === undefined ? "" : `sorted by ${button.textContent}, ${order}`);
+      sort(head, orders[orders.indexOf(head.getAttribute("aria-sort") ?? "") + 1]);
     });
   }
+  /**
+   * @param {HTMLElement | undefined} head
+   * @param {string | undefined} order undefined: the original one
+   */
+  function sort(head, order) {
+    for (const other of heads) other.removeAttribute("aria-sort");
+    if (head === undefined || order === undefined) {
+      body?.append(...original);
+      return tell("", "");
+    }
+    head.setAttribute("aria-sort", order);
+    const column = [.../** @type {HTMLElement} */ (head.parentElement).children].indexOf(head);
+    body?.append(...sorted(original, column, isNumeric(head), order));
+    const sign = order === "descending" ? "-" : "";
+    tell(`sorted by ${head.textContent}, ${order}`, `${sign}${head.dataset["field"] ?? ""}`);
+  }
+  return (order) => {
+    const field = order.replace("-", "");
+    const head = heads.find(({ dataset }) => dataset["field"] === field);
+    sort(head, order === field ? "ascending" : "descending");
+  };
 }
+
+/** @param {HTMLElement} head */
+const isNumeric = ({ dataset }) => dataset["sort"] === "number";
 
 /**
  * @param {readonly HTMLTableRowElement[]} rows

@@ -2,6 +2,7 @@
  * Text and figures as HTML, the same in Node and in the browser. Figures are decimals as the API gives
  * them: a number of the API has at most 15 significant digits, so JavaScript writes it back exactly.
  */
+import { rounded } from "./decimal.js";
 
 /** @type {Readonly<Record<string, string>>} */
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -70,6 +71,15 @@ export const figureHtml = (figure, decimals = 2) =>
   figure == null ? NO_FIGURE : grouped(String(figure), decimals);
 
 /**
+ * A figure for people: rounded to so many decimals, half away from zero; `Infinity`: as given.
+ *
+ * @param {string | number} figure a decimal
+ * @param {number} decimals
+ */
+export const roundedText = (figure, decimals) =>
+  grouped(decimals === Infinity ? String(figure) : (rounded(String(figure), decimals) ?? ""));
+
+/**
  * A change with its sign: `+1.20`, `−0.35`, `0.00`. At least `decimals` places.
  *
  * @param {string} change a decimal
@@ -87,7 +97,7 @@ export function signedText(change, decimals = 2) {
  * @returns {"up" | "down" | "flat"}
  */
 export function direction(change) {
-  if (change === "0") return "flat";
+  if (!/[1-9]/.test(change)) return "flat";
   return change.startsWith("-") ? "down" : "up";
 }
 

@@ -136,7 +136,7 @@ function targets(given: Ingredients): fc.Arbitrary<Target> {
     { weight: 1, arbitrary: keyedPath },
     { weight: 3, arbitrary: absolute.map(plain) },
     { weight: 1, arbitrary: long.map(plain) },
-    { weight: 1, arbitrary: fc.constantFrom("*", "/docs/swagger-ui-bundle.js").map(plain) },
+    { weight: 1, arbitrary: fc.constantFrom("*", "/openapi.json").map(plain) },
   );
 }
 

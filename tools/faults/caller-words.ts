@@ -15,7 +15,7 @@ export const ODD_SEGMENTS = [
   ),
 ];
 export const PIECES =
-  "/ // . .. %2e %2F %5c \\ % %00 ; & ? # = api public v1 prices PRICES item-0 index usage pro free catalog.json manifest.json export.csv readyz docs swagger-ui.css /api/public/v1 /prices openapi.json * @ ~ %e9 null sessions ledger".split(
+  "/ // . .. %2e %2F %5c \\ % %00 ; & ? # = api public v1 prices PRICES item-0 index usage pro free catalog.json manifest.json export.csv readyz docs /api/public/v1 /prices openapi.json * @ ~ %e9 null sessions ledger".split(
     " ",
   );
 export const KEY_NAMES = [

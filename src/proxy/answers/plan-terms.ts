@@ -2,7 +2,15 @@
 import { z } from "zod";
 import { InputError, reasonOf } from "../../lib/errors.ts";
 import { cut, isLine } from "../../lib/text.ts";
-import { KEY_TIER_NAMES, PLACES, TIERS, tiersWhere, type KeyTierName } from "../../market/tier.ts";
+import {
+  KEY_TIER_NAMES,
+  PLACES,
+  TIERS,
+  tiersWhere,
+  type KeyTierName,
+  type Place,
+} from "../../market/tier.ts";
+import { foreignLink } from "../../site/text.js";
 
 const MAX_USD = 1_000_000;
 const MAX_CHARACTERS = 200;
@@ -66,3 +74,16 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   });
   throw new InputError(`${where}: ${first}`, others);
 }
+
+/** What a link to a place says. */
+export const PLACE_WORDS = {
+  get_url: "Get a key",
+  contact: "Contact",
+  terms_url: "Terms",
+} as const satisfies Readonly<Record<Place, string>>;
+
+/** A link to a place that was told, or null. */
+export const placeHtml = (address: string | null | undefined, words: string): string | null =>
+  address == null
+    ? null
+    : foreignLink(address.includes(":") ? address : `mailto:${address}`, words);

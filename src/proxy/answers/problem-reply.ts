@@ -90,7 +90,7 @@ function problemPage(
 <p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${reference}">the reference</a> names all addresses.</p>
 <p class="note">Status ${status}, code <a href="${reference}#${code}"><code>${code}</code></a>.</p>`;
   // No page of the navigation has this path, so that none is marked as the current one.
-  return framed({ path: `${"/".repeat(depth)}-`, title, main }).body;
+  return framed({ path: `${"/".repeat(depth)}-`, title, main, isIndexed: false }).body;
 }
 
 /** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */

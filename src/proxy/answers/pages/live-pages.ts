@@ -7,10 +7,13 @@ import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FILES } from "../../../store/paths.ts";
 import { boardTable, coverageLine, sessionLine, type Board } from "../../../site/board.js";
 import { filled, siteFile } from "../../../site/files.ts";
-import { recordHtml, type ContractBody } from "../../../site/record.js";
+import { movesHtml } from "../../../site/overview.js";
+import type { ContractBody } from "../../../site/record.js";
 import { escaped } from "../../../site/text.js";
+import type { Contract } from "../../../market/contract.ts";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
+import { USUAL_TERMS } from "../plan-terms.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";
 import type { Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
@@ -18,11 +21,14 @@ import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { withNames } from "./answers.ts";
-import { framed, pageForms, type PageSource } from "./pages.ts";
+import { contractPage, lockedPage } from "./contract-page.ts";
+import { datasetOf, sitemap } from "./crawlers.ts";
+import { asSent, framed, pageForms, type PageSource, type Service } from "./pages.ts";
+import { plansPage } from "./plans.ts";
 import { methodology, type Settings } from "./texts.ts";
 
 export interface LivePagesOptions
-  extends Pick<Settings, "graceMs">, Pick<DataSources, "live" | "pollMs"> {
+  extends Pick<Settings, "graceMs">, Pick<DataSources, "live" | "pollMs">, Service {
   /** The address of the service, which commands name. */
   readonly origin: string;
   /** Pages and files with recorded answers in them. */
@@ -30,12 +36,18 @@ export interface LivePagesOptions
 }
 
 /** The answers by address. All but those of contracts answer also while nothing is served. */
-export function livePages({ live, pollMs, origin, documents, graceMs }: LivePagesOptions) {
+export function livePages(options: LivePagesOptions) {
+  const { live, pollMs, origin, documents, graceMs, plans = USUAL_TERMS } = options;
   const pages = madeOnce<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
   makers.set(PAGES.market.path, async (snapshot, overdue) =>
-    marketPage(snapshot && (await payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue))),
+    marketPage(
+      snapshot && (await payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue)),
+      origin,
+    ),
   );
+  makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
+  makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
   for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
     makers.set(path, async (snapshot) =>
       methodology(path, origin, {
@@ -59,33 +71,44 @@ export function livePages({ live, pollMs, origin, documents, graceMs }: LivePage
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
     const forms = await pages.forceFetch(key, {
-      context: async () => pageForms(await make(snapshot, overdue), nowMs),
+      context: async () => {
+        const source = await make(snapshot, overdue);
+        return pageForms(asSent(source, options, snapshot?.attribution), nowMs);
+      },
     });
     const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
     return { forms, cacheControl: fresh };
   }
 
-  /** A contract's record in the free tier, or that it needs a key. Refuses what the API refuses without one. */
+  /** A contract's page. Refuses what the API refuses without a key, but for contracts that need one. */
   async function contract(asked: Asked): Promise<Outcome> {
     const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
+    const boardAt = (overdue: number): Promise<Board | null> =>
+      payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue);
     if (snapshot.files.has(path)) {
-      return found(asked, path, async (_, overdue) =>
-        contractPage((await payload<ContractBody>(snapshot, path, overdue)) as ContractBody),
-      );
+      return found(asked, path, async (_, overdue) => {
+        const body = (await payload<ContractBody>(snapshot, path, overdue)) as ContractBody;
+        return contractPage(body, await boardAt(overdue), origin);
+      });
     }
     // A relative address, so that the service works below a prefix.
     const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/", []);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
-    return found(asked, code, async () => lockedPage(code));
+    const catalog = await snapshot.catalog();
+    if ("code" in catalog) return catalog;
+    const known = catalog.find((each) => each.id === id) as Contract;
+    return found(asked, `${code} ${id}`, async (_, overdue) =>
+      lockedPage(code, known, await boardAt(overdue), origin),
+    );
   }
 }
 
-/** More than there are: the free slice has few contracts. */
-const PAGES_KEPT = 32;
+/** All fixed pages, those of the free slice, and some of the contracts that need a key. */
+const PAGES_KEPT = 64;
 
 type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
 
@@ -102,47 +125,25 @@ async function payload<T>(
   return file === undefined ? null : (JSON.parse(await file.text(overdue)) as T);
 }
 
-const NO_BOARD = {
-  session: '<p class="session">Nothing is published yet.</p>',
-  attribution: "",
-  coverage: "The board appears here with the first session.",
-  board: "",
-  license: "",
-};
-
 /** The page with the free tier's board; null: nothing is published. */
-const marketPage = (board: Board | null): PageSource =>
+const marketPage = (board: Board | null, origin: string): PageSource =>
   framed({
     path: PAGES.market.path,
     title: "Memory and semiconductor prices",
-    main: filled(siteFile("market.html"), board === null ? NO_BOARD : slotsOf(board)),
-    script: "market.js",
+    main: board === null ? siteFile("empty.html") : filled(siteFile("market.html"), slotsOf(board)),
+    script: board === null ? "page.js" : "market.js",
+    styles: ["assets/market.css", "assets/board.css", "assets/chart.css"],
+    ...(board !== null && { dataset: datasetOf(board, origin) }),
   });
 
 function slotsOf(board: Board): Record<string, string> {
   const isEmpty = board.memory.length + board.semiconductor.length === 0;
   return {
     session: sessionLine(board),
-    attribution: escaped(board.attribution),
-    coverage: `${coverageLine(board)} A key shows the whole market: see <a href="plans">plans</a>.`,
+    moves: isEmpty ? "" : movesHtml(board),
+    coverage: coverageLine(board),
+    offer: 'A key shows the whole market: see <a href="plans">plans</a>.',
     board: isEmpty ? "" : boardTable(board, false),
     license: escaped(board.license),
   };
 }
-
-/** The page with a contract's record in the free tier. */
-const contractPage = (body: ContractBody): PageSource =>
-  contractFrame(body.name, recordHtml(body, KEYLESS.delaySessions));
-
-/** Why a page has no record. It names no contract, because the free tier may not know it. */
-const WITHOUT_RECORD = {
-  key_required: "This contract is not part of the free slice: it needs an API key.",
-  not_on_board: "Without an API key this contract has no level so far.",
-} as const;
-
-/** The page of every contract whose record is not shown for this reason. */
-const lockedPage = (reason: keyof typeof WITHOUT_RECORD): PageSource =>
-  contractFrame("Contract", filled(siteFile("contract.html"), { reason: WITHOUT_RECORD[reason] }));
-
-const contractFrame = (title: string, main: string): PageSource =>
-  framed({ path: PAGES.contract.path, title, main, script: "contract.js" });

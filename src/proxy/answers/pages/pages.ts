@@ -1,12 +1,15 @@
 /**
  * Files for everybody, such as pages, and how answers are made of them; the frame around every page: head,
- * masthead, foot, and the content security policy.
+ * masthead, notice bar, foot, and the content security policy.
  */
 import { createHash } from "node:crypto";
-import { perTier, TIERS } from "../../../market/tier.ts";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { perTier, PLACES, TIERS } from "../../../market/tier.ts";
 import { PROGRAM } from "../../../lib/version.ts";
-import { filled, siteAssets, siteFile } from "../../../site/files.ts";
+import { filled, siteAssets, siteBytes, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
+import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
 import type { Found } from "../answer.ts";
 import { coded } from "../../../snapshot/coded.ts";
 import { HTML_TYPE } from "../../../store/media-types.ts";
@@ -18,7 +21,8 @@ import {
   type Forms,
   type HeaderFields,
 } from "../../serve/entity.ts";
-import { ASSETS_PATH, PAGES } from "../../uncounted-routes.ts";
+import { isExact } from "../../routes.ts";
+import { ASSETS_PATH, PAGES, type Page } from "../../uncounted-routes.ts";
 
 /** Short, so that a change is seen soon; the tags make asking again cheap. */
 export const PUBLIC_CACHE = "public, max-age=60";
@@ -32,14 +36,18 @@ export interface PageSource {
   readonly headers?: HeaderFields;
 }
 
+/** Pictures and fonts are compressed already. */
+const isText = (mediaType: string): boolean => /^(?:text|application)\/|svg/.test(mediaType);
+
 /** The answers of fixed files by path. `startedMs` (epoch) dates them. */
 export const fixedPages = (
   sources: readonly PageSource[],
   startedMs: number,
+  service: Service,
 ): ReadonlyMap<string, Promise<Found>> =>
   new Map(
     sources.map((source) => {
-      const forms = pageForms(source, startedMs);
+      const forms = pageForms(asSent(source, service), startedMs, isText(source.mediaType));
       return [source.path, forms.then((found) => ({ forms: found, cacheControl: PUBLIC_CACHE }))];
     }),
   );
@@ -72,6 +80,7 @@ const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -106,44 +115,93 @@ export interface PageContent {
   readonly main: string;
   /** The module that the page loads, `market.js`; it loads the others. Without one there is no key field. */
   readonly script?: string;
-  /** Scripts that run before it, by their address from the root. */
-  readonly libraries?: readonly string[];
   /** Style sheets beside that of all pages, by their address from the root. */
   readonly styles?: readonly string[];
-  /** The credit line of the figures on the page, if there are any (plain text). */
-  readonly attribution?: string;
+  /** What it shows, for search engines and previews (plain text); unless given, that of PAGES. */
+  readonly description?: string;
+  /** False: search engines leave it out, and it does not name its own address. */
+  readonly isIndexed?: boolean;
+  /** A description of its data (schema.org). */
+  readonly dataset?: object;
+}
+
+/** Stand in a page for what the service that sends it says. Escaped text holds no comment. */
+const MARKS = {
+  address: "<!--address-->",
+  attribution: "<!--attribution-->",
+  operator: "<!--operator-->",
+};
+
+/** What pages say of the service that sends them. */
+export interface Service {
+  /** `https://host/prefix`; null: not known, and no page names its own address. */
+  readonly publicUrl?: string | null;
+  readonly plans?: PlanTerms | undefined;
+}
+
+/**
+ * A page as the service sends it: with its own address, where one asks and reads the terms, and the credit line of
+ * the served snapshot, empty if there is none. Other files stay as they are.
+ */
+export function asSent(source: PageSource, service: Service, attribution = ""): PageSource {
+  const { path, mediaType, body } = source;
+  if (mediaType !== HTML_TYPE) return source;
+  const { publicUrl = null, plans = {} } = service;
+  const address = escaped(`${publicUrl}${path}`);
+  const operator = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
+  const told = {
+    address:
+      publicUrl === null
+        ? ""
+        : `<link rel="canonical" href="${address}" />\n<meta property="og:url" content="${address}" />`,
+    attribution: escaped(attribution),
+    operator: operator.map((link) => (link === null ? "" : `<li>${link}</li>`)).join(""),
+  };
+  const html = Object.entries(told).reduce(
+    (text, [name, value]) => text.replace(MARKS[name as keyof typeof told], () => value),
+    body.toString(),
+  );
+  return { ...source, body: Buffer.from(html) };
 }
 
 /** The whole page. All addresses are relative, so that the service works below a prefix. */
 export function framed(content: PageContent): PageSource {
-  const { path, title, main, script, libraries = [], styles = [], attribution } = content;
+  const { path, title, main, script, styles = [], isIndexed = true } = content;
   const root = rootOf(path);
+  const page: Page | undefined = Object.values(PAGES).find((known) => isExact(path, known.path));
+  const { description = page?.description ?? "" } = content;
   const links = Object.values(PAGES).flatMap((page) => {
     if (!("link" in page)) return [];
     const current = page.path === path ? ' aria-current="page"' : "";
     return [`<a href="${hrefOf(root, page.path)}"${current}>${page.link}</a>`];
   });
   const body = filled(siteFile("frame.html"), {
-    title: escaped(`${title} · ${PROGRAM.name}`),
+    page: escaped(`${title} · ${PROGRAM.name}`),
+    title: escaped(title),
+    description: escaped(description),
+    address: isIndexed ? MARKS.address : '<meta name="robots" content="noindex" />',
     root,
     home: hrefOf(root, "/"),
     head: [
+      ...(content.dataset === undefined ? [] : [dataHtml(content.dataset)]),
       ...styles.map((style) => `<link rel="stylesheet" href="${root}${style}">`),
-      ...libraries.map((library) => `<script defer src="${root}${library}"></script>`),
       ...(script === undefined
         ? []
         : [`<script type="module" src="${root}assets/${script}"></script>`]),
     ].join("\n"),
     navigation: links.join("\n"),
     offers: OFFERS,
+    attribution: page?.hasFigures === true ? MARKS.attribution : "",
     main,
-    foot:
-      `<p id="attribution">${escaped(attribution ?? "")}</p>\n` +
-      `<p><a href="${root}feed.atom">Feed of publications</a> · <a href="${root}llms.txt">llms.txt</a> · ` +
-      `${escaped(PROGRAM.name)} ${escaped(PROGRAM.version)}</p>`,
+    operator: MARKS.operator,
+    program: escaped(`${PROGRAM.name} ${PROGRAM.version}`),
   });
   return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
 }
+
+/** A block of data, which no text in it can end. */
+const dataHtml = (data: object): string =>
+  `<script type="application/ld+json">${JSON.stringify(data).replaceAll("<", String.raw`\u003c`)}</script>`;
 
 /** The way from a page to the service's root: `../` for `/contracts/x`. */
 export const rootOf = (path: string): string => "../".repeat(path.split("/").length - 2);
@@ -154,15 +212,25 @@ export const hrefOf = (root: string, path: string): string => `${root}${path.sli
 const ASSET_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
+  png: "image/png",
   svg: "image/svg+xml",
+  woff2: "font/woff2",
 };
 
 export const assetType = (path: string): string =>
   ASSET_TYPES[path.slice(path.lastIndexOf(".") + 1)] as string;
 
-export const assets = (): PageSource[] =>
-  siteAssets().map((name) => ({
-    path: `${ASSETS_PATH}${name}`,
-    mediaType: assetType(name),
-    body: Buffer.from(siteFile(name)),
-  }));
+/** The font of style.css, in the letters of western Europe. */
+const FONT = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
+
+export const assets = (): PageSource[] => [
+  ...siteAssets().map((name) => asset(name, siteBytes(name))),
+  asset("inter.woff2", readFileSync(fileURLToPath(import.meta.resolve(FONT)))),
+  { path: PAGES.favicon.path, mediaType: "image/x-icon", body: siteBytes("favicon.ico") },
+];
+
+const asset = (name: string, body: Buffer): PageSource => ({
+  path: `${ASSETS_PATH}${name}`,
+  mediaType: assetType(name),
+  body,
+});

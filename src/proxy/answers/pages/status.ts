@@ -1,6 +1,6 @@
 /** The status page, `/status`: what is served, and what became of the last sessions. */
 import { filled, siteFile } from "../../../site/files.ts";
-import { counted, escaped, figureHtml, instantHtml, NO_FIGURE } from "../../../site/text.js";
+import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../../../site/text.js";
 import type { SessionStatus, Status } from "../publications/status.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { framed, type PageSource } from "./pages.ts";
@@ -19,22 +19,26 @@ type Word = (typeof STATES)[number]["word"];
 
 const MINUTE_MS = 60_000;
 
-/** The page; it needs no script. Without `attribution`, the credit line, nothing is served. */
-export function statusPage(
-  status: Status,
-  graceMs: number,
-  attribution: string | undefined,
-): PageSource {
+/** `11 h 54 min`, or `n/a`. */
+function durationText(minutes: number | null | undefined): string {
+  if (minutes == null) return NO_FIGURE;
+  const whole = Math.round(minutes);
+  const hours = Math.floor(whole / 60);
+  return `${hours === 0 ? "" : `${grouped(String(hours), 0)} h `}${whole % 60} min`;
+}
+
+/** The page; it needs no script. */
+export function statusPage(status: Status, graceMs: number): PageSource {
   const rows = status.sessions.map((row) => ({ row, words: wordsOf(row, status, graceMs) }));
   return framed({
     path: PAGES.status.path,
     title: "Status",
     main: filled(siteFile("status.html"), {
-      head: headHtml(status),
+      head: headHtml(status, rows),
       sessions: rows.length === 0 ? "" : sessionsHtml(rows, graceMs),
     }),
     script: "page.js",
-    ...(attribution !== undefined && { attribution }),
+    styles: ["assets/status.css"],
   });
 }
 
@@ -61,10 +65,14 @@ function wordsOf(row: SessionStatus, { head }: Status, graceMs: number): Word[] 
   return STATES.map(({ word }) => word).filter((word) => fits[word]);
 }
 
-function headHtml({ head, overdue, next_session_utc: next, sessions }: Status): string {
+function headHtml(
+  { head, overdue, next_session_utc: next, sessions }: Status,
+  rows: readonly Row[],
+): string {
   if (head === null || next === null) {
-    return `<p class="session">Nothing is published yet.</p>`;
+    return `<p class="session">No prices are published yet. Sessions are at 00:00 and at 12:00 UTC; the first one appears here.</p>`;
   }
+  const onTime = rows.filter(({ words }) => words.includes("on time")).length;
   const minutes = sessions.find(({ session_utc: at }) => at === head.session_utc)?.minutes_late;
   const told = [
     ["Session served", instantHtml(head.session_utc)],
@@ -72,12 +80,10 @@ function headHtml({ head, overdue, next_session_utc: next, sessions }: Status): 
       head.revision === 1 ? "Published" : `Published, revision ${head.revision}`,
       instantHtml(head.published_at),
     ],
-    [
-      "First published after its start",
-      minutes == null ? NO_FIGURE : `${figureHtml(minutes, 0)} min`,
-    ],
+    ["First published after its start", durationText(minutes)],
     ["Next session due", instantHtml(next)],
     ["Overdue", overdue === 0 ? "none" : counted(overdue, "session")],
+    ["On time", `${onTime} of ${rows.length}`],
   ];
   const late =
     overdue === 0
@@ -101,10 +107,11 @@ function sessionsHtml(rows: readonly Row[], graceMs: number): string {
 <div class="strip" role="img" aria-label="${summary}">
 ${stripHtml(rows)}
 </div>
-<p class="legend" aria-hidden="true">${legend.join("\n")}</p>
+<p class="legend" aria-hidden="true"><span>00:00 UTC above, 12:00 UTC below</span>
+${legend.join("\n")}</p>
 <div class="scroll" role="region" aria-label="Sessions" tabindex="0">
 <table class="sessions">
-<thead><tr><th scope="col">Session</th><th scope="col">State</th><th scope="col">First published</th><th scope="col" class="n">Minutes after its start</th><th scope="col">Snapshot in force</th></tr></thead>
+<thead><tr><th scope="col">Session</th><th scope="col">State</th><th scope="col">First published</th><th scope="col" class="n">After its start</th><th scope="col">Snapshot in force</th></tr></thead>
 <tbody>
 ${rows.map(rowHtml).join("\n")}
 </tbody>
@@ -114,24 +121,23 @@ ${rows.map(rowHtml).join("\n")}
 </section>`;
 }
 
-/** Days from left to right, with the session of 00:00 above that of 12:00. */
+/** Days from left to right, each below its date, with the session of 00:00 above that of 12:00. */
 function stripHtml(rows: readonly Row[]): string {
   const byDay = Map.groupBy(rows.toReversed(), ({ row }) => row.session_utc.slice(0, 10));
-  const days = [...byDay].map(([date, ofDay]) => {
+  const days = [...byDay].map(([date, ofDay], at) => {
+    const day = date.slice(8);
+    const month = at === 0 || day === "01" ? MONTHS.format(Date.parse(date)) : "";
     const marks = HOURS.map((hour) => {
       const session = ofDay.find(({ row }) => row.session_utc.startsWith(`${date}T${hour}`));
       return session === undefined ? "<span></span>" : markHtml(session.words[0] as Word);
     });
-    return `<span class="day">${marks.join("")}</span>`;
+    return `<span class="day"><span>${month}</span><span>${Number(day)}</span>${marks.join("")}</span>`;
   });
-  const dates = [...byDay.keys()];
-  const ends = [...new Set([dates[0], dates.at(-1)])].map((date) => `<span>${date}</span>`);
-  const hours = HOURS.map((hour) => `<span>${hour}</span>`).join("");
-  return `<span class="days"><span class="hours">${hours}</span>${days.join("")}</span>
-<span class="ends">${ends.join("")}</span>`;
+  return days.join("");
 }
 
 const HOURS = ["00", "12"];
+const MONTHS = new Intl.DateTimeFormat("en-GB", { month: "short", timeZone: "UTC" });
 
 const markHtml = (word: Word): string =>
   `<span class="mark ${classOf(word)}">${STATES.find((state) => state.word === word)?.mark}</span>`;
@@ -146,7 +152,7 @@ function rowHtml({ row, words }: Row): string {
   return (
     `<tr data-session="${session}"><th scope="row">${instantHtml(session)}</th><td>${states.join(" ")}</td>` +
     `<td>${published === null ? NO_FIGURE : instantHtml(published)}</td>` +
-    `<td class="n">${figureHtml(minutes, 0)}</td>` +
+    `<td class="n">${durationText(minutes)}</td>` +
     `<td>${snapshot === null ? NO_FIGURE : `<code>${escaped(snapshot)}</code>`}</td></tr>`
   );
 }

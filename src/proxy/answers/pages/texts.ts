@@ -5,19 +5,10 @@
 import type { GateLimits } from "../../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
 import { KEY_TIER_NAMES, TIERS } from "../../../market/tier.ts";
-import { contractRecord } from "../../../render/schemas.ts";
 import { SIGNED_MESSAGE } from "../../../snapshot/log/sign.ts";
 import { filled, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
-import {
-  delayText,
-  historyText,
-  markdownTable,
-  plainCell,
-  tableByTier,
-  tierTable,
-} from "../../docs/tier-words.ts";
-import { PROBLEMS } from "../../problems.ts";
+import { delayText, historyText, tableByTier, tierTable } from "../../docs/tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
@@ -43,6 +34,7 @@ export function textPages(origin: string): PageSource[] {
   return [
     page(PAGES.guide.path, guide, origin),
     plain(PAGES.guideMarkdown.path, MARKDOWN_TYPE, guide, origin),
+    page(PAGES.changelog.path, siteFile("../../CHANGELOG.md"), origin),
     plain(PAGES.llms.path, "text/plain; charset=utf-8", llms, origin),
     plain(PAGES.client.path, "text/x-python; charset=utf-8", siteFile("client.py"), origin),
   ];
@@ -115,10 +107,8 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
       ["`delayed_sessions` while the publisher is punctual", (tier) => String(tier.delaySessions)],
       ["depth of history, corrections and series", historyText],
     ]),
-  fields: fieldTable,
   depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
   "signed-message": () => SIGNED_MESSAGE,
-  problems: problemTable,
   /** A program of src/site. */
   python: (file) => `\`\`\`python\n${siteFile(file)}\`\`\``,
   /** The recorded answer to a request. */
@@ -132,20 +122,3 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
     return shown(exampleOf(request), { ...READABLE, members: members.split(" ") });
   },
 };
-
-function fieldTable(): string {
-  const fields = Object.entries(contractRecord.shape);
-  return markdownTable(
-    ["field", "what it says"],
-    fields.map(([field, { description = "" }]) => [`\`${field}\``, plainCell(description)]),
-  );
-}
-
-function problemTable(): string {
-  const rows = Object.entries(PROBLEMS).map(([code, { status, meaning, remedy }]) => [
-    `[\`${code}\`](docs#${code})`,
-    String(status),
-    plainCell(`${meaning} ${remedy}`),
-  ]);
-  return markdownTable(["code", "status", "what it means, and what to do"], rows);
-}

@@ -8,7 +8,7 @@ import { isPublication, type Publication } from "../../../snapshot/log/entry.ts"
 import { JSON_TYPE } from "../../../store/media-types.ts";
 import type { Asked, Found } from "../answer.ts";
 import { noSession, type DataSources } from "../data.ts";
-import { pageForms, PUBLIC_CACHE, type PageSource } from "../pages/pages.ts";
+import { asSent, pageForms, PUBLIC_CACHE, type PageSource, type Service } from "../pages/pages.ts";
 import { statusPage } from "../pages/status.ts";
 import { deny, type Denial } from "../../problems.ts";
 import { idIn } from "../../routes.ts";
@@ -28,7 +28,7 @@ import {
 } from "./list.ts";
 import { makeStatus, statusTickMs, type Status } from "./status.ts";
 
-export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs"> {
+export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs">, Service {
   readonly graceMs: number;
 }
 
@@ -54,7 +54,8 @@ const ENTRY_CACHE = "public, max-age=60, immutable";
 export type PublicLog = ReturnType<typeof publicLog>;
 
 /** Makes the answers. */
-export function publicLog({ live, log, pollMs, graceMs }: PublicLogOptions) {
+export function publicLog(options: PublicLogOptions) {
+  const { live, log, pollMs, graceMs } = options;
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
   const rows = madeOnce<Rows>(1);
   /** The feed, the status and its page, the newest page of the list; and those before a change. */
@@ -121,7 +122,7 @@ export function publicLog({ live, log, pollMs, graceMs }: PublicLogOptions) {
     statusPage(asked: Asked): Promise<Found> {
       const attribution = live.current?.attribution;
       return statusAs(asked, PAGES.status.path, (status) =>
-        statusPage(status, graceMs, attribution),
+        asSent(statusPage(status, graceMs), options, attribution),
       );
     },
   };
