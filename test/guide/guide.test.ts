@@ -5,9 +5,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { PROBLEMS } from "../../src/proxy/problems.ts";
-import { DATA_ROUTES } from "../../src/proxy/routes.ts";
-import { UNCOUNTED_ROUTES } from "../../src/proxy/uncounted-routes.ts";
-import { RECORD_COLUMNS } from "../../src/render/columns.ts";
 import { withDuckDb } from "../../tools/client/sql.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { testWith, testWithClients } from "../http/tools.ts";
@@ -15,7 +12,7 @@ import { blocksOf } from "../docs/blocks.ts";
 import { askAll } from "./answers.ts";
 import { run } from "./programs.ts";
 import type { Example } from "./service.ts";
-import { programsUnder, rowsOf, textOf, under } from "./texts.ts";
+import { programsUnder, textOf, under } from "./texts.ts";
 
 const GUIDE = textOf("guide.md");
 /** Debian installs pandas for this one. */
@@ -43,22 +40,6 @@ test("every code is refused in one of them, with the status of the table", () =>
   }
 });
 
-test("its tables have every address, every field of a record and every refusal", () => {
-  const cells = (heading: string): string =>
-    rowsOf(under(GUIDE, heading))
-      .map(([first]) => first)
-      .join(" ");
-  const addresses = cells("Addresses");
-  const { publications, usage } = UNCOUNTED_ROUTES;
-  for (const { path } of [...Object.values(DATA_ROUTES), publications, usage]) {
-    expect(addresses).toMatch(new RegExp(`\`${path.replace("/api/public/v1", "")}[\`?]`));
-  }
-  const fields = cells("Fields of a record");
-  for (const { field, name } of RECORD_COLUMNS) expect(fields).toContain(`\`${field ?? name}\``);
-  const codes = cells("Refusals");
-  for (const code of Object.keys(PROBLEMS)) expect(codes).toContain(`\`${code}\``);
-});
-
 test("its example of a back-test differs by the correction", () => {
   const bodyOf = (path: string): string =>
     examples.find(({ request }) => request === `GET /api/public/v1/${path}`)?.body ?? "";
@@ -79,7 +60,7 @@ describe("its commands and programs", () => {
     proxy = await startTestProxy();
     guide = (await proxy.get("/guide.md")).text;
     folder = await mkdtemp(join(tmpdir(), "chipboard-guide-"));
-    await inShell(block("Python"));
+    await inShell(block("The Python module"));
   });
   afterAll(async () => {
     await proxy.close();
@@ -101,12 +82,13 @@ describe("its commands and programs", () => {
   const inShell = (text: string): Promise<string> => printed("sh", "-ec", text);
 
   testWith("curl")("the first call, and the first one with a key", async () => {
-    expect(JSON.parse(await inShell(block("First call"))).delayed_sessions).toBe(1);
-    expect(JSON.parse(await inShell(block("Keys and tiers")))).toMatchObject({ tier: "pro" });
+    expect(JSON.parse(await inShell(block("Get a key"))).delayed_sessions).toBe(1);
+    expect(JSON.parse(await inShell(block("Get a key", 1)))).toMatchObject({ tier: "pro" });
   });
 
-  testWith("curl")("curl", async () => {
-    const saved = (): Promise<string> => inShell(`${block("curl").trimEnd()} -w '%{http_code}'`);
+  testWith("curl")("the export", async () => {
+    const saved = (): Promise<string> =>
+      inShell(`${block("Export to a spreadsheet").trimEnd()} -w '%{http_code}'`);
     expect(await saved()).toMatch(/200$/);
     expect(await saved()).toMatch(/304$/);
   });
@@ -129,7 +111,7 @@ describe("its commands and programs", () => {
   });
 
   testWith("python3")("Python", async () => {
-    expect(await printed("python3", "-Bc", block("Python", 1))).toMatch(/^dram-0 11 /m);
+    expect(await printed("python3", "-Bc", block("The Python module", 1))).toMatch(/^dram-0 11 /m);
   });
 
   testWith("python3")("a bill of materials", async () => {
@@ -141,20 +123,29 @@ describe("its commands and programs", () => {
     expect(lines[0]).toBe(`now ${64 * 11 + 2 * 12}.00 without new-part`);
   });
 
-  test("JavaScript", async () => {
-    await writeFile(join(folder, "index.mjs"), block("JavaScript"));
-    expect(await printed(process.execPath, "index.mjs")).toMatch(/^[\d.]+ -?[\d.]+\n$/);
+  testWith("python3")("a history, the same in three languages", async () => {
+    const [curl = "", python = "", js = ""] = [0, 1, 2].map((at) =>
+      block("One contract's history", at),
+    );
+    const closes = JSON.parse(await inShell(curl)).history.map(
+      ({ date, close_usd }: { date: string; close_usd: number }) => `${date} ${close_usd}`,
+    );
+    expect(closes).toHaveLength(30);
+    const numbers = (text: string): string[] => text.trimEnd().replaceAll(".0\n", "\n").split("\n");
+    expect(numbers(await printed("python3", "-Bc", python))).toEqual(closes);
+    await writeFile(join(folder, "history.mjs"), js);
+    expect(numbers(await printed(process.execPath, "history.mjs"))).toEqual(closes);
   });
 
   testWith(PYTHON, "pandas")("pandas", async () => {
-    const stdout = await printed(PYTHON, "-Bc", block("Python, pandas"));
+    const stdout = await printed(PYTHON, "-Bc", block("pandas"));
     expect(stdout).toMatch(/^DRAM +-?[\d.]+$/m);
     expect(stdout).toMatch(/^long-gone +7\.25$/m);
   });
 
   test("a part of the histories", async () => {
     await symlink(join(import.meta.dirname, "../../node_modules"), join(folder, "node_modules"));
-    await writeFile(join(folder, "parts.mjs"), block("JavaScript, a part of the histories"));
+    await writeFile(join(folder, "parts.mjs"), block("A part of the Parquet file"));
     const stdout = await printed(process.execPath, "parts.mjs");
     expect(stdout).toMatch(/^\d{4,} \{\s+contract_id: 'dram-0',\s+date: 2024-11-21T00:00:00.000Z,/);
   });
@@ -168,23 +159,19 @@ describe("its commands and programs", () => {
 
   test("are all of those in the guide, but for those that it says were not run", () => {
     const ran = [
-      "First call",
-      "Keys and tiers",
-      "A back-test in Python",
-      "Proof",
+      "Get a key",
+      "One contract's history",
+      "The Python module",
       "A copy in SQLite",
-      "curl",
+      "A back-test in Python",
       "User and password",
-      "Python",
-      "Python, pandas",
       "A bill of materials",
-      "JavaScript",
-      "JavaScript, a part of the histories",
-      "DuckDB",
+      "Proof",
     ];
     const languages = ["sh", "python", "js", "sql", "powerquery"];
     const programs = blocksOf(guide).filter(({ language }) => languages.includes(language));
     const known = ran.flatMap((heading) => programsUnder(guide, heading)).map(({ text }) => text);
+    known.push(block("Export to a spreadsheet"));
     const untried = programs.filter(({ text }) => !known.includes(text));
     expect(untried).toHaveLength(2);
     for (const { before } of untried) expect(before).toMatch(/[Ww]e have not (?:run|tried)/);

@@ -61,6 +61,7 @@ test.each(PAGES)("%s: page and Markdown have the same words and figures", async 
   const words = (text: string): string[] => text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const html = mainOf(await textAt(path))
     .replace(/<nav[^]*?<\/nav>/, "")
+    .replaceAll(/<summary>[^]*?<\/summary>/g, "")
     .replaceAll(/<[^>]+>/g, " ")
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

@@ -12,17 +12,18 @@ import { textOf, under } from "./texts.ts";
 
 const RECORDED = /\b(?:ddr5-16gb|tlc-1tb|n3-wafer)\b/;
 
-/** The data requests that guide, llms.txt, basket page and OpenAPI document show with a 200. */
+/** The data requests that guide, llms.txt, basket page, reference and OpenAPI document show with a 200. */
 async function shown(proxy: TestProxy): Promise<string[]> {
-  const [guide, summary, basket, document] = await Promise.all(
-    ["/guide.md", "/llms.txt", "/basket", "/openapi.json"].map((path) => proxy.get(path)),
+  const [guide, summary, basket, reference, document] = await Promise.all(
+    ["/guide.md", "/llms.txt", "/basket", "/docs", "/openapi.json"].map((path) => proxy.get(path)),
   );
   const inTexts = [guide, summary].flatMap((answer) => [
     ...(answer?.text ?? "").matchAll(/^`GET (\/api\S+)` .*: 200/gm),
   ]);
   const inDocument = (document?.text ?? "").matchAll(/"summary": "GET (\/api\S+), /g);
+  const inReference = (reference?.text ?? "").matchAll(/data-path="(\/api[^"]+)"/g);
   const priced = /data-query="([^"]+)"/.exec(basket?.text ?? "")?.[1]?.replaceAll("&amp;", "&");
-  const requests = [...inTexts, ...inDocument].map(([, request = ""]) => request);
+  const requests = [...inTexts, ...inReference, ...inDocument].map(([, request = ""]) => request);
   return [...new Set([...requests, `/api/public/v1/index?${priced}`])];
 }
 
@@ -74,7 +75,7 @@ test("all requests run in a market of many contracts, and name none of another",
     ]),
   );
   expect(named.filter(([, status]) => refused.has(status))).toEqual([]);
-  for (const path of ["/guide", "/guide.md", "/llms.txt", "/basket", "/openapi.json"]) {
+  for (const path of ["/guide", "/guide.md", "/llms.txt", "/basket", "/docs", "/openapi.json"]) {
     expect((await proxy.get(path)).text.match(RECORDED), path).toBeNull();
   }
   await proxy.close();

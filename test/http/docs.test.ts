@@ -1,9 +1,12 @@
-/** The reference: in a real browser with the network off, and as plain files. */
+/** The reference: as it is sent, and in a real browser. */
+import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
-import { axeScript, inChromium, launchBrowser } from "./browser.ts";
+import { escaped } from "../../src/site/text.js";
+import { giveKey, open } from "../pages/visit.ts";
+import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import { validate } from "./recorder.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
@@ -13,41 +16,88 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-test("the page, its assets and the document are served with their types, and nothing else", async () => {
-  const types = {
-    "/docs": "text/html; charset=utf-8",
-    "/openapi.json": "application/json",
-    "/assets/reference.js": "text/javascript; charset=utf-8",
-    "/assets/reference.css": "text/css; charset=utf-8",
-    "/docs/swagger-ui.css": "text/css; charset=utf-8",
-    "/docs/swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+test("the page and all that it loads, but the font of all pages, have at most 60 kB on the wire", async () => {
+  const { status, headers, text } = await proxy.get("/docs");
+  expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+  const loaded = new Set(["/docs"]);
+  const named = (from: string, source: string): void => {
+    for (const [, name = ""] of source.matchAll(
+      /(?:src|href|from)[= ]*"(\.?\/?[\w./-]+\.(?:js|css|svg))"/g,
+    )) {
+      const path = new URL(name, new URL(from, proxy.url)).pathname;
+      if (path.startsWith("/assets/")) loaded.add(path);
+    }
   };
-  for (const [path, type] of Object.entries(types)) {
-    const { status, headers, raw } = await proxy.get(path, {
-      headers: { "accept-encoding": "gzip" },
-    });
-    expect([path, status, headers["content-type"]]).toEqual([path, 200, type]);
-    expect(headers["content-encoding"]).toBe("gzip");
-    expect(raw.length).toBeLessThan(600_000);
+  named("/docs", text);
+  let bytes = 0;
+  for (const path of loaded) {
+    const answer = await proxy.get(path, { headers: { "accept-encoding": "gzip" } });
+    expect([path, answer.status]).toEqual([path, 200]);
+    bytes += answer.raw.length;
+    if (/\.(?:js|css)$/.test(path)) named(path, (await proxy.get(path)).text);
   }
-  for (const path of [
-    "/docs/",
-    "/docs/index.html",
-    "/docs/swagger-ui-bundle.js.map",
-    "/favicon.ico",
-  ]) {
+  expect([...loaded]).toContain("/assets/key.js");
+  expect(bytes).toBeLessThanOrEqual(60_000);
+  for (const path of ["/docs/", "/docs/index.html", "/docs.json"]) {
     expect((await proxy.get(path)).status).toBe(404);
   }
 });
 
-test("every problem has its entry at the address in `type`", async () => {
+test("`type` of a problem leads to its row, which says what it means and what to do", async () => {
   const { json } = await proxy.get("/none");
   expect(json.type).toBe("/docs#not_found");
   const { text } = await proxy.get("/docs");
-  for (const [code, { title }] of Object.entries(PROBLEMS)) {
-    expect(text).toContain(`<article id="${code}">`);
-    expect(text).toContain(title);
+  for (const [code, { status, title, meaning, remedy }] of Object.entries(PROBLEMS)) {
+    const row = new RegExp(`<tr id="${code}">[^]*?</tr>`).exec(text)?.[0] ?? "";
+    const words = row.replaceAll(/<[^>]+>/g, " ");
+    for (const part of [code, String(status), title, meaning, remedy]) {
+      expect(words).toContain(escaped(part));
+    }
   }
+});
+
+/** The page's article on an operation, as it is sent. */
+const articleOf = (html: string, operationId: string): string =>
+  new RegExp(`<article id="${operationId}">[^]*?</article>`).exec(html)?.[0] ?? "";
+
+test("every operation of the document is on the page, with all parameters, fields and errors", async () => {
+  const { text } = await proxy.get("/docs");
+  const document = openApiDocument() as unknown as Document;
+  const { schemas } = document.components;
+  /** Every name of a field, and what is said of it. */
+  const fieldsIn = (schema: Schema): string[] => [
+    ...(schema.$ref ? fieldsIn(schemas[schema.$ref.split("/").at(-1) ?? ""] as Schema) : []),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
+      `<code>${name}</code>`,
+      escaped(field.description ?? ""),
+      ...fieldsIn(field),
+    ]),
+    ...(schema.items ? fieldsIn(schema.items) : []),
+    ...(schema.anyOf ?? []).flatMap(fieldsIn),
+  ];
+  for (const [path, { get }] of Object.entries(document.paths)) {
+    const article = articleOf(text, get.operationId);
+    const has = (part: string): void => expect(article, `${path}: ${part}`).toContain(part);
+    expect(text).toContain(
+      `<a href="#${get.operationId}">${path.replace("/api/public/v1", "")}</a>`,
+    );
+    expect(article.replaceAll("<wbr>", "")).toContain(`<b>GET</b> <code>${path}</code>`);
+    has(escaped(get.summary));
+    has(escaped(get.description ?? ""));
+    for (const { name, description } of get.parameters ?? []) {
+      has(`<code>${name}</code>`);
+      has(escaped(description));
+    }
+    for (const [status, { description = "", content = {} }] of Object.entries(get.responses)) {
+      for (const [, code = ""] of description.matchAll(/^`(\w+)`:/gm)) {
+        has(`<li>${status} <a href="#${code}"><code>${code}</code></a></li>`);
+      }
+      if (status !== "200") continue;
+      for (const { schema } of Object.values(content)) fieldsIn(schema).forEach(has);
+      has('<div class="answer">');
+    }
+  }
+  expect(text.match(/<article id=/g)).toHaveLength(Object.keys(document.paths).length);
 });
 
 test("every problem is an answer of some operation, except the one for addresses that do not exist", () => {
@@ -60,12 +110,28 @@ interface Example {
   readonly $ref?: string;
   readonly value?: unknown;
 }
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly properties?: Record<string, Schema>;
+  readonly items?: Schema;
+  readonly anyOf?: Schema[];
+}
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: { name: string; description: string }[];
+  readonly responses: Record<string, { description?: string; content?: Record<string, Media> }>;
+}
 interface Document {
-  readonly paths: Record<string, { get: { responses: Record<string, { content?: object }> } }>;
-  readonly components: { examples: Record<string, Example> };
+  readonly paths: Record<string, { get: Operation }>;
+  readonly components: { examples: Record<string, Example>; schemas: Record<string, Schema> };
 }
 interface Media {
-  readonly schema: { $ref?: string; type?: string; format?: string };
+  readonly schema: Schema;
   readonly examples?: Record<string, Example>;
 }
 
@@ -74,7 +140,7 @@ test("every answer that is text has examples, which its schema allows", () => {
   const without: string[] = [];
   for (const [path, { get }] of Object.entries(document.paths)) {
     for (const [status, { content = {} }] of Object.entries(get.responses)) {
-      for (const { schema, examples } of Object.values(content) as Media[]) {
+      for (const { schema, examples } of Object.values(content)) {
         if (schema.format === "binary" || status === "206") continue;
         if (examples === undefined) without.push(`${path} ${status}`);
         for (const [name, example] of Object.entries(examples ?? {})) {
@@ -99,66 +165,96 @@ describe("in Chromium", () => {
   const errors: string[] = [];
   const requested: string[] = [];
 
-  inChromium("all endpoints are listed, and one can be tried", { timeout: 120_000 }, async () => {
+  beforeAll(async () => {
+    if (!hasBrowser) return;
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("request", (request) => requested.push(request.url()));
-    await page.goto(`${proxy.url}/docs`);
-    await page.waitForSelector(".opblock");
-    const listed = await page.$$eval(".opblock-summary-path", (nodes) =>
-      nodes.map((node) => node.getAttribute("data-path")),
-    );
-    const document = openApiDocument() as { paths: Record<string, unknown> };
-    expect(listed.toSorted()).toEqual(Object.keys(document.paths).toSorted());
-    expect(await page.textContent("#served")).toContain("Serving 2026-11-21T00Z/r1");
-    expect(await page.textContent("#attribution")).toContain("Test levels, not market data");
+  });
+  afterAll(() => browser?.close());
 
-    await page.fill("#key-field", proxy.pro);
-    await page.click("#key button[type=submit]");
-    await page.getByText("Tier pro").waitFor();
-    const block = page.locator(".opblock", { hasText: "/api/public/v1/prices/{id}" });
-    await block.locator(".opblock-summary-control").click();
-    // The example of an answer is the recorded one, with a name of this market, not one made of the schema.
-    await block.locator(".responses-table", { hasText: '"dram-0"' }).first().waitFor();
-    await block.locator("input[placeholder='id']").fill("dram-0");
-    await block.locator(".btn.execute").click();
-    await block.locator(".live-responses-table .response-col_status").first().waitFor();
-    expect(
-      await block.locator(".live-responses-table tbody .response-col_status").first().textContent(),
-    ).toContain("200");
-    // Only with a key the answer has a history.
-    expect(await block.locator(".live-responses-table").textContent()).toMatch(
-      /"id": "dram-0"[^]*"close_usd":/,
+  /** Runs the request of an operation, or another path, and returns what the page says then. */
+  async function ran(operationId: string, path?: string): Promise<[status: string, shown: string]> {
+    const box = page.locator(`#${operationId} .request`);
+    if (path !== undefined) await box.getByLabel("Path and query").fill(path);
+    await box.getByRole("button", { name: "Run" }).click();
+    await expect
+      .poll(() => box.locator("form output").textContent())
+      .not.toMatch(/^(?:Costs|Running)/);
+    return [
+      (await box.locator("form output").textContent()) ?? "",
+      (await box.locator(".answer").textContent()) ?? "",
+    ];
+  }
+
+  inChromium("a request runs with the caller's key, which is shown nowhere", async () => {
+    await open(page, `${proxy.url}/docs`);
+    expect(requested.filter((url) => url.includes("/api/"))).toEqual([]);
+    const [keyless] = await ran("getBoard");
+    expect(keyless).toBe("200, 999 calls left");
+    expect((await ran("getIndex"))[0]).toMatch(/^401, /);
+    await giveKey(page, proxy.pro);
+
+    const [status, shown] = await ran("getContract", "/api/public/v1/prices/dram-0?last=2");
+    expect(status).toMatch(/^200, (?:[\d,]+ calls left|no limit of calls)$/);
+    expect(JSON.parse(shown)).toMatchObject({ id: "dram-0", history: [{}, {}] });
+    const programs = page.locator("#getContract .tabs");
+    expect(await programs.textContent()).toContain(
+      `'${proxy.url}/api/public/v1/prices/dram-0?last=2'`,
     );
-    if (process.env["CHIPBOARD_TEST_SCREENSHOT"] !== undefined) {
-      await page.screenshot({ path: process.env["CHIPBOARD_TEST_SCREENSHOT"] });
+    expect(await programs.textContent()).toContain('-H "x-api-key: $KEY"');
+    expect((await ran("getContract", "/api/public/v1/prices/none"))[1]).toContain(
+      '"unknown_contract"',
+    );
+    expect((await ran("exportCsv"))[1]).toMatch(/^session_utc,contract_id,/);
+    expect((await ran("getHealth"))[0]).toBe("200");
+
+    await ran("exportXlsx");
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Save export.xlsx" }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe("export.xlsx");
+    expect((await readFile(await download.path())).toString("latin1")).toMatch(/^PK/);
+
+    // Neither another host, nor a key in an address.
+    const before = requested.length;
+    for (const path of ["https://example.com/", `/api/public/v1/prices?key=${proxy.pro}`]) {
+      expect((await ran("getBoard", path))[0]).toMatch(/^Expected a path of this service/);
     }
-    expect(errors).toEqual([]);
-    expect(
-      requested.filter((url) => !url.startsWith(proxy.url) && !url.startsWith("data:")),
-    ).toEqual([]);
+    expect(requested).toHaveLength(before);
+    expect(await programs.page().locator("main").innerText()).not.toContain("cbk_");
+    expect(requested.filter((url) => url.includes("cbk_") || !url.startsWith(proxy.url))).toEqual(
+      [],
+    );
+    expect(errors.filter((text) => !/status of 40[14]/.test(text))).toEqual([]);
   });
 
-  inChromium.each(["light", "dark"] as const)(
-    "axe finds nothing, with an operation open: %s",
-    { timeout: 120_000 },
-    async (colorScheme) => {
-      await page.emulateMedia({ colorScheme });
-      await page.goto(`${proxy.url}/docs`);
-      const block = page.locator(".opblock", { hasText: "/api/public/v1/index" }).first();
-      await block.locator(".opblock-summary-control").click();
-      await block.locator("select[aria-label]").first().waitFor();
-      await page.evaluate(axeScript());
-      // Swagger UI draws a second main element. As a group it is no second landmark.
-      const rules = { "aria-allowed-role": { enabled: false } };
-      const found = await page.evaluate<string[]>(
-        `axe.run(document, { rules: ${JSON.stringify(rules)} }).then(({ violations }) => violations.map(({ id, nodes }) => id + " " + nodes[0].html))`,
-      );
-      expect(found).toEqual([]);
-    },
-  );
+  inChromium("one language is chosen for all programs, and copied", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await open(page, `${proxy.url}/docs`);
+    const other = page.locator("#getIndices .tabs");
+    await page.locator("#getBoard summary", { hasText: "Python" }).press("Enter");
+    expect(await other.locator("pre:visible").innerText()).toContain("urllib.request");
+    await other.getByRole("button", { name: "Copy" }).click();
+    await other.getByText("Copied").waitFor();
+    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(copied).toBe(await other.locator("pre:visible code").textContent());
+    expect(copied).toContain(`url = "${proxy.url}/api/public/v1/indices"`);
+  });
+
+  inChromium("the list marks what is being read, and no method breaks on a telephone", async () => {
+    await open(page, `${proxy.url}/docs#getUsage`);
+    await expect
+      .poll(() => page.locator(".contents [aria-current]").allTextContents())
+      .toEqual(["/usage"]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const heights = await page.$$eval(".endpoint b", (all) =>
+      all.map((each) => each.getBoundingClientRect().height),
+    );
+    expect(Math.max(...heights)).toBeLessThan(30);
+  });
 
   inChromium("another origin may fetch with x-api-key, and read the header fields", async () => {
     const other = await startTestProxy();
@@ -186,15 +282,11 @@ describe("in Chromium", () => {
         remaining: "24999",
         snapshot: "2026-11-21T00Z/r1",
         refused: [400, "unknown_parameter"],
-        left: "1000",
+        left: expect.stringMatching(/^\d+$/),
       });
       expect(read.etag).toMatch(/^"/);
     } finally {
       await other.close();
     }
-  });
-
-  afterAll(async () => {
-    await browser?.close();
   });
 });

@@ -119,6 +119,7 @@ export async function publishSession(
     revise = null as string | null,
     keys = NO_KEYS,
     limits = NO_LIMITS,
+    attribution = ATTRIBUTION,
   } = {},
 ): Promise<PublishResult> {
   return publish(
@@ -127,7 +128,7 @@ export async function publishSession(
       quotes: [sourceOf("quotes.csv", quotesCsv(session, usd, ids))],
       closes: first ? [sourceOf("closes.csv", closesCsv(session))] : [],
       session,
-      attribution: ATTRIBUTION,
+      attribution,
       revise,
       dryRun: false,
       keys,

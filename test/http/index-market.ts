@@ -3,6 +3,7 @@
  * break, and names that try to be markup, to turn the text around, and to fill the page.
  */
 import type { Page } from "playwright-core";
+import { roundRatio } from "../../src/market/decimal.ts";
 import { dateText, dayOf } from "../../src/market/session.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { lines, mustPublish, SESSION } from "../cli/market.ts";
@@ -83,19 +84,42 @@ export async function publishIndexMarket(): Promise<MemoryStore> {
 /** A figure on a page as the decimal that it shows; other texts as they are. */
 export const decimalOf = (shown: string): string => {
   const plain = shown.replaceAll(",", "").replace("\u{2212}", "-").replace("+", "");
-  return /^-?\d+(\.\d+)?$/.test(plain)
-    ? plain.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
-    : shown;
+  return /^-?\d+\.\d+$/.test(plain) ? plain.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "") : shown;
 };
 
-type Shown = readonly (readonly [field: string, text: string])[];
+type Shown = readonly (readonly [field: string, text: string, exact: string | null])[];
 
-/** An expression for the fields and texts of all figures below the element that `name` holds. */
+/** An expression for the fields, texts and exact figures below the element that `name` holds. */
 const shownIn = (name: string): string =>
-  `[...${name}.querySelectorAll("[data-field]")].map((place) => [place.dataset.field, place.textContent])`;
+  `[...${name}.querySelectorAll("[data-field]")].map((place) => [place.dataset.field, place.textContent,` +
+  ` place.closest("[data-value]")?.dataset.value ?? null])`;
 
+/** By field, how many of its units people see in a percent or point, and what they see it less of. */
+const FOR_PEOPLE: Readonly<Record<string, readonly [scale: bigint, less: bigint]>> = {
+  level: [1n, 100n],
+  relative: [100n, 100n],
+  series_close: [1n, 0n],
+  contribution: [1n, 0n],
+  contribution_24h_pct: [1n, 0n],
+  weight_pct: [1n, 0n],
+};
+
+/** The exact figures; throws if people see another one than the exact one, rounded. */
 const decimalsOf = (shown: Shown): Record<string, string> =>
-  Object.fromEntries(shown.map(([field, text]) => [field, decimalOf(text)]));
+  Object.fromEntries(
+    shown.map(([field, text, exact]) => {
+      const seen = decimalOf(text);
+      if (exact === null || exact === "") return [field, seen];
+      const [scale, less] = FOR_PEOPLE[field] ?? [1n, 0n];
+      const [whole = "", fraction = ""] = exact.split(".");
+      const denominator = 10n ** BigInt(fraction.length);
+      const numerator = BigInt(whole + fraction) * scale - less * denominator;
+      const places = field in FOR_PEOPLE ? 2 : fraction.length;
+      const expected = roundRatio({ numerator, denominator }, places);
+      if (seen !== expected) throw new Error(`${field} ${exact} is shown as ${text}`);
+      return [field, decimalOf(exact)];
+    }),
+  );
 
 /** The figures below elements, by their fields. */
 export async function figuresIn(page: Page, selector: string): Promise<Record<string, string>> {

@@ -2,6 +2,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
+import { rounded } from "../../src/site/decimal.js";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
@@ -54,13 +55,21 @@ const used = async (key: string): Promise<number> =>
   (await proxy.get(`${API}/usage`, { key })).json.used;
 const expectList = (rows: unknown, indices: readonly Answer[]): void =>
   expect(rows).toEqual(indices.map((index) => [index["id"], fieldsOf(index, LIST_FIELDS)]));
-const readout = (): Promise<string> => page.innerText("#readout");
 
 /** Waits until the index is shown, and compares all its figures with the API's. */
 async function expectIndex(id: string, key: string): Promise<void> {
   await page.locator(`#one[data-id="${id}"] #one-body`).waitFor();
   const { json } = await proxy.get(`${API}/indices/${id}`, { key });
-  expect(await figuresIn(page, "#figures")).toEqual(fieldsOf(json, INDEX_FIELDS));
+  const { history } = json.series;
+  expect(await figuresIn(page, "#figures")).toEqual({
+    ...fieldsOf(json, INDEX_FIELDS),
+    series_close: String(history.at(-1).close),
+  });
+  const name = id === "composite" ? "Composite" : await page.textContent("#one-title");
+  const change = (json.level - 100).toFixed(2).replace("-", "\u{2212}");
+  expect(await page.textContent(".chart-title")).toBe(
+    `${name}: ${json.level < 100 ? "" : "+"}${change} % against a year ago`,
+  );
   const largestFirst = json.contributions.toSorted(
     (a: { contribution: number }, b: { contribution: number }) => b.contribution - a.contribution,
   );
@@ -71,25 +80,33 @@ async function expectIndex(id: string, key: string): Promise<void> {
     .locator("#excluded-list li")
     .evaluateAll((items) => items.map((item) => item.getAttribute("data-id")));
   expect(excluded).toEqual(json.excluded.map((item: { id: string }) => item.id));
-  // The cursor goes through every close that the range shows.
-  const { history } = json.series;
   const cursor = page.locator("#series [role=slider]");
-  const count = Number(await cursor.getAttribute("aria-valuemax"));
   await cursor.focus();
-  for (const at of [count, count - 1, count - 2]) {
-    const { date, close } = history[history.length - 1 - (count - at)];
-    expect(await readout()).toBe(`${date} ${close.toFixed(4)} points`);
+  for (const { date, close } of history.toReversed().slice(0, 3)) {
+    const day = new Date(date).toLocaleDateString("en-GB", { dateStyle: "long" });
+    expect(await cursor.getAttribute("aria-valuetext")).toContain(
+      `${day}: ${rounded(String(close))} points`,
+    );
     await page.keyboard.press("ArrowLeft");
   }
-  await page.keyboard.press("Home");
-  expect(await readout()).toContain(history[history.length - count].date);
 }
 
 inChromium("without a key an example shows what comes, with the guide's figures", async () => {
   await visit(null);
   const answer = examples.find(({ request }) => request === `GET ${API}/indices`);
-  expectList(await rowsIn(page, "#example"), JSON.parse(answer?.body ?? "").indices);
+  // The segments have names of the served market, and the figures of the recorded one.
+  const { indices } = JSON.parse(answer?.body ?? "");
+  expect((await rowsIn(page, "#example")).map(([, figures]) => figures)).toEqual(
+    indices.map((index: Answer) => fieldsOf(index, LIST_FIELDS)),
+  );
   expect(await page.innerText("#example")).toContain("made up");
+  const recorded = examples.find(({ request }) => request === `GET ${API}/indices/dram`);
+  const { series, ...body } = JSON.parse(recorded?.body ?? "");
+  expect(await figuresIn(page, "#example .figures")).toEqual({
+    ...fieldsOf(body, INDEX_FIELDS),
+    series_close: String(series.history.at(-1).close),
+  });
+  expect(await page.locator("#example .chart").count()).toBe(1);
   expect(await page.innerText("#access")).toMatch(
     /tier starter or pro.*90 days with starter, 5 years/s,
   );
@@ -122,8 +139,11 @@ describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
         await page.click(`#all tr[data-id="${id}"] a`);
         await expectIndex(id, key);
       }
-      const ranges = await page.locator("#ranges button").allInnerTexts();
-      expect(ranges).toEqual(tier === "pro" ? ["90 d", "1 y", "5 y"] : ["90 d"]);
+      const ranges = await page.locator("#series .ranges button").allInnerTexts();
+      expect(ranges.includes("1 y")).toBe(tier === "pro");
+      // What may be read as 100 stands in one scale: the other is called a change.
+      for (const place of ["#one", "#all"])
+        expect(await page.innerText(place)).not.toMatch(/level|= 100\.00/i);
       expect(watch.complaints).toEqual([]);
     },
   );
@@ -132,7 +152,7 @@ describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
 describe("with a key", () => {
   inChromium("a link to an index opens it, and the keyboard alone chooses another", async () => {
     await visit(proxy.pro, "#nand");
-    expect(await page.innerText("#one-title")).toBe("NAND");
+    expect(await page.textContent("#one-title")).toBe("NAND");
     expect(await page.innerText("#all [aria-current=true]")).toBe("NAND");
     expect(await page.title()).toBe("NAND · Indices · chipboard");
     await page.focus("#all tr[data-id=nand] a");
@@ -141,17 +161,25 @@ describe("with a key", () => {
     await page.locator("#one[data-id=foundry] #one-body").waitFor();
     expect(await page.evaluate("document.activeElement.id")).toBe("one-title");
     expect(page.url()).toBe(`${proxy.url}/indices#foundry`);
-    await page.locator("#ranges button", { hasText: "90 d" }).press("Enter");
-    const cursor = page.locator("#series [role=slider]");
-    // The session is a 00:00 one, and closes are of 12:00: the last day has none yet.
-    expect(await cursor.getAttribute("aria-valuemax")).toBe("89");
+    const range = page.locator("#series [data-range='90d']");
+    await range.press("Enter");
+    expect(page.url()).toBe(`${proxy.url}/indices?range=90d#foundry`);
+    await page.click("#all tr[data-id=composite] a");
+    await page.locator("#one[data-id=composite] #one-body").waitFor();
+    expect(await range.getAttribute("aria-pressed")).toBe("true");
+    await page.goBack();
+    await page.locator("#one[data-id=foundry] #one-body").waitFor();
+    expect(await range.getAttribute("aria-pressed")).toBe("true");
     await page.goBack();
     await page.locator("#one[data-id=nand] #one-body").waitFor();
-    expect(await cursor.getAttribute("aria-valuemax")).toBe("89");
+    await page.goForward();
+    await page.locator("#one[data-id=foundry] #one-body").waitFor();
+    await page.goBack();
+    await page.locator("#one[data-id=nand] #one-body").waitFor();
     await page.focus(".skip");
     await page.keyboard.press("Enter");
     await page.waitForURL(`${proxy.url}/indices#nand`);
-    expect(await page.innerText("#one-title")).toBe("NAND");
+    expect(await page.textContent("#one-title")).toBe("NAND");
     await page.locator("#contributions button", { hasText: "Weight" }).press("Enter");
     expect(await page.innerText("#order")).toMatch(/sorted by Weight, %, descending/);
     expect(watch.complaints).toEqual([]);
@@ -195,7 +223,46 @@ describe("with a key", () => {
     await page.locator("#one-body").waitFor();
     expect(await page.isVisible("#one-problem")).toBe(false);
     const { json } = await proxy.get(`${API}/indices/nand`, { key: proxy.pro });
-    expect(await page.innerText("#figures")).toContain(String(json.level));
+    expect((await figuresIn(page, "#figures"))["level"]).toBe(String(json.level));
+  });
+
+  inChromium("another text of an address, such as a key, does not stay in it", async () => {
+    for (const fragment of [proxy.pro, "zzz", "%3Cimg src=x%3E"]) {
+      await visit(proxy.pro, `#${fragment}`);
+      expect(page.url()).toBe(`${proxy.url}/indices#composite`);
+      expect(await page.textContent("#one-title")).toBe("Composite");
+      await page.goto("about:blank");
+    }
+    expect(watch.requests.filter(({ url }) => /cbk_|zzz/.test(url.split("#")[0] ?? ""))).toEqual(
+      [],
+    );
+  });
+
+  inChromium("of many contributions the largest 20 are shown, and all by a button", async () => {
+    const { json } = await proxy.get(`${API}/indices/composite`, { key: proxy.pro });
+    const many = Array.from({ length: 1_200 }, (_, at) => ({
+      ...json.contributions[0],
+      id: `c-${at}`,
+      contribution: (at - 400) / 100,
+    }));
+    await page.route("**/indices/composite", (route) =>
+      route.fulfill({ json: { ...json, contributions: many } }),
+    );
+    await visit(proxy.pro);
+    const ids = async (): Promise<string[]> =>
+      (await rowsIn(page, "#contributions")).map(([id]) => id);
+    expect(await ids()).toEqual(Array.from({ length: 20 }, (_, at) => `c-${1_199 - at}`));
+    expect(await page.innerText("#order")).toBe("The 20 largest of 1,200 contributions");
+    const button = page.locator("#more");
+    expect(await button.innerText()).toBe("Show all 1,200");
+    await button.press("Enter");
+    expect(await page.locator("#contributions tbody tr").count()).toBe(1_200);
+    expect(await page.innerText("#order")).toBe("");
+    expect(await page.evaluate("document.activeElement.id")).toBe("more");
+    await page.keyboard.press("Space");
+    expect((await ids()).length).toBe(20);
+    await page.locator("#contributions button", { hasText: "Weight" }).press("Enter");
+    expect(await page.innerText("#order")).toMatch(/^The 20 largest of .*, sorted by Weight/);
   });
 
   inChromium("an index of a newer session than the table's says so", async () => {

@@ -12,10 +12,10 @@ import { startTestProxy, type TestProxy } from "./fixture.ts";
 /** What a reader must find: label, no key, Starter, Pro. */
 const TERMS = [
   ["Price, paid monthly", "free", "9 USD a month", "19 USD a month"],
-  ["Price, paid annually", "n/a", "90 USD a year", "190 USD a year"],
+  ["Price, paid annually", "–", "90 USD a year", "190 USD a year"],
 ];
 const OFFERS = [
-  ["Contracts", "10", "all", "all"],
+  ["Contracts", "10", "all 15", "all 15"],
   ["Freshness", "1 session (12 hours) behind", "1 session (12 hours) behind", "live session"],
   ["History of a contract /prices/{id}", "none", "90 days", "5 years"],
   ["Last 90 closes of each contract /sparklines", "no", "yes", "yes"],
@@ -40,7 +40,7 @@ const OFFERS = [
     "internal use and internal redistribution permitted",
   ],
 ];
-const SUPPORT = ["Support", "n/a", "e-mail, 2 business days", "priority, named contact"];
+const SUPPORT = ["Support", "–", "e-mail, 2 business days", "priority, named contact"];
 
 let proxy: TestProxy | undefined;
 afterEach(async () => {
@@ -91,9 +91,9 @@ describe("an operator's terms", () => {
     const html = await served(plans);
     expect(rowsOf(html)).toEqual([
       ["Price, paid monthly", "free", "free", "1,000,000 USD a month"],
-      ["Price, paid annually", "n/a", "1,234.50 USD a year", "0.07 USD a year"],
+      ["Price, paid annually", "–", "1,234.50 USD a year", "0.07 USD a year"],
       ...OFFERS,
-      ["Support", "n/a", "&lt;b&gt;none&lt;/b&gt; &amp; \u{202E}more", "+1 555 0100"],
+      ["Support", "–", "&lt;b&gt;none&lt;/b&gt; &amp; \u{202E}more", "+1 555 0100"],
     ]);
     expect(html).toContain("<bdi>&lt;b&gt;none&lt;/b&gt;");
   });
@@ -108,25 +108,38 @@ describe("an operator's terms", () => {
       }),
     );
     expect(rowsOf(html)).toEqual([
+      ["Get a key", "No key needed", "Get a key", "Get a key"],
       ...OFFERS,
-      ["Get a key", "n/a", "Get a key", "n/a"],
-      ["Contact", "n/a", "n/a", "pro@example.com"],
-      ["Terms", "n/a", "n/a", "Terms"],
+      ["Contact", "–", "–", "pro@example.com"],
+      ["Terms", "–", "–", "Terms"],
     ]);
     const links = [...html.matchAll(/<a href="((?:https|mailto):[^"]*)"[^>]*><bdi>([^<]*)/g)];
     expect(links.map(([, address, words]) => [address, words])).toEqual([
       ["https://shop.example/starter?a=1&amp;b=2", "Get a key"],
+      ["https://shop.example", "Get a key"],
       ["mailto:pro@example.com", "pro@example.com"],
       ["https://example.com/pro", "Terms"],
-      ["https://shop.example", "Get a key"],
       ["mailto:sales@example.com", "sales@example.com"],
+      // The foot of every page.
+      ["https://shop.example", "Get a key"],
+      ["mailto:sales@example.com", "Contact"],
     ]);
   });
 
-  test("some: what is not told is n/a, and a line without anything is left out", async () => {
+  test("without an address for a key, the contact is where one asks for it", async () => {
+    const html = await served(own({ contact: "sales@example.com" }));
+    expect(rowsOf(html)[0]).toEqual([
+      "Get a key",
+      "No key needed",
+      "Ask for a key",
+      "Ask for a key",
+    ]);
+  });
+
+  test("some: what is not told is a dash, and a line without anything is left out", async () => {
     const plans = own({ pro: { usd_per_year: 200, support: null } });
     expect(rowsOf(await served(plans))).toEqual([
-      ["Price, paid annually", "n/a", "n/a", "200 USD a year"],
+      ["Price, paid annually", "–", "–", "200 USD a year"],
       ...OFFERS,
     ]);
   });
@@ -220,11 +233,7 @@ describe("--plans", () => {
   });
 
   test.each([
-    [
-      "the file's terms",
-      "plans.json",
-      [["Price, paid monthly", "free", "n/a", "7.50 USD a month"]],
-    ],
+    ["the file's terms", "plans.json", [["Price, paid monthly", "free", "–", "7.50 USD a month"]]],
     ["off: no terms", "off", []],
   ])("%s are on the page", async (_, plans, terms) => {
     writeFileSync(join(folder, "plans.json"), '{"pro":{"usd_per_month":7.5}}');
@@ -234,7 +243,9 @@ describe("--plans", () => {
     });
     try {
       const answer = await fetch(`${serving.url}/plans`);
-      expect(rowsOf(await answer.text())).toEqual([...terms, ...OFFERS]);
+      // Nothing is served, so that nobody knows how many contracts there are.
+      const contracts = ["Contracts", "10", "all", "all"];
+      expect(rowsOf(await answer.text())).toEqual([...terms, contracts, ...OFFERS.slice(1)]);
     } finally {
       await serving.end();
     }

@@ -75,8 +75,6 @@ test("every address of every page, text, style, script and feed is below the pre
       expect([url, field, answer.headers.get(field)]).toEqual([url, field, null]);
     }
     const text = await answer.text();
-    // Of Swagger UI only what the page asks for counts: a browser shows that (test/pages/prefix.test.ts).
-    if (url.includes("swagger-ui")) continue;
     for (const found of addressesIn(type, text)) {
       const base = type === "text/markdown" ? url.replace(/\.md$/, "") : url;
       open.push({ from: url, address: new URL(found, base).href });

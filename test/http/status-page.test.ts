@@ -35,7 +35,7 @@ test("nothing is published", async () => {
   proxy = await startTestProxy({ store: new MemoryStore() });
   const { status, text } = await proxy.get("/status");
   expect(status).toBe(200);
-  expect(text).toContain("Nothing is published yet.");
+  expect(text).toContain("No prices are published yet.");
   expect(text).not.toContain("<table");
   await publishSession(proxy.store, proxy.clock, SESSION, { first: true });
   await eventually(async () => (await proxy.get("/status")).text.includes("2026-11-21T00Z/r1"));
@@ -77,7 +77,7 @@ describe("in a browser", () => {
       status.sessions.map((row: Session) => [
         written(row.session_utc),
         written(row.published_at),
-        row.minutes_late === null ? "n/a" : String(row.minutes_late),
+        duration(row.minutes_late),
         row.snapshot ?? "n/a",
       ]),
     );
@@ -98,9 +98,10 @@ describe("in a browser", () => {
     expect(facts).toEqual([
       written(status.head.session_utc),
       written(status.head.published_at),
-      `${head?.minutes_late} min`,
+      duration(head?.minutes_late ?? null),
       written(status.next_session_utc),
       status.overdue === 0 ? "none" : `${status.overdue} session${status.overdue === 1 ? "" : "s"}`,
+      `${rows.filter(([, state]) => state?.includes("on time")).length} of ${rows.length}`,
     ]);
     expect(await page.locator(".late").count()).toBe(status.overdue === 0 ? 0 : 1);
     await expectStrip(
@@ -115,6 +116,15 @@ describe("in a browser", () => {
   /** The strip has a mark for each session, and says in words how many there are of each state. */
   async function expectStrip(page: Page, states: readonly (string | null)[]): Promise<void> {
     expect(await page.locator(".strip .mark").count()).toBe(states.length);
+    // Each column has its date at its head.
+    const dates = await page.$$eval(".day", (days) => days.map((day) => day.textContent));
+    const sessions = await page
+      .locator(".sessions tbody time")
+      .evaluateAll((times) => times.map((time) => time.textContent.slice(8, 10)));
+    expect(dates.map((date) => Number(/\d+/.exec(date)?.[0]))).toEqual(
+      [...new Set(sessions.map(Number))].toSorted((a, b) => a - b),
+    );
+    expect(dates[0]).toMatch(/^Nov/);
     const said = (await page.locator(".strip").getAttribute("aria-label")) ?? "";
     expect(said).not.toBe("");
     for (const part of said.split(", ")) {
@@ -159,3 +169,10 @@ describe("in a browser", () => {
 
 const written = (instant: string | null): string =>
   instant === null ? "n/a" : `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
+
+/** `1 h 30 min`, to the minute. */
+function duration(minutes: number | null): string {
+  if (minutes === null) return "n/a";
+  const whole = Math.round(minutes);
+  return whole < 60 ? `${whole} min` : `${Math.floor(whole / 60)} h ${whole % 60} min`;
+}

@@ -8,6 +8,7 @@ import { TIER_NAMES } from "../../src/market/tier.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { idsOf, marketClock, publishMarket } from "./market.ts";
+import { changeOf, rounded } from "../../src/site/decimal.js";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
 
@@ -28,7 +29,13 @@ afterAll(async () => {
 /** The texts of the page's contents, apart from each other. Not programs, charts and recorded examples. */
 const TEXTS = `(() => {
   const main = document.querySelector("main").cloneNode(true);
-  for (const other of main.querySelectorAll("svg, .chart, pre, code, [hidden], script, noscript")) other.remove();
+  const others = "svg, .chart, .chart-unit, .cursor, pre, code, [hidden], script, noscript";
+  for (const other of main.querySelectorAll(others)) other.remove();
+  // Where people see a rounded figure, the exact one stands beside it.
+  for (const place of main.querySelectorAll(":is(#figures, #all, #contributions, .contributions) [data-field]")) {
+    const { value } = place.closest("[data-value]")?.dataset ?? {};
+    if (value) place.textContent = value;
+  }
   const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode.data);
@@ -77,6 +84,8 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     /** Opens a page. Its decimals must be known, and `expected` must be there. */
     const look = async (page: Page, path: string, expected: readonly string[]): Promise<void> => {
       await open(page, proxy.url + path);
+      const more = page.getByRole("button", { name: /^Show all/ });
+      if (await more.isVisible()) await more.click();
       const shown = await shownOn(page);
       expect([path, shown.filter((figure) => figure.includes(".") && !known.has(figure))]).toEqual([
         path,
@@ -89,6 +98,14 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       const page = await context.newPage();
       if (tier !== "free") await keepKey(page, proxy[tier]);
 
+      // The page says what the indices did in a year, and the figures of people have two decimals.
+      const indices: Fields[] = tier === "free" ? [] : bodyOf("/indices").indices;
+      for (const { level, chg_24h_pct } of indices) {
+        const change = rounded(changeOf(level === null ? null : JSON.stringify(level)));
+        for (const text of [change, rounded(String(chg_24h_pct))]) {
+          for (const figure of figuresIn(`${text} ${text?.replace("-", "")}`)) known.add(figure);
+        }
+      }
       const { memory, semiconductor } = bodyOf("/prices");
       const records: Fields[] = [...memory, ...semiconductor];
       await look(
@@ -101,6 +118,11 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       for (const kind of KINDS) {
         const id = idsOf(kind).at(tier === "free" ? 0 : -1) as string;
         const body = bodyOf(`/prices/${id}`);
+        // The table of closes says how each one changed.
+        body.history.slice(1).forEach(({ close_usd }: { close_usd: number }, at: number) => {
+          const change = (close_usd / body.history[at].close_usd - 1) * 100;
+          known.add(String(Number(change.toFixed(2))));
+        });
         const corrected = body.corrections.flatMap((correction: Fields) =>
           figuresOf(correction, ["old_usd", "new_usd"]),
         );
@@ -139,11 +161,10 @@ inChromium("a basket costs on its page what it costs in the API", async () => {
     const page = await context.newPage();
     await keepKey(page, proxy.pro);
     await open(page, `${proxy.url}/basket#${BASKET}`);
-    await page.getByRole("button", { name: "Price this basket" }).click();
-    await page.locator("#result").waitFor();
-    const shown = figuresIn(
-      (await page.locator("#result").locator("dd, td, th").allTextContents()).join("|"),
-    );
+    await page.locator("#figures dd").first().waitFor();
+    const shown = await page
+      .locator("#result [data-value]")
+      .evaluateAll((places) => places.map((place) => String(place.getAttribute("data-value"))));
     expect(shown.filter((figure) => figure.includes(".") && !known.has(figure))).toEqual([]);
     const costs = ["cost_usd", "cost_base_usd", "cost_24h_usd", "cost_30d_usd"];
     const expected = [

@@ -136,11 +136,19 @@ for (const tier of ["free", "pro"] as const) {
         await expectHarmless(page, id);
         expect(await page.textContent("h1")).toBe(TEXTS[at]);
         expect(await page.title()).toContain((TEXTS[at] as string).replace(/\s+/g, " "));
+        expect(await page.locator(".crumbs").textContent()).toContain(TEXTS[at]);
         const source = page.locator("[data-field=source] a");
         expect(await source.textContent()).toBe(TEXTS[at]);
         expect(await source.getAttribute("href")).toMatch(/^https:\/\/source\.example\//);
         expect(await page.textContent("[data-field=rationale]")).toBe(TEXTS[at]?.slice(0, 500));
         expect(await page.locator("#breaks").textContent()).toContain(TEXTS[at]);
+        if (tier === "free") continue;
+        expect(await page.locator(".chart-title").textContent()).toBe(`${TEXTS[at]}: daily closes`);
+        expect(await page.locator(".chart").getAttribute("aria-label")).toContain(TEXTS[at]);
+        expect(await page.locator("#closes").textContent()).toContain(TEXTS[at]);
+        await page.getByRole("slider").focus();
+        await page.keyboard.press("Home");
+        await expectHarmless(page, id);
       }
     }),
   );

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { BROWSER, hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { testWith } from "../http/tools.ts";
 import { eventually, startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { startPrefixFront } from "../http/prefix-front.ts";
 import { giveKey, open, FIXED_PAGES, watchedContext } from "./visit.ts";
 
 let proxy: TestProxy;
@@ -105,6 +106,71 @@ inChromium("it outlives the page but not the tab, and no other tab has it", asyn
     const next = await context.newPage();
     await open(next, proxy.url);
     expect([await said(next), await rowsOf(next)]).toEqual(["", 10]);
+  } finally {
+    await context.close();
+  }
+});
+
+inChromium(
+  "kept on the device if the reader wishes so: other tabs have it, until one forgets it",
+  async () => {
+    const { context } = await contextOf();
+    try {
+      const page = await context.newPage();
+      await open(page, proxy.url);
+      expect(await page.getByLabel("Keep on this device").isChecked()).toBe(false);
+      await page.getByLabel("Keep on this device").check();
+      await giveKey(page, proxy.pro);
+      expect(await page.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([0, 1]);
+
+      const other = await context.newPage();
+      await open(other, proxy.url);
+      expect([await said(other), await rowsOf(other)]).toEqual([
+        expect.stringMatching(/^Tier pro/),
+        await rowsOf(page),
+      ]);
+      await other.getByRole("button", { name: "Forget" }).click();
+      await other.waitForFunction(`document.querySelectorAll("#board tbody tr").length === 10`);
+      expect(await other.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([0, 0]);
+      await page.reload();
+      expect(await rowsOf(page)).toBe(10);
+    } finally {
+      await context.close();
+    }
+  },
+);
+
+inChromium(
+  "below a prefix the device's store is others' as well: it is not offered, nor read",
+  async () => {
+    const front = await startPrefixFront("/a");
+    front.target = proxy.url;
+    const { context } = await contextOf();
+    try {
+      const page = await context.newPage();
+      await page.addInitScript((key) => localStorage.setItem("chipboard-key", key), proxy.pro);
+      await open(page, `${front.root}/`);
+      expect([await said(page), await rowsOf(page)]).toEqual(["", 10]);
+      expect(await page.getByLabel("Keep on this device").isVisible()).toBe(false);
+      expect(await page.locator("html.keyed").count()).toBe(0);
+    } finally {
+      await context.close();
+      front.close();
+    }
+  },
+);
+
+inChromium("before the first paint the page knows whether a key is kept", async () => {
+  const { context } = await contextOf();
+  try {
+    const page = await context.newPage();
+    // Without the modules only what runs before them can know it.
+    await page.route("**/assets/market.js", (route) => route.abort());
+    await page.goto(proxy.url);
+    expect(await page.locator("html.keyed").count()).toBe(0);
+    await page.evaluate((key) => sessionStorage.setItem("chipboard-key", key), proxy.pro);
+    await page.reload();
+    expect(await page.locator("html.keyed").count()).toBe(1);
   } finally {
     await context.close();
   }
@@ -223,11 +289,12 @@ inChromium(
       const page = await context.newPage();
       await open(page, proxy.url);
       const { key, key_id } = await proxy.registry.createKey("large", null);
+      await page.getByLabel("Keep on this device").check();
       await giveKey(page, key);
       await page.route("**/usage", (route) => route.abort());
       await open(page, proxy.url);
       expect(await said(page)).toContain("The service did not answer.");
-      expect(await page.evaluate("sessionStorage.length")).toBe(1);
+      expect(await page.evaluate("localStorage.length")).toBe(1);
       await page.unroute("**/usage");
       await open(page, proxy.url);
       expect(await said(page)).toContain("pro");
@@ -238,7 +305,7 @@ inChromium(
       );
       await open(page, proxy.url);
       expect(await said(page)).toBe("The key sent is not valid.");
-      expect([await page.evaluate("sessionStorage.length"), await rowsOf(page)]).toEqual([0, 10]);
+      expect([await page.evaluate("localStorage.length"), await rowsOf(page)]).toEqual([0, 10]);
     } finally {
       await context.close();
     }

@@ -130,23 +130,27 @@ inChromium("the key is given with Enter, and the focus is not lost by that", asy
 inChromium("the chart's range and its cursor", async () => {
   await at(contractPage(CONTRACT));
   for (const [key, range] of [
-    ["Enter", "90 d"],
-    ["Space", "5 y"],
+    ["Enter", "30 d"],
+    ["Space", "All"],
   ] as const) {
     await byRole("button", range).focus();
     await press(key);
     expect(await byRole("button", range).getAttribute("aria-pressed")).toBe("true");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe(range);
     expect(await page.locator("[aria-pressed=true]").count()).toBe(1);
   }
   const cursor = byRole("slider", "Date on the chart");
   await cursor.focus();
-  const last = await page.textContent("#readout");
+  const last = await page.textContent(".tip");
   await press("ArrowLeft");
-  const before = await page.textContent("#readout");
+  const before = await page.textContent(".tip");
   expect(before).not.toBe(last);
-  expect(before).toContain(await cursor.getAttribute("aria-valuetext"));
+  const [date = "", figure = ""] = (await cursor.getAttribute("aria-valuetext"))?.split(": ") ?? [];
+  expect(before).toContain(date);
+  expect(before).toContain(figure.split(" ")[0]);
+  expect(await page.locator(".tip").isVisible()).toBe(true);
   await press("ArrowRight");
-  expect(await page.textContent("#readout")).toBe(last);
+  expect(await page.textContent(".tip")).toBe(last);
   await press("Home");
   expect(await cursor.getAttribute("aria-valuenow")).toBe("1");
 });

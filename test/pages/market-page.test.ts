@@ -7,11 +7,13 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import type { Board, BoardRow } from "../../src/site/board.js";
 import { sparkline } from "../../src/site/chart.js";
+import { changeOf, rounded } from "../../src/site/decimal.js";
+import { pointsOf } from "../../src/site/overview.js";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { marketClock, publishMarket } from "./market.ts";
-import { giveKey, keepKey, open, watchedContext, type Watch } from "./visit.ts";
+import { giveKey, keepKey, open, settled, watchedContext, type Watch } from "./visit.ts";
 
 const API = "/api/public/v1";
 const LIMIT = 25_000;
@@ -165,33 +167,84 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     expect(await times.first().getAttribute("datetime")).toBe(body.session_utc);
     expect(await times.last().getAttribute("datetime")).toBe(body.next_session_utc);
     const said = await session.textContent();
-    expect(said).toContain(tier === "pro" ? "the newest" : "1 session behind the newest");
+    expect(said).toContain(
+      tier === "pro" ? "the last published" : "1 session behind the last published",
+    );
     expect(await session.locator(".late").textContent()).toMatch(/^Late: 1 session overdue/);
     const { memory, semiconductor } = body.counts;
     const carried = recordsOf(body).filter(({ basis }) => basis === "carried").length;
-    expect(await page.textContent("#coverage")).toContain(
-      `${memory + semiconductor} contracts: ${memory} memory, ${semiconductor} semiconductor; ${carried} carried`,
+    expect(await page.textContent("#shown")).toContain(
+      `${memory + semiconductor} contracts in catalog order: ${memory} memory, ${semiconductor} semiconductor; ${carried} carried`,
     );
-    expect(await page.textContent("#credit")).toBe(body.attribution);
+    expect(await page.textContent("#attribution")).toBe(body.attribution);
     expect(await page.textContent("#license")).toBe(body.license);
   });
 
-  inChromium("the index is the API's, for those who may see it", async () => {
-    const { json } = await proxy.get(`${API}/index`, keyOf(tier));
-    const tile = page.locator("#index");
-    expect(await tile.isVisible()).toBe(tier !== "free");
+  inChromium("the indices are the API's, for those who may see them", async () => {
+    expect((await page.locator("#indices tr").count()) > 0).toBe(tier !== "free");
     if (tier === "free") return;
-    const figures = await tile.locator("dd").allTextContents();
-    expect(figures.map(shown)).toEqual([json.level, json.chg_24h_pct, json.chg_30d_pct]);
-    expect(await tile.locator("dt").allTextContents()).toEqual([
-      "Level, points",
-      "24 h, %",
-      "30 d, %",
-    ]);
-    expect(await page.textContent("#index-base")).toBe(
-      `${json.base.date} = 100; ${json.constituents} constituents, ${json.carried} carried`,
+    const { indices } = (await proxy.get(`${API}/indices`, keyOf(tier))).json;
+    const { indices: lines } = (await proxy.get(`${API}/sparklines`, keyOf(tier))).json;
+    const rows = await page.locator("#indices tbody tr").evaluateAll((found) =>
+      found.map((row) => ({
+        href: row.querySelector("a")?.getAttribute("href"),
+        figures: [...row.querySelectorAll("[data-field]")].map(({ textContent }) => textContent),
+        line: row.querySelector("path")?.getAttribute("d"),
+      })),
     );
-    expect(await tile.locator("a").getAttribute("href")).toBe("indices");
+    expect(rows.map(({ href }) => href)).toEqual(
+      indices.map(({ id }: { id: string }) => `indices#${id}`),
+    );
+    for (const [at, { level, chg_24h_pct, series_date }] of indices.entries()) {
+      const row = rows[at] as (typeof rows)[number];
+      expect(row.figures.map((text) => shownChange(text as string))).toEqual([
+        Number(rounded(String(chg_24h_pct))),
+        level === null ? null : Number(rounded(changeOf(String(level)))),
+      ]);
+      const { closes } = lines[at];
+      expect(closes).toHaveLength(at === 0 ? Math.min(366, closes.length) : 90);
+      expect(sparkline(pointsOf(lines[at], series_date), series_date)).toContain(`d="${row.line}"`);
+    }
+    const [composite] = indices;
+    const title = (await page.textContent("#composite .chart-title"))?.replace(
+      /[\u2068\u2069]/g,
+      "",
+    );
+    const year = changeOf(String(composite.level)) as string;
+    expect(title).toMatch(/^Memory and semiconductor prices are (?:up|down) [\d.,]+ % on the year/);
+    expect(title).toContain(
+      `${year.startsWith("-") ? "down" : "up"} ${rounded(year.replace("-", ""))} %`,
+    );
+    const chart = page.locator("#composite [role=img]");
+    expect(await chart.getAttribute("aria-label")).toContain(
+      rounded(String(lines[0].closes.at(-1))),
+    );
+  });
+
+  inChromium("the largest moves are the board's", async () => {
+    const moved = recordsOf(await board(tier)).filter(({ chg_24h_pct }) => chg_24h_pct);
+    const ids = (way: number): string[] =>
+      moved
+        .filter(({ chg_24h_pct }) => Number(chg_24h_pct) * way > 0)
+        .sort((a, b) => (Number(b.chg_24h_pct) - Number(a.chg_24h_pct)) * way)
+        .slice(0, 5)
+        .map(({ id, chg_24h_pct }) => `${id} ${chg_24h_pct}`);
+    const items = await page
+      .locator("#moves li")
+      .evaluateAll((found) =>
+        found.map(
+          (item) =>
+            [
+              item.getAttribute("data-id") as string,
+              item.querySelector("[data-field]")?.textContent as string,
+            ] as const,
+        ),
+      );
+    expect(items.length).toBeGreaterThan(4);
+    expect(items.map(([id, text]) => `${id} ${shownChange(text)}`)).toEqual([
+      ...ids(1),
+      ...ids(-1),
+    ]);
   });
 });
 
@@ -313,23 +366,10 @@ inChromium("segment and words filter together, and keep their order", async () =
   await visit("pro", async (page) => {
     const said = (): Promise<string | null> => page.textContent("#shown");
     const shownIds = async (): Promise<string[]> => (await rowsOf(page)).map(({ id }) => id);
-    expect(await said()).toBe("");
-    const groups = await page
-      .locator("#segment optgroup")
-      .evaluateAll((found) =>
-        found.map((group) => [
-          group.getAttribute("label"),
-          ...[...group.children].map(({ textContent }) => textContent),
-        ]),
-      );
-    const segments = (rows: readonly BoardRow[]): string[] => [
-      ...new Set(rows.map(({ segment }) => segment)),
-    ];
-    const { memory, semiconductor } = await board("pro");
-    expect(groups).toEqual([
-      ["Memory", ...segments(memory)],
-      ["Semiconductor", ...segments(semiconductor)],
-    ]);
+    const whole = await said();
+    expect(whole).toMatch(/^120 contracts in catalog order|^\d+ contracts in catalog order/);
+    const options = await page.locator("#segment option").allTextContents();
+    expect(options).toEqual(["all", ...new Set(records.map(({ segment }) => segment))]);
 
     const carried = records.find(
       ({ name, basis }) => name.includes("Withheld") && basis === "carried",
@@ -343,12 +383,93 @@ inChromium("segment and words filter together, and keep their order", async () =
     expect(await said()).toBe(`1 of ${records.length} contracts`);
     await page.getByLabel("Find").fill("<no such thing>");
     expect([await shownIds(), await said()]).toEqual([[], `0 of ${records.length} contracts`]);
+    const none = page.locator("#no-match");
+    expect(await page.locator("#board").isVisible()).toBe(false);
+    expect(await none.textContent()).toContain(
+      `No contract of ${carried.segment} matches “<no such thing>”.`,
+    );
+    await none.getByRole("button", { name: "Clear" }).click();
+    expect([await none.isVisible(), await said()]).toEqual([false, whole]);
+    for (const [text, { id }] of [
+      [carried.id, carried],
+      [carried.source, carried],
+    ] as const) {
+      await page.getByLabel("Find").fill(text);
+      expect(await shownIds()).toContain(id);
+    }
     await page.getByLabel("Find").fill("");
+    await page.getByLabel("Segment").selectOption(carried.segment);
     await page.getByRole("button", { name: "Level" }).press("Enter");
     const byLevel = chosen.toSorted((a, b) => b.spot_usd - a.spot_usd);
     expect(await shownIds()).toEqual(byLevel.map(({ id }) => id));
   });
 });
+
+inChromium(
+  "find, segment and sort are in the address; Back restores them and the place",
+  async () => {
+    await visit("pro", async (page) => {
+      await page.getByLabel("Find").fill("plain");
+      await page.getByLabel("Segment").selectOption("DRAM");
+      await page.getByRole("button", { name: "1 year %" }).press("Enter");
+      const query = "?q=plain&segment=DRAM&sort=-chg_yoy_pct";
+      expect(new URL(page.url()).search).toBe(query);
+      const before = (await rowsOf(page)).map(({ id }) => id);
+      await page.evaluate("scrollTo(0, 700)");
+      await page.waitForFunction("history.state?.y === 700");
+      await page.locator("#board tbody tr:not([hidden]) a").nth(8).click();
+      await page.waitForURL("**/contracts/*");
+      await page.goBack();
+      await settled(page);
+      expect(new URL(page.url()).search).toBe(query);
+      expect((await rowsOf(page)).map(({ id }) => id)).toEqual(before);
+      expect(await page.inputValue("#find")).toBe("plain");
+      expect(await page.evaluate("scrollY")).toBe(700);
+      // A key that was pasted into the wrong field stays out of the address.
+      await page.getByLabel("Find").fill(proxy.pro);
+      await page.getByLabel("Segment").selectOption("");
+      expect(new URL(page.url()).search).toBe("?sort=-chg_yoy_pct");
+    });
+  },
+);
+
+inChromium("a link to a segment and an order that only a key shows waits for the key", async () => {
+  await visit("free", async (page) => {
+    const query = "?segment=Guarded+photomasks&sort=chg_90d_pct";
+    await open(page, `${proxy.url}/${query}`);
+    expect(await rowsOf(page)).toHaveLength(recordsOf(await board("free")).length);
+    await giveKey(page, proxy.pro);
+    expect(new URL(page.url()).search).toBe(query);
+    const rows = await rowsOf(page);
+    expect(new Set(rows.map(({ cells }) => cells["segment"]))).toEqual(
+      new Set(["Guarded photomasks"]),
+    );
+    expect(await page.textContent("#shown")).toContain("sorted by 90 d %, ascending");
+  });
+});
+
+inChromium(
+  "on a phone a row has 64 px and one change, that by which the select sorts",
+  async () => {
+    await visit("pro", async (page) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      const shownCells = (): Promise<unknown> =>
+        page.evaluate(
+          `[...document.querySelector("#board tbody tr").cells].filter((cell) => cell.checkVisibility()).map((cell) => cell.classList.item(cell.classList.length - 1))`,
+        );
+      expect(await shownCells()).toEqual(["contract", "level", "day", "line"]);
+      await page.getByLabel("Sort").selectOption({ label: "1 year %" });
+      expect(await shownCells()).toEqual(["contract", "level", "line", "year"]);
+      expect(new URL(page.url()).search).toBe("?sort=-chg_yoy_pct");
+      await page.getByRole("button", { name: "descending" }).click();
+      expect(new URL(page.url()).search).toBe("?sort=chg_yoy_pct");
+      const heights = await page.evaluate(
+        `[...document.querySelectorAll("#board tbody tr, #controls :is(input, select, button)")].map((found) => found.getBoundingClientRect().height)`,
+      );
+      expect(new Set(heights as number[])).toEqual(new Set([44, 64]));
+    });
+  },
+);
 
 inChromium("what was typed and chosen stays when a key brings the whole board", async () => {
   await visit("free", async (page) => {
@@ -400,9 +521,9 @@ inChromium(
         expect(await page.textContent("#key-message")).toBe("Tier starter, 0 calls left");
         const problem = page.locator("#board-problem");
         expect(await problem.isVisible()).toBe(true);
-        // Index and histories are asked for at once: either may get the last call.
+        // Indices and lines are asked for at once: either may get the last call.
         const hasLines = rows.some(({ line }) => line !== null);
-        expect(await page.locator("#index").isVisible()).toBe(!hasLines);
+        expect((await page.locator("#indices tr").count()) > 0).toBe(!hasLines);
       };
       await visit("starter", two, spent, [refusal]);
       const none = async (page: Page): Promise<void> => {

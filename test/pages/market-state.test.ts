@@ -44,7 +44,7 @@ test("before the first publication the page says so, and no cache keeps that", a
   try {
     const { status, text, headers } = await proxy.get("/");
     expect([status, headers["cache-control"]]).toEqual([200, "no-cache"]);
-    expect(text).toContain("Nothing is published yet.");
+    expect(text).toContain("No prices are published yet.");
     expect(text).not.toContain("<table");
     await publishSession(store, proxy.clock, SESSION, { first: true });
     await eventually(async () => (await proxy.get("/")).text.includes("<table"));
@@ -63,7 +63,9 @@ inChromium(
       await visit(proxy, true, async (page) => {
         expect(await page.locator("#controls").isVisible()).toBe(false);
         expect(await page.textContent("#key-message")).toContain("Tier pro");
-        expect(await page.textContent("#board-problem")).toMatch(/published/);
+        expect(await page.textContent("main")).toContain("No prices are published yet.");
+        const sections = await page.locator("main section").count();
+        expect(sections).toBe(2);
       });
     } finally {
       await proxy.close();
@@ -82,14 +84,14 @@ inChromium("a first session is Pro's alone; the free board is empty and says so"
   try {
     await visit(proxy, false, async (page) => {
       expect(await page.locator("table").count()).toBe(0);
-      expect(await page.textContent("#coverage")).toMatch(/^No contract has a level/);
+      expect(await page.textContent("#shown")).toMatch(/^No contract has a level/);
       expect(await page.locator("#controls").isVisible()).toBe(false);
     });
     await visit(proxy, true, async (page) => {
       expect(await page.locator("#board tbody th a").allTextContents()).toEqual(["Alpha", "Bravo"]);
-      expect(await page.textContent("#coverage")).toMatch(/all with a level of this session\.$/);
-      // Without a level a year ago there is no index.
-      expect(await page.locator("#index").isVisible()).toBe(false);
+      expect(await page.textContent("#shown")).toMatch(/all with a level of this session\.$/);
+      expect(await page.textContent("#composite")).toContain("no year to compare with yet");
+      expect(await page.textContent("#moves")).toBe("No level moved in 24 hours.");
     });
   } finally {
     await proxy.close();
@@ -176,7 +178,7 @@ inChromium("hostile texts are shown letter by letter, and stay in their places",
           const texts = await page.locator(`#board tbody ${column}`).allTextContents();
           expect(texts).toEqual(HOSTILE);
         }
-        expect(await page.textContent("#credit")).toBe(attribution);
+        expect(await page.textContent("#attribution")).toBe(attribution);
         await page.getByLabel("Segment").selectOption(HOSTILE[0] as string);
         expect(await page.locator("#board tbody tr:visible").count()).toBe(1);
         await page.getByLabel("Segment").selectOption("");

@@ -48,17 +48,43 @@ test("the methodology names the limits that the served snapshot was published wi
   }
 });
 
+inChromium("the list of contents has two levels, and marks what is being read", async () => {
+  const { context, page } = await visit("/guide#how-far-back");
+  const listed = await page.locator(".contents a").allTextContents();
+  expect(listed).toEqual(await page.locator(".prose :is(h2, h3)").allTextContents());
+  const marked = page.locator(".contents [aria-current]");
+  await expect.poll(() => marked.allTextContents()).toEqual(["How far back"]);
+  await page.evaluate("scrollTo(0, 0)");
+  await expect.poll(() => marked.allTextContents()).toEqual(["Get a key"]);
+  await context.close();
+});
+
+inChromium.each(["/guide", "/methodology"])(
+  "on a telephone programs, answers and formulas of %s do not scroll sideways",
+  async (path) => {
+    const { context, page } = await visit(path);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const wide = await page.$$eval(".prose pre", (all) =>
+      all
+        .filter(({ parentElement }) => parentElement?.dataset["language"] !== "csv")
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent),
+    );
+    expect(wide).toEqual([]);
+    await context.close();
+  },
+);
+
 describe("a block of code", () => {
   inChromium("is copied with the keyboard, and says so", async () => {
     const { context, page } = await visit("/guide");
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const block = page.locator(".code").first();
-    await block.locator("pre").focus();
-    await page.keyboard.press("Tab");
+    await block.getByRole("button", { name: "Copy" }).focus();
     await page.keyboard.press("Enter");
     await block.getByRole("status").getByText("Copied").waitFor();
     const copied = await page.evaluate<string>("navigator.clipboard.readText()");
-    expect(copied).toBe(`curl -s ${ROOT}/api/public/v1/prices`);
+    expect(copied).toBe(`curl -sS ${ROOT}/api/public/v1/prices`);
     await context.close();
   });
 
@@ -69,13 +95,13 @@ describe("a block of code", () => {
     await block.getByRole("button", { name: "Copy" }).click();
     await block.getByText("Selected").waitFor();
     const selected = await page.evaluate<string>("String(getSelection())");
-    expect(selected.trim()).toBe(`curl -s ${ROOT}/api/public/v1/prices`);
+    expect(selected.trim()).toBe(`curl -sS ${ROOT}/api/public/v1/prices`);
     await context.close();
   });
 
   inChromium.each(["/guide", "/methodology"])("has a button everywhere on %s", async (path) => {
     const { context, page } = await visit(path);
-    const blocks = await page.locator("pre").count();
+    const blocks = await page.locator(".code").count();
     expect(blocks).toBeGreaterThan(4);
     expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(blocks);
     // Recorded problems have the proxy's own addresses; nothing else has.

@@ -3,11 +3,10 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import * as routes from "../../src/proxy/uncounted-routes.ts";
 import { idsOf } from "./market.ts";
 
-/** The pages that every other page names, without the reference: Swagger UI draws that. */
+/** The pages that every other page names. */
 export const FIXED_PAGES: readonly string[] = Object.values(routes.PAGES)
   .filter((page) => "link" in page)
-  .map(({ path }) => path)
-  .filter((path) => path !== routes.PAGES.reference.path);
+  .map(({ path }) => path);
 
 /** The page of a contract. */
 export const contractPage = (id: string): string => routes.PAGES.contract.path.replace("{id}", id);

@@ -77,7 +77,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     (path) =>
       !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path) &&
       !/^dist\/src\/commands\/init\/[\w.]+$/.test(path) &&
-      !/^dist\/src\/site\/\w+\.(?:css|html|md|py|svg|txt)$/.test(path) &&
+      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|md|png|py|svg|txt)$/.test(path) &&
       !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
   expect(others.toSorted()).toEqual([
@@ -109,6 +109,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/publish.yml",
     "deploy/run",
     "deploy/watched",
+    "dist/CHANGELOG.md",
     "dist/package.json",
     "docs/README.md",
     "docs/board.png",

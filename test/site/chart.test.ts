@@ -1,17 +1,20 @@
 /** Charts: where points, gaps, breaks and labels stand, against a naive calculation. */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { dateTicks, dayOf, levelTicks } from "../../src/site/axis.js";
+import { dateTicks, dateWords, dayOf, levelTicks } from "../../src/site/axis.js";
+import { chartFile } from "../../src/site/chart-file.js";
 import {
   bars,
   chart,
-  layout,
+  chartHtml,
   sparkline,
+  unitLine,
   type ChartOptions,
   type Point,
 } from "../../src/site/chart.js";
+import { layout, thinned } from "../../src/site/layout.js";
 
-const OPTIONS: ChartOptions = { title: "A contract", unit: "USD per piece" };
+const OPTIONS: ChartOptions = { title: "A contract", unit: "USD per piece", decimals: Infinity };
 const DAY_MS = 86_400_000;
 
 const dateAt = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
@@ -64,7 +67,8 @@ function linesOf(path: string): { places: [number, number][]; isDot: boolean }[]
     });
 }
 
-const pathIn = (svg: string): string => / d="([^"]*)"/.exec(svg)?.[1] as string;
+const pathIn = (svg: string, kind = ""): string =>
+  new RegExp(`<path(?: class="${kind}"[^>]*)? d="([^"]*)"`).exec(svg)?.[1] as string;
 const numberIn = (text: string): number => Number(text.replaceAll(",", ""));
 
 /** The exact decimal of a number without exponent, in units of 10^-20. */
@@ -165,15 +169,17 @@ describe("the dates of an axis", () => {
 
 describe("a chart", () => {
   test.prop([series])(
-    "has each close at its day and level, and no line across a break",
+    "has each close at its day and level; lines end at breaks, and are dotted over gaps",
     (points) => {
-      const html = chart(points, OPTIONS);
-      const { topPx, bottomPx, levels: labels } = layout(points, OPTIONS);
+      // Wide enough that no two closes share a column of pixels.
+      const options = { ...OPTIONS, widthPx: 100_000 };
+      const html = chart(points, options);
+      const { topPx, bottomPx, levels: labels } = layout(points, options);
       const [low, high] = [labels[0], labels.at(-1)].map((label) =>
         numberIn(label?.text as string),
       );
       const [first, last] = [points[0], points.at(-1)].map((point) => dayOf((point as Point).date));
-      const lines = linesOf(pathIn(html));
+      const lines = linesOf(pathIn(html, "curve"));
       const places = lines.flatMap((line) => line.places);
       expect(places).toHaveLength(points.length);
       for (const [at, { date, close }] of points.entries()) {
@@ -185,20 +191,42 @@ describe("a chart", () => {
             : (dayOf(date) - (first as number)) / ((last as number) - (first as number));
         expect(Math.abs(x - 1000 * days)).toBeLessThan(0.06);
         expect(Math.abs(y - (bottomPx - share * (bottomPx - topPx)))).toBeLessThan(0.06);
-        expect(x).toBeGreaterThan(-0.01);
-        expect(x).toBeLessThan(1000.01);
         expect(y).toBeGreaterThan(topPx - 0.06);
         expect(y).toBeLessThan(bottomPx + 0.06);
       }
       const runs: number[] = [];
-      points.forEach(({ isBreak }, at) => {
-        if (at === 0 || isBreak) runs.push(0);
+      let gaps = 0;
+      points.forEach(({ date, isBreak }, at) => {
+        const before = points[at - 1];
+        const isGap = !isBreak && before && dayOf(date) - dayOf(before.date) > 3;
+        if (isGap) gaps += 1;
+        if (at === 0 || isBreak || isGap) runs.push(0);
         runs[runs.length - 1] = (runs.at(-1) as number) + 1;
       });
       expect(lines.map((line) => line.places.length)).toEqual(runs);
       expect(lines.map(({ isDot }) => isDot)).toEqual(runs.map((length) => length === 1));
+      const dotted = gaps === 0 ? [] : linesOf(pathIn(html, "gap"));
+      expect(dotted.map((line) => line.places.length)).toEqual(Array(gaps).fill(2));
       const corrected = points.filter(({ isCorrected }) => isCorrected).length;
       expect(html.split('class="corrected"')).toHaveLength(corrected + 1);
+    },
+  );
+
+  test.prop([series, fc.integer({ min: 1, max: 400 })])(
+    "thinned, keeps the first, the last and the extremes of each column of pixels",
+    (points, columns) => {
+      const places = layout(points, OPTIONS).points;
+      const kept = thinned(places, columns);
+      expect(kept).toEqual(places.filter((place) => kept.includes(place)));
+      expect([kept[0], kept.at(-1)]).toEqual([places[0], places.at(-1)]);
+      const byColumn = (all: typeof places) =>
+        Map.groupBy(all, ({ x }) => Math.floor((x / 100) * columns));
+      const thin = byColumn(kept);
+      for (const [column, all] of byColumn(places)) {
+        const ys = (of: typeof places = []) => of.map(({ y }) => y);
+        expect(Math.min(...ys(thin.get(column)))).toBe(Math.min(...ys(all)));
+        expect(Math.max(...ys(thin.get(column)))).toBe(Math.max(...ys(all)));
+      }
     },
   );
 
@@ -222,15 +250,72 @@ describe("a chart", () => {
     close: 10 + (at % 30) / 8,
   }));
 
-  test("marks breaks within its dates by a B at a dashed line", () => {
-    const breaks = ["2024-01-01", "2026-05-22", "2026-11-21"];
-    const html = chart(YEAR, { ...OPTIONS, breaks });
+  test("says a break in words at its dashed line, and mutes the closes before", () => {
+    const at = YEAR.findIndex(({ date }) => date === "2026-05-22");
+    const broken = YEAR.with(at, {
+      ...(YEAR[at] as Point),
+      isBreak: true,
+      breakReason: "5600 MT/s",
+    });
+    const html = chart(broken, OPTIONS);
+    const x = `${Number(((182 / 365) * 100).toFixed(3))}%`;
     expect(html.match(/<line class="break" x1="[^"]*"/g)).toEqual([
-      `<line class="break" x1="${Number(((182 / 365) * 100).toFixed(3))}%"`,
-      '<line class="break" x1="100%"',
+      `<line class="break" x1="${x}"`,
     ]);
-    expect(html.match(/<text class="break"[^>]*>B<\/text>/g)).toHaveLength(2);
-    expect(html).toContain("Breaks: 2024-01-01, 2026-05-22, 2026-11-21.");
+    expect(html).toContain(">5600 MT/s from 22 May 2026</text>");
+    expect(html).toContain("Breaks: 2026-05-22 (5600 MT/s).");
+    const lengths = ["past", "curve"].map(
+      (kind) => linesOf(pathIn(html, kind)).flatMap(({ places }) => places).length,
+    );
+    expect(lengths).toEqual([at, YEAR.length - at]);
+    // High and low are of what compares with the last close.
+    expect(html).toMatch(/>High 13.625, \d+ \w+ 2026</);
+    const long = broken.with(at, {
+      ...(broken[at] as Point),
+      breakReason: "Long words ".repeat(9),
+    });
+    expect(chart(long, { ...OPTIONS, widthPx: 360 })).toMatch(/>Long[^<]{1,20}… from 22 May 2026</);
+    expect(chartHtml(broken, OPTIONS)).toContain("Before a break: not comparable");
+  });
+
+  test("marks its last, highest and lowest close with value and date", () => {
+    const points = [
+      { date: "2026-11-19", close: 1683 },
+      { date: "2026-11-20", close: 1700.504 },
+      { date: "2026-11-21", close: 1690 },
+    ];
+    const html = chart(points, OPTIONS);
+    expect(html).toContain(">High 1,700.504, 20 Nov 2026</text>");
+    expect(html).toContain(">Low 1,683.00, 19 Nov 2026</text>");
+    expect(html).toMatch(/<text class="end"[^>]*>1,690.00<\/text>/);
+    expect(chart(points, { ...OPTIONS, decimals: 2 })).toContain(">High 1,700.50, 20 Nov 2026<");
+    expect(chart(points.slice(2), OPTIONS)).not.toContain("High");
+  });
+
+  test("says where its axis begins, unless that is 0", () => {
+    expect(unitLine(YEAR, OPTIONS)).toBe(
+      "USD per piece, 21 November 2025 to 21 November 2026. The axis begins at 9.",
+    );
+    expect(unitLine([{ date: "2026-11-21", close: 0.5 }, ...YEAR.slice(-1)], OPTIONS)).toBe(
+      `USD per piece, ${dateWords("2026-11-21")} to ${dateWords("2026-11-21")}.`,
+    );
+  });
+
+  test("has a band from lowest to highest prices where both are given", () => {
+    const banded = YEAR.map((point, at) =>
+      at < 100 ? point : { ...point, low: point.close - 1, high: point.close + 2 },
+    );
+    const { levels: labels } = layout(banded, OPTIONS);
+    expect(numberIn(labels.at(-1)?.text as string)).toBeGreaterThanOrEqual(15.6);
+    expect(pathIn(chart(banded, OPTIONS), "band").match(/[\d.]+/g)).toHaveLength(4 * 266);
+    expect(chart(YEAR, OPTIONS)).not.toContain('class="band"');
+  });
+
+  test("is dotted up to the last date where the last close is carried", () => {
+    const late = { ...OPTIONS, to: "2026-12-21" };
+    expect(linesOf(pathIn(chart(YEAR, late), "gap"))).toHaveLength(1);
+    expect(chartHtml(YEAR, late)).toContain("Carried: no new close for more than 3 days");
+    expect(chartHtml(YEAR, OPTIONS)).not.toContain("Carried");
   });
 
   test("has a line at the base, which is always on the axis", () => {
@@ -260,22 +345,16 @@ describe("a chart", () => {
 
   test("shows hostile text as text", () => {
     const hostile = `"><script>alert(1)</script><b a='&amp;\u0000\u202e`;
-    const html = chart(YEAR, { title: hostile, unit: hostile });
-    expect(html).not.toMatch(/<script|<b|\0/);
-    const shown = hostile.replace("\0", "\u{FFFD}");
-    const decoded = html
-      .replaceAll("&lt;", "<")
-      .replaceAll("&gt;", ">")
-      .replaceAll("&quot;", '"')
-      .replaceAll("&#39;", "'")
-      .replaceAll("&amp;", "&");
-    expect(decoded.split(shown)).toHaveLength(4);
+    const broken = YEAR.with(9, { ...(YEAR[9] as Point), isBreak: true, breakReason: hostile });
+    const options = { ...OPTIONS, title: hostile, unit: hostile };
+    for (const svg of [chartHtml(broken, options), chartFile(broken, options, [hostile])]) {
+      expect(svg).not.toMatch(/<script|<b[ >]|\0/);
+      expect(svg).toContain("&lt;script&gt;");
+    }
   });
 
   test("has neither style nor colour of its own", () => {
-    expect(chart(YEAR, { ...OPTIONS, base: 12, breaks: ["2026-05-22"] })).not.toMatch(
-      /style|fill=|stroke=/,
-    );
+    expect(chartHtml(YEAR, { ...OPTIONS, base: 12 })).not.toMatch(/style|fill=|stroke=/);
   });
 
   test("needs a close", () => {

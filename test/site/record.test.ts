@@ -1,6 +1,12 @@
 /** A contract's record as HTML, where the answer lacks fields or holds what is no link. */
 import { describe, expect, test } from "vitest";
-import { recordHtml, type ContractBody } from "../../src/site/record.js";
+import {
+  closesTable,
+  detailsHtml,
+  levelHtml,
+  othersHtml,
+  type ContractBody,
+} from "../../src/site/record.js";
 
 /** As published by the first format, which has fewer fields. */
 const OLDER: ContractBody = {
@@ -37,33 +43,54 @@ const valuesOf = (html: string): Record<string, string> =>
     ),
   );
 
+const STARTER = { delaySessions: 1, depthDays: 90 };
+
 describe("a record", () => {
-  test("has n/a where an older snapshot has no field", () => {
-    expect(valuesOf(recordHtml(OLDER, 1))).toMatchObject({
+  test("says n/a where a change is missing, and leaves other missing fields out", () => {
+    const level = valuesOf(levelHtml(OLDER, STARTER));
+    expect(level).toMatchObject({
       spot_usd: "1,234.50",
       chg_24h_pct: "−0.50",
       chg_7d_pct: "n/a",
       chg_30d_pct: "0.00",
       chg_yoy_pct: "n/a",
-      age_days: "n/a",
-      price_type: "n/a",
-      inputs: "n/a",
+    });
+    expect(valuesOf(detailsHtml(OLDER))).toEqual({
+      source: "A source",
+      unit: "USD per piece",
       ai_exposure_pct: "40",
     });
   });
 
+  test("says why a change is missing: a break since, or a first level that the tier can see", () => {
+    const whys = (fields: Partial<ContractBody>, tier = STARTER) =>
+      [...levelHtml({ ...OLDER, ...fields }, tier).matchAll(/class="sub">([a-z][^<]*)</g)].map(
+        ([, why]) => why,
+      );
+    const broken = { break: { session_utc: "2026-06-01T00:00:00.000Z", reason: "5600 MT/s" } };
+    expect(whys({ ...broken, chg_180d_pct: null })).toEqual(Array(2).fill("break on 1 June 2026"));
+    const from = (date: string) => ({ history: [{ date, close_usd: 1 }] });
+    expect(whys(from("2026-11-01"))).toEqual(Array(4).fill("first level on 1 November 2026"));
+    // It may have had levels before those that the tier sees.
+    expect(whys(from("2026-08-23"))).toEqual([]);
+    expect(whys({})).toEqual([]);
+  });
+
   test("is late by what it is behind beyond its tier's delay", () => {
-    expect(recordHtml(OLDER, 1)).not.toContain("Late:");
-    expect(recordHtml({ ...OLDER, delayed_sessions: 3 }, 1)).toContain("Late: 2 sessions overdue.");
-    expect(recordHtml(OLDER, 0)).toContain("Late: 1 session overdue.");
+    expect(levelHtml(OLDER, STARTER)).not.toContain("Late:");
+    const late = levelHtml({ ...OLDER, delayed_sessions: 3 }, STARTER);
+    expect(late).toContain("Late: 2 sessions overdue.");
+    expect(levelHtml(OLDER, { ...STARTER, delaySessions: 0 })).toContain(
+      "Late: 1 session overdue.",
+    );
   });
 
   test("links web addresses only", () => {
-    expect(recordHtml(OLDER, 1)).toContain(
+    expect(detailsHtml(OLDER)).toContain(
       '<a href="https://example.com/?a=1&amp;b=2" rel="noopener noreferrer"><bdi>A source</bdi></a>',
     );
     for (const source_url of ["javascript:alert(1)", "data:text/html,x", "//example.com", ""]) {
-      const html = recordHtml({ ...OLDER, source_url }, 1);
+      const html = detailsHtml({ ...OLDER, source_url });
       expect(html).not.toContain("rel=");
       expect(html).toContain("A source");
     }
@@ -71,12 +98,55 @@ describe("a record", () => {
 
   test("lists the latest break where the tier has no others", () => {
     const reason = "<i>Sold by the tray</i>";
-    const html = recordHtml(
-      { ...OLDER, break: { session_utc: "2026-10-20T12:00:00.000Z", reason } },
-      1,
-    );
+    const html = detailsHtml({
+      ...OLDER,
+      break: { session_utc: "2026-10-20T12:00:00.000Z", reason },
+    });
     expect(html).toContain("<bdi>&lt;i&gt;Sold by the tray&lt;/i&gt;</bdi></li>");
-    expect(html).not.toContain("The chart marks");
-    expect(recordHtml(OLDER, 1)).not.toContain('<h2 id="breaks-title"');
+    expect(html).not.toContain("The chart");
+    expect(detailsHtml(OLDER)).not.toContain('<h2 id="breaks-title"');
   });
+});
+
+const HOSTILE = `<img src=x onerror="alert(1)">&amp;`;
+
+test("the last 30 closes are a table with changes and marks, the newest first", () => {
+  const points = Array.from({ length: 40 }, (_, at) => ({
+    date: `2026-10-${String(at).padStart(2, "0")}`,
+    close: 100 + at,
+    text: `${100 + at}`,
+    ...(at === 35 && { isBreak: true, breakReason: HOSTILE }),
+    ...(at === 36 && { isCorrected: true }),
+  }));
+  const rows = [...closesTable(points).matchAll(/<tr>(<th scope="row">.*)<\/tr>/g)].map(
+    ([, row = ""]) => row.split(/<\/t[hd]>/).map((cell) => cell.replaceAll(/<[^>]*>/g, "")),
+  );
+  expect(rows).toHaveLength(30);
+  expect(rows[0]).toEqual(["2026-10-39", "139.00", "+0.72", "", ""]);
+  expect(rows[3]?.[3]).toBe("corrected");
+  expect(rows[4]).toEqual([
+    "2026-10-35",
+    "135.00",
+    "n/a",
+    "break: &lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;amp;",
+    "",
+  ]);
+  expect(rows[29]?.slice(0, 3)).toEqual(["2026-10-10", "110.00", "+0.92"]);
+});
+
+test("others in the segment: those near, the one before and the one after, never itself", () => {
+  const rows = Array.from({ length: 30 }, (_, at) => ({
+    ...OLDER,
+    id: `c-${at}`,
+    name: at === 16 ? HOSTILE : `Contract ${at}`,
+  }));
+  const html = othersHtml(rows, "c-15");
+  const ids = [...html.matchAll(/data-id="([^"]*)"/g)].map(([, id]) => id);
+  expect(ids).toEqual([9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21].map((at) => `c-${at}`));
+  expect(html).toContain('<a href="c-14" rel="prev">');
+  expect(html).toContain('<a href="c-16" rel="next">');
+  expect(html).not.toContain("<img");
+  expect(othersHtml(rows, "c-0")).not.toContain("Previous");
+  expect(othersHtml(rows, "off-board")).not.toMatch(/Previous|Next/);
+  expect(othersHtml(rows.slice(0, 1), "c-0")).toBe("");
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
 import { demoCatalogPath, readDemoContracts, readDemoEvents } from "../../src/demo/catalog.ts";
-import { DEMO_NOTICE } from "../../src/demo/notice.ts";
+import { DEMO_NOTICE, isOfDemo } from "../../src/demo/notice.ts";
 import { publishDemo } from "../../src/demo/publish-demo.ts";
 import { readCatalog } from "../../src/feed/catalog.ts";
 import { Complaints } from "../../src/feed/complaints.ts";
@@ -152,10 +152,11 @@ describe("publishing the demonstration", () => {
 });
 
 describe("the notice", () => {
-  it("says in one sentence that the series are generated, not market data", () => {
-    expect(DEMO_NOTICE).toMatch(/^[^.]*\.$/);
-    expect(DEMO_NOTICE).toContain("not market data");
-    expect(DEMO_NOTICE).toContain("generated");
+  it("says in one sentence that the prices are made up; that of 0.2.0 is known, too", () => {
+    expect(DEMO_NOTICE).toBe("Illustrative data: real contracts, made-up prices.");
+    expect(isOfDemo(DEMO_NOTICE)).toBe(true);
+    expect(isOfDemo("Demonstration data, not market data: the contracts are real")).toBe(true);
+    expect(isOfDemo("Example Prices")).toBe(false);
     for (const { what, text } of readDemoEvents())
       if (what === "break" || what === "misprint") expect(text).toMatch(/^Illustrative: /);
   });

@@ -1,0 +1,340 @@
+/** What stands around every page: head, masthead, notice bar and foot; and what lets programs find the pages. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  publishSession,
+  SESSION,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "../http/fixture.ts";
+import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
+import { MemoryStore } from "../store/memory-store.ts";
+import * as routes from "../../src/proxy/uncounted-routes.ts";
+import { marketClock, publishMarket } from "./market.ts";
+import { contractPage, keepKey, open, PAGES } from "./visit.ts";
+
+const FREE = PAGES.filter((path) => path.startsWith("/contracts/free-"));
+const KEYED = PAGES.filter((path) => path.startsWith("/contracts/keyed-"));
+const FOUND = Object.values<routes.Page>(routes.PAGES)
+  .filter(({ path, description }) => description !== undefined && !path.includes("{id}"))
+  .map(({ path }) => path);
+
+let proxy: TestProxy;
+let front: PrefixFront;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  front = await startPrefixFront("/a/market");
+  const plans = { contact: "desk@example.com", terms_url: "https://example.com/terms?a=1&b=2" };
+  const store = await publishMarket();
+  proxy = await startTestProxy({ store, clock: marketClock(), publicUrl: front.root, plans });
+  front.target = proxy.url;
+  if (hasBrowser) browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  front.close();
+  await proxy.close();
+});
+
+const html = async (path: string): Promise<string> => {
+  const { status, text } = await proxy.get(path, { headers: { accept: "text/html" } });
+  expect([path, status]).toEqual([path, 200]);
+  return text;
+};
+/** The value of an attribute of the only element that begins so; undefined: there is none. */
+function valueIn(text: string, start: string, name: string): string | undefined {
+  const found = text.split(start).slice(1);
+  expect([start, found.length <= 1]).toEqual([start, true]);
+  return found[0] && new RegExp(`${name}="([^"]*)"`).exec(found[0])?.[1];
+}
+
+describe("the head", () => {
+  test("each page has a description of its own, the texts of a preview, and its address", async () => {
+    const descriptions = new Set<string | undefined>();
+    for (const path of [...FOUND, ...FREE]) {
+      const text = await html(path);
+      const description = valueIn(text, '<meta name="description"', "content");
+      expect(description?.length).toBeGreaterThan(20);
+      descriptions.add(description);
+      const title = /<title>(.*?) · chipboard<\/title>/.exec(text)?.[1];
+      expect([path, valueIn(text, '<meta property="og:title"', "content")]).toEqual([path, title]);
+      expect(valueIn(text, '<meta property="og:description"', "content")).toBe(description);
+      expect(valueIn(text, '<meta property="og:site_name"', "content")).toBe("chipboard");
+      expect(valueIn(text, '<meta property="og:type"', "content")).toBe("website");
+      const address = front.root + path;
+      expect(valueIn(text, '<link rel="canonical"', "href")).toBe(address);
+      expect(valueIn(text, '<meta property="og:url"', "content")).toBe(address);
+      expect(valueIn(text, '<meta name="robots"', "content")).toBeUndefined();
+    }
+    expect(descriptions.size).toBeGreaterThanOrEqual(FOUND.length + 1);
+  });
+
+  test("a service that does not know its address names none", async () => {
+    const other = await startTestProxy();
+    try {
+      const { text } = await other.get("/plans");
+      expect(text).not.toMatch(/canonical|og:url|<!--/);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("search engines leave out what shows nothing without a key, and refusals", async () => {
+    const missing = await proxy.get("/none", { headers: { accept: "text/html" } });
+    for (const text of [...(await Promise.all(KEYED.map(html))), missing.text]) {
+      expect(valueIn(text, '<meta name="robots"', "content")).toBe("noindex");
+      expect(text).not.toMatch(/canonical|og:url/);
+    }
+  });
+
+  test("icons answer, with the colours of the page for the browser's own bars", async () => {
+    for (const [path, type, start] of [
+      ["/favicon.ico", "image/x-icon", "\0\0\u0001\0"],
+      ["/assets/icon.png", "image/png", "\u0089PNG"],
+      ["/assets/icon.svg", "image/svg+xml", "<svg"],
+    ] as const) {
+      const answer = await fetch(proxy.url + path);
+      expect([path, answer.status, answer.headers.get("content-type")]).toEqual([path, 200, type]);
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      expect(bytes.toString("latin1").startsWith(start)).toBe(true);
+      if (path.endsWith(".png"))
+        expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([180, 180]);
+    }
+    const style = (await proxy.get("/assets/style.css")).text;
+    const grounds = [...style.matchAll(/--page: (#\w+);/g)].map(([, colour]) => colour);
+    const told = [...(await html("/")).matchAll(/"theme-color"[^>]*content="(#\w+)"/g)];
+    expect(told.map(([, colour]) => colour)).toEqual(grounds);
+  });
+});
+
+describe("for programs that collect pages", () => {
+  test("robots.txt names the sitemap, whose every address answers and may be indexed", async () => {
+    const robots = await proxy.get("/robots.txt");
+    expect(robots.headers["content-type"]).toBe("text/plain; charset=utf-8");
+    expect(robots.text).toBe(`User-agent: *\nAllow: /\nSitemap: ${front.root}/sitemap.xml\n`);
+    const sitemap = await proxy.get("/sitemap.xml");
+    expect(sitemap.headers["content-type"]).toBe("application/xml; charset=utf-8");
+    const addresses = [...sitemap.text.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, at]) => at ?? "");
+    for (const address of addresses) {
+      const answer = await fetch(address);
+      expect([address, answer.status]).toEqual([address, 200]);
+      const text = await answer.text();
+      expect(valueIn(text, '<link rel="canonical"', "href")).toBe(address);
+      expect(text).not.toContain("noindex");
+    }
+    const paths = addresses.map((address) => address.slice(front.root.length));
+    expect(paths.slice(0, FOUND.length)).toEqual(FOUND);
+    // The delisted one of the ten has left the free slice.
+    expect(paths.slice(FOUND.length)).toEqual(
+      expect.arrayContaining(FREE.filter((path) => !path.includes("delisted"))),
+    );
+    expect(paths.join()).not.toContain("keyed-");
+  });
+
+  test("before the first session the sitemap has the fixed pages, each of which answers", async () => {
+    const empty = await startTestProxy({ store: new MemoryStore() });
+    try {
+      const { text } = await empty.get("/sitemap.xml");
+      const paths = [...text.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, at]) =>
+        (at ?? "").slice(empty.url.length),
+      );
+      expect(paths).toEqual(FOUND);
+      for (const path of paths) expect([path, (await empty.get(path)).status]).toEqual([path, 200]);
+    } finally {
+      await empty.close();
+    }
+  });
+
+  test("the market page describes what is free as a Dataset, which no text can end", async () => {
+    const store = new MemoryStore();
+    const clock = new TestClock();
+    const attribution = 'Levels </script><script>alert("1")</script> & <!-- more';
+    await publishSession(store, clock, SESSION, { first: true, attribution });
+    const hostile = await startTestProxy({ store, clock });
+    try {
+      const { text } = await hostile.get("/");
+      const block =
+        text.split('<script type="application/ld+json">')[1]?.split("</script>")[0] ?? "";
+      const prices = (await hostile.get("/api/public/v1/prices")).json;
+      expect(JSON.parse(block)).toMatchObject({
+        "@context": "https://schema.org",
+        "@type": "Dataset",
+        name: "Memory and semiconductor prices",
+        description: expect.stringContaining(attribution),
+        license: { name: prices.license },
+        temporalCoverage: prices.session_utc,
+        isAccessibleForFree: true,
+        distribution: { contentUrl: `${hostile.url}/api/public/v1/prices` },
+      });
+      expect(text).not.toContain("<script>alert");
+    } finally {
+      await hostile.close();
+    }
+  });
+
+  test("/changelog is the package's, as a page", async () => {
+    const text = await html("/changelog");
+    expect(text).toContain("<h1>Changelog</h1>");
+    expect(text).toContain('<h2 id="0-2-0-2026-11-23">');
+  });
+});
+
+const FIGURES = ["/", ...FREE.slice(0, 1), ...KEYED.slice(0, 1), "/indices", "/basket", "/status"];
+
+inChromium(
+  "the source of the figures stands at the same place on every page with figures",
+  async () => {
+    const context = await (browser as Browser).newContext();
+    try {
+      for (const tier of ["free", "pro"] as const) {
+        const page = await context.newPage();
+        if (tier === "pro") await keepKey(page, proxy.pro);
+        for (const path of FIGURES) {
+          await open(page, proxy.url + path);
+          const bar = page.locator("#attribution");
+          expect([path, await bar.textContent()]).toEqual([
+            path,
+            expect.stringMatching(/^Illustrative levels of a test/),
+          ]);
+          expect([path, (await bar.boundingBox())?.y]).toEqual([path, 56]);
+        }
+        await open(page, `${proxy.url}/plans`);
+        expect(await page.locator("#attribution").isVisible()).toBe(false);
+        await page.close();
+      }
+    } finally {
+      await context.close();
+    }
+  },
+);
+
+test("the foot names all pages, and where the operator is reached", async () => {
+  const foot = (await html(contractPage("free-plain-7"))).split("<footer>")[1] ?? "";
+  const links = [...foot.matchAll(/href="([^"]*)"[^>]*>(?:<bdi>)?([^<]*)/g)].map(([, at, name]) => [
+    name,
+    at,
+  ]);
+  expect(links).toEqual(
+    [
+      ["Market", ".."],
+      ["Indices", "../indices"],
+      ["Basket", "../basket"],
+      ["Feed of publications", "../feed.atom"],
+      ["Guide", "../guide"],
+      ["Methodology", "../methodology"],
+      ["API reference", "../docs"],
+      ["llms.txt", "../llms.txt"],
+      ["Plans", "../plans"],
+      ["Status", "../status"],
+      ["Changelog", "../changelog"],
+      ["Contact", "mailto:desk@example.com"],
+      ["Terms", "https://example.com/terms?a=1&amp;b=2"],
+    ].map(([name, at]) => [name, at === ".." ? "../" : at]),
+  );
+});
+
+describe("on a telephone", () => {
+  inChromium("the pages' names are one row that scrolls, and the key folds away", async () => {
+    const context = await (browser as Browser).newContext({
+      viewport: { width: 390, height: 844 },
+    });
+    try {
+      const page = await context.newPage();
+      await open(page, `${proxy.url}/docs`);
+      const heightOf = async (at: string): Promise<number> =>
+        (await page.locator(at).boundingBox())?.height ?? 0;
+      expect(await heightOf(".masthead")).toBeLessThanOrEqual(64);
+      // The name of this page is the last one, and in sight.
+      const here = await page.locator(".masthead [aria-current]").boundingBox();
+      const opener = page.getByRole("button", { name: "Key" });
+      const fold = await opener.boundingBox();
+      expect((here?.x ?? 0) + (here?.width ?? 0)).toBeLessThanOrEqual(fold?.x ?? 0);
+      for (const at of [".masthead nav a >> nth=0", "#key-open", ".brand", "footer li >> nth=0"]) {
+        expect([at, await heightOf(at)]).toEqual([
+          at,
+          expect.toSatisfy((height: number) => height >= 44),
+        ]);
+      }
+      const field = page.getByLabel("API key");
+      expect(await field.isVisible()).toBe(false);
+      await opener.click();
+      expect([await field.isVisible(), await opener.getAttribute("aria-expanded")]).toEqual([
+        true,
+        "true",
+      ]);
+      expect(await heightOf("#key-field")).toBeGreaterThanOrEqual(44);
+      await opener.click();
+      expect(await field.isVisible()).toBe(false);
+      // A key that is refused unfolds it again, to say so.
+      await keepKey(page, `cbk_${"0".repeat(49)}`);
+      await open(page, `${proxy.url}/plans`);
+      expect(await page.locator("#key-message").innerText()).toBe("The key sent is not valid.");
+    } finally {
+      await context.close();
+    }
+  });
+});
+
+inChromium("the font is the service's own, and nothing moves when it comes late", async () => {
+  const context = await (browser as Browser).newContext({ viewport: { width: 390, height: 844 } });
+  try {
+    const page = await context.newPage();
+    let release = (): void => {};
+    const waiting = new Promise<void>((resolve) => (release = resolve));
+    await page.route("**/inter.woff2", async (route) => {
+      await waiting;
+      await route.continue();
+    });
+    await page.addInitScript(`globalThis.shift = 0; new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) shift += value;
+    }).observe({ type: "layout-shift", buffered: true })`);
+    await page.goto(`${proxy.url}/methodology`, { waitUntil: "domcontentloaded" });
+    await page.locator("#key-open").waitFor();
+    release();
+    await page.waitForFunction(
+      `[...document.fonts].some(({ family, status }) => family.includes("Inter") && status === "loaded")`,
+    );
+    await page.evaluate(
+      "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+    );
+    expect(await page.evaluate<number>("shift")).toBeLessThan(0.05);
+    const font = await page.request.get(`${proxy.url}/assets/inter.woff2`);
+    expect([font.status(), font.headers()["content-type"]]).toEqual([200, "font/woff2"]);
+    expect((await font.body()).length).toBeLessThan(50_000);
+  } finally {
+    await context.close();
+  }
+});
+
+inChromium(
+  "on paper nothing is cut off, and nothing stands there that only a screen can use",
+  async () => {
+    const context = await (browser as Browser).newContext({
+      viewport: { width: 700, height: 990 },
+    });
+    try {
+      const page = await context.newPage();
+      await page.emulateMedia({ media: "print", colorScheme: "dark" });
+      for (const path of [...FOUND, ...FREE.slice(0, 1)]) {
+        await open(page, proxy.url + path);
+        const cut = await page.evaluate<string[]>(
+          `[...document.querySelectorAll("pre, .scroll")].filter((at) => {
+          const { overflowY, maxHeight } = getComputedStyle(at);
+          return overflowY !== "visible" || maxHeight !== "none" || at.tagName === "PRE" && at.scrollWidth > at.clientWidth;
+        }).map(({ outerHTML }) => outerHTML.slice(0, 100))`,
+        );
+        expect([path, cut]).toEqual([path, []]);
+        for (const at of [".masthead nav", ".key", "#key-open", "footer nav", ".skip"]) {
+          expect([path, at, await page.locator(at).isVisible()]).toEqual([path, at, false]);
+        }
+        expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(
+          "rgb(255, 255, 255)",
+        );
+      }
+    } finally {
+      await context.close();
+    }
+  },
+);

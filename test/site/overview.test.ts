@@ -1,0 +1,91 @@
+/** What stands above the board: the finding in words, and the largest moves. */
+import { describe, expect, test } from "vitest";
+import type { BoardRow } from "../../src/site/board.js";
+import { finding, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
+
+const index = (name: string, level: number | null) => ({
+  id: name.toLowerCase(),
+  name,
+  level,
+  chg_24h_pct: level === null ? null : 0.125,
+  series_date: "2026-11-21",
+});
+
+describe("the finding", () => {
+  const ALL = "Memory and semiconductor prices are";
+  test.each([
+    [[108.8192, 104, 114.1], `${ALL} up 8.82 % on the year; B leads with +14.10 %`],
+    [[96.9049, 104, 90.005, 91], `${ALL} down 3.10 % on the year; B falls most, \u{2212}10.00 %`],
+    [[101.005, 100, 102.005], `${ALL} up 1.01 % on the year; B leads with +2.01 %`],
+    [[1_234.5, 1_300, 2], `${ALL} up 1,134.50 % on the year; A leads with +1,200.00 %`],
+    // The first of equal ones; one segment alone is the market; one that fell leads nothing.
+    [[110, 120, 120], `${ALL} up 10.00 % on the year; A leads with +20.00 %`],
+    [[110, 110, null], `${ALL} up 10.00 % on the year`],
+    [[100.01, 99, 98], `${ALL} up 0.01 % on the year`],
+    [[100.004, 140, 60], `${ALL} unchanged on the year`],
+    [[null, 140, 60], "The prices have no year to compare with yet"],
+  ])("of %j", ([composite, ...segments], text) => {
+    const all = segments.map((level, at) => index("ABC"[at] as string, level));
+    const said = finding([index("composite", composite ?? null), ...all]);
+    expect(said.replaceAll(/[\u{2068}\u{2069}]/gu, "")).toBe(text);
+  });
+
+  test("a name cannot turn the words around it", () => {
+    const said = finding([index("composite", 110), index("\u{202E}A", 120), index("B", 90)]);
+    expect(said).toContain("; \u{2068}\u{202E}A\u{2069} leads");
+  });
+});
+
+const row = (id: string, chg_24h_pct: number | null, name = id): BoardRow => ({
+  id,
+  name,
+  ticker: name,
+  segment: name,
+  unit: name,
+  source: name,
+  spot_usd: 1,
+  chg_24h_pct,
+  chg_30d_pct: null,
+  chg_yoy_pct: null,
+  basis: "reported",
+  as_of: "2026-11-21",
+  break: null,
+});
+const idsIn = (html: string): string[] =>
+  [...html.matchAll(/data-id="([^"]*)"/g)].map(([, id]) => id as string);
+
+describe("the largest moves", () => {
+  test("are five up and five down, equal ones in the order of the boards", () => {
+    const memory = [1, 0, 3, null, 2, 3, 1, 1].map((change, at) => row(`m${at}`, change));
+    const semiconductor = [-0.5, 4, -2].map((change, at) => row(`s${at}`, change));
+    const html = movesHtml({ memory, semiconductor });
+    expect(idsIn(html)).toEqual(["s1", "m2", "m5", "m4", "m0", "s2", "s0"]);
+    expect(html).toContain("+4.00");
+  });
+
+  test("say so if nothing rose, fell or moved", () => {
+    const fell = movesHtml({ memory: [row("a", -1)], semiconductor: [] });
+    expect(fell).toContain("<h3>Up, 24 h %</h3><p>None</p>");
+    const none = movesHtml({ memory: [row("a", 0), row("b", null)], semiconductor: [] });
+    expect(none).toBe("<p>No level moved in 24 hours.</p>");
+  });
+
+  test("names are texts, there and among the indices", () => {
+    const hostile = `"><img src=x onerror="broken()">`;
+    const html =
+      movesHtml({ memory: [row("a", 1, hostile)], semiconductor: [] }) +
+      overviewTable([index("composite", 1), index(hostile, 1)], new Map());
+    expect(html).not.toContain("<img");
+    expect(html).toContain("&lt;img");
+  });
+});
+
+test("a line's closes stand at their days, those of an index one a day", () => {
+  const line = { id: "a", closes: [1, 2], days_ago: [9, 1], breaks: [1] };
+  expect(pointsOf(line, "2026-11-21")).toEqual([
+    { date: "2026-11-12", close: 1, isBreak: false },
+    { date: "2026-11-20", close: 2, isBreak: true },
+  ]);
+  const days = pointsOf({ id: "a", closes: [1, 2] }, "2026-11-21").map(({ date }) => date);
+  expect(days).toEqual(["2026-11-20", "2026-11-21"]);
+});
