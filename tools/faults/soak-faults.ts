@@ -4,7 +4,13 @@ import { sessionUtc } from "../../src/market/session.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
-import { FILES, publicationKey, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
+import {
+  codedPath,
+  FILES,
+  publicationKey,
+  snapshotFileKey,
+  snapshotText,
+} from "../../src/store/paths.ts";
 import { append } from "../../test/store/log.ts";
 import { same } from "./soak-answers.ts";
 import { checkLog, checkMarket, checkProxies } from "./soak-checks.ts";
@@ -222,7 +228,8 @@ async function damageHead(life: SoakLife): Promise<{ repair(): Promise<void> }> 
   };
   const { files } = parseManifest(await whole(manifestKey), manifestKey);
   const served = files.filter(({ tier }) => tier !== null && tier !== undefined);
-  const key = snapshotFileKey(head, draws.pick(served).path);
+  const { path, stored } = draws.pick(served);
+  const key = snapshotFileKey(head, stored === "gzip" ? codedPath(path) : path);
   const bytes = await whole(key);
   const damaged = Buffer.from(bytes);
   const at = draws.below(damaged.length);
