@@ -50,7 +50,7 @@ export function readTarget(text: string): Target {
   const { selectedBy = [], computedBy = [] } = route;
   const isWhole = !namesAny(query, [...selectedBy, ...computedBy]);
   const tier = FULLEST;
-  const file = route.file(tier, idIn(sent, route.path)).slice(`${tier.name}/`.length);
+  const file = route.file(tier.name, idIn(sent, route.path)).slice(`${tier.name}/`.length);
   return {
     base,
     path: sent + url.search,

@@ -11,7 +11,6 @@ import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
 import { isPublication, takenIn } from "../snapshot/log/entry.ts";
 import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import { objectsOf, readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
-import { GZIP_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, INPUTS, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
 
@@ -24,7 +23,6 @@ export interface Needed {
   readonly sha256: string;
   /** It has as many bytes, or fewer. */
   readonly bytesMax: number;
-  readonly mediaType: string;
 }
 
 /** All of it. */
@@ -62,27 +60,24 @@ export async function needsOf(
       const manifest = await readManifest(store, name, sha256);
       names.add(snapshotText(name));
       for (const { key } of manifest.inputs) inputs.add(key);
-      for (const { key, sha256, bytes: bytesMax, mediaType } of objectsOf(name, manifest)) {
-        files.set(key, { key, sha256, bytesMax, mediaType });
+      for (const { key, sha256, bytes: bytesMax } of objectsOf(name, manifest)) {
+        files.set(key, { key, sha256, bytesMax });
       }
-      const manifestKey = snapshotFileKey(name, FILES.manifest);
-      const bytesMax = MANIFEST_BYTES_MAX;
-      manifests.push({ key: manifestKey, sha256, bytesMax, mediaType: JSON_TYPE });
+      const key = snapshotFileKey(name, FILES.manifest);
+      manifests.push({ key, sha256, bytesMax: MANIFEST_BYTES_MAX });
     });
     progress("Reading", (read += 1), entries.length);
   });
   await atOnce([...inputs], (key) =>
     collected(damages, async () => {
       const stored = await readInput(store, key);
-      const kind = { bytesMax: stored.length, mediaType: GZIP_TYPE };
-      files.set(key, { key, sha256: sha256Hex(stored), ...kind });
+      files.set(key, { key, sha256: sha256Hex(stored), bytesMax: stored.length });
     }),
   );
   await atOnce(all ? await keysBelow(store, TAKEN) : [], async (key) => {
     const bytes = await store.get(key, CLAIM_BYTES_MAX);
     if (bytes === null) return;
-    const kind = { bytesMax: CLAIM_BYTES_MAX, mediaType: JSON_TYPE };
-    manifests.push({ key, sha256: sha256Hex(bytes), ...kind });
+    manifests.push({ key, sha256: sha256Hex(bytes), bytesMax: CLAIM_BYTES_MAX });
   });
   return { files: [...files.values()], manifests, names, damages };
 }

@@ -17,7 +17,6 @@ import { ENTRY_BYTES_MAX, isPublication, takenIn } from "../snapshot/log/entry.t
 import type { StoredEntry } from "../snapshot/log/entry.ts";
 import { entriesIn, logLength, readLog, walkLog } from "../snapshot/log/walk.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
-import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   INPUTS,
@@ -134,7 +133,6 @@ class CopyRun {
       key: publicationKey(entry.number),
       sha256,
       bytesMax: ENTRY_BYTES_MAX,
-      mediaType: JSON_TYPE,
     }));
     const [files, manifests, newEntries] = [needs.files, needs.manifests, entries].map((needed) =>
       needed.filter(({ key }) => !this.#same.has(key)),
@@ -216,10 +214,10 @@ class CopyRun {
 
   /** Copies one object. Throws DamageError if the source lacks it, or has other bytes. */
   async #transfer(object: Needed): Promise<void> {
-    const { key, sha256, bytesMax, mediaType } = object;
+    const { key, sha256, bytesMax } = object;
     const bytes = await readVerified(this.#from, key, sha256, bytesMax);
     if (!this.#dryRun) {
-      const outcome = await this.#to.create(key, bytes, mediaType);
+      const outcome = await this.#to.create(key, bytes);
       if (!(await holds(this.#to, object))) {
         const where = `${this.#to.location}/${key}`;
         throw outcome === "taken"

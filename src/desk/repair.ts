@@ -41,14 +41,14 @@ export async function repairSnapshots(
   const lacking: string[] = [];
   await atOnce([...needed.values()], async (object) => {
     if (await holds(store, object)) return;
-    const { key, sha256, bytesMax, mediaType } = object;
+    const { key, sha256, bytesMax } = object;
     await collected(lacking, async () => {
       const bytes = await readVerified(from, key, sha256, bytesMax);
       // What is there and not listed is a link, or behind one: reading it fails, and nothing is written there.
       if ((await keysBelow(store, key)).includes(key)) await store.delete(key);
       else await store.get(key);
       // Taken: by another repair, or the name is that of a folder, which `verify` tells.
-      if ((await store.create(key, bytes, mediaType)) === "created") putBack.push(key);
+      if ((await store.create(key, bytes)) === "created") putBack.push(key);
     });
   });
   putBack.sort();

@@ -6,14 +6,13 @@ import type { z } from "zod";
 import {
   FULLEST,
   KEY_TIER_NAMES,
-  perTier,
   TIERS,
   type KeyTierName,
   type Tier,
   type TierName,
 } from "../market/tier.ts";
 import * as payload from "../render/schemas.ts";
-import { CSV_TYPE, PARQUET_TYPE, TEXT_TYPE, XLSX_TYPE } from "../store/media-types.ts";
+import { CSV_TYPE, mediaTypeOf, TEXT_TYPE } from "../store/media-types.ts";
 import { FILES, storedAs } from "../store/paths.ts";
 import type { ProblemCode } from "./problems.ts";
 import * as parameter from "./parameters.ts";
@@ -59,7 +58,7 @@ export interface DataRoute extends Route {
   /** Whether the tier includes this request. */
   readonly isOffered: (tier: Tier, query: Query) => boolean;
   /** The file's path in the snapshot. */
-  readonly file: (tier: Tier, id: string) => string;
+  readonly file: (tier: TierName, id: string) => string;
   /** Whether the file has the contracts on the boards alone. */
   readonly hasBoards?: boolean;
   /** Of files to save: whether Range gets a part. Histories come whole. */
@@ -72,11 +71,6 @@ const withHistory = (tier: Tier): boolean => tier.history !== null;
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
 const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
   tier.historyFiles.includes(format);
-/** Makes the paths once: a request need not visit the names of keys. */
-const eachTier = (path: (tier: TierName) => string): DataRoute["file"] => {
-  const paths = perTier(path);
-  return ({ name }) => paths[name];
-};
 
 const DATA = {
   isKeyed: true,
@@ -86,18 +80,12 @@ const DATA = {
   fields: ["etag", "unencoded-digest"],
 } as const;
 
-const BODIES = {
-  csv: { text: CSV_TYPE },
-  xlsx: { binary: XLSX_TYPE },
-  parquet: { binary: PARQUET_TYPE },
-} as const;
-
 /** What follows from a file to save: a part can be had of those that are stored plain. */
 const download = <P extends string>(path: P, file: (tier: string) => string) => ({
   ...DATA,
   path,
-  body: BODIES[path.slice(path.lastIndexOf(".") + 1) as keyof typeof BODIES],
-  file: eachTier(file),
+  body: path.endsWith(".csv") ? { text: CSV_TYPE } : { binary: mediaTypeOf(path) },
+  file,
   download: storedAs(file(FULLEST.name)) === "gzip" ? ("whole" as const) : ("parts" as const),
 });
 
@@ -109,7 +97,7 @@ export const DATA_ROUTES = {
     summary: "The board",
     body: { json: "Board", schema: payload.board },
     isOffered: everyone,
-    file: eachTier(FILES.board),
+    file: FILES.board,
     selectedBy: parameter.CONTRACTS,
     hasBoards: true,
   },
@@ -123,7 +111,7 @@ export const DATA_ROUTES = {
     refusals: ["unknown_contract", "not_on_board"],
     // Everybody gets the whole; a selection of the history needs a tier with one.
     isOffered: (tier, query) => tier.history !== null || !namesAny(query, parameter.DATES),
-    file: (tier, id) => FILES.contract(tier.name, id),
+    file: FILES.contract,
     selectedBy: parameter.DATES,
   },
   index: {
@@ -134,7 +122,7 @@ export const DATA_ROUTES = {
     body: { json: "Index", schema: payload.index },
     refusals: ["no_base_level"],
     isOffered: (tier, query) => (namesAny(query, parameter.BASKET) ? tier.baskets : tier.index),
-    file: eachTier(FILES.index),
+    file: FILES.index,
     computedBy: parameter.BASKET,
   },
   indices: {
@@ -144,7 +132,7 @@ export const DATA_ROUTES = {
     summary: "All indices",
     body: { json: "Indices", schema: payload.indices },
     isOffered: withIndex,
-    file: eachTier(FILES.indices),
+    file: FILES.indices,
   },
   indexOf: {
     ...DATA,
@@ -155,7 +143,7 @@ export const DATA_ROUTES = {
     body: { json: "IndexWithSeries", schema: payload.indexWithSeries },
     refusals: ["unknown_index"],
     isOffered: withIndex,
-    file: (tier, id) => FILES.indexOf(tier.name, id),
+    file: FILES.indexOf,
     selectedBy: parameter.DATES,
   },
   csv: {
@@ -206,7 +194,7 @@ export const DATA_ROUTES = {
     summary: "The last closes of each contract on the boards",
     body: { json: "Sparklines", schema: payload.sparklines },
     isOffered: withHistory,
-    file: eachTier(FILES.sparklines),
+    file: FILES.sparklines,
     selectedBy: parameter.CONTRACTS,
     hasBoards: true,
   },
@@ -217,7 +205,7 @@ export const DATA_ROUTES = {
     summary: "The corrections of all contracts",
     body: { json: "Corrections", schema: payload.corrections },
     isOffered: withHistory,
-    file: eachTier(FILES.tierCorrections),
+    file: FILES.tierCorrections,
     selectedBy: parameter.CORRECTIONS,
   },
 } as const satisfies Readonly<Record<string, DataRoute>>;
@@ -241,7 +229,7 @@ export const SUMS_ROUTE: DataRoute = {
   answer: "The sums. Counted as one call.",
   body: { text: TEXT_TYPE },
   isOffered: everyone,
-  file: eachTier(FILES.sums),
+  file: FILES.sums,
 };
 
 /** All parameters that a route takes. */

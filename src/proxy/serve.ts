@@ -28,20 +28,19 @@ import { referencePages } from "./answers/pages/reference.ts";
 import { textPages } from "./answers/pages/texts.ts";
 import { robots } from "./answers/pages/crawlers.ts";
 import { livePages } from "./answers/pages/live-pages.ts";
-import { assets, fixedPages } from "./answers/pages/pages.ts";
-import { USUAL_TERMS, type PlanTerms } from "./answers/plan-terms.ts";
+import { assets, fixedPages, type Service } from "./answers/pages/pages.ts";
+import { USUAL_TERMS } from "./answers/plan-terms.ts";
 import { answerRefusedRequests } from "./http/refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure"> {
+export interface ProxyOptions
+  extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure">, Service {
   readonly gatekeeper: Gatekeeper;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Where callers reach the service, `https://host/prefix`; null: nobody said, and commands on pages name `url`. */
-  readonly publicUrl?: string | null;
   /** 0: any free port; null: no metrics. */
   readonly metricsPort: number | null;
   /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
@@ -50,8 +49,6 @@ export interface ProxyOptions extends Omit<LiveSnapshotOptions, "reader" | "onSt
   readonly maxConnections: number;
   /** Null: plain HTTP. */
   readonly tls: Certificate | null;
-  /** Prices and support on the page of plans, if not the usual ones. */
-  readonly plans?: PlanTerms | undefined;
   /** Replace those of CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -112,7 +109,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const url = await listen(server, "--port", host, options.port);
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
-    const pages = fixedPages([...assets(), robots(origin)], clock.now(), options);
+    const pages = fixedPages([...assets(), robots(origin)], clock.now());
     const written = [
       ...referencePages(options.publicUrl ?? "/", origin),
       indicesPage(),

@@ -133,49 +133,42 @@ export const PAGES = {
   },
   contract: {
     path: "/contracts/{id}",
-    description:
-      "The price level of a contract in US dollars, its changes, its source and its history.",
+    description: "The price of a contract in US dollars: changes, source and history.",
     hasFigures: true,
   },
   indices: {
     path: "/indices",
     link: "Indices",
-    description:
-      "The composite index of memory and semiconductor prices and one of each segment, with daily series and what each contract contributes.",
+    description: "Indices of memory and semiconductor prices, with their daily series.",
     hasFigures: true,
   },
   basket: {
     path: "/basket",
     link: "Basket",
-    description:
-      "Pick memory and semiconductor contracts: what they cost together, against a year ago, and what each contributes.",
+    description: "What memory and semiconductors cost together, now and a year ago.",
     hasFigures: true,
   },
   plans: {
     path: "/plans",
     link: "Plans",
-    description:
-      "What callers get without a key, with Starter and with Pro: contracts, freshness, history, exports and calls a month.",
+    description: "What each plan offers: contracts, freshness, history, exports, calls.",
   },
   status: {
     path: "/status",
     link: "Status",
-    description:
-      "Whether the sessions of the last thirty days were published on time, and when the next one is due.",
+    description: "Whether the last sessions were published on time; when the next is due.",
     hasFigures: true,
   },
   guide: {
     path: "/guide",
     link: "Guide",
-    description:
-      "How to read the prices by HTTP, from a spreadsheet and from Python: keys, history, baskets, and data as published then.",
+    description: "How to read the prices by HTTP, from a spreadsheet and from Python.",
   },
   guideMarkdown: { path: "/guide.md" },
   methodology: {
     path: "/methodology",
     link: "Methodology",
-    description:
-      "How levels, changes, indices and baskets are calculated, with a worked example, and what is checked before a session is published.",
+    description: "How levels, changes, indices and baskets are calculated and checked.",
   },
   methodologyMarkdown: { path: "/methodology.md" },
   /** The summary for language models (llmstxt.org). */
@@ -185,8 +178,7 @@ export const PAGES = {
   reference: {
     path: "/docs",
     link: "API",
-    description:
-      "Every endpoint of the HTTP API, with its parameters, its fields, an example and its errors.",
+    description: "Every endpoint of the HTTP API: parameters, fields, examples, errors.",
   },
   changelog: { path: "/changelog", description: "What changed in each release." },
   /** What programs that collect pages ask for. */

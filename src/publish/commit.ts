@@ -18,7 +18,6 @@ import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
 import { rootsOf } from "../snapshot/sums.ts";
-import { GZIP_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   FILES,
@@ -59,23 +58,23 @@ export async function commit(
   // and another run may have published it since, or may still remove what it wrote: then its claim is there.
   const first = snapshotFileKey(name, FILES.catalog);
   const body = Buffer.from(renderCatalog(catalog));
-  if ((await store.create(first, body, JSON_TYPE)) === "taken") return null;
+  if ((await store.create(first, body)) === "taken") return null;
   if ((await claimName(store, name, newest?.entry.number ?? 0)) === "taken") return null;
 
-  const manifest = await render(async ({ key, sha256, mediaType }, bytes) => {
-    if (key !== first) await createProven(store, key, bytes, sha256, mediaType);
+  const manifest = await render(async ({ key, sha256 }, bytes) => {
+    if (key !== first) await createProven(store, key, bytes, sha256);
   }).catch(async (error: unknown) => {
     if (error instanceof InputError) await giveUp(store, name);
     throw error;
   });
   await atOnce(inputs, async ({ entry, stored }) => {
-    if (stored !== null) await store.create(entry.key, stored, GZIP_TYPE);
+    if (stored !== null) await store.create(entry.key, stored);
     // Another machine may have stored the same input in other gzip bytes.
     await readInput(store, entry.key, entry.bytes);
   });
   const bytes = renderManifest(manifest);
   const sha256 = sha256Hex(bytes);
-  await createProven(store, snapshotFileKey(name, FILES.manifest), bytes, sha256, JSON_TYPE);
+  await createProven(store, snapshotFileKey(name, FILES.manifest), bytes, sha256);
   const { damages } = await compareObjects(store, [
     { key: snapshotFileKey(name, FILES.manifest), bytes: bytes.length, sha256 },
     ...objectsOf(name, manifest),
@@ -119,9 +118,8 @@ async function createProven(
   key: string,
   bytes: Uint8Array,
   sha256: string,
-  mediaType: string,
 ): Promise<void> {
-  if ((await store.create(key, bytes, mediaType)) === "created") return;
+  if ((await store.create(key, bytes)) === "created") return;
   const there = await store.get(key, bytes.length);
   if (there !== null && sha256Hex(there) === sha256) return;
   throw new DamageError(`${store.location}/${key} already exists with other bytes`);

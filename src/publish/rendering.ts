@@ -29,7 +29,7 @@ import {
 } from "../snapshot/manifest.ts";
 import { formsOf, type NamedObject } from "../snapshot/stored-snapshot.ts";
 import { renderSums } from "../snapshot/sums.ts";
-import { NDJSON_TYPE, TEXT_TYPE } from "../store/media-types.ts";
+import { mediaTypeOf } from "../store/media-types.ts";
 import {
   FILES,
   ledgerPartKey,
@@ -93,7 +93,7 @@ export async function render(
     if (kept !== undefined) return [kept];
     const entry = { key: ledgerPartKey(month, size.sha256, began), ...size };
     requireFit({ ledger: [entry] });
-    await sink({ ...entry, mediaType: NDJSON_TYPE }, bytes);
+    await sink(entry, bytes);
     return [entry];
   });
   const entries = parts.flat();
@@ -102,11 +102,12 @@ export async function render(
 
 /** Renders a file and hands on what it is stored as. Returns its entry in the manifest. */
 async function handOn(
-  { path, mediaType, tier, render }: PlannedFile,
+  { path, tier, render }: PlannedFile,
   name: SnapshotName,
   sink: Sink,
 ): Promise<FileEntry> {
-  const rendered = await render();
+  const made = await render();
+  const rendered = typeof made === "string" ? Buffer.from(made) : made;
   const as = storedAs(path);
   const [whole, pieces] =
     rendered instanceof Uint8Array
@@ -116,7 +117,7 @@ async function handOn(
   const entry: FileEntry = {
     path,
     ...(form?.plain ?? sized(whole)),
-    media_type: mediaType,
+    media_type: mediaTypeOf(path),
     tier,
     ...(form !== null && { gzip: sized(form.bytes) }),
     ...(as === "gzip" && { stored: as }),
@@ -141,7 +142,6 @@ function requireFit(named: Partial<Parameters<typeof unfitIn>[0]>): void {
 const sumsOf = (files: readonly FileEntry[]): PlannedFile[] =>
   TIER_NAMES.map((tier) => ({
     path: FILES.sums(tier),
-    mediaType: TEXT_TYPE,
     tier,
     render: () => renderSums(tier, files),
   }));

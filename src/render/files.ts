@@ -16,7 +16,6 @@ import {
 } from "./indices.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
 import type { Piece } from "../snapshot/coded.ts";
-import { CSV_TYPE, HTML_TYPE, JSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./csv.ts";
 import { historyCsv, historyParquet, levelsCsv } from "./history.ts";
@@ -28,11 +27,10 @@ import { renderWorkbook } from "./workbook/workbook.ts";
 export interface PlannedFile {
   /** The path in the snapshot's folder. */
   readonly path: string;
-  readonly mediaType: string;
   /** The tier that the file is for; null: no tier. */
   readonly tier: TierName | null;
-  /** The bytes; of a file that contracts are read from alone, in pieces: it is stored gzip-coded only. */
-  render(): Uint8Array | Iterable<Piece> | Promise<Uint8Array>;
+  /** Text or bytes; of a file that contracts are read from alone, pieces: it is stored gzip-coded only. */
+  render(): string | Uint8Array | Iterable<Piece> | Promise<Uint8Array>;
 }
 
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
@@ -41,10 +39,10 @@ export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): Pla
   const { catalog } = market;
   const indices = indicesWithSeries(market, head);
   return [
-    textFile(FILES.report, HTML_TYPE, null, () => renderReport(input, indices)),
+    { path: FILES.report, tier: null, render: () => renderReport(input, indices) },
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
-    textFile(FILES.catalog, JSON_TYPE, null, () => renderCatalog(catalog)),
-    textFile(FILES.corrections, JSON_TYPE, null, () => renderCorrections(input.corrections)),
+    { path: FILES.catalog, tier: null, render: () => renderCatalog(catalog) },
+    { path: FILES.corrections, tier: null, render: () => renderCorrections(input.corrections) },
   ];
 }
 
@@ -61,38 +59,35 @@ function tierFiles(
     license: tier.license,
     attribution,
   };
-  const file = (path: string, mediaType: string, render: PlannedFile["render"]): PlannedFile => ({
+  const file = (path: string, render: PlannedFile["render"]): PlannedFile => ({
     path,
-    mediaType,
     tier: tier.name,
     render,
   });
-  const json = (path: string, body: () => string): PlannedFile =>
-    textFile(path, JSON_TYPE, tier.name, body);
 
-  const files = [json(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];
+  const files = [file(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];
   if (tier.index) {
     let priced: readonly PricedIndex[] | null = null;
     const all = (): readonly PricedIndex[] => (priced ??= priceIndices(market, view, indices));
     const at = (place: number): PricedIndex => all()[place] as PricedIndex;
     files.push(
-      json(FILES.index(tier.name), () => compositeBody(envelope, at(0))),
-      json(FILES.indices(tier.name), () => indicesBody(envelope, all())),
+      file(FILES.index(tier.name), () => compositeBody(envelope, at(0))),
+      file(FILES.indices(tier.name), () => indicesBody(envelope, all())),
       ...indices.map(({ id }, place) =>
-        json(FILES.indexOf(tier.name, id), () => indexBody(envelope, at(place))),
+        file(FILES.indexOf(tier.name, id), () => indexBody(envelope, at(place))),
       ),
-      textFile(FILES.indicesCsv(tier.name), CSV_TYPE, tier.name, () => indicesCsv(all())),
+      file(FILES.indicesCsv(tier.name), () => indicesCsv(all())),
     );
   }
   if (tier.baskets) {
     const body = (): string => renderBasketFile(envelope, basketParts(market, view));
-    files.push(json(FILES.basket(tier.name), body));
+    files.push(file(FILES.basket(tier.name), body));
   }
   if (tier.exports.includes("csv")) {
-    files.push(textFile(FILES.csv(tier.name), CSV_TYPE, tier.name, () => renderCsv(view)));
+    files.push(file(FILES.csv(tier.name), () => renderCsv(view)));
   }
   if (tier.exports.includes("xlsx")) {
-    files.push(file(FILES.xlsx(tier.name), XLSX_TYPE, () => renderWorkbook(view, { attribution })));
+    files.push(file(FILES.xlsx(tier.name), () => renderWorkbook(view, { attribution })));
   }
   const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
   const contracts = [...recordsOf(view), ...discontinuedOf(view)].map((record) => {
@@ -100,35 +95,25 @@ function tierFiles(
     const corrections = correctionsOf.get(id) ?? [];
     const body = (): string =>
       contractBody(envelope, view, record, market.maxCarryDays, corrections);
-    return json(FILES.contract(tier.name, id), body);
+    return file(FILES.contract(tier.name, id), body);
   });
   if (tier.history !== null) {
     const ids = new Set(market.catalog.map(({ id }) => id));
     const body = (): string => correctionsBody(envelope, view, input.corrections, ids);
     files.push(
-      json(FILES.tierCorrections(tier.name), body),
-      json(FILES.sparklines(tier.name), () =>
+      file(FILES.tierCorrections(tier.name), body),
+      file(FILES.sparklines(tier.name), () =>
         sparklinesBody(envelope, view, tier.index ? indices : []),
       ),
     );
   }
   if (tier.historyFiles.includes("csv")) {
-    files.push(file(FILES.historyCsv(tier.name), CSV_TYPE, () => historyCsv(view, market.catalog)));
+    files.push(file(FILES.historyCsv(tier.name), () => historyCsv(view, market.catalog)));
     // The other long file comes after the contracts, so that the two overlap in memory for less time.
-    contracts.push(
-      file(FILES.levelsCsv(tier.name), CSV_TYPE, () => levelsCsv(view, market.catalog)),
-    );
+    contracts.push(file(FILES.levelsCsv(tier.name), () => levelsCsv(view, market.catalog)));
   }
   if (tier.historyFiles.includes("parquet")) {
-    const render = (): Uint8Array => historyParquet(view, market.catalog);
-    files.push(file(FILES.historyParquet(tier.name), PARQUET_TYPE, render));
+    files.push(file(FILES.historyParquet(tier.name), () => historyParquet(view, market.catalog)));
   }
   return [...files, ...contracts];
 }
-
-const textFile = (
-  path: string,
-  mediaType: string,
-  tier: TierName | null,
-  body: () => string,
-): PlannedFile => ({ path, mediaType, tier, render: () => Buffer.from(body()) });

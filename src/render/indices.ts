@@ -62,17 +62,17 @@ export function compositeBody(envelope: Envelope, { result, excluded }: PricedIn
   return jsonText(fields satisfies schemas.Body<typeof schemas.index>);
 }
 
-/** An index as `/indices` and the tables of people have it; figures are decimals. */
+/** An index as `/indices` has it. */
 export function listedIndex({ id, name, result, view, series }: PricedIndex) {
   const last = chainedCloses(view, series).at(-1);
   return {
     id,
     name,
-    constituents: `${result.contributions.length}`,
-    level: result.level,
-    chg_24h_pct: result.chg24hPct,
-    chg_30d_pct: result.chg30dPct,
-    series_close: last?.close ?? null,
+    constituents: result.contributions.length,
+    level: exactly(result.level),
+    chg_24h_pct: exactly(result.chg24hPct),
+    chg_30d_pct: exactly(result.chg30dPct),
+    series_close: exactly(last?.close ?? null),
     series_date: last === undefined ? null : dateText(last.date),
   };
 }
@@ -81,14 +81,7 @@ export function listedIndex({ id, name, result, view, series }: PricedIndex) {
 export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[]): string {
   const body: schemas.Body<typeof schemas.indices> = {
     ...envelopeFields(envelope),
-    indices: indices.map(listedIndex).map((index) => ({
-      ...index,
-      constituents: Number(index.constituents),
-      level: exactly(index.level),
-      chg_24h_pct: exactly(index.chg_24h_pct),
-      chg_30d_pct: exactly(index.chg_30d_pct),
-      series_close: exactly(index.series_close),
-    })),
+    indices: indices.map(listedIndex),
   };
   return jsonText(body);
 }

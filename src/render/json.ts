@@ -71,21 +71,19 @@ export function sparklinesBody(
   indices: readonly IndexWithSeries[],
 ): string {
   const today = dayOf(view.session);
-  const lines = recordsOf(view).map((record) => ({
-    id: record.contract.id,
-    closes: historyOf(view, record).slice(-schemas.SPARKLINE_CLOSES),
-  }));
   const body: schemas.Body<typeof schemas.sparklines> = {
     ...envelopeFields(envelope),
-    sparklines: lines.map(({ id, closes }) => ({
-      id,
-      closes: closes.map(({ level }) => unitsOf(level.usd)),
-    })),
-    days: lines.map(({ id, closes }) => ({
-      id,
-      days_ago: closes.map(({ date }) => today - date),
-      breaks: closes.flatMap(({ breakReason }, at) => (breakReason === null ? [] : [at])),
-    })),
+    sparklines: recordsOf(view).map((record) => {
+      const closes = historyOf(view, record).slice(-schemas.SPARKLINE_CLOSES);
+      const days_ago = closes.map(({ date }) => today - date);
+      const breaks = closes.flatMap(({ breakReason }, at) => (breakReason === null ? [] : [at]));
+      return {
+        id: record.contract.id,
+        closes: closes.map(({ level }) => unitsOf(level.usd)),
+        ...(days_ago.some((days, at) => days !== closes.length - 1 - at) && { days_ago }),
+        ...(breaks.length > 0 && { breaks }),
+      };
+    }),
     indices: indices.map(({ id, series }) => ({
       id,
       closes: chainedCloses(view, series)

@@ -79,8 +79,9 @@ export async function ask(path, key = storedKey()) {
   const response = await send(new URL(`api/public/v1/${path}`, ROOT), key).catch(() => null);
   if (response === null) return { response: null, problem: UNREACHABLE };
   if (response.ok) return { response, problem: null };
-  const problem = await response.json().catch(() => UNREACHABLE);
-  return { response: null, problem };
+  const problem = await response.json().catch(() => null);
+  // Something else may have answered in the service's place.
+  return { response: null, problem: problem?.detail ? problem : UNREACHABLE };
 }
 
 /** @type {Problem} */
@@ -95,28 +96,20 @@ const UNREACHABLE = {
  * The JSON of an address with the snapshot that it is from, or the problem.
  *
  * @param {string} path
+ * @param {string | null} [key]
+ * @param {(text: string) => any} [parse] throws SyntaxError
  * @returns {Promise<{ body: any, snapshot: string | null, problem: null } | { body: null, snapshot: null, problem: Problem }>}
  */
-export async function askJson(path) {
-  const { response, problem } = await ask(path);
+export async function askJson(path, key = storedKey(), parse = JSON.parse) {
+  const { response, problem } = await ask(path, key);
   if (response === null) return { body: null, snapshot: null, problem };
-  const snapshot = response.headers.get("x-snapshot");
   try {
-    return { body: await response.json(), snapshot, problem: null };
+    const body = parse(await response.text());
+    return { body, snapshot: response.headers.get("x-snapshot"), problem: null };
   } catch {
     return { body: null, snapshot: null, problem: UNREACHABLE };
   }
 }
 
-/**
- * The same with each number as its decimal text, so that every digit of it is kept.
- *
- * @param {string} path
- * @returns {Promise<{ body: any, problem: null } | { body: null, problem: Problem }>}
- */
-export async function askDecimals(path) {
-  const { response, problem } = await ask(path);
-  return response === null
-    ? { body: null, problem }
-    : { body: withDecimals(await response.text()), problem: null };
-}
+/** The same with each number as its decimal text, so that every digit of it is kept. @param {string} path */
+export const askDecimals = (path) => askJson(path, storedKey(), withDecimals);

@@ -1,9 +1,10 @@
 /** The contracts of a basket as a table with fields for their amounts, and what a contract costs. */
+import { tableHtml } from "./html.js";
 import { escaped, figureHtml, foreign } from "./text.js";
 
 /** @typedef {import("./board.js").BoardRow} BoardRow */
 
-const AMOUNT_NAMES = { weights: "Weight", quantities: "Quantity" };
+const AMOUNT_NAMES = { weights: "Weight", quantities: "Quantity", equal: "" };
 
 /**
  * The table. Each row has a place for its error; the row and its button have the contract's id.
@@ -11,32 +12,40 @@ const AMOUNT_NAMES = { weights: "Weight", quantities: "Quantity" };
  * @param {import("./requests.js").Basket} basket
  * @param {ReadonlyMap<string, BoardRow>} board the contracts that can be picked, by id
  */
-export function partsTable(basket, board) {
-  if (basket.parts.size === 0) {
+export function partsTable({ weighting, parts }, board) {
+  if (parts.size === 0) {
     return `<p class="empty">No contract yet. Type a name above, or press the down arrow there to see all ${board.size}.</p>`;
   }
-  const amountName = basket.weighting === "equal" ? null : AMOUNT_NAMES[basket.weighting];
-  const rows = [...basket.parts].map(([id, amount], at) => {
-    const row = board.get(id);
-    const name = row?.name ?? id;
-    const said = `aria-describedby="error-${at}"`;
-    const amountCell =
-      amountName === null
-        ? ""
-        : `<td class="n"><input data-id="${id}" inputmode="decimal" autocomplete="off" ` +
-          `value="${escaped(amount)}" aria-label="${amountName} of ${escaped(name)}" ${said}/></td>`;
-    return (
-      `<tr data-id="${id}"><th scope="row">${foreign(name)} ` +
-      `<small>${row === undefined ? "not on the board" : levelHtml(row)}</small>` +
-      `<p class="error" id="error-${at}"></p></th>${amountCell}<td class="n">` +
-      `<button type="button" data-remove="${id}" aria-label="Remove ${escaped(name)}" ${said}>Remove</button></td></tr>`
-    );
-  });
-  const head = amountName === null ? "" : `<th scope="col" class="n">${amountName}</th>`;
-  return (
-    `<table class="parts"><thead><tr><th scope="col">Contract</th>${head}` +
-    `<th scope="col"><span class="unseen">Remove</span></th></tr></thead>` +
-    `<tbody>${rows.join("")}</tbody></table>`
+  const rows = [...parts].map(([id, amount]) => ({ id, amount, row: board.get(id) }));
+  const amountName = AMOUNT_NAMES[weighting];
+  /** @type {readonly import("./html.js").Column<typeof rows[number]>[]} */
+  const columns = [
+    {
+      label: "Contract",
+      html: ({ id, row }, at) =>
+        `${foreign(row?.name ?? id)} <small>${row === undefined ? "not on the board" : levelHtml(row)}</small>` +
+        `<p class="error" id="error-${at}"></p>`,
+    },
+    {
+      label: amountName,
+      name: "n",
+      html: ({ id, amount, row }, at) =>
+        `<input data-id="${id}" inputmode="decimal" autocomplete="off" required ` +
+        'pattern="\\d{1,9}(\\.\\d{1,9})?" title="A decimal with a point, such as 1.5" ' +
+        `value="${escaped(amount)}" aria-label="${amountName} of ${escaped(row?.name ?? id)}" aria-describedby="error-${at}"/>`,
+    },
+    {
+      label: '<span class="unseen">Remove</span>',
+      name: "n",
+      html: ({ id, row }, at) =>
+        `<button type="button" data-remove="${id}" aria-label="Remove ${escaped(row?.name ?? id)}" aria-describedby="error-${at}">Remove</button>`,
+    },
+  ];
+  return tableHtml(
+    ' class="parts"',
+    weighting === "equal" ? columns.toSpliced(1, 1) : columns,
+    rows,
+    ({ id }) => ` data-id="${id}"`,
   );
 }
 
@@ -75,11 +84,9 @@ export function takeBack(box, id) {
 /** @param {HTMLElement} box @param {string} id */
 const rowOf = (box, id) => box.querySelector(`tr[data-id="${id}"]`);
 
-/** The first contract with a fault. @param {HTMLElement} box */
-export const faulty = (box) => box.querySelector("tr:has(.error:not(:empty))");
-
-/** Goes there, if there is one. @param {HTMLElement} box */
+/** Goes to the first contract with a fault, if there is one. @param {HTMLElement} box */
 export function focusFault(box) {
-  const row = faulty(box);
-  (row?.querySelector("input") ?? row?.querySelector("button"))?.focus();
+  /** @type {HTMLElement | null} */
+  const field = box.querySelector("tr:has(.error:not(:empty)) :is(input, button)");
+  field?.focus();
 }

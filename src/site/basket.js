@@ -1,22 +1,18 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
-import { ask, askDecimals, ROOT } from "./api.js";
+import { ask, askDecimals, askJson, ROOT } from "./api.js";
 import { closesIn, costsOf } from "./basket-costs.js";
-import { faulty, focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
+import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
 import { copyLink, showChart } from "./chart-panel.js";
 import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
-import { addCopyButtons } from "./copy.js";
+import { equipCode } from "./copy.js";
 import { withKey } from "./key.js";
-import { changeOf, rounded } from "./decimal.js";
 import { makePicker } from "./picker.js";
-import { basketQuery, isSendable, programs, readBasket } from "./requests.js";
+import { basketQuery, basketUrl, readBasket } from "./requests.js";
 import { makeSortable } from "./table.js";
-import { counted, foreign, signedText } from "./text.js";
+import { counted, foreign } from "./text.js";
 
-/** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./board.js").BoardRow} BoardRow */
-/** @typedef {import("./api.js").Problem} Problem */
-/** @typedef {import("./key.js").Caller} Caller */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -27,7 +23,6 @@ const findCount = byId("find-count");
 const box = byId("parts");
 const told = byId("told");
 const result = byId("result");
-const shownPrograms = byId("programs");
 
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 /** How many choices the picker shows. */
@@ -40,20 +35,18 @@ const CALLS =
 let board = new Map();
 /** The session of the board. */
 let session = "";
-/** @type {Caller} */
+/** @type {import("./key.js").Caller} */
 let caller;
 /** @type {{ weighting: import("./requests.js").Weighting, parts: Map<string, string> }} */
 let basket = { weighting: "quantities", parts: new Map() };
 
 /** @param {string} query */
 function showPrograms(query) {
-  const texts = Object.values(programs(ORIGIN, query));
-  for (const [at, code] of shownPrograms.querySelectorAll("code").entries()) {
-    code.textContent = texts[at] ?? "";
-  }
+  const url = basketUrl(ORIGIN, query);
+  for (const place of byId("programs").querySelectorAll("[data-url]")) place.textContent = url;
 }
-showPrograms(shownPrograms.dataset["query"] ?? "");
-addCopyButtons(shownPrograms);
+showPrograms(byId("programs").dataset["query"] ?? "");
+equipCode();
 
 /** Takes the basket that the address names. Whether it names one. */
 function readAddress() {
@@ -158,27 +151,27 @@ let asked = "";
 
 /** Prices the basket, and says what is wrong with it at its rows. */
 async function price() {
-  told.classList.remove("error");
   for (const id of basket.parts.keys()) takeBack(box, id);
-  if (basket.parts.size === 0) {
+  const query = basketQuery(basket);
+  if (query === "") {
     findError.textContent = "Add a contract first.";
     find.focus();
     return;
   }
-  if (basket.weighting !== "equal") {
-    for (const [id, amount] of basket.parts) {
-      if (!isSendable(amount))
-        sayAt(box, id, true, "Expected a decimal with a point, such as 1.5.");
-    }
-    if (faulty(box) !== null) return;
-  }
-  const query = basketQuery(basket);
   // A second press must not cost a second call.
   if (query === asked) return;
   asked = query;
   told.textContent = "Asking for the price.";
+  told.classList.remove("error");
   const isByQuantity = basket.weighting === "quantities";
-  reserve(isByQuantity);
+  // The place of the price, before it is there.
+  result.hidden = false;
+  byId("year").hidden = !isByQuantity;
+  for (const place of result.querySelectorAll(
+    "#figures, #contributions, #order, #costs, #year-problem",
+  )) {
+    place.replaceChildren();
+  }
   const { body, problem } = await askDecimals(`index?${query}`);
   if (query === asked) asked = "";
   // The basket may have changed meanwhile: then the answer is not the price of what is shown.
@@ -187,13 +180,11 @@ async function price() {
     refuse(problem);
     return;
   }
-  const isNewer = body.session_utc !== session;
-  const level = rounded(changeOf(body.level));
   told.textContent =
-    (level === null
+    (body.level === null
       ? "Priced, without a change against a year ago: a contract has no comparable level then."
-      : `Priced: ${signedText(level)} % against a year ago.`) +
-    (isNewer
+      : `${findingOf("Priced", body.level)}.`) +
+    (body.session_utc !== session
       ? " A newer session came meanwhile: load the page again to see its levels above."
       : "");
   byId("figures").innerHTML = indexFigures(body);
@@ -209,23 +200,10 @@ async function price() {
 }
 
 /**
- * Shows the place of a price before it is there.
- *
- * @param {boolean} isByQuantity
- */
-function reserve(isByQuantity) {
-  result.hidden = false;
-  byId("year").hidden = !isByQuantity;
-  for (const id of ["figures", "contributions", "order", "costs", "year-problem"]) {
-    byId(id).replaceChildren();
-  }
-}
-
-/**
  * Shows what the basket cost at each close.
  *
  * @param {string} query that of the price
- * @param {import("./contributions.js").IndexBody & { session_utc: string, attribution: string }} body the price
+ * @param {import("./contributions.js").IndexBody} body the price
  */
 async function showCosts(query, { session_utc, attribution, level }) {
   const parts = new Map(basket.parts);
@@ -254,39 +232,27 @@ async function showCosts(query, { session_utc, attribution, level }) {
   });
 }
 
-/** The service shortens long values in its errors. */
-const SHOWN_CHARACTERS = 60;
-
 /**
- * Shows an error: each fault at the field that it names, all others beside the button.
+ * Shows an error: each fault at the field that it names, all others above the table.
  *
- * @param {Problem} problem
+ * @param {import("./api.js").Problem} problem
  */
 function refuse({ detail, errors = [] }) {
   result.hidden = true;
-  const others = errors.filter(({ parameter, value, detail: why }) => {
-    const shown = (/** @type {string} */ text) =>
-      text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-    const named = [...basket.parts].filter(
-      ([id, amount]) => shown(parameter === "ids" ? id : amount) === value,
-    );
-    for (const [id] of named) {
-      sayAt(box, id, parameter !== "ids", `${value === "" ? "Empty" : value}: ${why}. `);
-    }
-    if (named.length === 0 && parameter === "ids") findError.textContent = `${why}.`;
-    return named.length === 0 && parameter !== "ids";
-  });
-  const isElsewhere = errors.length > 0 && others.length === 0;
-  told.textContent = isElsewhere ? "Not priced: see above. Errors cost no call." : detail;
+  for (const { parameter, value, detail: why } of errors) {
+    const isOfAmount = parameter !== "ids";
+    const named = [...basket.parts].filter(([id, amount]) => value === (isOfAmount ? amount : id));
+    for (const [id] of named) sayAt(box, id, isOfAmount, `${value || "Empty"}: ${why}. `);
+    if (named.length === 0) findError.append(`${why}. `);
+  }
+  told.textContent = errors.length > 0 ? "Not priced: see above. Errors cost no call." : detail;
   told.classList.add("error");
 }
 
 /** Takes and prices the basket that the address names. Whether it names one. */
 function open() {
   const isNamed = readAddress();
-  const { parts, weighting } = basket;
-  const isWhole = weighting === "equal" || [...parts.values()].every((amount) => amount !== "");
-  if (isNamed && parts.size > 0 && isWhole) void price();
+  if (isNamed && basket.parts.size > 0 && form.reportValidity()) void price();
   return isNamed;
 }
 
@@ -297,13 +263,12 @@ await withKey(async (known) => {
   byId("upgrade").hidden = offer.baskets;
   byId("access").hidden = true;
   if (!offer.baskets) return;
-  const { response, problem } = await ask("prices");
-  if (response === null) {
+  const { body, problem } = await askJson("prices");
+  if (problem !== null) {
     byId("refusal").textContent = problem.detail;
     byId("refusal").hidden = false;
     return;
   }
-  const body = /** @type {Board} */ (await response.json());
   board = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
   session = body.session_utc;
   byId("session").innerHTML = sessionLine(body);

@@ -1,52 +1,20 @@
 /** The board as a table, the same in Node and in the browser. */
+import { tableHtml } from "./html.js";
 import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "./text.js";
 
 /**
- * What the table shows of a record of `/prices`. Records of older snapshots lack `chg_90d_pct`.
+ * The body of `/prices`, with what the table shows of its records.
  *
- * @typedef {object} BoardRow
- * @property {string} id
- * @property {string} ticker
- * @property {string} name
- * @property {string} segment
- * @property {string} unit
- * @property {number} spot_usd
- * @property {number | null} chg_24h_pct
- * @property {number | null} chg_30d_pct
- * @property {number | null} chg_yoy_pct
- * @property {number | null} [chg_90d_pct]
- * @property {string} basis
- * @property {string} as_of
- * @property {string} source
- * @property {{ session_utc: string } | null} break
+ * @typedef {import("zod").infer<typeof import("../render/schemas.ts").board>} Declared
+ * @typedef {Pick<import("zod").infer<typeof import("../render/schemas.ts").contractRecord>, "break">
+ *   & Record<"id" | "ticker" | "name" | "segment" | "unit" | "basis" | "as_of" | "source", string>
+ *   & Record<"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct", number | null>
+ *   & { spot_usd: number }} BoardRow
+ * @typedef {Omit<Declared, "memory" | "semiconductor">
+ *   & Record<"memory" | "semiconductor", readonly BoardRow[]>} Board
  */
 
-/**
- * What the market page shows of the body of `/prices`.
- *
- * @typedef {object} Board
- * @property {string} session_utc
- * @property {number} delayed_sessions
- * @property {string} next_session_utc
- * @property {string} attribution
- * @property {string} license
- * @property {{ memory: number, semiconductor: number }} counts
- * @property {readonly BoardRow[]} memory
- * @property {readonly BoardRow[]} semiconductor
- */
-
-/**
- * A column: the class of its cells, the field of the API that it shows, the label in its head, and the
- * cell's content. What `value` gives is what the column is sorted by; a column without it is sorted by its
- * text, and one without a field is not sorted.
- *
- * @typedef {object} Column
- * @property {string} name
- * @property {string} [field]
- * @property {string} label
- * @property {(row: BoardRow) => string} html
- * @property {(row: BoardRow) => number | null | undefined} [value]
- */
+/** @typedef {import("./html.js").Column<BoardRow>} Column */
 
 /**
  * @param {string} name
@@ -77,18 +45,15 @@ const COLUMNS = [
   { name: "unit", field: "unit", label: "Unit", html: ({ unit }) => foreign(unit) },
   change("day", "chg_24h_pct", "24 h %"),
   change("month", "chg_30d_pct", "30 d %"),
+  { name: "line", label: "90 days", html: () => "" },
+  change("quarter", "chg_90d_pct", "90 d %"),
   change("year", "chg_yoy_pct", "1 year %"),
   { name: "basis", field: "basis", label: "Basis", html: ({ basis }) => basisHtml(basis) },
   { name: "as-of", field: "as_of", label: "As of", html: ({ as_of }) => escaped(as_of) },
 ];
 
-const QUARTER_AT = COLUMNS.findIndex(({ name }) => name === "year");
-/** For callers who may see history: a place for the line, and the change over the same days. */
-/** @type {readonly Column[]} */
-const QUARTER = [
-  { name: "line", label: "90 days", html: () => "" },
-  change("quarter", "chg_90d_pct", "90 d %"),
-];
+/** Only callers who may see history get a place for the line, and the change over the same days. */
+const OF_HISTORY = ["line", "quarter"];
 
 /**
  * Both boards in one table.
@@ -96,38 +61,14 @@ const QUARTER = [
  * @param {Board} board
  * @param {boolean} hasHistory whether the table has the columns of 90 days
  */
-export function boardTable({ memory, semiconductor }, hasHistory) {
-  const columns = hasHistory ? COLUMNS.toSpliced(QUARTER_AT, 0, ...QUARTER) : COLUMNS;
-  const head = columns.map(({ name, field, label, value }) => {
-    const sort = value === undefined ? "text" : "number";
-    const sorted = field === undefined ? "" : ` data-sort="${sort}" data-field="${field}"`;
-    const kind = value === undefined ? name : `n ${name}`;
-    return `<th scope="col" class="${kind}"${sorted}>${label}</th>`;
-  });
-  return `<table class="board${hasHistory ? " lined" : ""}" id="board">
-<thead><tr>${head.join("")}</tr></thead>
-<tbody>
-${[...memory, ...semiconductor].map((row) => rowHtml(row, columns)).join("\n")}
-</tbody>
-</table>`;
-}
-
-/**
- * @param {BoardRow} row
- * @param {readonly Column[]} columns
- */
-function rowHtml(row, columns) {
-  const cells = columns.map(({ name, html, value }) => {
-    if (name === "contract") return `<th scope="row" class="contract">${html(row)}</th>`;
-    if (value === undefined) return `<td class="${name}">${html(row)}</td>`;
-    const figure = value(row) ?? null;
-    const sorted = figure === null ? "" : ` data-value="${figure}"`;
-    return `<td class="n ${name}"${sorted}>${html(row)}</td>`;
-  });
-  const { id, segment, source } = row;
-  const data = `data-segment="${escaped(segment)}" data-source="${escaped(source)}"`;
-  return `<tr data-id="${escaped(id)}" ${data}>${cells.join("")}</tr>`;
-}
+export const boardTable = ({ memory, semiconductor }, hasHistory) =>
+  tableHtml(
+    ` class="board${hasHistory ? " lined" : ""}" id="board"`,
+    COLUMNS.filter(({ name = "" }) => hasHistory || !OF_HISTORY.includes(name)),
+    [...memory, ...semiconductor],
+    ({ id, segment, source }) =>
+      ` data-id="${escaped(id)}" data-segment="${escaped(segment)}" data-source="${escaped(source)}"`,
+  );
 
 /** @param {BoardRow} row */
 function contractHtml({ id, name, ticker, break: latest }) {

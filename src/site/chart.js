@@ -6,65 +6,53 @@
  * at percentages, and only the curve, in an SVG of its own, is stretched. So it needs no script.
  */
 import { dateWords, dayOf } from "./axis.js";
-import { ends, highest, layout, lowest } from "./layout.js";
+import { closeText, ends, highest, lowest } from "./layout.js";
 import { endSvg, legendOf, levelsSvg, linePath, percent, plotSvg } from "./plot.js";
-import { escaped, foreign, roundedText } from "./text.js";
+import { escaped, foreign } from "./text.js";
 
 /** @typedef {import("./layout.js").Point} Point */
-/** @typedef {import("./layout.js").ChartOptions} ChartOptions */
-
-/** The width of a curve before it is stretched. */
-const CURVE_WIDTH = 1000;
+/** @typedef {import("./layout.js").Layout} Layout */
 
 /**
  * What a chart shows, in words: the lowest, highest, first and last close, and what is marked.
  *
- * @param {readonly Point[]} points at least one
- * @param {ChartOptions} options
+ * @param {Layout} drawn
  */
-export function chartLabel(points, { title, unit, decimals }) {
+export function chartLabel({ points, title, unit, decimals }) {
   const [first, last] = ends(points);
   /** @param {Point} point */
-  const told = ({ date, close, text }) => `${roundedText(text ?? close, decimals)} on ${date}`;
-  const breaks = points.flatMap(({ date, breakReason }) =>
-    breakReason ? [`${date} (${breakReason})`] : [],
+  const told = (point) => `${closeText(point, decimals)} on ${point.date}`;
+  /** @param {string} what @param {(point: Point) => unknown} wordsOf */
+  const listed = (what, wordsOf) => {
+    const words = points.map(wordsOf).filter(Boolean);
+    return words.length === 0 ? "" : ` ${what}: ${words.join(", ")}.`;
+  };
+  return (
+    `${title}, ${unit}. Lowest ${told(lowest(points))}, highest ${told(highest(points))}, ` +
+    `first ${told(first)}, last ${told(last)}.` +
+    listed("Breaks", ({ date, breakReason }) => breakReason && `${date} (${breakReason})`) +
+    listed("Corrected", ({ date, isCorrected }) => isCorrected && date)
   );
-  const corrected = points.filter(({ isCorrected }) => isCorrected).map(({ date }) => date);
-  return [
-    `${title}, ${unit}.`,
-    `Lowest ${told(lowest(points))}, highest ${told(highest(points))}, first ${told(first)}, last ${told(last)}.`,
-    ...(breaks.length === 0 ? [] : [`Breaks: ${breaks.join(", ")}.`]),
-    ...(corrected.length === 0 ? [] : [`Corrected: ${corrected.join(", ")}.`]),
-  ].join(" ");
 }
 
 /**
  * The line below a chart's title: unit, dates, and where the axis begins. Plain text.
  *
- * @param {readonly Point[]} points at least one
- * @param {ChartOptions} options
+ * @param {Layout} drawn
  */
-export function unitLine(points, options) {
+export function unitLine({ points, unit, from, to, begins }) {
   const [first, last] = ends(points);
-  const { begins } = layout(points, options);
-  const from = dateWords(options.from ?? first.date);
   const axis = begins === null ? "" : ` The axis begins at ${begins}.`;
-  return `${options.unit}, ${from} to ${dateWords(options.to ?? last.date)}.${axis}`;
+  return `${unit}, ${dateWords(from ?? first.date)} to ${dateWords(to ?? last.date)}.${axis}`;
 }
 
-/**
- * A chart for a page, as wide as its box.
- *
- * @param {readonly Point[]} points at least one
- * @param {ChartOptions} options
- */
-export function chart(points, options) {
-  const drawn = layout(points, options);
+/** A chart for a page, as wide as its box. @param {Layout} drawn */
+export function chart(drawn) {
   const { gutterPx, endPx, heightPx } = drawn;
   return (
-    `<div class="chart" role="img" aria-label="${escaped(chartLabel(points, options))}">` +
+    `<div class="chart" role="img" aria-label="${escaped(chartLabel(drawn))}">` +
     `<svg width="${gutterPx}" height="${heightPx}">${levelsSvg(drawn)}</svg>` +
-    `<svg class="plot" height="${heightPx}">${plotSvg(drawn, CURVE_WIDTH)}</svg>` +
+    `<svg class="plot" height="${heightPx}">${plotSvg(drawn)}</svg>` +
     `<svg width="${endPx}" height="${heightPx}">${endSvg(drawn)}</svg></div>`
   );
 }
@@ -72,19 +60,18 @@ export function chart(points, options) {
 /**
  * A chart with its title, its unit and what its marks mean. `tools` are controls above the drawing.
  *
- * @param {readonly Point[]} points at least one
- * @param {ChartOptions} options
+ * @param {Layout} drawn
  * @param {string} [tools] HTML
  */
-export function chartHtml(points, options, tools = "") {
-  const legend = legendOf(layout(points, options)).map(
+export function chartHtml(drawn, tools = "") {
+  const legend = legendOf(drawn).map(
     ({ sample, words }) =>
       `<span><svg width="24" height="12" aria-hidden="true">${sample}</svg> ${words}</span>`,
   );
   return (
-    `<p class="chart-title">${foreign(options.title)}</p>\n` +
-    `<p class="chart-unit">${foreign(unitLine(points, options))}</p>\n${tools}` +
-    `<div class="charted">${chart(points, options)}</div>\n` +
+    `<p class="chart-title">${foreign(drawn.title)}</p>\n` +
+    `<p class="chart-unit">${foreign(unitLine(drawn))}</p>\n${tools}` +
+    `<div class="charted">${chart(drawn)}</div>\n` +
     `<p class="chart-legend">${legend.join("")}</p>`
   );
 }
@@ -107,14 +94,14 @@ export function sparkline(all, to) {
   const closes = points.map(({ close }) => close);
   const [low, high] = [Math.min(...closes), Math.max(...closes)];
   const [width, height] = [SPARK_WIDTH - 2 * SPARK_MARGIN, SPARK_HEIGHT - 2 * SPARK_MARGIN];
-  const places = points.map((point) => ({
-    isStart: point.isBreak === true,
-    x: SPARK_MARGIN + Math.max(0, (dayOf(point.date) - left) / (right - left)) * width,
-    y: SPARK_MARGIN + (low === high ? 0.5 : (high - point.close) / (high - low)) * height,
+  const places = points.map(({ date, close, isBreak = false }, at) => ({
+    isStart: at === 0 || isBreak,
+    x: SPARK_MARGIN + Math.round(Math.max(0, (dayOf(date) - left) / (right - left)) * width),
+    y: SPARK_MARGIN + Math.round((low === high ? 0.5 : (high - close) / (high - low)) * height),
   }));
   return (
     `<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true">` +
-    `<path d="${linePath(places, 1)}"/></svg>`
+    `<path d="${linePath(places)}"/></svg>`
   );
 }
 
@@ -131,11 +118,11 @@ export function bars(values) {
   const x = (value) => (low === high ? 50 : ((value - low) / (high - low)) * 100);
   const zero = percent(x(0));
   return values.map((value) => {
-    const [left, right] = [Math.min(0, value), Math.max(0, value)].map(x);
-    const width = percent((right ?? 0) - (left ?? 0));
+    const left = x(Math.min(0, value));
+    const width = percent(x(Math.max(0, value)) - left);
     return (
       '<svg class="bar" aria-hidden="true">' +
-      `<rect class="${value < 0 ? "down" : "up"}" x="${percent(left ?? 0)}" width="${width}" height="100%"/>` +
+      `<rect class="${value < 0 ? "down" : "up"}" x="${percent(left)}" width="${width}" height="100%"/>` +
       `<line x1="${zero}" x2="${zero}" y2="100%"/></svg>`
     );
   });

@@ -1,16 +1,17 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
 import { ask, askJson } from "./api.js";
 import { showChart } from "./chart-panel.js";
-import { addCopyButtons } from "./copy.js";
+import { equipCode } from "./copy.js";
 import { closesOf } from "./history.js";
 import { withKey } from "./key.js";
+import { escaped } from "./text.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const id = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 const others = byId("others");
 
-addCopyButtons(byId("request"));
+equipCode();
 
 await withKey(async ({ tier, offer }) => {
   const [{ body, problem }, history, board] = await Promise.all([
@@ -19,12 +20,9 @@ await withKey(async ({ tier, offer }) => {
     askJson(`prices?segment=${others.dataset["segment"]}`),
   ]);
   if (problem !== null) {
-    const message = document.createElement("p");
-    message.className = "error";
-    message.setAttribute("role", "alert");
-    message.textContent = problem.detail;
-    byId("level").before(message);
-    return;
+    const shown = problem.status === 404 ? "" : " The page shows what everybody sees.";
+    const message = `<p class="error" role="alert">${escaped(problem.detail)}${shown}</p>`;
+    return byId("level").insertAdjacentHTML("beforebegin", message);
   }
   byId("level").innerHTML = levelHtml(body, offer);
   byId("details").innerHTML = detailsHtml(body);

@@ -1,33 +1,21 @@
 /** Blocks of code: buttons that copy them, and one language for all that have several. */
 
-/**
- * Says what became of the last copy.
- *
- * @type {HTMLOutputElement | null}
- */
-let told = null;
-
-/**
- * Gives each block of code inside `container` a button that copies it.
- *
- * @param {ParentNode} container
- */
-export function addCopyButtons(container) {
-  for (const block of container.querySelectorAll(".code")) {
-    const said = document.createElement("output");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
-    button.addEventListener("click", () => void copy(block, said));
+/** Gives all blocks of the page their buttons, and lets their languages be chosen. */
+export function equipCode() {
+  for (const block of document.querySelectorAll(".code")) {
     const tools = document.createElement("div");
     tools.className = "tools";
-    tools.append(said, button);
+    tools.innerHTML = '<output></output><button type="button">Copy</button>';
+    tools.lastElementChild?.addEventListener("click", async () => {
+      for (const said of document.querySelectorAll(".code output")) said.textContent = "";
+      const code = block.querySelector("[open] code") ?? block.querySelector("code");
+      const said = (await isCopied(code)) ? "Copied" : "Selected: press Ctrl+C";
+      tools.firstElementChild?.replaceChildren(said);
+    });
     block.prepend(tools);
   }
-}
 
-/** Shows the language that is chosen in one block in all that have it. */
-export function chooseLanguage() {
+  // The language that is chosen in one block shows in all that have it.
   document.addEventListener("click", (event) => {
     const chosen = /** @type {Element} */ (event.target);
     if (!chosen.matches(".tabs summary")) return;
@@ -42,28 +30,16 @@ export function chooseLanguage() {
 }
 
 /**
- * @param {Element} block
- * @param {HTMLOutputElement} said
- */
-async function copy(block, said) {
-  const open = block.querySelector("details[open]") ?? block;
-  const code = /** @type {HTMLElement} */ (open.querySelector("code"));
-  if (told !== null) told.textContent = "";
-  told = said;
-  said.textContent = (await isCopied(code)) ? "Copied" : "Selected: press Ctrl+C";
-}
-
-/**
  * Copies the text; selects it where the browser does not allow that, as on addresses without TLS.
  *
- * @param {HTMLElement} code
+ * @param {Element | null} code
  */
 async function isCopied(code) {
   try {
-    await navigator.clipboard.writeText((code.textContent ?? "").trimEnd());
+    await navigator.clipboard.writeText((code?.textContent ?? "").trimEnd());
     return true;
   } catch {
-    getSelection()?.selectAllChildren(code);
+    if (code !== null) getSelection()?.selectAllChildren(code);
     return false;
   }
 }

@@ -1,80 +1,82 @@
 /** A cursor on a chart. */
 import { dateWords } from "./axis.js";
-import { layout } from "./layout.js";
-import { roundedText } from "./text.js";
+import { closeText } from "./layout.js";
+import { changeHtml, foreign } from "./text.js";
 
-/** @typedef {import("./layout.js").Point} Point */
+/** @typedef {import("./layout.js").Layout} Layout */
+/** @typedef {import("./layout.js").Place} Place */
 
 /**
  * Adds a vertical line that pointer, finger and arrow keys move from point to point, with a text beside
  * it. It begins at the last point.
  *
  * @param {HTMLElement} box a positioned element that holds nothing but the chart
- * @param {readonly Point[]} points those of the chart
- * @param {import("./layout.js").ChartOptions} options those of the chart
- * @param {(point: Point, before: Point | undefined) => string} tipHtml the text beside the cursor, of the
- *   point under it and the one before
+ * @param {Layout} drawn the chart
  */
-export function addCursor(box, points, options, tipHtml) {
-  const { points: places, gutterPx, endPx, topPx, bottomPx, heightPx } = layout(points, options);
+export function addCursor(box, drawn) {
+  const { points, gutterPx, endPx, topPx, bottomPx, heightPx } = drawn;
   const cursor = document.createElement("div");
+  const [slider, mark] = [document.createElement("input"), document.createElement("div")];
   cursor.className = "cursor";
-  cursor.tabIndex = 0;
-  cursor.role = "slider";
-  cursor.ariaLabel = "Date on the chart";
-  cursor.ariaValueMin = "1";
-  cursor.ariaValueMax = String(points.length);
   cursor.style.left = `${gutterPx}px`;
   cursor.style.right = `${endPx}px`;
-  let at = 0;
-  moveTo(points.length - 1);
+  slider.type = "range";
+  slider.ariaLabel = "Date on the chart";
+  slider.max = String(points.length - 1);
+  slider.value = slider.max;
+  cursor.append(slider, mark);
   box.append(cursor);
+  show();
 
-  /** @param {number} index */
-  function moveTo(index) {
-    at = Math.max(0, Math.min(points.length - 1, index));
-    const [point, place] = [points[at], places[at]];
-    if (point === undefined || place === undefined) return;
-    cursor.ariaValueNow = String(at + 1);
-    const figure = roundedText(point.text ?? point.close, options.decimals);
-    cursor.ariaValueText = `${dateWords(point.date)}: ${figure} ${options.unit}`;
-    cursor.innerHTML =
-      `<svg height="${heightPx}"><line x1="${place.x}%" x2="${place.x}%" y1="${topPx}" y2="${bottomPx}"/>` +
-      `<circle cx="${place.x}%" cy="${place.y}" r="4"/></svg>` +
-      `<div class="tip" aria-hidden="true">${tipHtml(point, points[at - 1])}</div>`;
+  function show() {
+    const at = slider.valueAsNumber;
+    const point = /** @type {Place} */ (points[at]);
+    const { x, y } = point;
+    slider.ariaValueText = `${dateWords(point.date)}: ${closeText(point, drawn.decimals)} ${drawn.unit}`;
+    mark.innerHTML =
+      `<svg height="${heightPx}"><line x1="${x}%" x2="${x}%" y1="${topPx}" y2="${bottomPx}"/>` +
+      `<circle cx="${x}%" cy="${y}" r="4"/></svg>` +
+      `<div class="tip" aria-hidden="true">${tipHtml(point, points[at - 1], drawn)}</div>`;
     // On the side with more room.
-    const tip = /** @type {HTMLElement} */ (cursor.lastElementChild);
-    if (place.x < 50) tip.style.left = `calc(${place.x}% + 12px)`;
-    else tip.style.right = `calc(${100 - place.x}% + 12px)`;
+    const tip = /** @type {HTMLElement} */ (mark.lastElementChild);
+    if (x < 50) tip.style.left = `calc(${x}% + 12px)`;
+    else tip.style.right = `calc(${100 - x}% + 12px)`;
   }
 
   /** @param {PointerEvent} event */
   function follow({ clientX }) {
     const { left, width } = cursor.getBoundingClientRect();
-    const x = ((clientX - left) / width) * 100;
-    const distances = places.map((place) => Math.abs(place.x - x));
-    const nearest = distances.lastIndexOf(Math.min(...distances));
-    if (nearest !== at) moveTo(nearest);
+    const distances = points.map(({ x }) => Math.abs(x - ((clientX - left) / width) * 100));
+    slider.valueAsNumber = distances.lastIndexOf(Math.min(...distances));
+    show();
   }
 
-  const page = Math.ceil(points.length / 10);
-  /** @type {Readonly<Record<string, () => number>>} */
-  const KEYS = {
-    ArrowLeft: () => at - 1,
-    ArrowDown: () => at - 1,
-    ArrowRight: () => at + 1,
-    ArrowUp: () => at + 1,
-    PageDown: () => at - page,
-    PageUp: () => at + page,
-    Home: () => 0,
-    End: () => points.length - 1,
-  };
-  cursor.addEventListener("pointerdown", follow);
+  slider.addEventListener("input", show);
   cursor.addEventListener("pointermove", follow);
-  cursor.addEventListener("keydown", (event) => {
-    const next = KEYS[event.key];
-    if (next === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    moveTo(next());
+  cursor.addEventListener("pointerdown", (event) => {
+    follow(event);
+    slider.focus({ preventScroll: true });
   });
+  // It would take the focus away again.
+  cursor.addEventListener("mousedown", (event) => event.preventDefault());
+}
+
+/**
+ * What stands beside the cursor: date, close, change against the close before, and what the close is.
+ *
+ * @param {Place} point
+ * @param {Place | undefined} before
+ * @param {Layout} drawn
+ */
+function tipHtml(point, before, { unit, decimals }) {
+  const change = Number(((point.close / (before?.close ?? point.close) - 1) * 100).toFixed(2));
+  const reason = point.breakReason ? `: ${foreign(point.breakReason)}` : "";
+  const isCompared = before !== undefined && !point.isBreak;
+  return (
+    `<time datetime="${point.date}">${dateWords(point.date)}</time>` +
+    `<span><b>${closeText(point, decimals)}</b> ${foreign(unit)}</span>` +
+    (isCompared ? `<span>${changeHtml(change)} % since ${dateWords(before.date)}</span>` : "") +
+    `<span>${point.isBreak ? `First close after a break${reason}` : "New close"}` +
+    `${point.isCorrected ? ", corrected" : ""}</span>`
+  );
 }

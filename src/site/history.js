@@ -3,19 +3,8 @@ import { dateText, dayOf } from "./axis.js";
 
 /** @typedef {import("./chart.js").Point} Point */
 
-/** @typedef {{ id: string, label: string, title?: string }} Range `id`: as it stands in an address. */
-
-/** @type {readonly Range[]} */
-const RANGES = [
-  { id: "30d", label: "30 d" },
-  { id: "90d", label: "90 d" },
-  { id: "6m", label: "6 m" },
-  { id: "ytd", label: "YTD", title: "From the last close of the year before" },
-  { id: "1y", label: "1 y" },
-  { id: "5y", label: "5 y" },
-];
-/** @type {Range} */
-export const ALL = { id: "all", label: "All" };
+/** As they stand in an address; "ytd" is the year to date. */
+const RANGES = ["30d", "90d", "6m", "ytd", "1y", "5y"];
 
 /**
  * The ranges within a depth of history that the closes fill, but for a tenth; and all of it.
@@ -25,13 +14,13 @@ export const ALL = { id: "all", label: "All" };
  * @param {number} depthDays years as 365 days
  */
 export function rangesWithin(points, to, depthDays) {
-  const within = RANGES.filter(({ id }) => {
-    const from = dayOf(startOf(id, to, points));
+  const within = RANGES.filter((range) => {
+    const from = dayOf(startOf(range, to, points));
     const days = dayOf(to) - from;
     // Five years have one or two days more.
     return days < depthDays + 2 && dayOf(points[0]?.date ?? to) - from <= days / 10;
   });
-  return [...within, ALL];
+  return [...within, "all"];
 }
 
 /**
@@ -39,18 +28,18 @@ export function rangesWithin(points, to, depthDays) {
  * earlier month (29 February: after the 28th). The year to date begins with the last close of the year
  * before, or on 1 January if there is none.
  *
- * @param {string} id of the range
+ * @param {string} range
  * @param {string} to `YYYY-MM-DD`
  * @param {readonly Point[]} [points]
  */
-export function startOf(id, to, points = []) {
+export function startOf(range, to, points = []) {
   const newYear = `${to.slice(0, 4)}-01-01`;
-  const count = Number.parseInt(id, 10);
-  if (id === "all") return points[0]?.date ?? to;
-  if (id === "ytd") return points.findLast(({ date }) => date < newYear)?.date ?? newYear;
-  if (id.endsWith("d")) return dateText(dayOf(to) - count + 1);
+  const count = Number.parseInt(range, 10);
+  if (range === "all") return points[0]?.date ?? to;
+  if (range === "ytd") return points.findLast(({ date }) => date < newYear)?.date ?? newYear;
+  if (range.endsWith("d")) return dateText(dayOf(to) - count + 1);
   const [year = 0, month = 0, day = 0] = to.split("-").map(Number);
-  const months = id.endsWith("y") ? count * 12 : count;
+  const months = range.endsWith("y") ? count * 12 : count;
   const lastOfMonth = new Date(Date.UTC(year, month - months, 0));
   lastOfMonth.setUTCDate(Math.min(day, lastOfMonth.getUTCDate()) + 1);
   return lastOfMonth.toISOString().slice(0, 10);

@@ -8,16 +8,7 @@ import { withKey } from "./key.js";
 import { makeSortable } from "./table.js";
 import { counted, escaped, foreign, grouped } from "./text.js";
 
-/** @typedef {import("./indices-table.js").ListedIndex} ListedIndex */
-/** @typedef {import("./key.js").Caller} Caller */
-
-/**
- * The body of `/indices/{id}`.
- *
- * @typedef {import("./contributions.js").IndexBody
- *   & Required<Pick<import("./contributions.js").IndexBody, "series">>
- *   & { session_utc: string, attribution: string }} OneIndex
- */
+/** @typedef {import("./contributions.js").OneIndex} OneIndex */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -26,12 +17,12 @@ const LARGEST = 20;
 const more = /** @type {HTMLButtonElement} */ (byId("more"));
 
 /** Why a contract is not in the index. */
-const WHY = new Map([
-  ["no_base_level", "no level a year before the session"],
-  ["break", "a break since a year before the session"],
-]);
+const WHY = {
+  no_base_level: "no level a year before the session",
+  break: "a break since a year before the session",
+};
 
-/** @type {readonly ListedIndex[]} */
+/** @type {readonly import("./indices-table.js").ListedIndex[]} */
 let indices = [];
 /** The names of contracts, by id. @type {ReadonlyMap<string, string>} */
 let names = new Map();
@@ -43,7 +34,7 @@ let session = "";
 let chosen = "";
 /** Whether all contributions are shown, not only the largest. */
 let isWhole = false;
-/** @type {Caller} */
+/** @type {import("./key.js").Caller} */
 let caller;
 
 /** The id of the index that the address names; null: it names none. */
@@ -52,14 +43,14 @@ function idInAddress() {
   return indices.some((index) => index.id === id) ? id : null;
 }
 
-/** @param {string} id */
+/** @param {string} id of the list */
 const nameOfIndex = (id) => indexName(indices.find((index) => index.id === id) ?? { id, name: id });
 
 /** @param {string} id */
 const nameOf = (id) => contractLink(id, names.get(id));
 
 /**
- * Shows an index: from its answer, if it came before.
+ * Shows an index, or the problem: from its answer, if it came before.
  *
  * @param {string} id
  */
@@ -67,29 +58,19 @@ async function choose(id) {
   chosen = id;
   const name = nameOfIndex(id);
   for (const link of byId("all").querySelectorAll("a")) {
-    link.toggleAttribute("aria-current", false);
-    if (link.getAttribute("href") === `#${id}`) link.setAttribute("aria-current", "true");
+    link.ariaCurrent = link.hash === `#${id}` ? "true" : null;
   }
   byId("one-title").innerHTML = foreign(name);
   byId("one").dataset["id"] = id;
   document.title = `${name} · Indices · chipboard`;
-  const body = known.get(id) ?? (await fetchIndex(id));
-  if (id === chosen && body !== null) show(body);
-}
-
-/**
- * @param {string} id
- * @returns {Promise<OneIndex | null>} null: the problem is told
- */
-async function fetchIndex(id) {
-  byId("one-body").hidden = byId("parts").hidden = true;
-  const { body, problem } = await askDecimals(`indices/${encodeURIComponent(id)}`);
-  if (problem === null) {
-    known.set(id, body);
-    return body;
+  if (!known.has(id)) {
+    byId("one-body").hidden = byId("parts").hidden = true;
+    const { body, problem } = await askDecimals(`indices/${encodeURIComponent(id)}`);
+    if (problem === null) known.set(id, body);
+    else if (id === chosen) tellProblem(problem.detail);
   }
-  if (id === chosen) tellProblem(problem.detail);
-  return null;
+  const body = known.get(id);
+  if (id === chosen && body !== undefined) show(body);
 }
 
 /** @param {string} text empty: there is none */
@@ -113,10 +94,7 @@ function show(body) {
   byId("excluded-count").textContent =
     `${counted(body.excluded.length, "contract")} not in the index`;
   byId("excluded-list").innerHTML = body.excluded
-    .map(
-      ({ id, reason }) =>
-        `<li data-id="${escaped(id)}">${nameOf(id)}: ${escaped(WHY.get(reason) ?? reason)}</li>`,
-    )
+    .map(({ id, reason }) => `<li data-id="${escaped(id)}">${nameOf(id)}: ${WHY[reason]}</li>`)
     .join("");
 }
 
@@ -143,22 +121,19 @@ function showSeries({ series, level, session_utc, attribution }) {
 
 /** @param {OneIndex} body */
 function showContributions({ contributions }) {
-  const size = (/** @type {{ contribution: string | null }} */ item) =>
-    Math.abs(Number(item.contribution));
+  const sized = contributions.map((item) => ({ item, size: Number(item.contribution) }));
+  const largest = sized.toSorted((a, b) => Math.abs(b.size) - Math.abs(a.size));
+  const shown = largest.slice(0, isWhole ? Infinity : LARGEST).toSorted((a, b) => b.size - a.size);
   const all = contributions.length;
-  const shown =
-    isWhole || all <= LARGEST
-      ? contributions
-      : contributions.toSorted((a, b) => size(b) - size(a)).slice(0, LARGEST);
+  const count =
+    shown.length < all ? `The ${LARGEST} largest of ${counted(all, "contribution")}` : "";
   const box = byId("contributions");
   const order = byId("order");
   box.innerHTML = contributionsTable(
-    shown.toSorted((a, b) => Number(b.contribution) - Number(a.contribution)),
+    shown.map(({ item }) => item),
     nameOf,
   );
-  order.textContent =
-    shown.length < all ? `The ${LARGEST} largest of ${counted(all, "contribution")}` : "";
-  const count = order.textContent;
+  order.textContent = count;
   more.hidden = all <= LARGEST;
   more.textContent = isWhole
     ? `Show the ${LARGEST} largest`

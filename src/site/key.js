@@ -1,5 +1,5 @@
 /** The key field in the masthead of every page. */
-import { ask, DEVICE, forgetKey, onCallsLeft, storedKey, storeKey } from "./api.js";
+import { askJson, DEVICE, forgetKey, onCallsLeft, storedKey, storeKey } from "./api.js";
 import { counted } from "./text.js";
 
 /**
@@ -35,13 +35,17 @@ let attempts = 0;
 export async function withKey(show) {
   form.hidden = opener.hidden = false;
   kept.hidden = DEVICE === null;
-  opener.addEventListener("click", () => unfold(opener.ariaExpanded !== "true"));
+  opener.addEventListener("click", () => {
+    opener.ariaExpanded = String(opener.ariaExpanded !== "true");
+  });
   showPlace();
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void useGiven(show);
   });
-  forget.addEventListener("click", () => {
+  forget.addEventListener("click", ({ detail: clicks }) => {
+    // A double click on the button that stood in its place.
+    if (clicks > 1) return;
     forgetKey();
     location.reload();
   });
@@ -53,15 +57,6 @@ export async function withKey(show) {
   if (stored !== null) await use(stored, show, false);
 }
 
-/**
- * Shows the form where it folds away: on narrow screens.
- *
- * @param {boolean} isOpen
- */
-function unfold(isOpen) {
-  opener.ariaExpanded = String(isOpen);
-}
-
 /** Brings the name of this page into sight where the names scroll. */
 function showPlace() {
   const here = /** @type {HTMLElement | null} */ (
@@ -71,7 +66,6 @@ function showPlace() {
     here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 32;
 }
 
-const PREFIX = "cbk_";
 const CHARACTERS = 53;
 
 /**
@@ -85,7 +79,7 @@ function keyIn(text) {
   const whole = /cbk_[0-9A-Za-z]{49}(?![0-9A-Za-z])/.exec(text)?.[0];
   const key = whole ?? /cbk_[0-9A-Za-z]*/.exec(joined)?.[0];
   if (joined === "") return { key: null, fault: "Expected a key." };
-  if (key === undefined) return { key: null, fault: `A key begins with ${PREFIX}; this does not.` };
+  if (key === undefined) return { key: null, fault: `A key begins with cbk_; this does not.` };
   if (key.length === CHARACTERS) return { key, fault: null };
   return { key: null, fault: `A key has ${CHARACTERS} characters; this has ${key.length}.` };
 }
@@ -93,13 +87,10 @@ function keyIn(text) {
 /** @param {(caller: Caller) => void | Promise<void>} show */
 async function useGiven(show) {
   const { key, fault } = keyIn(field.value);
-  if (key === null) {
-    attempts += 1;
-    say(fault, true);
-    field.select();
-  } else {
-    await use(key, show, true);
-  }
+  if (key !== null) return use(key, show, true);
+  attempts += 1;
+  say(fault, true);
+  field.select();
 }
 
 /**
@@ -114,42 +105,38 @@ async function use(key, show, isGiven) {
   attempts += 1;
   const attempt = attempts;
   form.ariaBusy = "true";
+  say("Checking the key…", false);
   try {
-    await check(key, show, isGiven, attempt);
+    const { body: usage, problem } = await askJson("usage", key);
+    if (attempt !== attempts) return;
+    if (problem !== null) return refuse(problem, isGiven);
+    if (isGiven) storeKey(key, keep.checked);
+    shownKey = key;
+    field.value = "";
+    markKeyed(true);
+    tellUsage(usage);
+    // The field that had the focus is gone.
+    if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
+    const offers = /** @type {Record<string, Offer>} */ (
+      JSON.parse(form.dataset["offers"] ?? "{}")
+    );
+    await show({ ...usage, offer: /** @type {Offer} */ (offers[usage.tier]) });
   } finally {
     if (attempt === attempts) form.ariaBusy = "false";
   }
 }
 
 /**
- * @param {string} key
- * @param {(caller: Caller) => void | Promise<void>} show
+ * @param {import("./api.js").Problem} problem
  * @param {boolean} isGiven
- * @param {number} attempt
  */
-async function check(key, show, isGiven, attempt) {
-  say("Checking the key…", false);
-  const { response, problem } = await ask("usage", key);
-  if (attempt !== attempts) return;
-  if (response === null) {
-    if (problem.status === 401 || problem.status === 403) forgetKey();
-    markKeyed(false);
-    unfold(true);
-    const wayOn = storedKey() === null ? "" : " The key is kept; load the page again.";
-    say(problem.detail + wayOn, true);
-    if (isGiven) field.select();
-    return;
-  }
-  const usage = /** @type {Usage} */ (await response.json());
-  if (isGiven) storeKey(key, keep.checked);
-  shownKey = key;
-  field.value = "";
-  markKeyed(true);
-  tellUsage(usage);
-  // The field that had the focus is gone.
-  if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
-  const offers = /** @type {Record<string, Offer>} */ (JSON.parse(form.dataset["offers"] ?? "{}"));
-  await show({ ...usage, offer: /** @type {Offer} */ (offers[usage.tier]) });
+function refuse({ status, detail }, isGiven) {
+  if (status === 401 || status === 403) forgetKey();
+  markKeyed(storedKey() !== null);
+  // The field is seen where the form folds away.
+  opener.ariaExpanded = "true";
+  say(detail + (storedKey() === null ? "" : " The key is kept; load the page again."), true);
+  if (isGiven) field.select();
 }
 
 /**

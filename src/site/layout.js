@@ -7,12 +7,11 @@ import { grouped, roundedText } from "./text.js";
  * @property {string} date `YYYY-MM-DD`. Points ascend by date.
  * @property {number} close Of at most 15 significant digits.
  * @property {string} [text] The close as a decimal, if its digits count.
- * @property {number | null} [low] The lowest price behind the close; with `high` only.
- * @property {number | null} [high]
+ * @property {number} [low] The lowest price behind the close; with `high` only.
+ * @property {number} [high]
  * @property {boolean} [isBreak] Not comparable with the point before: no line is drawn between them.
  * @property {string | null} [breakReason] What is marked in words; closes before it are muted.
  * @property {boolean} [isCorrected] Shown as an open circle.
- * @property {boolean} [isCarried] No new close, but the one before.
  */
 
 /**
@@ -28,21 +27,15 @@ import { grouped, roundedText } from "./text.js";
  */
 
 /**
- * @typedef {object} Place `x` is in percent of the plot's width, `y` in pixels.
- * @property {Point} point
- * @property {number} x
- * @property {number} y
- * @property {boolean} isAlone No other close is near.
- * @property {boolean} isGap The close before was carried until this one.
- * @property {boolean} isPast A later break makes it incomparable with the last close.
- * @property {{ low: number, high: number } | null} range The `y` of both.
- */
-
-/**
+ * The options, and where a chart stands: `x` in percent of the plot's width, `y` in pixels. Of a point,
+ * `isGap` says that the close before was carried until it, `isStart` that a line begins there, `isPast`
+ * that a later break makes it incomparable with the last close, and `range` has the `y` of both prices.
  * `breaks` are those with a reason; `end` is the last level, carried up to the edge or not; `begins` is
  * the level at which the axis begins (null: 0); `columns` are about the pixels of the plot's width.
  *
  * @typedef {ReturnType<typeof layout>} Layout
+ *
+ * @typedef {Layout["points"][number]} Place
  */
 
 const HEIGHT_PX = 300;
@@ -60,15 +53,13 @@ const DIGIT_PX = 7.5;
 const LETTER_PX = 7;
 /** Between a level and the plot. */
 export const GAP_PX = 10;
-/** A close as many days from those beside it has a dot. */
-const ALONE_DAYS = 3;
 /** A close is carried when no new one came for more days: a weekend is none. */
 const CARRIED_DAYS = 3;
 /** Below the lowest close, for its words. */
 const LOW_SHARE = 0.08;
 
 /**
- * Where a chart stands in its box; a cursor takes its places from here.
+ * Lays out a chart.
  *
  * @param {readonly Point[]} points at least one
  * @param {ChartOptions} options
@@ -76,12 +67,14 @@ const LOW_SHARE = 0.08;
 export function layout(points, options) {
   const { base, from, to, heightPx = HEIGHT_PX, widthPx = WIDTH_PX, decimals } = options;
   const [first, last] = ends(points);
-  const [firstDay, lastDay] = [dayOf(first.date), dayOf(last.date)];
-  const left = Math.min(firstDay, dayOf(from ?? first.date));
+  const lastDay = dayOf(last.date);
+  const left = Math.min(dayOf(first.date), dayOf(from ?? first.date));
   const right = Math.max(lastDay, dayOf(to ?? last.date));
-  const shown = points.flatMap(({ close, low, high }) => [close, low ?? close, high ?? close]);
-  if (base !== undefined) shown.push(base);
-  const [least, most] = [Math.min(...shown), Math.max(...shown)];
+  const shown = points.flatMap(({ close, low = close, high = close }) => [close, low, high]);
+  const [least, most] = [
+    Math.min(...shown, base ?? Infinity),
+    Math.max(...shown, base ?? -Infinity),
+  ];
   const margin = (most - least) * LOW_SHARE;
   const levels = levelTicks(least < 0 ? least - margin : Math.max(0, least - margin), most);
   const [low, high] = [levels[0]?.level ?? 0, levels.at(-1)?.level ?? 1];
@@ -94,35 +87,28 @@ export function layout(points, options) {
   const y = (level) => bottomPx - ((level - low) / (high - low)) * (bottomPx - topPx);
   const labels = levels.map(({ text, level }) => ({ text: grouped(text, 0), y: y(level) }));
   const gutterPx = widest(labels, DIGIT_PX) + GAP_PX;
-  /** @param {Point} point */
-  const told = ({ close, text }) => roundedText(text ?? close, decimals);
-  const end = { text: told(last), x: x(lastDay), y: y(last.close) };
+  const end = { text: closeText(last, decimals), x: x(lastDay), y: y(last.close) };
   const endPx = widest([end], DIGIT_PX + 1.5) + GAP_PX;
   const columns = Math.max(1, Math.round(widthPx - gutterPx - endPx));
   // The first point that compares with the last one.
-  const comparable = Math.max(
-    0,
-    points.findLastIndex(({ breakReason }) => breakReason),
-  );
+  const comparable = points.findLastIndex(({ breakReason }, at) => at === 0 || breakReason);
   const rest = points.slice(comparable);
   const places = points.map((point, at) => {
-    const day = dayOf(point.date);
-    const before = points[at - 1];
-    const gap = before === undefined || point.isBreak ? 0 : day - dayOf(before.date);
+    const { date, close, low, high, isBreak = false } = point;
+    const gap = isBreak ? 0 : dayOf(date) - dayOf(points[at - 1]?.date ?? date);
+    const isGap = gap > CARRIED_DAYS;
     return {
-      point,
-      x: x(day),
-      y: y(point.close),
-      isAlone: [before, points[at + 1]].every(
-        (next) => next === undefined || Math.abs(dayOf(next.date) - day) >= ALONE_DAYS,
-      ),
-      isGap: point.isCarried === true || gap > CARRIED_DAYS,
+      ...point,
+      x: x(dayOf(date)),
+      y: y(close),
+      isGap,
+      isStart: at === 0 || isBreak || isGap,
       isPast: at < comparable,
-      range:
-        point.low == null || point.high == null ? null : { low: y(point.low), high: y(point.high) },
+      range: low === undefined || high === undefined ? null : { low: y(low), high: y(high) },
     };
   });
   return {
+    ...options,
     points: places,
     levels: labels,
     dates: dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
@@ -136,12 +122,12 @@ export function layout(points, options) {
         x: x(dayOf(point.date)),
         y: y(point.close),
         isHigh: at === 0,
-        text: `${at === 0 ? "High" : "Low"} ${told(point)}, ${dayText(dayOf(point.date))}`,
+        text: `${at === 0 ? "High" : "Low"} ${closeText(point, decimals)}, ${dayText(point.date)}`,
       }))
       .filter((_, at, [high, low]) => high?.y !== low?.y),
     end: { ...end, isCarried: right - lastDay > CARRIED_DAYS },
     begins: low === 0 ? null : (labels[0]?.text ?? null),
-    base: base === undefined ? null : y(base),
+    baseY: base === undefined ? null : y(base),
     gutterPx,
     endPx,
     topPx,
@@ -160,10 +146,12 @@ export function layout(points, options) {
  */
 function breakWords(reason, date, most) {
   const when = ` from ${dateWords(date)}`;
-  const room = Math.max(8, Math.floor(most) - when.length);
-  const letters = [...reason].slice(0, room);
-  return letters.join("") === reason ? reason + when : `${letters.join("").trimEnd()}…${when}`;
+  const cut = [...reason].slice(0, Math.max(8, most - when.length)).join("");
+  return cut === reason ? reason + when : `${cut.trimEnd()}…${when}`;
 }
+
+/** A close for people. @param {Point} point @param {number} decimals */
+export const closeText = ({ close, text }, decimals) => roundedText(text ?? close, decimals);
 
 /** @param {readonly Point[]} points */
 export const lowest = (points) => points.reduce((a, b) => (b.close < a.close ? b : a));
@@ -172,26 +160,18 @@ export const lowest = (points) => points.reduce((a, b) => (b.close < a.close ? b
 export const highest = (points) => points.reduce((a, b) => (b.close > a.close ? b : a));
 
 /**
- * The places that a line needs: of each column of pixels the highest and the lowest, the first and the
- * last of all, and both sides of a break or gap. The line looks the same, and no extreme is lost.
+ * The places that a line needs: of each column of pixels the highest and the lowest, the last of all, and
+ * both sides of a break or gap. The line looks the same, and no extreme is lost.
  *
- * @template {{ x: number, y: number, isGap: boolean, point: Point }} P
- * @param {readonly P[]} places ascending by `x`, percent
+ * @param {readonly Place[]} places ascending by `x`
  * @param {number} columns
  */
 export function thinned(places, columns) {
-  /** @type {Map<number, [P, P]>} */
-  const extremes = new Map();
-  for (const place of places) {
-    const column = Math.floor((place.x / 100) * columns);
-    const [least, most] = extremes.get(column) ?? [place, place];
-    extremes.set(column, [place.y < least.y ? place : least, place.y > most.y ? place : most]);
-  }
-  const kept = new Set([...extremes.values()].flat());
-  return places.filter((place, at) => {
-    const isEdge = [place, places[at + 1]].some((of) => !of || of.isGap || of.point.isBreak);
-    return at === 0 || isEdge || kept.has(place);
-  });
+  const byColumn = Map.groupBy(places, ({ x }) => Math.floor((x / 100) * columns));
+  const kept = new Set([...byColumn.values()].flatMap((all) => [lowest(all), highest(all)]));
+  return places.filter(
+    (place, at) => kept.has(place) || place.isStart || (places[at + 1]?.isStart ?? true),
+  );
 }
 
 /** @param {readonly { text: string }[]} labels @param {number} letterPx */

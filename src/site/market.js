@@ -23,8 +23,8 @@ const box = byId("board-box");
 const wanted = { q: fromAddress("q"), segment: fromAddress("segment"), sort: fromAddress("sort") };
 /** What is said of the whole board, and its order in words; empty: its own. */
 let [coverage, order] = ["", ""];
-/** What is searched of each row. @type {Map<HTMLTableRowElement, string>} */
-let texts = new Map();
+/** @type {HTMLTableRowElement[]} */
+let rows = [];
 /** @type {(order: string) => void} */
 let sortBy = () => {};
 
@@ -32,19 +32,13 @@ let sortBy = () => {};
 function filter() {
   const table = box.querySelector("table");
   if (table === null) return;
-  const words = wanted.q.toLowerCase().split(/\s+/);
   const chosen = segment.value;
-  const count = filterRows(
-    table,
-    (row) =>
-      (chosen === "" || chosen === row.dataset["segment"]) &&
-      words.every((word) => texts.get(row)?.includes(word)),
-  );
+  const count = filterRows(table, wanted.q, chosen);
   const sorted = order === "" ? "" : `, ${order}`;
-  const isAll = count === texts.size && order === "";
+  const isAll = count === rows.length && order === "";
   byId("shown").textContent = isAll
     ? coverage
-    : `${count} of ${counted(texts.size, "contract")}${sorted}`;
+    : `${count} of ${counted(rows.length, "contract")}${sorted}`;
   const within = chosen === "" ? "" : ` of ${chosen}`;
   byId("no-match-words").textContent = `No contract${within} matches “${wanted.q.trim()}”.`;
   table.hidden = count === 0;
@@ -57,25 +51,19 @@ function control() {
   byId("controls").hidden = table === null;
   if (table === null) return;
   coverage = byId("shown").textContent ?? "";
-  const rows = [...(table.tBodies[0]?.rows ?? [])];
-  texts = new Map(
-    rows.map((row) => {
-      const { id, source } = row.dataset;
-      return [row, `${id} ${source} ${row.textContent}`.toLowerCase()];
-    }),
-  );
+  rows = [...(table.tBodies[0]?.rows ?? [])];
   const segments = new Set(rows.map(({ dataset }) => dataset["segment"] ?? ""));
   segment.replaceChildren(
     new Option("all", ""),
     ...[...segments].map((name) => new Option(name, name, false, name === wanted.segment)),
   );
   /** @type {NodeListOf<HTMLElement>} */
-  const heads = table.querySelectorAll("th[data-field]");
+  const heads = table.querySelectorAll("th[data-sort]");
   sort.replaceChildren(
     new Option("catalog order", ""),
-    ...[...heads].map(({ dataset, textContent }) => {
-      const sign = dataset["sort"] === "number" ? "-" : "";
-      return new Option(textContent ?? "", `${sign}${dataset["field"]}`);
+    ...[...heads].map(({ dataset, classList, textContent }) => {
+      const sign = classList.contains("n") ? "-" : "";
+      return new Option(textContent ?? "", `${sign}${dataset["sort"]}`);
     }),
   );
   find.value = wanted.q;
@@ -108,6 +96,8 @@ function tellOrder(words, sorted) {
 let later;
 const keep = () => keepInAddress(wanted);
 
+// Before the reader leaves by a link.
+find.addEventListener("change", keep);
 find.addEventListener("input", () => {
   wanted.q = find.value;
   filter();
@@ -169,24 +159,26 @@ async function showBoard() {
  */
 async function showLines(today, ofBoard) {
   const [spark, listed] = await Promise.all([askJson("sparklines"), askJson("indices")]);
+  if ([spark, listed].some(({ problem, snapshot }) => problem === null && snapshot !== ofBoard)) {
+    tellProblem(
+      "A newer session came meanwhile: load the page again to see its lines and indices.",
+    );
+  }
   if (spark.problem) tellProblem(`The lines of 90 days are missing: ${spark.problem.detail}`);
   if (listed.problem) tellProblem(`The indices are missing: ${listed.problem.detail}`);
-  // Without indices it is of an older program: its closes have no days.
-  const hasLines = spark.snapshot === ofBoard && "indices" in spark.body;
-  const byIdOf = (/** @type {readonly Line[]} */ all) =>
+  const { sparklines, indices = [] } = spark.snapshot === ofBoard ? spark.body : {};
+  const linesOf = (/** @type {readonly Line[]} */ all) =>
     new Map(all.map((line) => [line.id, line]));
-  if (listed.snapshot === ofBoard) {
-    showIndices(listed.body.indices, byIdOf(hasLines ? spark.body.indices : []));
-  }
-  const days = byIdOf(hasLines ? spark.body.days : []);
-  const lines = byIdOf(hasLines ? spark.body.sparklines : []);
-  for (const [at, row] of [...texts.keys()].entries()) {
+  if (listed.snapshot === ofBoard) showIndices(listed.body.indices, linesOf(indices));
+  // Without indices it is of an older program: its closes have no days.
+  const lines = linesOf(indices.length === 0 ? [] : sparklines);
+  for (const [at, row] of rows.entries()) {
     // A thousand lines must not keep the reader waiting.
     if (at % 50 === 49) await new Promise((done) => setTimeout(done));
     const line = lines.get(row.dataset["id"] ?? "");
     const cell = row.querySelector("td.line");
     if (line && cell) {
-      cell.innerHTML = sparkline(pointsOf({ ...line, ...days.get(line.id) }, today), today);
+      cell.innerHTML = sparkline(pointsOf(line, today), today);
     }
   }
 }
@@ -220,7 +212,8 @@ function showIndices(indices, lines) {
 let place = history.state?.y;
 history.scrollRestoration = "manual";
 function goBack() {
-  if (place !== undefined) scrollTo(0, place);
+  // Not if the reader has moved on meanwhile.
+  if (place !== undefined && scrollY === 0) scrollTo(0, place);
   place = undefined;
 }
 addEventListener("scrollend", () => history.replaceState({ y: scrollY }, ""));
@@ -228,5 +221,5 @@ addEventListener("scrollend", () => history.replaceState({ y: scrollY }, ""));
 control();
 await withKey(showBoard);
 // Without indices nothing takes the place that was reserved for them.
-if (byId("indices").innerHTML === "") document.documentElement.classList.remove("keyed");
+byId("overview").hidden = byId("indices").innerHTML === "";
 goBack();

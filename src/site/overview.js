@@ -2,12 +2,13 @@
 import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
 import { changeOf, rounded } from "./decimal.js";
+import { tableHtml } from "./html.js";
 import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 
 /**
- * A line in the body of `/sparklines`, with its days. Those of indices have a close for each day.
+ * A line in the body of `/sparklines`. Without `days_ago` it has a close for each day.
  *
  * @typedef {{ id: string, closes: readonly number[], days_ago?: readonly number[], breaks?: readonly number[] }} Line
  *
@@ -16,11 +17,8 @@ import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
  * @typedef {{ id: string, name: string, level: number | null, chg_24h_pct: number | null, series_date: string | null }} Index
  */
 
-/** @param {number | null} figure with two decimals */
-const shortened = (figure) => rounded(figure === null ? null : String(figure));
-
 /** The change against a year ago, percent with two decimals. @param {Index} index */
-const yearOf = ({ level }) => rounded(changeOf(level === null ? null : String(level)));
+const yearOf = ({ level }) => rounded(changeOf(level?.toString() ?? null));
 
 /**
  * The market in a sentence, as plain text: what the composite did in a year, and which segment led.
@@ -33,14 +31,14 @@ export function finding([composite, ...segments]) {
   const way = Math.sign(Number(year));
   if (way === 0) return "Memory and semiconductor prices are unchanged on the year";
   const size = grouped(year.replace("-", ""));
-  const said = `Memory and semiconductor prices are ${way > 0 ? "up" : "down"} ${size} % on the year`;
+  const said = `Memory and semiconductor prices are ${way > 0 ? "up" : "down"} ${size}\u{a0}% on the year`;
   const known = segments.filter(({ level }) => level !== null);
   const moveOf = (/** @type {Index} */ index) => Number(yearOf(index)) * way;
   const [first] = known.toSorted((a, b) => moveOf(b) - moveOf(a));
   if (first === undefined || known.length === 1 || moveOf(first) <= 0) return said;
   const change = signedText(yearOf(first) ?? "");
   // Isolated (U+2068, U+2069): a name from the feeds must not turn the words around it.
-  return `${said}; \u{2068}${first.name}\u{2069} ${way > 0 ? "leads with" : "falls most,"} ${change} %`;
+  return `${said}; \u{2068}${first.name}\u{2069} ${way > 0 ? "leads with" : "falls most,"} ${change}\u{a0}%`;
 }
 
 /**
@@ -62,23 +60,33 @@ export const pointsOf = ({ closes, days_ago, breaks = [] }, to) =>
  * @param {readonly Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
  */
-export function overviewTable(indices, lines) {
-  const rows = indices.map((index, at) => {
-    const { id, name, chg_24h_pct: day, series_date: to } = index;
-    const line = lines.get(id);
-    const drawn = line === undefined || to === null ? "" : sparkline(pointsOf(line, to), to);
-    return (
-      `<tr data-id="${escaped(id)}"><th scope="row"><a href="indices#${escaped(id)}">` +
-      `${at === 0 ? "Composite" : foreign(name)}</a></th><td class="line">${drawn}</td>` +
-      `<td class="n" data-field="chg_24h_pct">${changeHtml(shortened(day))}</td>` +
-      `<td class="n" data-field="chg_yoy_pct">${changeHtml(yearOf(index))}</td></tr>`
-    );
-  });
-  return `<table>
-<thead><tr><th scope="col">Index</th><th scope="col">90 days</th><th scope="col" class="n">24 h %</th><th scope="col" class="n">1 year %</th></tr></thead>
-<tbody>${rows.join("\n")}</tbody>
-</table>`;
-}
+export const overviewTable = (indices, lines) =>
+  tableHtml(
+    "",
+    [
+      {
+        label: "Index",
+        html: ({ id, name }, at) =>
+          `<a href="indices#${escaped(id)}">${at === 0 ? "Composite" : foreign(name)}</a>`,
+      },
+      {
+        label: "90 days",
+        name: "line",
+        html: ({ id, series_date: to }) => {
+          const line = lines.get(id);
+          return line === undefined || to === null ? "" : sparkline(pointsOf(line, to), to);
+        },
+      },
+      {
+        label: "24 h %",
+        name: "n",
+        html: ({ chg_24h_pct: day }) => changeHtml(rounded(day?.toString())),
+      },
+      { label: "1 year %", name: "n", html: (index) => changeHtml(yearOf(index)) },
+    ],
+    indices,
+    ({ id }) => ` data-id="${escaped(id)}"`,
+  );
 
 const MOVES = 5;
 

@@ -5,6 +5,9 @@ import { escaped } from "./text.js";
 /** @typedef {import("./layout.js").Layout} Layout */
 /** @typedef {import("./layout.js").Place} Place */
 
+/** The width of a curve before it is stretched. */
+const CURVE_WIDTH = 1000;
+
 /** The labels of the levels. @param {Layout} drawn */
 export const levelsSvg = ({ levels, gutterPx }) =>
   levels
@@ -18,13 +21,8 @@ export const levelsSvg = ({ levels, gutterPx }) =>
 export const endSvg = ({ end }) =>
   `<text class="end" x="${GAP_PX}" y="${short(end.y)}" dy="4">${end.text}</text>`;
 
-/**
- * All but the labels of the levels.
- *
- * @param {Layout} drawn
- * @param {number} curveWidth of the curve before it is stretched
- */
-export function plotSvg({ topPx, bottomPx, heightPx, ...drawn }, curveWidth) {
+/** All but the labels of the levels. @param {Layout} drawn */
+export function plotSvg({ topPx, bottomPx, heightPx, points, ...drawn }) {
   /** @param {string} kind @param {number} y */
   const across = (kind, y) => `<line${kind} x2="100%" y1="${short(y)}" y2="${short(y)}"/>`;
   /** @param {string} kind @param {number} x @param {number} from @param {number} to */
@@ -34,34 +32,32 @@ export function plotSvg({ topPx, bottomPx, heightPx, ...drawn }, curveWidth) {
     const kind = isWideOnly ? ' class="wide"' : "";
     return (
       `${down(kind, x, bottomPx, bottomPx + 5)}<text${kind} x="${percent(x)}" y="${bottomPx + 20}" ` +
-      `text-anchor="${anchorAt(x, text)}">${text}</text>`
+      `text-anchor="${anchorAt(x, text.length * 0.4, text.length * 1.2)}">${text}</text>`
     );
   });
   const breaks = drawn.breaks.map(({ text, x, y }) => {
-    const isRight = x > 50;
     const words =
-      `<text class="break" x="${percent(x)}" dx="${isRight ? -6 : 6}" y="${y + 14}" ` +
-      `text-anchor="${isRight ? "end" : "start"}">${escaped(text)}</text>`;
+      `<text class="break" x="${percent(x)}" dx="${x > 50 ? -6 : 6}" y="${y + 14}" ` +
+      `text-anchor="${anchorAt(x, 50, 50)}">${escaped(text)}</text>`;
     return down(' class="break"', x, text === "" ? topPx - 4 : y + 2, bottomPx) + (text && words);
   });
-  const circles = drawn.points.flatMap(({ point, x, y, isAlone }) => {
-    const kind = point.isCorrected ? 'class="corrected" r="4"' : 'class="dot" r="2.5"';
-    const isShown = isAlone || point.isCorrected;
-    return isShown ? [circle(kind, x, y)] : [];
+  const circles = points.map(({ x, y, isCorrected, isStart }, at) => {
+    if (isCorrected) return circle('class="corrected" r="4"', x, y);
+    const isAlone = isStart && (points[at + 1]?.isStart ?? true);
+    return isAlone ? circle('class="dot" r="2.5"', x, y) : "";
   });
-  const extremes = drawn.extremes.map(({ text, x, y, isHigh }) => {
-    const anchor = x < 30 ? "start" : x > 70 ? "end" : "middle";
-    return (
+  const extremes = drawn.extremes.map(
+    ({ text, x, y, isHigh }) =>
       circle('class="extreme" r="3"', x, y) +
-      `<text class="extreme" x="${percent(x)}" y="${short(y + (isHigh ? -8 : 18))}" text-anchor="${anchor}">${text}</text>`
-    );
-  });
+      `<text class="extreme" x="${percent(x)}" y="${short(y + (isHigh ? -8 : 18))}" ` +
+      `text-anchor="${anchorAt(x, 30, 30)}">${text}</text>`,
+  );
   return [
     ...drawn.levels.map(({ y }) => across("", y)),
-    ...(drawn.base === null ? [] : [across(' class="base"', drawn.base)]),
+    drawn.baseY === null ? "" : across(' class="base"', drawn.baseY),
     ...dates,
-    `<svg width="100%" height="${heightPx}" viewBox="0 0 ${curveWidth} ${heightPx}" ` +
-      `preserveAspectRatio="none">${curves(drawn, curveWidth)}</svg>`,
+    `<svg width="100%" height="${heightPx}" viewBox="0 0 ${CURVE_WIDTH} ${heightPx}" ` +
+      `preserveAspectRatio="none">${curves({ points, ...drawn })}</svg>`,
     ...circles,
     ...breaks,
     ...extremes,
@@ -73,51 +69,33 @@ export function plotSvg({ topPx, bottomPx, heightPx, ...drawn }, curveWidth) {
  * The band between lowest and highest prices, the line, and the line of what is carried.
  *
  * @param {Pick<Layout, "points" | "columns" | "end">} drawn
- * @param {number} width
  */
-function curves({ points, columns, end }, width) {
+function curves({ points, columns, end }) {
   const places = thinned(points, columns).map((place) => ({
     ...place,
-    x: (place.x * width) / 100,
+    x: (place.x * CURVE_WIDTH) / 100,
   }));
-  /** @param {(place: Place) => boolean} isOf */
-  const lines = (isOf) =>
-    places
-      .filter(isOf)
-      .map((place) => ({ ...place, isStart: place.point.isBreak === true || place.isGap }));
-  const gaps = places.flatMap((place, at) =>
-    place.isGap
-      ? [
-          { ...places[at - 1], isStart: true },
-          { ...place, isStart: false },
-        ]
-      : [],
-  );
-  const last = places.at(-1);
-  if (end.isCarried && last !== undefined) {
-    gaps.push({ ...last, isStart: true }, { ...last, x: width, isStart: false });
-  }
-  const drawn = [
-    ["band", bandPath(places)],
-    [
-      "past",
-      linePath(
-        lines(({ isPast }) => isPast),
-        10,
-      ),
-    ],
-    ["gap", linePath(/** @type {any} */ (gaps), 10)],
-    [
-      "curve",
-      linePath(
-        lines(({ isPast }) => !isPast),
-        10,
-      ),
-    ],
-  ];
-  return drawn
-    .filter(([, path]) => path !== "")
-    .map(([kind, path]) => `<path class="${kind}" vector-effect="non-scaling-stroke" d="${path}"/>`)
+  const edge = places.slice(-1).map((last) => ({ ...last, x: CURVE_WIDTH, isGap: true }));
+  const carried = end.isCarried ? [...places, ...edge] : places;
+  const gaps = carried.flatMap((place, at) => {
+    const before = carried[at - 1];
+    if (!place.isGap || before === undefined) return [];
+    return [
+      { ...before, isStart: true },
+      { ...place, isStart: false },
+    ];
+  });
+  const paths = {
+    band: bandPath(places),
+    past: linePath(places.filter(({ isPast }) => isPast)),
+    gap: linePath(gaps),
+    curve: linePath(places.filter(({ isPast }) => !isPast)),
+  };
+  return Object.entries(paths)
+    .map(
+      ([kind, path]) =>
+        path && `<path class="${kind}" vector-effect="non-scaling-stroke" d="${path}"/>`,
+    )
     .join("");
 }
 
@@ -127,42 +105,35 @@ function curves({ points, columns, end }, width) {
  * @param {readonly Place[]} places
  */
 function bandPath(places) {
-  /** @type {Place[][]} */
-  const runs = [[]];
-  for (const place of places) {
-    if (place.range === null || place.isGap || place.point.isBreak) runs.push([]);
-    if (place.range !== null) runs.at(-1)?.push(place);
+  /** @type {{ x: number, low: number, high: number }[][]} */
+  const runs = [];
+  for (const { x, range, isStart } of places) {
+    if (range === null || isStart) runs.push([]);
+    if (range !== null) runs.at(-1)?.push({ x, ...range });
   }
-  /** @param {Place} place @param {"low" | "high"} side */
-  const at = ({ x, range }, side) => `${short(x)} ${short(range?.[side] ?? 0)}`;
   return runs
     .filter(({ length }) => length > 1)
     .map((run) => {
-      const there = run.map((place) => at(place, "high"));
-      const back = run.toReversed().map((place) => at(place, "low"));
+      const there = run.map(({ x, high }) => `${short(x)} ${short(high)}`);
+      const back = run.toReversed().map(({ x, low }) => `${short(x)} ${short(low)}`);
       return `M${[...there, ...back].join(" ")}z`;
     })
     .join("");
 }
 
 /**
- * A line as path data, begun anew at each start. Relative steps take little more than half the text of
- * absolute ones. A line of one point becomes a dot, if its ends are round.
+ * A line as path data, to tenths, begun anew at each start. Relative steps take little more than half the
+ * text of absolute ones. A line of one point becomes a dot, if its ends are round.
  *
  * @param {readonly { isStart: boolean, x: number, y: number }[]} places
- * @param {number} perUnit to what part of a unit places are rounded
  */
-export function linePath(places, perUnit) {
-  let path = "";
-  let [fromX, fromY] = [0, 0];
-  places.forEach(({ isStart: isBegun, x, y }, at) => {
-    const next = places[at + 1];
-    const isStart = at === 0 || isBegun;
-    const isAlone = isStart && (next === undefined || next.isStart);
-    const [toX, toY] = [Math.round(x * perUnit), Math.round(y * perUnit)];
-    const down = (toY - fromY) / perUnit;
-    path += `${isStart ? "m" : " "}${(toX - fromX) / perUnit}${down < 0 ? "" : " "}${down}`;
-    if (isAlone) path += "z";
+export function linePath(places) {
+  let [path, fromX, fromY] = ["", 0, 0];
+  places.forEach(({ isStart, x, y }, at) => {
+    const [toX, toY] = [Math.round(x * 10), Math.round(y * 10)];
+    const down = (toY - fromY) / 10;
+    path += `${isStart ? "m" : " "}${(toX - fromX) / 10}${down < 0 ? "" : " "}${down}`;
+    if (isStart && (places[at + 1]?.isStart ?? true)) path += "z";
     [fromX, fromY] = [toX, toY];
   });
   return path;
@@ -176,31 +147,30 @@ export function linePath(places, perUnit) {
  */
 export function legendOf({ points, end }) {
   const isGap = end.isCarried || points.some((place) => place.isGap);
+  /** @type {[boolean, string, string, string][]} */
   const marks = [
-    points.some(({ isPast }) => isPast) && [`past" d="M0 6h24`, "Before a break: not comparable"],
-    isGap && [`gap" d="M0 6h24`, "Carried: no new close for more than 3 days"],
-    points.some(({ range }) => range) && [`band" d="M0 1h24v10h-24z`, "Lowest to highest price"],
-    points.some(({ point }) => point.isCorrected) && [CIRCLE_PATH, "Corrected close"],
+    [points.some(({ isPast }) => isPast), "past", "M0 6h24", "Before a break: not comparable"],
+    [isGap, "gap", "M0 6h24", "Carried: no new close for more than 3 days"],
+    [points.some(({ range }) => range), "band", "M0 1h24v10h-24z", "Lowest to highest price"],
+    [points.some((place) => place.isCorrected), "corrected", CIRCLE, "Corrected close"],
   ];
-  return marks.flatMap((mark) =>
-    mark ? [{ sample: `<path class="${mark[0]}"/>`, words: mark[1] ?? "" }] : [],
-  );
+  return marks
+    .filter(([isShown]) => isShown)
+    .map(([, kind, path, words]) => ({ sample: `<path class="${kind}" d="${path}"/>`, words }));
 }
 
-/** Of an open circle. */
-const CIRCLE_PATH = `corrected" d="M8 6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0`;
+/** An open circle. */
+const CIRCLE = "M8 6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0";
 
 /**
- * Keeps a label near an edge inside the chart, also of a narrow one. At the left it may reach below the
- * labels of the levels.
+ * Keeps a label near an edge inside the chart, also of a narrow one. A date at the left may reach below
+ * the labels of the levels.
  *
- * @param {number} x in percent
- * @param {string} text
+ * @param {number} x in percent, as both others
+ * @param {number} left how near to the left edge a label begins at its place
+ * @param {number} right how near to the right edge it ends there
  */
-function anchorAt(x, text) {
-  if (x < text.length * 0.4) return "start";
-  return x > 100 - text.length * 1.2 ? "end" : "middle";
-}
+const anchorAt = (x, left, right) => (x > 100 - right ? "end" : x <= left ? "start" : "middle");
 
 /** @param {string} kind @param {number} x @param {number} y */
 const circle = (kind, x, y) => `<circle ${kind} cx="${percent(x)}" cy="${short(y)}"/>`;

@@ -1,13 +1,12 @@
 /** Guide and methodology in the browser: the real address in the commands, and buttons to copy them. */
 import { ROOT } from "./api.js";
 import { markPlace } from "./contents.js";
-import { addCopyButtons, chooseLanguage } from "./copy.js";
+import { equipCode } from "./copy.js";
 import { withKey } from "./key.js";
 
 const origin = ROOT.href.replace(/\/$/, "");
 for (const place of document.querySelectorAll("[data-origin]")) place.textContent = origin;
 
-addCopyButtons(document);
-chooseLanguage();
+equipCode();
 markPlace(/** @type {HTMLElement} */ (document.querySelector(".contents")));
 await withKey(() => {});

@@ -1,6 +1,7 @@
 /** A contract's record as HTML, the same in Node and in the browser. */
 import { dateWords, dayOf } from "./axis.js";
 import { basisHtml, placeLine } from "./board.js";
+import { scrolling, section, tableHtml } from "./html.js";
 import {
   changeHtml,
   counted,
@@ -12,52 +13,16 @@ import {
 } from "./text.js";
 
 /** @typedef {import("./board.js").BoardRow} BoardRow */
+/** @typedef {import("./chart.js").Point} Point */
 
 /**
- * A body of `/prices/{id}`. Snapshots of format 1 lack some fields.
+ * The body of `/prices/{id}`.
  *
- * @typedef {object} ContractBody
- * @property {string} session_utc
- * @property {number} delayed_sessions
- * @property {string} license
- * @property {string} attribution
- * @property {string} id
- * @property {string} ticker
- * @property {string} name
- * @property {string} segment
- * @property {string} unit
- * @property {number} spot_usd
- * @property {number | null} chg_24h_pct
- * @property {number | null} chg_30d_pct
- * @property {number | null} chg_yoy_pct
- * @property {number} ai_exposure_pct
- * @property {string} basis
- * @property {string} as_of
- * @property {string} source
- * @property {string} source_url
- * @property {number | null} capacity_gb
- * @property {number | null} usd_per_gb
- * @property {number | null} [chg_7d_pct]
- * @property {number | null} [chg_60d_pct]
- * @property {number | null} [chg_90d_pct]
- * @property {number | null} [chg_180d_pct]
- * @property {number | null} [low_52w_usd]
- * @property {number | null} [high_52w_usd]
- * @property {string | null} [prev_as_of]
- * @property {number} [age_days]
- * @property {string | null} [price_type]
- * @property {number | null} [low_usd]
- * @property {number | null} [high_usd]
- * @property {number | null} [inputs]
- * @property {string | null} [rationale]
- * @property {string | null} [delisted_on]
- * @property {Break | null} break
- * @property {readonly { date: string, close_usd: number }[]} history
- * @property {readonly Break[]} breaks
- * @property {readonly Correction[]} corrections
- *
- * @typedef {{ session_utc: string, reason: string }} Break
- * @typedef {{ session_utc: string, old_usd: number | null, new_usd: number | null, reason: string, corrected_in: string }} Correction
+ * @typedef {BoardRow & import("zod").infer<typeof import("../render/schemas.ts").contract>
+ *   & Record<"chg_7d_pct" | "chg_60d_pct" | "chg_180d_pct" | "low_52w_usd" | "high_52w_usd", number | null>
+ *   & Record<"capacity_gb" | "usd_per_gb" | "low_usd" | "high_usd" | "inputs", number | null>
+ *   & Record<"source_url", string> & Record<"prev_as_of" | "price_type", string | null>
+ *   & Record<"ai_exposure_pct" | "age_days", number>} ContractBody
  */
 
 /** The fields of changes, with their labels and how many days they look back. */
@@ -114,16 +79,18 @@ function whyMissing({ session_utc, break: latest, history }, days, depthDays) {
 }
 
 /** What stands below the chart: breaks, corrections and particulars. @param {ContractBody} body */
-export function detailsHtml(body) {
-  return `${breaksHtml(body)}${correctionsHtml(body)}<section aria-labelledby="details-title">
-<h2 id="details-title">Particulars</h2>
-<dl class="facts">
+export const detailsHtml = (body) =>
+  breaksHtml(body) +
+  correctionsHtml(body) +
+  section(
+    "particulars",
+    "Particulars",
+    `<dl class="facts">
 ${facts(body).join("\n")}
 </dl>
 <p class="note">Levels are US dollars per unit, changes percent.
-<a href="../methodology#basis">What each basis means</a>. ${escaped(body.license)}</p>
-</section>`;
-}
+<a href="../methodology#basis">What each basis means</a>. ${escaped(body.license)}</p>`,
+  );
 
 /** @param {ContractBody} body */
 function discontinuedLine({ basis, as_of, delisted_on: day }) {
@@ -147,8 +114,8 @@ function facts(body) {
     ["inputs", "Inputs", figure(body.inputs, 0)],
     ["low_usd", "Lowest input, USD", figure(body.low_usd)],
     ["high_usd", "Highest input, USD", figure(body.high_usd)],
-    ["low_52w_usd", "Lowest of the year, USD", figure(body.low_52w_usd)],
-    ["high_52w_usd", "Highest of the year, USD", figure(body.high_52w_usd)],
+    ["low_52w_usd", "Lowest of the year, all sessions, USD", figure(body.low_52w_usd)],
+    ["high_52w_usd", "Highest of the year, all sessions, USD", figure(body.high_52w_usd)],
     ["rationale", "Rationale", body.rationale && foreign(body.rationale)],
   ];
   return given.flatMap(([field, label, value]) =>
@@ -164,33 +131,42 @@ const CLOSES_SHOWN = 30;
 /**
  * The last closes as a table, the newest first.
  *
- * @param {readonly import("./chart.js").Point[]} points
+ * @param {readonly Point[]} points
  */
 export function closesTable(points) {
-  const rows = points.slice(-CLOSES_SHOWN - 1).map((point, at, all) => {
-    const before = point.isBreak ? undefined : all[at - 1]?.close;
-    const change =
-      before === undefined ? null : Number(((point.close / before - 1) * 100).toFixed(2));
-    const marks = [
-      point.breakReason ? `break: ${foreign(point.breakReason)}` : "",
-      point.isCorrected ? "corrected" : "",
-    ];
-    return (
-      `<tr><th scope="row"><time>${escaped(point.date)}</time></th><td class="n">${figureHtml(point.text)}</td>` +
-      `<td class="n">${changeHtml(change)}</td><td class="long">${marks.filter(Boolean).join(", ")}</td></tr>`
-    );
-  });
-  const shown = rows.slice(-CLOSES_SHOWN).toReversed();
-  return `<h3>Last ${counted(shown.length, "close")}</h3>
-<div class="scroll" role="region" aria-label="Table of closes" tabindex="0">
-<table id="closes">
-<thead><tr><th scope="col">Date</th><th scope="col" class="n">Close, USD</th><th scope="col" class="n">Change, %</th><th scope="col">Mark</th></tr></thead>
-<tbody>
-${shown.join("\n")}
-</tbody>
-</table>
-</div>`;
+  const shown = points.slice(-CLOSES_SHOWN).toReversed();
+  const pairs = shown.map((point, at) => ({ point, before: points.at(-at - 2) }));
+  const table = scrolling("Table of closes", tableHtml(' id="closes"', CLOSES, pairs));
+  return `<h3>Last ${counted(shown.length, "close")}</h3>\n${table}`;
 }
+
+/**
+ * Of a close and the one before.
+ *
+ * @type {readonly import("./html.js").Column<{ point: Point, before: Point | undefined }>[]}
+ */
+const CLOSES = [
+  { label: "Date", html: ({ point }) => `<time>${escaped(point.date)}</time>` },
+  { label: "Close, USD", name: "n", html: ({ point }) => figureHtml(point.text) },
+  {
+    label: "Change, %",
+    name: "n",
+    html: ({ point, before }) =>
+      changeHtml(
+        point.isBreak || before === undefined
+          ? null
+          : Number(((point.close / before.close - 1) * 100).toFixed(2)),
+      ),
+  },
+  {
+    label: "Mark",
+    name: "long",
+    html: ({ point: { breakReason, isCorrected } }) =>
+      [breakReason && `break: ${foreign(breakReason)}`, isCorrected && "corrected"]
+        .filter(Boolean)
+        .join(", "),
+  },
+];
 
 const OTHERS_SHOWN = 12;
 
@@ -209,25 +185,25 @@ export function othersHtml(rows, id) {
   const link = (row, more = "") =>
     `<a href="${encodeURIComponent(row.id)}"${more}>${foreign(row.name)}</a>`;
   const [before, after] = at < 0 ? [] : [rows[at - 1], rows[at + 1]];
-  const cells = others
-    .slice(start, start + OTHERS_SHOWN)
-    .map(
-      (row) =>
-        `<tr data-id="${escaped(row.id)}"><th scope="row">${link(row)}</th><td class="n">${figureHtml(row.spot_usd)}</td>` +
-        `<td class="n">${changeHtml(row.chg_24h_pct)}</td><td class="n">${changeHtml(row.chg_yoy_pct)}</td></tr>`,
-    );
-  return `<section aria-labelledby="others-title">
-<h2 id="others-title">Others in ${foreign(others[0]?.segment ?? "")}</h2>
-<p class="beside-it">${before ? `<span>Previous: ${link(before, ' rel="prev"')}</span>` : ""}${after ? ` <span>Next: ${link(after, ' rel="next"')}</span>` : ""}</p>
-<div class="scroll" role="region" aria-label="Others in the segment" tabindex="0">
-<table>
-<thead><tr><th scope="col">Contract</th><th scope="col" class="n">Level, USD</th><th scope="col" class="n">24 h %</th><th scope="col" class="n">1 year %</th></tr></thead>
-<tbody>
-${cells.join("\n")}
-</tbody>
-</table>
-</div>
-</section>`;
+  const beside =
+    (before ? `<span>Previous: ${link(before, ' rel="prev"')}</span>` : "") +
+    (after ? ` <span>Next: ${link(after, ' rel="next"')}</span>` : "");
+  const table = tableHtml(
+    "",
+    [
+      { label: "Contract", html: (row) => link(row) },
+      { label: "Level, USD", name: "n", html: ({ spot_usd }) => figureHtml(spot_usd) },
+      { label: "24 h %", name: "n", html: ({ chg_24h_pct }) => changeHtml(chg_24h_pct) },
+      { label: "1 year %", name: "n", html: ({ chg_yoy_pct }) => changeHtml(chg_yoy_pct) },
+    ],
+    others.slice(start, start + OTHERS_SHOWN),
+    (row) => ` data-id="${escaped(row.id)}"`,
+  );
+  return section(
+    "near",
+    `Others in ${foreign(others[0]?.segment ?? "")}`,
+    `<p class="beside-it">${beside}</p>\n${scrolling("Others in the segment", table)}`,
+  );
 }
 
 /** @param {ContractBody} body */
@@ -237,36 +213,32 @@ function breaksHtml({ breaks, break: latest, history }) {
   const items = all.map(
     ({ session_utc, reason }) => `<li>${instantHtml(session_utc)}: ${foreign(reason)}</li>`,
   );
-  return `<section aria-labelledby="breaks-title">
-<h2 id="breaks-title">Breaks</h2>
-<p class="note">Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart mutes closes before the last one."}</p>
-<ul id="breaks">
+  return section(
+    "breaks",
+    "Breaks",
+    `<p class="note">Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart mutes closes before the last one."}</p>
+<ul>
 ${items.join("\n")}
-</ul>
-</section>
-`;
+</ul>`,
+  );
 }
 
 /** @param {ContractBody} body */
 function correctionsHtml({ corrections, history }) {
   if (corrections.length === 0) return "";
-  const rows = corrections.map(
-    ({ session_utc, old_usd, new_usd, reason, corrected_in }) =>
-      `<tr><th scope="row">${instantHtml(session_utc)}</th><td class="n">${figureHtml(old_usd)}</td>` +
-      `<td class="n">${figureHtml(new_usd)}</td><td class="long">${foreign(reason)}</td>` +
-      `<td><code>${escaped(corrected_in)}</code></td></tr>`,
+  return section(
+    "corrections",
+    "Corrections",
+    `<p class="note">Published levels that were changed later.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
+${scrolling("Table of corrections", tableHtml("", CORRECTIONS, corrections))}`,
   );
-  return `<section aria-labelledby="corrections-title">
-<h2 id="corrections-title">Corrections</h2>
-<p class="note">Published levels that were changed later.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
-<div class="scroll" role="region" aria-label="Table of corrections" tabindex="0">
-<table id="corrections">
-<thead><tr><th scope="col">Session</th><th scope="col" class="n">Old level, USD</th><th scope="col" class="n">New level, USD</th><th scope="col">Reason</th><th scope="col">Corrected in</th></tr></thead>
-<tbody>
-${rows.join("\n")}
-</tbody>
-</table>
-</div>
-</section>
-`;
 }
+
+/** @type {readonly import("./html.js").Column<ContractBody["corrections"][number]>[]} */
+const CORRECTIONS = [
+  { label: "Session", html: ({ session_utc }) => instantHtml(session_utc) },
+  { label: "Old level, USD", name: "n", html: ({ old_usd }) => figureHtml(old_usd) },
+  { label: "New level, USD", name: "n", html: ({ new_usd }) => figureHtml(new_usd) },
+  { label: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
+  { label: "Corrected in", html: ({ corrected_in }) => `<code>${escaped(corrected_in)}</code>` },
+];

@@ -1,7 +1,7 @@
 /** The reference in the browser: requests that can be changed and run, with the key of the masthead. */
 import { ROOT, send, storedKey } from "./api.js";
 import { markPlace } from "./contents.js";
-import { addCopyButtons, chooseLanguage } from "./copy.js";
+import { equipCode } from "./copy.js";
 import { withKey } from "./key.js";
 import { counted, escaped } from "./text.js";
 
@@ -28,7 +28,9 @@ function makeRunnable(box) {
   form.innerHTML =
     `<input aria-label="Path and query" autocomplete="off" spellcheck="false" value="${escaped(path)}">` +
     `<button>Run</button><output>${counts}</output>`;
-  const [field, , said] = /** @type {[HTMLInputElement, Element, Element]} */ ([...form.children]);
+  const [field, run, said] = /** @type {[HTMLInputElement, HTMLButtonElement, Element]} */ ([
+    ...form.children,
+  ]);
   const shown = /** @type {Element} */ (box.querySelector(".answer"));
   shown.before(form);
   const showUrl = () => {
@@ -41,15 +43,21 @@ function makeRunnable(box) {
     event.preventDefault();
     const url = urlOf(field.value);
     said.textContent = url === null ? "Expected a path of this service, without a key" : "Running…";
+    shown.replaceChildren();
     if (url === null) return;
-    const sent = "keyed" in box.dataset ? send(url, storedKey()) : fetch(url);
-    const response = await sent.catch(() => null);
-    said.textContent = response === null ? "The service did not answer" : statusOf(response);
-    if (response === null) return;
-    shown.innerHTML =
-      file !== undefined && response.ok
-        ? `<p><a href="${URL.createObjectURL(await response.blob())}" download="${file}">Save ${file}</a></p>`
-        : `<pre tabindex="0"><code>${escaped(await textOf(response))}</code></pre>`;
+    run.disabled = true;
+    try {
+      const response = await ("keyed" in box.dataset ? send(url, storedKey()) : fetch(url));
+      shown.innerHTML =
+        file !== undefined && response.ok
+          ? `<p><a href="${URL.createObjectURL(await response.blob())}" download="${file}">Save ${file}</a></p>`
+          : `<pre tabindex="0"><code>${escaped(await textOf(response))}</code></pre>`;
+      said.textContent = statusOf(response);
+    } catch {
+      said.textContent = "The service did not answer";
+    } finally {
+      run.disabled = false;
+    }
   });
 }
 
@@ -73,7 +81,6 @@ async function textOf(response) {
 for (const box of document.querySelectorAll("main .request")) {
   makeRunnable(/** @type {HTMLElement} */ (box));
 }
-addCopyButtons(document);
-chooseLanguage();
+equipCode();
 markPlace(/** @type {HTMLElement} */ (document.querySelector(".contents")));
 await withKey(() => {});

@@ -1,11 +1,11 @@
-/** Sorts and filters a table whose heads say how: `data-sort` is `text` or `number`. */
+/** Sorts and filters a table. Heads with `data-sort` sort it, those of class `n` by numbers. */
 
 /**
  * Makes the heads of the table buttons that sort it. The first press sorts texts upwards and numbers
  * downwards, the second the other way, the third restores the order that the table came with. Rows
  * without a figure come last. A cell's `data-value` is what it is sorted by; texts need none.
  *
- * Returns a function that sorts by the `data-field` of a head, after `-` if the order descends.
+ * Returns a function that sorts by the `data-sort` of a head, after `-` if the order descends.
  *
  * @param {HTMLTableElement} table
  * @param {(words: string, order: string) => void} tell gets the new order in words, and as that function
@@ -40,31 +40,24 @@ export function makeSortable(table, tell) {
     }
     head.setAttribute("aria-sort", order);
     const column = [.../** @type {HTMLElement} */ (head.parentElement).children].indexOf(head);
-    body?.append(...sorted(original, column, isNumeric(head), order));
+    const valued = original.map((row) => ({
+      row,
+      value: valueOf(row.cells[column], isNumeric(head)),
+    }));
+    valued.sort((a, b) => compared(a.value, b.value, order === "descending"));
+    body?.append(...valued.map(({ row }) => row));
     const sign = order === "descending" ? "-" : "";
-    tell(`sorted by ${head.textContent}, ${order}`, `${sign}${head.dataset["field"] ?? ""}`);
+    tell(`sorted by ${head.textContent}, ${order}`, `${sign}${head.dataset["sort"]}`);
   }
   return (order) => {
     const field = order.replace("-", "");
-    const head = heads.find(({ dataset }) => dataset["field"] === field);
+    const head = heads.find(({ dataset }) => dataset["sort"] === field);
     sort(head, order === field ? "ascending" : "descending");
   };
 }
 
 /** @param {HTMLElement} head */
-const isNumeric = ({ dataset }) => dataset["sort"] === "number";
-
-/**
- * @param {readonly HTMLTableRowElement[]} rows
- * @param {number} column
- * @param {boolean} isNumber
- * @param {string} order
- */
-function sorted(rows, column, isNumber, order) {
-  const valued = rows.map((row) => ({ row, value: valueOf(row.cells[column], isNumber) }));
-  valued.sort((a, b) => compared(a.value, b.value, order === "descending"));
-  return valued.map(({ row }) => row);
-}
+const isNumeric = ({ classList }) => classList.contains("n");
 
 /**
  * @param {HTMLTableCellElement | undefined} cell
@@ -77,7 +70,7 @@ function valueOf(cell, isNumber) {
   return value === undefined ? null : Number(value);
 }
 
-const texts = new Intl.Collator("en", { numeric: true });
+const collator = new Intl.Collator("en", { numeric: true });
 
 /**
  * @param {string | number | null} a
@@ -86,18 +79,29 @@ const texts = new Intl.Collator("en", { numeric: true });
  */
 function compared(a, b, descends) {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
-  const order = typeof a === "number" ? a - Number(b) : texts.compare(a, String(b));
+  const order = typeof a === "number" ? a - Number(b) : collator.compare(a, String(b));
   return descends ? -order : order;
 }
 
 /**
- * Shows only the rows that pass. Returns how many do.
+ * Shows only the rows of a segment that hold every word, in their texts, id or source. Returns how many.
  *
  * @param {HTMLTableElement} table
- * @param {(row: HTMLTableRowElement) => boolean} passes
+ * @param {string} query
+ * @param {string} segment empty: all
  */
-export function filterRows(table, passes) {
+export function filterRows(table, query, segment) {
+  const words = query.toLowerCase().split(/\s+/);
   const rows = [...(table.tBodies[0]?.rows ?? [])];
-  for (const row of rows) row.hidden = !passes(row);
+  for (const row of rows) {
+    const text =
+      searched.get(row) ?? [...Object.values(row.dataset), row.textContent].join(" ").toLowerCase();
+    searched.set(row, text);
+    const isOfSegment = segment === "" || segment === row.dataset["segment"];
+    row.hidden = !isOfSegment || !words.every((word) => text.includes(word));
+  }
   return rows.filter((row) => !row.hidden).length;
 }
+
+/** The texts of rows: to read them again at each keystroke takes as long as to show the rows. @type {WeakMap<HTMLTableRowElement, string>} */
+const searched = new WeakMap();

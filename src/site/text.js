@@ -39,26 +39,16 @@ export const foreignLink = (address, text) =>
 export const NO_FIGURE = '<span class="none">n/a</span>';
 
 /**
- * Appends zeros to a decimal until it has at least `decimals` places.
- *
- * @param {string} decimal
- * @param {number} decimals
- */
-export function padded(decimal, decimals) {
-  const [whole = "", fraction = ""] = decimal.split(".");
-  return decimals === 0 && fraction === "" ? whole : `${whole}.${fraction.padEnd(decimals, "0")}`;
-}
-
-/**
  * A decimal with its thousands apart: `11,000.00`. At least `decimals` places.
  *
  * @param {string} decimal
  * @param {number} [decimals]
  */
 export function grouped(decimal, decimals = 2) {
-  const [whole = "", fraction] = padded(decimal, decimals).split(".");
+  const [whole = "", fraction = ""] = decimal.split(".");
   const apart = whole.replace("-", "\u{2212}").replace(/\d(?=(?:\d{3})+$)/g, "$&,");
-  return fraction === undefined ? apart : `${apart}.${fraction}`;
+  const padded = fraction.padEnd(decimals, "0");
+  return padded === "" ? apart : `${apart}.${padded}`;
 }
 
 /**

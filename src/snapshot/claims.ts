@@ -13,7 +13,6 @@
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import type { Session } from "../market/session.ts";
-import { JSON_TYPE } from "../store/media-types.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
   claimKey,
@@ -37,7 +36,7 @@ export const claimName = (
   name: SnapshotName,
   began: number,
 ): Promise<"created" | "taken"> =>
-  store.create(claimKey(CLAIMS, name), Buffer.from(`${JSON.stringify({ began })}\n`), JSON_TYPE);
+  store.create(claimKey(CLAIMS, name), Buffer.from(`${JSON.stringify({ began })}\n`));
 
 /** Removes the claim after the snapshot was published or given up. */
 export const releaseName = (store: ObjectStore, name: SnapshotName): Promise<void> =>
@@ -45,7 +44,7 @@ export const releaseName = (store: ObjectStore, name: SnapshotName): Promise<voi
 
 /** Reserves for good a name that no publish or rollback in the log has. */
 export const keepTaken = async (store: ObjectStore, name: SnapshotName): Promise<void> =>
-  void (await store.create(claimKey(TAKEN, name), Buffer.from("{}\n"), JSON_TYPE));
+  void (await store.create(claimKey(TAKEN, name), Buffer.from("{}\n")));
 
 /**
  * The number of the entry that each claiming run began from, by the snapshot's text. Throws DamageError

@@ -3,7 +3,6 @@ import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { GZIP_TYPE, NDJSON_TYPE } from "../store/media-types.ts";
 import {
   codedPath,
   FILES,
@@ -105,7 +104,6 @@ export interface NamedObject {
   readonly key: string;
   readonly bytes: number;
   readonly sha256: string;
-  readonly mediaType: string;
   /** Of a gzip-coded form: its file. */
   readonly file?: FileEntry;
 }
@@ -115,11 +113,11 @@ export function formsOf(
   name: SnapshotName,
   file: FileEntry,
 ): { readonly plain: NamedObject | null; readonly gzip: NamedObject | null } {
-  const { path, bytes, sha256, media_type: mediaType, gzip, stored } = file;
+  const { path, bytes, sha256, gzip, stored } = file;
   const key = snapshotFileKey(name, path);
   return {
-    plain: stored === "gzip" ? null : { key, bytes, sha256, mediaType },
-    gzip: gzip ? { key: codedPath(key), ...gzip, mediaType: GZIP_TYPE, file } : null,
+    plain: stored === "gzip" ? null : { key, bytes, sha256 },
+    gzip: gzip ? { key: codedPath(key), ...gzip, file } : null,
   };
 }
 
@@ -128,7 +126,7 @@ export const objectsOf = (name: SnapshotName, { files, ledger }: Manifest): Name
   ...files
     .flatMap((file) => Object.values(formsOf(name, file)))
     .filter((object) => object !== null),
-  ...ledger.map((part) => ({ ...part, mediaType: NDJSON_TYPE })),
+  ...ledger,
 ];
 
 /**
@@ -137,7 +135,7 @@ export const objectsOf = (name: SnapshotName, { files, ledger }: Manifest): Name
  */
 export async function compareObjects(
   store: ObjectStore,
-  objects: readonly Omit<NamedObject, "mediaType">[],
+  objects: readonly NamedObject[],
   inflates = false,
 ): Promise<{ readonly damages: readonly string[]; readonly bytes: number }> {
   const damages: string[] = [];

@@ -76,7 +76,7 @@ export class FolderStore implements ObjectStore {
     return { sizeBytes: file.sizeBytes, stream: byteStream({ read, close: file.close }) };
   }
 
-  async create(key: string, bytes: Uint8Array, _mediaType: string): Promise<"created" | "taken"> {
+  async create(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
     requireKey(key);
     return this.#limit(async () => {
       try {

@@ -55,7 +55,7 @@ export interface ObjectStore {
    * object is durable, and every reader sees all its bytes. "taken": the key exists, and its object is
    * unchanged. (After a retried request, "taken" can mean the caller's own earlier attempt.)
    */
-  create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken">;
+  create(key: string, bytes: Uint8Array): Promise<"created" | "taken">;
 
   /** Every object whose key starts with `prefix`, in ascending order of the key. */
   list(prefix: string): AsyncIterable<StoredObject>;

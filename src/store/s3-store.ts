@@ -19,6 +19,7 @@ import pLimit from "p-limit";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
+import { mediaTypeOf } from "./media-types.ts";
 import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 import type { S3Settings } from "./open-store.ts";
@@ -103,9 +104,9 @@ class S3Store implements ObjectStore {
     return { sizeBytes, stream };
   }
 
-  async create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
+  async create(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
     requireKey(key);
-    return this.#put(key, bytes, mediaType);
+    return this.#put(key, bytes);
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
@@ -142,7 +143,7 @@ class S3Store implements ObjectStore {
     const probe = `.probe-${randomUUID()}`;
     const bytes = Buffer.from("probe\n");
     try {
-      const racers = Array.from({ length: 4 }, () => this.#put(probe, bytes, "text/plain"));
+      const racers = Array.from({ length: 4 }, () => this.#put(probe, bytes));
       // All of them must end before the probe is removed.
       await Promise.allSettled(racers);
       const created = (await Promise.all(racers)).filter((outcome) => outcome === "created");
@@ -200,14 +201,14 @@ class S3Store implements ObjectStore {
     }
   }
 
-  #put(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
+  #put(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
     const put = async () => {
       const command = new PutObjectCommand({
         Bucket: this.#bucket,
         Key: `${this.#prefix}${key}`,
         Body: bytes,
         ContentLength: bytes.length,
-        ContentType: mediaType,
+        ContentType: mediaTypeOf(key),
         CacheControl: CACHE_CONTROL,
         IfNoneMatch: "*",
       });

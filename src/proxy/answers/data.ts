@@ -8,6 +8,7 @@ import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
 import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
 import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
+import type { Service } from "./pages/pages.ts";
 import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/log.ts";
 import { VINTAGE } from "../parameters.ts";
@@ -30,15 +31,13 @@ import type { LogReader } from "../serve/log-reader.ts";
 import { readSelection, Selections, type Selection } from "./selection.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
-export interface DataSources {
+export interface DataSources extends Service {
   readonly live: LiveSnapshot;
   readonly log: LogReader;
   readonly archive: Archive;
   readonly logger: Logger;
   /** How often the proxy looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
-  /** Where callers reach the service, `https://host/prefix`; null or left out: nobody said. */
-  readonly publicUrl?: string | null;
 }
 
 /** A request with its parameters read. */
@@ -148,7 +147,7 @@ export function dataAnswers(sources: DataSources) {
   ): Promise<Outcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
-    const path = route.file(tier, id);
+    const path = route.file(tier.name, id);
     const forms =
       basket === null
         ? selection && (await selections.forms(selection, route, path, snapshot, asked, reader))

@@ -12,7 +12,7 @@ import { parseWeights } from "../serve/intent.ts";
 import { PAGES } from "../uncounted-routes.ts";
 import { uncached, type Asked, type Reply } from "./answer.ts";
 import { HTML_TYPE } from "../../store/media-types.ts";
-import { framed, GUARDED, hrefOf, rootOf } from "./pages/pages.ts";
+import { asSent, framed, GUARDED, hrefOf, rootOf, type Service } from "./pages/pages.ts";
 
 /** The methods that every address accepts. */
 export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
@@ -40,17 +40,17 @@ const CHOSEN = { vary: `${VARY}, Accept` };
 
 /**
  * The answer to a request that is refused: a page where the request prefers one, else the problem document.
- * `origin` stands before the addresses in the document; empty: they begin with the path.
+ * Addresses in the document begin with that of the service, if it is known.
  */
 export function problemReply(
   denial: Denial,
   { path, headers }: Pick<Asked, "path" | "headers">,
-  origin = "",
+  service: Service,
 ): Reply & { readonly body: Buffer } {
   const { status, code, retryAfterMs, sizeBytes } = denial;
   const isForPrograms = path.startsWith(PROGRAMS);
-  const page = isForPrograms ? null : problemPage(denial, path, headers.accept);
-  const body = page ?? Buffer.from(problemBody(denial, origin));
+  const page = isForPrograms ? null : problemPage(denial, path, headers.accept, service);
+  const body = page ?? Buffer.from(problemBody(denial, service.publicUrl ?? ""));
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),
@@ -79,6 +79,7 @@ function problemPage(
   { code, status, detail }: Denial,
   path: string,
   accept: string | undefined,
+  service: Service,
 ): Buffer | null {
   const depth = path.split("/").length - 1;
   if (!path.startsWith("/") || depth > MAX_DEPTH || !prefersPage(accept)) return null;
@@ -90,7 +91,8 @@ function problemPage(
 <p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${reference}">the reference</a> names all addresses.</p>
 <p class="note">Status ${status}, code <a href="${reference}#${code}"><code>${code}</code></a>.</p>`;
   // No page of the navigation has this path, so that none is marked as the current one.
-  return framed({ path: `${"/".repeat(depth)}-`, title, main, isIndexed: false }).body;
+  const page = { path: `${"/".repeat(depth)}-`, title, main, description: detail };
+  return asSent(framed({ ...page, isIndexed: false }), service).body;
 }
 
 /** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */

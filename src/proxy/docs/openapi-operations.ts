@@ -91,18 +91,10 @@ export function aboutOf(route: Route): string | undefined {
   return `Tiers: ${TIER_NAMES.filter((name) => route.isOffered(TIERS[name], [])).join(", ")}.`;
 }
 
+const ID: Json = { name: "id", in: "path", required: true, schema: { type: "string" } };
+
 const parametersFor = (route: Route): Json[] => [
-  ...(route.id === undefined
-    ? []
-    : [
-        {
-          name: "id",
-          in: "path",
-          required: true,
-          schema: { type: "string" },
-          description: route.id,
-        },
-      ]),
+  ...(route.id === undefined ? [] : [{ ...ID, description: route.id }]),
   ...takenBy(route).map(({ name, ...about }) => ({ name, in: "query", ...about })),
 ];
 

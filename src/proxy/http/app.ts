@@ -135,8 +135,7 @@ export function createApp(options: AppOptions): H3 {
   async function finish(exchange: Exchange, outcome: Outcome): Promise<Response> {
     const { request, nowMs, asksState } = exchange;
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
-    const reply =
-      "extras" in answer ? problemReply(answer, exchange, options.publicUrl ?? "") : answer;
+    const reply = "extras" in answer ? problemReply(answer, exchange, options) : answer;
     const caller = await callerOf(exchange);
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);

@@ -12,6 +12,7 @@ import { clientAddress, shortened } from "./client-address.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "../ops/log.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
+import type { Service } from "../answers/pages/pages.ts";
 import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../problems.ts";
 import { remainingAfter, sentFields } from "./send.ts";
@@ -20,19 +21,18 @@ import { remainingAfter, sentFields } from "./send.ts";
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
-interface RefusalOptions {
+interface RefusalOptions extends Service {
   readonly gatekeeper: Gatekeeper;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ProxyMetrics;
-  readonly publicUrl?: string | null;
 }
 
 /** Answers on each socket that `server` gives up; logs and counts these answers like others. */
 export function answerRefusedRequests(
   server: Server,
   connections: Connections,
-  { gatekeeper, clock, log, metrics, publicUrl }: RefusalOptions,
+  { gatekeeper, clock, log, metrics, ...service }: RefusalOptions,
 ): void {
   /** Node's timers and parser may report one connection more than once. */
   const refused = new WeakSet<Duplex>();
@@ -65,7 +65,7 @@ export function answerRefusedRequests(
     const { subject, tier } = callerAt(address, gatekeeper, nowMs);
     const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
     const asked = { path: PROGRAMS, headers: {} };
-    const { body, fields } = problemReply(denial, asked, publicUrl ?? "");
+    const { body, fields } = problemReply(denial, asked, service);
     const head = { ...sentFields(fields, left), connection: "close" };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);

@@ -4,8 +4,9 @@ import { dateOf } from "../../market/series.ts";
 import { dateText, dayOf, type Session } from "../../market/session.ts";
 import { basisOf, type BoardRecord } from "../../market/view.ts";
 import { sparkline } from "../../site/chart.js";
+import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
 import { changeHtml, escaped, foreign } from "../../site/text.js";
-import { idHtml, scrolling, section, usdText } from "./html.ts";
+import { usdText } from "./html.ts";
 
 const SPARK_DAYS = 90;
 
@@ -22,53 +23,50 @@ export function boardSection(records: readonly BoardRecord[], session: Session):
     "board",
     "Board",
     `<div id="controls" hidden>
-<label>Find <input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="id, name, segment, basis"></label>
+<label>Find <input id="find" type="search" autocomplete="off" spellcheck="false"></label>
 <label>Segment <select id="segment"><option value="">all</option>${options}</select></label>
 <output id="shown" aria-live="polite"></output>
 </div>
 ${scrolling(
   "Board",
-  `<table id="contracts">
-<thead><tr>${COLUMNS.map(headingHtml).join("")}<th scope="col">${SPARK_DAYS} days</th></tr></thead>
-<tbody>
-${records.map((record) => row(record, session)).join("\n")}
-</tbody>
-</table>`,
+  tableHtml(
+    ' id="contracts"',
+    [...COLUMNS, { label: `${SPARK_DAYS} days`, html: (record) => spark(record, session) }],
+    records,
+    ({ carried, contract }) =>
+      ` data-segment="${escaped(contract.segment)}"${carried ? ' class="carried"' : ""}`,
+  ),
 )}
 <p class="note">Levels in US dollars per the contract's unit; changes in percent. A sparkline spans its own range, is broken where levels are not comparable, and ends with the last level given.</p>`,
   );
 }
 
-const COLUMNS = [
-  { label: "Contract", sort: "text" },
-  { label: "Name", sort: "text" },
-  { label: "Segment", sort: "text" },
-  { label: "Level USD", sort: "number" },
-  { label: "24 h %", sort: "number" },
-  { label: "30 d %", sort: "number" },
-  { label: "1 year %", sort: "number" },
-  { label: "Basis", sort: "text" },
-  { label: "As of", sort: "text" },
-] as const;
+const COLUMNS: readonly Column<BoardRecord>[] = [
+  { label: "Contract", field: "id", html: nameCell },
+  { label: "Name", field: "name", html: ({ contract }) => foreign(contract.name) },
+  { label: "Segment", field: "segment", html: ({ contract }) => foreign(contract.segment) },
+  {
+    label: "Level USD",
+    field: "level",
+    value: ({ level }) => formatMicros(level.usd),
+    html: ({ level }) => usdText(level.usd),
+  },
+  changeColumn("24 h %", "24h"),
+  changeColumn("30 d %", "30d"),
+  changeColumn("1 year %", "yoy"),
+  { label: "Basis", field: "basis", html: basisOf },
+  { label: "As of", field: "as_of", html: ({ level }) => dateText(dateOf(level)) },
+];
 
-const headingHtml = ({ label, sort }: (typeof COLUMNS)[number]): string =>
-  `<th scope="col" data-sort="${sort}"${sort === "number" ? ' class="n"' : ""}>${label}</th>`;
-
-function row(record: BoardRecord, session: Session): string {
-  const { contract, level, carried, changePct } = record;
-  return (
-    `<tr${carried ? ' class="carried"' : ""}>` +
-    `<th scope="row" data-name="${escaped(contract.name)}">${idHtml(contract.id)}</th>` +
-    `<td>${foreign(contract.name)}</td><td>${foreign(contract.segment)}</td>` +
-    `<td class="n" data-value="${formatMicros(level.usd)}">${usdText(level.usd)}</td>` +
-    [changePct["24h"], changePct["30d"], changePct.yoy].map(changeCell).join("") +
-    `<td>${basisOf(record)}</td><td>${dateText(dateOf(level))}</td>` +
-    `<td>${spark(record, session)}</td></tr>`
-  );
+/** On narrow screens the name stands below the id. */
+function nameCell({ contract: { id, name } }: BoardRecord): string {
+  return `<code data-name="${escaped(name)}">${escaped(id)}</code>`;
 }
 
-const changeCell = (change: Decimal | null): string =>
-  `<td class="n"${change === null ? "" : ` data-value="${change}"`}>${changeHtml(change)}</td>`;
+function changeColumn(label: string, field: "24h" | "30d" | "yoy"): Column<BoardRecord> {
+  const value = ({ changePct }: BoardRecord): Decimal | null => changePct[field];
+  return { label, field, value, html: (record) => changeHtml(value(record)) };
+}
 
 /** The closes of the last 90 days as a picture without text: the columns have the numbers. */
 function spark({ series }: BoardRecord, session: Session): string {

@@ -14,29 +14,36 @@ import {
 } from "../../market/view.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { FILES } from "../../store/paths.ts";
+import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
 import { escaped, foreign, grouped } from "../../site/text.js";
-import {
-  dateHtml,
-  daysText,
-  idHtml,
-  section,
-  sessionHtml,
-  table,
-  usdText,
-  type Headings,
-} from "./html.ts";
+import { dateHtml, daysText, idHtml, sessionHtml, usdText } from "./html.ts";
 
 /** A longer list is cut and says so, so that the page stays small after a correction of years. */
 const LISTED_MAX = 300;
 
-const PAST_LEVEL = {
-  Contract: "",
-  Name: "wide",
-  "Level USD": "n",
-  "As of": "",
-  Age: "n",
-  Limit: "n",
-} as const;
+type Dated = Pick<BoardRecord, "contract" | "level">;
+
+const LAST_LEVEL: readonly Column<Dated>[] = [
+  { label: "Contract", html: ({ contract }) => idHtml(contract.id) },
+  { label: "Name", name: "wide", html: ({ contract }) => foreign(contract.name) },
+  { label: "Level USD", name: "n", html: ({ level }) => usdText(level.usd) },
+  { label: "As of", html: ({ level }) => dateHtml(dateOf(level)) },
+];
+
+/** Of carried and dropped levels, with their age and limit in days. */
+const pastLevel = ({ maxCarryDays }: Market): Column<BoardRecord>[] => [
+  ...LAST_LEVEL,
+  {
+    label: "Age",
+    name: "n",
+    html: ({ session, level }) => `${daysText(session - level.session)} d`,
+  },
+  {
+    label: "Limit",
+    name: "n",
+    html: ({ contract }) => `${daysText(carryLimitSessions(contract, maxCarryDays))} d`,
+  },
+];
 
 /** The carried levels, first the one that drops next. */
 export function carriedSection(market: Market, view: TierView): string {
@@ -44,63 +51,51 @@ export function carriedSection(market: Market, view: TierView): string {
     level.session + carryLimitSessions(contract, market.maxCarryDays);
   const rows = recordsOf(view)
     .filter(({ carried }) => carried)
-    .sort((a, b) => droppedAt(a) - droppedAt(b))
-    .map((record) => pastLevelRow(market, record));
-  return listSection("carried", "Carried", PAST_LEVEL, rows, { all: FILES.manifest });
+    .sort((a, b) => droppedAt(a) - droppedAt(b));
+  return listSection("carried", "Carried", pastLevel(market), rows, { all: FILES.manifest });
 }
 
 /** The contracts over their carry limit, and those that never had a level. */
 export function droppedSection(market: Market, view: TierView): string {
-  const rows = droppedOf(view).map((record) => pastLevelRow(market, record));
   const unlisted = view.offBoard.filter(({ last }) => last === null);
   const names = unlisted.map(({ contract }) => idHtml(contract.id)).slice(0, LISTED_MAX);
   const note =
     names.length === 0
       ? ""
       : `\n<p>Without a level so far: ${names.join(", ")}${cutNote(unlisted.length, FILES.manifest)}</p>`;
-  return listSection("dropped", "Dropped", PAST_LEVEL, rows, { all: FILES.manifest, note });
+  return listSection("dropped", "Dropped", pastLevel(market), droppedOf(view), {
+    all: FILES.manifest,
+    note,
+  });
 }
 
 /** The contracts that the catalog delists, with their last levels. */
-export function delistedSection(view: TierView): string {
-  const rows = delistedOf(view).map(({ contract, level }) => [
-    idHtml(contract.id),
-    foreign(contract.name),
-    usdText(level.usd),
-    dateHtml(dateOf(level)),
-    dateHtml(contract.delistedOn as Day),
-  ]);
-  const headings = {
-    Contract: "",
-    Name: "wide",
-    "Level USD": "n",
-    "As of": "",
-    "Delisted on": "",
-  } as const;
-  return listSection("delisted", "Delisted", headings, rows, { all: FILES.manifest });
-}
+export const delistedSection = (view: TierView): string =>
+  listSection(
+    "delisted",
+    "Delisted",
+    [
+      ...LAST_LEVEL,
+      { label: "Delisted on", html: ({ contract }) => dateHtml(contract.delistedOn as Day) },
+    ],
+    delistedOf(view),
+    { all: FILES.manifest },
+  );
 
 /** What the gates refused and the run let through, and the rows that it held, ignored or rounded. */
-export function judgementsSection(judgements: readonly Judgement[]): string {
-  const rows = judgements.map(({ gate, contract, measured, limit }) => [
-    escaped(gate),
-    contract === null ? "" : foreign(contract),
-    foreign(String(measured ?? "")),
-    foreign(String(limit ?? "")),
-  ]);
-  const headings = { Gate: "", Contract: "", Measured: "", Limit: "" } as const;
-  return listSection("judgements", "Judgements", headings, rows, { all: FILES.manifest });
-}
-
-/** A row for a carried or dropped level, with its age and limit in days. */
-const pastLevelRow = (market: Market, { session, contract, level }: BoardRecord): string[] => [
-  idHtml(contract.id),
-  foreign(contract.name),
-  usdText(level.usd),
-  dateHtml(dateOf(level)),
-  `${daysText(session - level.session)} d`,
-  `${daysText(carryLimitSessions(contract, market.maxCarryDays))} d`,
-];
+export const judgementsSection = (judgements: readonly Judgement[]): string =>
+  listSection(
+    "judgements",
+    "Judgements",
+    [
+      { label: "Gate", html: ({ gate }) => escaped(gate) },
+      { label: "Contract", html: ({ contract }) => foreign(contract ?? "") },
+      { label: "Measured", html: ({ measured }) => foreign(String(measured ?? "")) },
+      { label: "Limit", html: ({ limit }) => foreign(String(limit ?? "")) },
+    ],
+    judgements,
+    { all: FILES.manifest },
+  );
 
 /** Every break up to the session, newest first. */
 export function breaksSection(market: Market, view: TierView): string {
@@ -110,14 +105,13 @@ export function breaksSection(market: Market, view: TierView): string {
     )
     .filter(({ session }) => session <= view.session)
     .sort((a, b) => b.session - a.session);
-  const rows = breaks.map(({ id, name, session, reason }) => [
-    idHtml(id),
-    foreign(name),
-    sessionHtml(session),
-    foreign(reason),
-  ]);
-  const headings = { Contract: "", Name: "wide", From: "", Reason: "" } as const;
-  return listSection("breaks", "Breaks", headings, rows, { all: "each contract's file" });
+  const columns: Column<(typeof breaks)[number]>[] = [
+    { label: "Contract", html: ({ id }) => idHtml(id) },
+    { label: "Name", name: "wide", html: ({ name }) => foreign(name) },
+    { label: "From", html: ({ session }) => sessionHtml(session) },
+    { label: "Reason", html: ({ reason }) => foreign(reason) },
+  ];
+  return listSection("breaks", "Breaks", columns, breaks, { all: "each contract's file" });
 }
 
 /**
@@ -128,46 +122,49 @@ export function breaksSection(market: Market, view: TierView): string {
 export function correctionsSection(corrections: readonly Correction[], session: Session): string {
   const own = `${sessionKey(session)}/`;
   const isOwn = ({ correctedIn }: Correction): boolean => correctedIn.startsWith(own);
-  const rows = corrections
-    .toReversed()
-    .map((item) => [
-      idHtml(item.contract),
-      sessionHtml(item.session),
-      item.oldUsd === null ? "none" : grouped(item.oldUsd),
-      item.newUsd === null ? "withdrawn" : grouped(item.newUsd),
-      foreign(item.reason),
-      `${escaped(item.correctedIn)}${isOwn(item) ? ' <span class="tag">this session</span>' : ""}`,
-    ]);
-  const headings = {
-    Contract: "",
-    Session: "",
-    "Old USD": "n",
-    "New USD": "n",
-    Reason: "",
-    "Corrected in": "",
-  } as const;
+  const columns: Column<Correction>[] = [
+    { label: "Contract", html: ({ contract }) => idHtml(contract) },
+    { label: "Session", html: (item) => sessionHtml(item.session) },
+    {
+      label: "Old USD",
+      name: "n",
+      html: ({ oldUsd }) => (oldUsd === null ? "none" : grouped(oldUsd)),
+    },
+    {
+      label: "New USD",
+      name: "n",
+      html: ({ newUsd }) => (newUsd === null ? "withdrawn" : grouped(newUsd)),
+    },
+    { label: "Reason", html: ({ reason }) => foreign(reason) },
+    {
+      label: "Corrected in",
+      html: (item) =>
+        escaped(item.correctedIn) + (isOwn(item) ? ' <span class="tag">this session</span>' : ""),
+    },
+  ];
   const count = corrections.filter(isOwn).length;
   const note =
     count === 0 ? "" : `\n<p>${counted(count, "correction")} came with this session.</p>`;
-  return listSection("corrections", "Corrections", headings, rows, {
+  return listSection("corrections", "Corrections", columns, corrections.toReversed(), {
     all: FILES.corrections,
     note,
   });
 }
 
 /** `all` tells the reader where the whole list is, if it is too long for the page. */
-function listSection(
+function listSection<Row>(
   id: string,
   title: string,
-  headings: Headings,
-  rows: readonly (readonly string[])[],
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
   { all, note = "" }: { all: string; note?: string },
 ): string {
   const heading = `${title} <span class="count">${rows.length}</span>`;
   if (rows.length === 0) return section(id, heading, `<p>None.</p>${note}`);
   const cut =
     rows.length > LISTED_MAX ? `\n<p>The first ${LISTED_MAX}${cutNote(rows.length, all)}</p>` : "";
-  return section(id, heading, `${table(title, headings, rows.slice(0, LISTED_MAX))}${cut}${note}`);
+  const table = scrolling(title, tableHtml("", columns, rows.slice(0, LISTED_MAX)));
+  return section(id, heading, `${table}${cut}${note}`);
 }
 
 const cutNote = (total: number, file: string): string =>

@@ -4,7 +4,8 @@ import type { Decimal } from "../../market/decimal.ts";
 import type { BoardRecord } from "../../market/view.ts";
 import { byLargestChange } from "../../market/change.ts";
 import { changeHtml, foreign } from "../../site/text.js";
-import { idHtml, section, table, usdText } from "./html.ts";
+import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
+import { idHtml, usdText } from "./html.ts";
 
 const MOVES_SHOWN = 8;
 
@@ -23,14 +24,16 @@ function movesOver(
   changeOf: (record: BoardRecord) => Decimal | null,
 ): string {
   const moves = byLargestChange(records, changeOf).slice(0, MOVES_SHOWN);
-  const title = `<h3>Over ${horizon}</h3>`;
-  if (moves.length === 0) return `<div>${title}<p>None.</p></div>`;
-  const rows = moves.map(({ item: { contract, level }, change }) => [
-    idHtml(contract.id),
-    foreign(contract.segment),
-    usdText(level.usd),
-    changeHtml(change),
-  ]);
-  const headings = { Contract: "", Segment: "wide", "Level USD": "n", "Change %": "n" } as const;
-  return `<div>${title}\n${table(`${counted(moves.length, "move")} over ${horizon}`, headings, rows)}</div>`;
+  const table = scrolling(
+    `${counted(moves.length, "move")} over ${horizon}`,
+    tableHtml("", COLUMNS, moves),
+  );
+  return `<div><h3>Over ${horizon}</h3>\n${moves.length === 0 ? "<p>None.</p>" : table}</div>`;
 }
+
+const COLUMNS: readonly Column<{ item: BoardRecord; change: Decimal }>[] = [
+  { label: "Contract", html: ({ item }) => idHtml(item.contract.id) },
+  { label: "Segment", name: "wide", html: ({ item }) => foreign(item.contract.segment) },
+  { label: "Level USD", name: "n", html: ({ item }) => usdText(item.level.usd) },
+  { label: "Change %", name: "n", html: ({ change }) => changeHtml(change) },
+];

@@ -11,7 +11,6 @@
  * (claims.ts, ledgerPartKey).
  */
 import { instantText } from "../../lib/clock.ts";
-import { JSON_TYPE } from "../../store/media-types.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import {
@@ -44,7 +43,7 @@ export async function appendEntry(
   const bytes = signedEntry({ ...wanted, number, at, previous: newest?.sha256 ?? null }, keys);
   const key = publicationKey(number);
   const own = parseEntry(bytes, number, `${store.location}/${key}`);
-  if ((await store.create(key, bytes, JSON_TYPE)) === "created") return own;
+  if ((await store.create(key, bytes)) === "created") return own;
   // A retried request may find the entry of its own first try: no other run publishes this manifest. Two
   // runs can roll back or prune with the same words.
   const isOwn =

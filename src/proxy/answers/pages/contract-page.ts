@@ -6,6 +6,7 @@ import type { Board } from "../../../site/board.js";
 import { filled, siteFile } from "../../../site/files.ts";
 import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../site/record.js";
 import { escaped, foreign } from "../../../site/text.js";
+import { DATA_ROUTES } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { framed, type PageSource } from "./pages.ts";
 
@@ -24,11 +25,9 @@ const WITHOUT_RECORD = {
   not_on_board: "Without an API key this contract has no level so far.",
 } as const;
 
-export type Reason = keyof typeof WITHOUT_RECORD;
-
 /** With what the catalog says, which is public; neither a level nor whether there is one. */
 export function lockedPage(
-  reason: Reason,
+  reason: keyof typeof WITHOUT_RECORD,
   contract: Contract,
   board: Board | null,
   origin: string,
@@ -54,6 +53,7 @@ function page(
   parts: { readonly level: string; readonly details: string },
 ): PageSource {
   const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
+  const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   const near = rows.filter((row) => row.segment === segment);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
@@ -65,7 +65,7 @@ function page(
       segment: foreign(segment),
       segment_id: indexIdOf(segment),
       segment_query: encodeURIComponent(segment),
-      origin: escaped(origin),
+      programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(near, id),
       ...parts,
     }),

@@ -7,14 +7,11 @@ import { DATA_ROUTES } from "../../routes.ts";
 import { PAGES, type Page } from "../../uncounted-routes.ts";
 import { xmlText } from "../publications/feed.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
-import type { PageSource } from "./pages.ts";
+import { fileAt, type PageSource } from "./pages.ts";
 
 /** `/robots.txt`. `origin` is the address of the service. */
-export const robots = (origin: string): PageSource => ({
-  path: PAGES.robots.path,
-  mediaType: "text/plain; charset=utf-8",
-  body: Buffer.from(`User-agent: *\nAllow: /\nSitemap: ${origin}${PAGES.sitemap.path}\n`),
-});
+export const robots = (origin: string): PageSource =>
+  fileAt(PAGES.robots.path, `User-agent: *\nAllow: /\nSitemap: ${origin}${PAGES.sitemap.path}\n`);
 
 /** The fixed pages, and those of contracts whose record everybody may read (sitemaps.org). */
 export function sitemap(origin: string, snapshot: LoadedSnapshot | null): PageSource {
@@ -33,11 +30,7 @@ export function sitemap(origin: string, snapshot: LoadedSnapshot | null): PageSo
 ${urls.join("\n")}
 </urlset>
 `;
-  return {
-    path: PAGES.sitemap.path,
-    mediaType: "application/xml; charset=utf-8",
-    body: Buffer.from(body),
-  };
+  return fileAt(PAGES.sitemap.path, body);
 }
 
 /** What callers without a key get, as a Dataset of schema.org. */

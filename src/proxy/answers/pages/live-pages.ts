@@ -41,10 +41,7 @@ export function livePages(options: LivePagesOptions) {
   const pages = madeOnce<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
   makers.set(PAGES.market.path, async (snapshot, overdue) =>
-    marketPage(
-      snapshot && (await payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue)),
-      origin,
-    ),
+    marketPage(snapshot && (await freeBoard(snapshot, overdue)), origin),
   );
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
@@ -86,12 +83,10 @@ export function livePages(options: LivePagesOptions) {
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
-    const boardAt = (overdue: number): Promise<Board | null> =>
-      payload<Board>(snapshot, FILES.board(KEYLESS.name), overdue);
     if (snapshot.files.has(path)) {
       return found(asked, path, async (_, overdue) => {
-        const body = (await payload<ContractBody>(snapshot, path, overdue)) as ContractBody;
-        return contractPage(body, await boardAt(overdue), origin);
+        const body = (await payload(snapshot, path, overdue)) as ContractBody;
+        return contractPage(body, await freeBoard(snapshot, overdue), origin);
       });
     }
     // A relative address, so that the service works below a prefix.
@@ -102,7 +97,7 @@ export function livePages(options: LivePagesOptions) {
     if ("code" in catalog) return catalog;
     const known = catalog.find((each) => each.id === id) as Contract;
     return found(asked, `${code} ${id}`, async (_, overdue) =>
-      lockedPage(code, known, await boardAt(overdue), origin),
+      lockedPage(code, known, await freeBoard(snapshot, overdue), origin),
     );
   }
 }
@@ -116,14 +111,13 @@ type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageS
 const NOTHING_YET = "no-cache";
 
 /** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */
-async function payload<T>(
-  snapshot: LoadedSnapshot,
-  path: string,
-  overdue: number,
-): Promise<T | null> {
+async function payload(snapshot: LoadedSnapshot, path: string, overdue: number): Promise<unknown> {
   const file = snapshot.files.get(path);
-  return file === undefined ? null : (JSON.parse(await file.text(overdue)) as T);
+  return file === undefined ? null : JSON.parse(await file.text(overdue));
 }
+
+const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>
+  (await payload(snapshot, FILES.board(KEYLESS.name), overdue)) as Board | null;
 
 /** The page with the free tier's board; null: nothing is published. */
 const marketPage = (board: Board | null, origin: string): PageSource =>

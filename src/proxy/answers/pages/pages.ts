@@ -5,14 +5,15 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzip, type ZlibOptions } from "node:zlib";
 import { perTier, PLACES, TIERS } from "../../../market/tier.ts";
 import { PROGRAM } from "../../../lib/version.ts";
 import { filled, siteAssets, siteBytes, siteFile } from "../../../site/files.ts";
 import { escaped } from "../../../site/text.js";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
 import type { Found } from "../answer.ts";
-import { coded } from "../../../snapshot/coded.ts";
-import { HTML_TYPE } from "../../../store/media-types.ts";
+import { HTML_TYPE, mediaTypeOf } from "../../../store/media-types.ts";
 import {
   entityOf,
   tagOf,
@@ -43,14 +44,15 @@ const isText = (mediaType: string): boolean => /^(?:text|application)\/|svg/.tes
 export const fixedPages = (
   sources: readonly PageSource[],
   startedMs: number,
-  service: Service,
 ): ReadonlyMap<string, Promise<Found>> =>
   new Map(
     sources.map((source) => {
-      const forms = pageForms(asSent(source, service), startedMs, isText(source.mediaType));
+      const forms = pageForms(source, startedMs, isText(source.mediaType));
       return [source.path, forms.then((found) => ({ forms: found, cacheControl: PUBLIC_CACHE }))];
     }),
   );
+
+const gzipped = promisify<Buffer, ZlibOptions, Buffer>(gzip);
 
 /** Makes the forms of a page that changed last at `modifiedMs` (epoch). Unless `isCoded`, it is sent as it is. */
 export async function pageForms(
@@ -72,7 +74,7 @@ export async function pageForms(
     entityOf({ etag: tagOf(path, sha256, coding), modifiedMs, content, coding, body: bytes });
   const identity = entityAs("identity", body);
   if (!isCoded) return { identity };
-  return { identity, gzip: entityAs("gzip", await coded(Buffer.concat(pieces))) };
+  return { identity, gzip: entityAs("gzip", await gzipped(Buffer.concat(pieces), { level: 9 })) };
 }
 
 /** Scripts, styles and answers of this service only; nothing inline. */
@@ -134,8 +136,9 @@ const MARKS = {
 
 /** What pages say of the service that sends them. */
 export interface Service {
-  /** `https://host/prefix`; null: not known, and no page names its own address. */
+  /** `https://host/prefix`; null: nobody said, no page names its own address, and commands name the socket's. */
   readonly publicUrl?: string | null;
+  /** Prices, support and places, if not the usual ones. */
   readonly plans?: PlanTerms | undefined;
 }
 
@@ -148,19 +151,13 @@ export function asSent(source: PageSource, service: Service, attribution = ""): 
   if (mediaType !== HTML_TYPE) return source;
   const { publicUrl = null, plans = {} } = service;
   const address = escaped(`${publicUrl}${path}`);
-  const operator = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
-  const told = {
-    address:
-      publicUrl === null
-        ? ""
-        : `<link rel="canonical" href="${address}" />\n<meta property="og:url" content="${address}" />`,
-    attribution: escaped(attribution),
-    operator: operator.map((link) => (link === null ? "" : `<li>${link}</li>`)).join(""),
-  };
-  const html = Object.entries(told).reduce(
-    (text, [name, value]) => text.replace(MARKS[name as keyof typeof told], () => value),
-    body.toString(),
-  );
+  const own = `<link rel="canonical" href="${address}" />\n<meta property="og:url" content="${address}" />`;
+  const links = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
+  const html = body
+    .toString()
+    .replace(MARKS.address, () => (publicUrl === null ? "" : own))
+    .replace(MARKS.attribution, () => escaped(attribution))
+    .replace(MARKS.operator, () => links.map((link) => link && `<li>${link}</li>`).join(""));
   return { ...source, body: Buffer.from(html) };
 }
 
@@ -209,28 +206,18 @@ export const rootOf = (path: string): string => "../".repeat(path.split("/").len
 /** An address relative to a page whose way to the root is `root`. */
 export const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
 
-const ASSET_TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  png: "image/png",
-  svg: "image/svg+xml",
-  woff2: "font/woff2",
-};
-
-export const assetType = (path: string): string =>
-  ASSET_TYPES[path.slice(path.lastIndexOf(".") + 1)] as string;
-
 /** The font of style.css, in the letters of western Europe. */
-const FONT = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
+const FONT = "@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2";
 
 export const assets = (): PageSource[] => [
-  ...siteAssets().map((name) => asset(name, siteBytes(name))),
-  asset("inter.woff2", readFileSync(fileURLToPath(import.meta.resolve(FONT)))),
-  { path: PAGES.favicon.path, mediaType: "image/x-icon", body: siteBytes("favicon.ico") },
+  ...siteAssets().map((name) => fileAt(ASSETS_PATH + name, siteBytes(name))),
+  fileAt(`${ASSETS_PATH}figtree.woff2`, readFileSync(fileURLToPath(import.meta.resolve(FONT)))),
+  fileAt(PAGES.favicon.path, siteBytes("favicon.ico")),
 ];
 
-const asset = (name: string, body: Buffer): PageSource => ({
-  path: `${ASSETS_PATH}${name}`,
-  mediaType: assetType(name),
-  body,
+/** A file whose media type follows from its path. */
+export const fileAt = (path: string, body: Buffer | string): PageSource => ({
+  path,
+  mediaType: mediaTypeOf(path),
+  body: Buffer.from(body),
 });

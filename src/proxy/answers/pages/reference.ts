@@ -129,7 +129,7 @@ const errorsHtml = (route: Route): string => {
   return `<ul class="errors">\n${lines.toSorted().join("\n")}\n</ul>`;
 };
 
-const READABLE = { listMax: 2, head: 1, tail: 1, lineMax: 52 };
+const READABLE = { listMax: 1, head: 1, tail: 0, lineMax: 52 };
 
 /** The request of the recorded answer, with that answer. A script makes it one that runs. */
 function requestHtml({ path, body, isKeyed, ...route }: Route): string {

@@ -12,7 +12,7 @@ import { delayText, historyText, tableByTier, tierTable } from "../../docs/tier-
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
-import { framed, type PageSource } from "./pages.ts";
+import { fileAt, framed, type PageSource } from "./pages.ts";
 
 /** What holds at this service, for the texts. */
 export interface Settings {
@@ -21,8 +21,6 @@ export interface Settings {
   /** How late a session may be before it is overdue. */
   readonly graceMs: number;
 }
-
-const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 
 /**
  * The texts that are the same for every snapshot. `origin` is the address of the service without a
@@ -33,19 +31,17 @@ export function textPages(origin: string): PageSource[] {
   const llms = withSlots(siteFile("llms.txt"));
   return [
     page(PAGES.guide.path, guide, origin),
-    plain(PAGES.guideMarkdown.path, MARKDOWN_TYPE, guide, origin),
+    plain(PAGES.guideMarkdown.path, guide, origin),
     page(PAGES.changelog.path, siteFile("../../CHANGELOG.md"), origin),
-    plain(PAGES.llms.path, "text/plain; charset=utf-8", llms, origin),
-    plain(PAGES.client.path, "text/x-python; charset=utf-8", siteFile("client.py"), origin),
+    plain(PAGES.llms.path, llms, origin),
+    plain(PAGES.client.path, siteFile("client.py"), origin),
   ];
 }
 
 /** The methodology, as a page or as Markdown. */
 export function methodology(path: string, origin: string, settings: Settings): PageSource {
   const text = withSlots(siteFile("methodology.md"), settings);
-  return path === PAGES.methodology.path
-    ? page(path, text, origin)
-    : plain(path, MARKDOWN_TYPE, text, origin);
+  return path === PAGES.methodology.path ? page(path, text, origin) : plain(path, text, origin);
 }
 
 /** A text in the frame, with a list of its sections. */
@@ -61,11 +57,8 @@ function page(path: string, markdown: string, origin: string): PageSource {
   });
 }
 
-const plain = (path: string, mediaType: string, text: string, origin: string): PageSource => ({
-  path,
-  mediaType,
-  body: Buffer.from(withOrigin(text, origin)),
-});
+const plain = (path: string, text: string, origin: string): PageSource =>
+  fileAt(path, withOrigin(text, origin));
 
 const withOrigin = (text: string, origin: string): string => text.replaceAll(ORIGIN, () => origin);
 
