@@ -84,13 +84,13 @@ describe("a lost race", () => {
   class RacedStore extends MemoryStore {
     first: (() => Promise<unknown>) | null = null;
 
-    override async create(key: string, bytes: Uint8Array, type: string) {
+    override async create(key: string, bytes: Uint8Array) {
       const { first } = this;
       if (first !== null && key.startsWith("publications/")) {
         this.first = null;
         await first();
       }
-      return super.create(key, bytes, type);
+      return super.create(key, bytes);
     }
   }
 

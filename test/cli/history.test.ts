@@ -230,8 +230,8 @@ describe("after a rollback", () => {
 describe("orphans", () => {
   test("a folder that no publication names does not block the next run, which takes the next number", async () => {
     const store = await published(FIRST);
-    await store.create("sessions/2026-11-21T00Z/r1/catalog.json", Buffer.from("junk"), "");
-    await store.create("sessions/2026-11-21T00Z/r7/pro/board.json", Buffer.from("junk"), "");
+    await store.create("sessions/2026-11-21T00Z/r1/catalog.json", Buffer.from("junk"));
+    await store.create("sessions/2026-11-21T00Z/r7/pro/board.json", Buffer.from("junk"));
     expect(await mustPublish(store, SECOND)).toBe("2026-11-21T00Z/r8");
     expect((await untouched(store, SECOND)).result?.outcome).toBe("unchanged");
   });
@@ -240,7 +240,7 @@ describe("orphans", () => {
     const probe = await published(FIRST, SECOND);
     const part = (await headJson(probe, "manifest.json")).ledger[0].key;
     const store = await published(FIRST);
-    await store.create(part, Buffer.from("junk"), "");
+    await store.create(part, Buffer.from("junk"));
     const { code, said } = await tryPublish(store, SECOND);
     expect([code, said[0]]).toEqual([6, `memory:/${part} already exists with other bytes`]);
     expect((await readHead(store))?.number).toBe(1);
@@ -267,7 +267,7 @@ describe("a damaged head", () => {
       const bytes = (await store.get(key)) as Buffer;
       await store.delete(key);
       bytes[0] = (bytes[0] as number) ^ 1;
-      await store.create(key, bytes, "");
+      await store.create(key, bytes);
       for (const run of [SECOND, { ...SECOND, session: NOON }, { ...SECOND, revise: "x" }]) {
         const { code, said } = await untouched(store, run);
         expect([code, said[0]]).toEqual([6, expect.stringContaining(`memory:/${key} is`)]);

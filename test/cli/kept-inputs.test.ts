@@ -109,12 +109,12 @@ describe("kept inputs", () => {
     const text = FIRST.quotes;
     const key = `inputs/${sha256Hex(text)}-0.gz`;
     const store = new MemoryStore();
-    await store.create(key, gzipSync(text, { level: 1 }), "");
+    await store.create(key, gzipSync(text, { level: 1 }));
     await mustPublish(store, FIRST);
     expect((await inputsOf(store))[1]?.key).toBe(key);
     for (const other of [gzipSync(`${text}\n`), gzipSync("id\n"), Buffer.from(text)]) {
       const taken = new MemoryStore();
-      await taken.create(key, other, "");
+      await taken.create(key, other);
       const { code, said } = await tryPublish(taken, FIRST);
       expect([code, said]).toEqual([6, [expect.stringContaining(`memory:/${key} is damaged: `)]]);
       expect(await taken.get("publications/0000000001.json")).toBe(null);

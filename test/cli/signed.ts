@@ -140,7 +140,7 @@ export async function changeEntry(
 /** Replaces the bytes of an object. No store does this itself. */
 export async function replace(store: ObjectStore, key: string, bytes: Uint8Array): Promise<void> {
   await store.delete(key);
-  await store.create(key, bytes, "application/octet-stream");
+  await store.create(key, bytes);
 }
 
 /**

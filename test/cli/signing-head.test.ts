@@ -100,8 +100,8 @@ test("every read knows how large the object may be", async () => {
     await publish(request, store, CLOCK, () => {});
   }
   await rollBack(store, "head~1", "back", CLOCK, strict);
-  await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":1}'), "");
-  await store.create("taken/2026-11-22T00Z/r1.json", Buffer.from("{}"), "");
+  await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":1}'));
+  await store.create("taken/2026-11-22T00Z/r1.json", Buffer.from("{}"));
   await prune(store, 0, false, CLOCK, strict);
   expect((await verifySnapshots(store, null, strict.verifyKeys)).damages).toEqual([]);
   await describeSnapshot(store, "head");

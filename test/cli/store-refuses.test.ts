@@ -87,7 +87,7 @@ test.each([
     for (const kept of [null, "x"]) {
       const losing = new InterceptedStore(memory, async ({ kind, key }, run) => {
         if (kind !== "create" || !lost.test(key)) return run();
-        if (kept !== null) await memory.create(key, Buffer.from(kept), "");
+        if (kept !== null) await memory.create(key, Buffer.from(kept));
         return "created" as never;
       });
       const { code, said } = await tryPublish(losing, { quotes: levels(11) });

@@ -22,7 +22,7 @@ try {
   await Promise.all(
     Array.from({ length: Number(count) }, async (_, n) => {
       const key = `many/${Number(first) + n}`;
-      await store.create(key, contentOf(key, Number(sizeBytes)), "application/octet-stream");
+      await store.create(key, contentOf(key, Number(sizeBytes)));
       process.stdout.write(`${key}\n`);
     }),
   );

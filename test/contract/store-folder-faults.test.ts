@@ -35,7 +35,7 @@ describe("a path that is not a folder", () => {
 
 describe("a folder without write permission", () => {
   test("every write fails, and nothing is written", async () => {
-    await new FolderStore(folder).create("many/0", contentOf("many/0", 10), "text/plain");
+    await new FolderStore(folder).create("many/0", contentOf("many/0", 10));
     forbid(folder);
     const { error } = await runChild(folder, ["0", "5", "100"], { asNobody: true });
     expect(error?.exitCode).toBe(EXIT.unreachable);
@@ -62,7 +62,7 @@ describe("a folder without write permission", () => {
       expect(statSync(elsewhere).dev).not.toBe(statSync(parent).dev);
       mkdirSync(folder);
       symlinkSync(elsewhere, join(folder, "sessions"));
-      const create = new FolderStore(folder).create("sessions/a", Buffer.from("a"), "text/plain");
+      const create = new FolderStore(folder).create("sessions/a", Buffer.from("a"));
       await expect(create).rejects.toThrow(
         /cannot write "sessions\/a": its folder is on another file system than the store \(EXDEV\)/,
       );
@@ -87,7 +87,7 @@ describe("a folder without write permission", () => {
 describe("other content of the folder", () => {
   test("files that are not objects are neither listed nor read", async () => {
     const store = new FolderStore(folder);
-    await store.create("sessions/a", Buffer.from("a"), "text/plain");
+    await store.create("sessions/a", Buffer.from("a"));
     mkdirSync(join(folder, "empty/er"), { recursive: true });
     mkdirSync(join(folder, ".git/objects"), { recursive: true });
     writeFileSync(join(folder, ".git/objects/x"), "x");
@@ -101,7 +101,7 @@ describe("other content of the folder", () => {
 
   test("a pipe that nobody writes to is not read, and its key is taken", async () => {
     const store = new FolderStore(folder);
-    await store.create("b", Buffer.from("b"), "text/plain");
+    await store.create("b", Buffer.from("b"));
     execFileSync("mkfifo", [join(folder, "a")]);
     for (const read of [() => store.get("a"), () => store.get("a", 10), () => store.open("a")]) {
       await expect(read()).rejects.toEqual(
@@ -109,15 +109,15 @@ describe("other content of the folder", () => {
       );
     }
     expect(await keysOf(store, "")).toEqual(["b"]);
-    expect(await store.create("a", Buffer.from("a"), "text/plain")).toBe("taken");
+    expect(await store.create("a", Buffer.from("a"))).toBe("taken");
     await store.delete("a");
-    expect(await store.create("a", Buffer.from("a"), "text/plain")).toBe("created");
+    expect(await store.create("a", Buffer.from("a"))).toBe("created");
   });
 
   test("a key below an object cannot be created, and the error says why", async () => {
     const store = new FolderStore(folder);
-    await store.create("a", Buffer.from("a"), "text/plain");
-    await expect(store.create("a/b", Buffer.from("b"), "text/plain")).rejects.toThrow(
+    await store.create("a", Buffer.from("a"));
+    await expect(store.create("a/b", Buffer.from("b"))).rejects.toThrow(
       /cannot write "a\/b": not a directory \(ENOTDIR\)$/,
     );
     expect(readdirSync(folder)).toEqual(["a"]);
@@ -126,7 +126,7 @@ describe("other content of the folder", () => {
   test("files can vanish while they are listed", async () => {
     const store = new FolderStore(folder);
     const keys = Array.from({ length: 200 }, (_, n) => `f${n % 10}/${String(n).padStart(3, "0")}`);
-    await Promise.all(keys.map((key) => store.create(key, Buffer.from(key), "text/plain")));
+    await Promise.all(keys.map((key) => store.create(key, Buffer.from(key))));
     const seen: string[] = [];
     for await (const { key } of store.list("")) {
       seen.push(key);
@@ -150,7 +150,7 @@ describe("links", () => {
     elsewhere = join(parent, "elsewhere");
     store = new FolderStore(folder);
     for (const place of [store, new FolderStore(elsewhere)]) {
-      await place.create(PATH, Buffer.from("secret"), "application/json");
+      await place.create(PATH, Buffer.from("secret"));
     }
   });
 
@@ -195,7 +195,7 @@ describe("links", () => {
       const linked = new FolderStore(join(parent, path));
       expect(String(await linked.get(PATH))).toBe("secret");
       expect(await keysOf(linked, "")).toEqual([PATH]);
-      expect(await linked.create(`new/${path}`, Buffer.from("x"), "text/plain")).toBe("created");
+      expect(await linked.create(`new/${path}`, Buffer.from("x"))).toBe("created");
       await (await linked.open(PATH))?.stream.cancel();
       await linked.delete(`new/${path}`);
     }
@@ -207,7 +207,7 @@ async function failuresOf(store: ObjectStore): Promise<string[]> {
   const operations = [
     () => store.get("a/b"),
     () => store.open("a/b"),
-    () => store.create("a/b", Buffer.from("x"), "text/plain"),
+    () => store.create("a/b", Buffer.from("x")),
     () => keysOf(store, ""),
     () => store.delete("a/b"),
     () => store.prove(),

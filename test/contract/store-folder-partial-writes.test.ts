@@ -44,7 +44,7 @@ describe("no space", () => {
       const store = new FolderStore(folder);
       const keys = Array.from({ length: 40 }, (_, n) => `many/${n}`);
       const outcomes = await Promise.allSettled(
-        keys.map((key) => store.create(key, contentOf(key, 100_000), "text/plain")),
+        keys.map((key) => store.create(key, contentOf(key, 100_000))),
       );
       const failures = outcomes.filter((outcome) => outcome.status === "rejected");
       expect(failures.length).toBeGreaterThan(0);
@@ -57,13 +57,9 @@ describe("no space", () => {
       const there = await expectWhole(store, 100_000);
       expect(there).toHaveLength(keys.length - failures.length);
       expect(hiddenIn(folder)).toEqual([]);
-      await expect(
-        store.create("many/x", contentOf("many/x", 900_000), "text/plain"),
-      ).rejects.toThrow(/ENOSPC/);
+      await expect(store.create("many/x", contentOf("many/x", 900_000))).rejects.toThrow(/ENOSPC/);
       for (const key of there) await store.delete(key);
-      expect(await store.create("many/x", contentOf("many/x", 900_000), "text/plain")).toBe(
-        "created",
-      );
+      expect(await store.create("many/x", contentOf("many/x", 900_000))).toBe("created");
     } finally {
       execFileSync("umount", [folder]);
     }
@@ -88,7 +84,7 @@ describe("a crash", () => {
 
   test("prove removes the leftovers of crashed runs after an hour", async () => {
     const store = new FolderStore(folder);
-    await store.create("a", Buffer.from("a"), "text/plain");
+    await store.create("a", Buffer.from("a"));
     const hourAgo = Date.now() / 1000 - 3_600;
     for (const [name, seconds] of [
       [".tmp-old", hourAgo - 60],

@@ -34,7 +34,7 @@ export async function expectFailures(store: ObjectStore, expected: RegExp): Prom
     () => store.prove(),
     () => store.get("a"),
     () => store.open("a"),
-    () => store.create("a", Buffer.from("a"), "text/plain"),
+    () => store.create("a", Buffer.from("a")),
     () => store.delete("a"),
     () => keysOf(store, "a"),
   ];

@@ -110,7 +110,7 @@ describe("a server that misbehaves", () => {
       response.end(response.statusCode === 200 ? "" : errorXml(code));
     });
     const store = await at("s3://bucket/p", { endpoint: server.url });
-    expect(await store.create("a", Buffer.from("a"), "text/plain")).toBe("created");
+    expect(await store.create("a", Buffer.from("a"))).toBe("created");
     expect(conditions).toEqual(["*", "*", "*"]);
     await server.stop();
   });
@@ -123,7 +123,7 @@ describe("a server that misbehaves", () => {
       response.writeHead(503).end(errorXml("SlowDown"));
     });
     const store = await at("s3://bucket/p", { endpoint: server.url });
-    await expect(store.create("a", Buffer.from("a"), "text/plain")).rejects.toThrow(
+    await expect(store.create("a", Buffer.from("a"))).rejects.toThrow(
       `--store "s3://bucket/p": cannot write "a": "${server.url}" answers 503 SlowDown; try again later`,
     );
     expect(requests).toBe(4);
@@ -223,7 +223,15 @@ describe("a server that misbehaves", () => {
       response.end();
     });
     const store = await at("s3://bucket/p", { endpoint: server.url });
-    await store.create("a.csv", Buffer.from("a"), "text/csv; charset=utf-8; header=present");
+    await store.create("a.csv", Buffer.from("a"));
+    for (const key of ["a.csv.gz", "ledger/a.ndjson", "pro/SHA256SUMS"]) {
+      await store.create(key, Buffer.from("a"));
+    }
+    expect(headers.splice(1).map((sent) => sent["content-type"])).toEqual([
+      "application/gzip",
+      "application/x-ndjson",
+      "text/plain; charset=utf-8",
+    ]);
     expect(headers).toMatchObject([
       {
         "content-type": "text/csv; charset=utf-8; header=present",

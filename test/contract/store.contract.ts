@@ -12,8 +12,6 @@ export interface StoreUnderTest {
   dispose(): Promise<void>;
 }
 
-const JSON_TYPE = "application/json";
-
 export function describeStore(name: string, make: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
     let place: StoreUnderTest;
@@ -59,15 +57,15 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
     });
 
     test("the first create wins, and its bytes stay", async () => {
-      expect(await store.create("once/a.json", Buffer.from("first"), JSON_TYPE)).toBe("created");
-      expect(await store.create("once/a.json", Buffer.from("second"), JSON_TYPE)).toBe("taken");
-      expect(await other.create("once/a.json", Buffer.from("third"), JSON_TYPE)).toBe("taken");
+      expect(await store.create("once/a.json", Buffer.from("first"))).toBe("created");
+      expect(await store.create("once/a.json", Buffer.from("second"))).toBe("taken");
+      expect(await other.create("once/a.json", Buffer.from("third"))).toBe("taken");
       expect((await other.get("once/a.json"))?.toString()).toBe("first");
       expect((await store.get("once/a.json"))?.toString()).toBe("first");
     });
 
     test("an object with more bytes than the reader wants is damage, and named", async () => {
-      await store.create("large/a.json", Buffer.alloc(1_000), JSON_TYPE);
+      await store.create("large/a.json", Buffer.alloc(1_000));
       expect(await other.get("large/a.json", 1_000)).toHaveLength(1_000);
       await expect(other.get("large/a.json", 999)).rejects.toMatchObject({
         exitCode: 6,
@@ -83,7 +81,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
         const outcomes = await Promise.all(
           Array.from({ length: 20 }, async (_, racer) => {
             const through = racer % 2 === 0 ? store : other;
-            const outcome = await through.create(key, Buffer.from(`racer ${racer}`), JSON_TYPE);
+            const outcome = await through.create(key, Buffer.from(`racer ${racer}`));
             // A caller that has an answer also sees the whole object.
             return { racer, outcome, seen: (await through.get(key))?.toString() };
           }),
@@ -104,7 +102,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       ["a million random bytes", randomBytes(1_000_003)],
     ] as const)("bytes come back as they were: %s", async ([title, bytes]) => {
       const key = `bytes/${title.replaceAll(/[^a-z0-9]/g, "-")}`;
-      expect(await store.create(key, bytes, "application/octet-stream")).toBe("created");
+      expect(await store.create(key, bytes)).toBe("created");
       const read = await other.get(key);
       expect(read).toBeInstanceOf(Buffer);
       expect(read?.equals(bytes)).toBe(true);
@@ -117,7 +115,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
 
     test("only the view of a larger buffer is stored, and later changes of the buffer have no effect", async () => {
       const whole = new Uint8Array([1, 2, 3, 4, 5, 6]);
-      await store.create("bytes/view", whole.subarray(2, 4), "application/octet-stream");
+      await store.create("bytes/view", whole.subarray(2, 4));
       whole.fill(9);
       const read = await store.get("bytes/view");
       expect([...(read ?? [])]).toEqual([3, 4]);
@@ -127,7 +125,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
 
     test("streams are read in pieces and in parallel, and can be cancelled", async () => {
       const bytes = randomBytes(700_000);
-      await store.create("streams/a", bytes, "application/octet-stream");
+      await store.create("streams/a", bytes);
       const bodies = await Promise.all(
         Array.from({ length: 8 }, async () => {
           const opened = await store.open("streams/a");
@@ -156,7 +154,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
         "list/b.json",
         "list/b_.json",
       ];
-      for (const key of keys.toReversed()) await store.create(key, Buffer.from(key), JSON_TYPE);
+      for (const key of keys.toReversed()) await store.create(key, Buffer.from(key));
       const sorted = keys.toSorted();
       expect(await keysOf(other, "list/")).toEqual(sorted);
       const all = await keysOf(other, "");
@@ -189,7 +187,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
     test("list returns more than 1,000 keys, and its reader can stop at any of them", async () => {
       const keys = Array.from({ length: 1_105 }, (_, n) => `many/${String(n).padStart(5, "0")}`);
       const bytes = Buffer.from("x");
-      const outcomes = await Promise.all(keys.map((key) => store.create(key, bytes, "text/plain")));
+      const outcomes = await Promise.all(keys.map((key) => store.create(key, bytes)));
       expect(new Set(outcomes)).toEqual(new Set(["created"]));
       expect(await keysOf(other, "many/")).toEqual(keys);
       const seen: string[] = [];
@@ -198,8 +196,8 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
     });
 
     test("delete removes one key and no other, and a second delete is no error", async () => {
-      await store.create("gone/x/a.json", Buffer.from("a"), JSON_TYPE);
-      await store.create("gone/x/ab.json", Buffer.from("ab"), JSON_TYPE);
+      await store.create("gone/x/a.json", Buffer.from("a"));
+      await store.create("gone/x/ab.json", Buffer.from("ab"));
       await store.delete("gone/x/a.json");
       await store.delete("gone/x/a.json");
       await store.delete("gone/none/at-all.json");
@@ -207,7 +205,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       expect(await keysOf(other, "gone/")).toEqual(["gone/x/ab.json"]);
       await store.delete("gone/x/ab.json");
       expect(await keysOf(other, "gone/")).toEqual([]);
-      expect(await other.create("gone/x/a.json", Buffer.from("again"), JSON_TYPE)).toBe("created");
+      expect(await other.create("gone/x/a.json", Buffer.from("again"))).toBe("created");
       expect((await store.get("gone/x/a.json"))?.toString()).toBe("again");
     });
 
@@ -216,7 +214,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
         Array.from({ length: 40 }, async (_, n) => {
           const through = n % 2 === 0 ? store : other;
           const key = `churn/${n % 4}/${n}`;
-          expect(await through.create(key, Buffer.from(key), "text/plain")).toBe("created");
+          expect(await through.create(key, Buffer.from(key))).toBe("created");
           if (n % 3 !== 0) await through.delete(key);
         }),
       );
@@ -236,7 +234,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       `odd/${"n".repeat(200)}.json`,
       "o",
     ])("odd but valid key %s", async (key) => {
-      expect(await store.create(key, Buffer.from(key), "text/plain")).toBe("created");
+      expect(await store.create(key, Buffer.from(key))).toBe("created");
       expect((await other.get(key))?.toString()).toBe(key);
       expect(await keysOf(other, key)).toContain(key);
       await other.delete(key);
@@ -263,7 +261,7 @@ export function describeStore(name: string, make: () => Promise<StoreUnderTest>)
       "n".repeat(256),
       "a/".repeat(500) + "a",
     ])("no object has the key %j", async (key) => {
-      await expect(store.create(key, Buffer.from("x"), "text/plain")).rejects.toThrow(TypeError);
+      await expect(store.create(key, Buffer.from("x"))).rejects.toThrow(TypeError);
       expect(await store.get(key)).toBeNull();
       expect(await store.open(key)).toBeNull();
       await store.delete(key);

@@ -54,15 +54,15 @@ async function longHistory(): Promise<MemoryStore> {
   await rollBack(store, "2026-11-21T00Z", "check", clockAt("2026-11-21T13:00:00Z"));
   await mustPublish(store, daily("2026-11-22T00Z", 12.4));
   await store.delete("publications/0000000006.json");
-  await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":5}\n'), "");
+  await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from('{"began":5}\n'));
   await mustPublish(store, daily("2026-11-22T00Z", 12.5));
   await mustPublish(store, daily("2026-11-22T12Z", 12.6));
   await prune(store, 0, false, clockAt("2026-11-22T13:00:00Z"));
   await mustPublish(store, daily("2026-11-23T00Z", 12.7));
   // A publish is running: its claim, its files and its ledger part are not copied.
-  await store.create("claims/2026-11-23T12Z/r1.json", Buffer.from('{"began":9}\n'), "");
-  await store.create("sessions/2026-11-23T12Z/r1/catalog.json", Buffer.from("{}"), "");
-  await store.create(`ledger/2026-12-${"0".repeat(64)}-9.ndjson`, Buffer.from(""), "");
+  await store.create("claims/2026-11-23T12Z/r1.json", Buffer.from('{"began":9}\n'));
+  await store.create("sessions/2026-11-23T12Z/r1/catalog.json", Buffer.from("{}"));
+  await store.create(`ledger/2026-12-${"0".repeat(64)}-9.ndjson`, Buffer.from(""));
   return store;
 }
 
@@ -240,12 +240,12 @@ describe("a target with other content: 4, and nothing is changed", () => {
     ],
     [
       "a shorter file, without a log",
-      async (to) => to.create(`${HEAD}/catalog.json`, Buffer.from("{}"), ""),
+      async (to) => to.create(`${HEAD}/catalog.json`, Buffer.from("{}")),
       /2026-11-21T12Z\/r1\/catalog\.json has other bytes/,
     ],
     [
       "a file that the manifest does not name",
-      async (to) => to.create(`${HEAD}/pro/contracts/z.json`, Buffer.from("{}"), ""),
+      async (to) => to.create(`${HEAD}/pro/contracts/z.json`, Buffer.from("{}")),
       /2026-11-21T12Z\/r1\/pro\/contracts\/z\.json is not in memory:/,
     ],
   ];
@@ -264,7 +264,7 @@ describe("a target with other content: 4, and nothing is changed", () => {
     const from = await shortHistory();
     const to = new MemoryStore();
     const between = new InterceptedStore(to, async ({ kind, key }, run) => {
-      if (kind === "create") await to.create(key, Buffer.from("x"), "");
+      if (kind === "create") await to.create(key, Buffer.from("x"));
       return run();
     });
     const { exitCode, message } = await failed(from, between);
@@ -322,7 +322,7 @@ describe("a damaged source: 6, the damage is named, and the target's log stays",
   ])("a manifest that names %s as a part of the ledger: no such key is written", async (key) => {
     const from = await shortHistory();
     const bytes = Buffer.from("{}\n");
-    if (!key.startsWith("..")) await from.create(key, bytes, "");
+    if (!key.startsWith("..")) await from.create(key, bytes);
     const part = { key, bytes: bytes.length, sha256: sha256Hex(bytes) };
     await changeHead(from, ({ ledger }) => ({ ledger: [...ledger, part] }));
     const to = new MemoryStore();

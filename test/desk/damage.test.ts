@@ -73,7 +73,7 @@ test.each(["pro/board.json.orig", "notes.txt", "pro/contracts/zz.json"])(
   "a file too many: %s",
   async (path) => {
     const store = await copyOf(whole);
-    await store.create(HEAD + path, Buffer.from("{}"), "application/json");
+    await store.create(HEAD + path, Buffer.from("{}"));
     const expected = [`${store.location}/${HEAD}${path} is not named by the manifest`];
     expect(await damages(store, "head")).toEqual(expected);
     expect(await damages(store, null)).toEqual(expected);

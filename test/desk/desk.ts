@@ -81,7 +81,7 @@ export function temporaryFolder(): string {
 /** Replaces the bytes of an object. No store does this itself. */
 export async function overwrite(store: ObjectStore, key: string, bytes: Uint8Array): Promise<void> {
   await store.delete(key);
-  await store.create(key, bytes, "application/octet-stream");
+  await store.create(key, bytes);
 }
 
 /** Flips one bit in the middle of an object. */

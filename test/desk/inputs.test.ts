@@ -138,7 +138,7 @@ describe("verify", () => {
   test("--all proves those that no snapshot names any more, and says what is none", async () => {
     const store = await shortHistory();
     const zeros = `inputs/${"0".repeat(64)}-9.gz`;
-    for (const key of [zeros, "inputs/notes.txt"]) await store.create(key, gzipSync("x"), "");
+    for (const key of [zeros, "inputs/notes.txt"]) await store.create(key, gzipSync("x"));
     const names = (found: readonly string[]): string[] =>
       found.map((text) => text.slice("memory:/".length, text.indexOf(" is damaged"))).toSorted();
     expect(names(await damages(store, null))).toEqual([zeros, "inputs/notes.txt"]);
@@ -159,7 +159,7 @@ describe("prune and copy", () => {
     }
     // As a run leaves it that crashed.
     const left = "id\n";
-    await store.create(`inputs/${sha256Hex(left)}-3.gz`, gzipSync(left), "");
+    await store.create(`inputs/${sha256Hex(left)}-3.gz`, gzipSync(left));
     const before = await keysOf(store, "inputs/");
     const { snapshots } = await prune(store, 0, false, clockAt("2027-11-25T00:05:00Z"));
     expect([snapshots.length, await keysOf(store, "inputs/")]).toEqual([4, before]);

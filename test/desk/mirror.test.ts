@@ -72,7 +72,7 @@ test("nothing goes that no prune entry names: strangers, unpublished folders, cl
     "claims/2026-12-01T00Z/r1.json",
     "other/file.txt",
   ];
-  for (const key of strangers) await to.create(key, Buffer.from("x"), "");
+  for (const key of strangers) await to.create(key, Buffer.from("x"));
   await mirrored(pruned, to);
   const expected = [...(await keysOf(pruned)), ...strangers].sort();
   expect((await keysOf(to)).sort()).toEqual(expected);

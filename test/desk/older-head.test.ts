@@ -137,7 +137,7 @@ test("an entry with an unknown action: 6, and who wrote it", async () => {
   const folder = published();
   const store = new FolderStore(folder);
   const entry = '{"number":4,"action":"archive"}\n';
-  await store.create("publications/0000000004.json", Buffer.from(entry), "");
+  await store.create("publications/0000000004.json", Buffer.from(entry));
   for (const line of [...COMMANDS, "prune --keep-days 0", "ls"]) {
     const { code, err } = await desk(line, folder);
     expect([line, code]).toEqual([line, 6]);

@@ -24,7 +24,7 @@ async function storeWithLeftovers(): Promise<{ store: MemoryStore; clock: { now(
   for (const run of RUNS) await mustPublish(store, run);
   await mustPublish(store, NEXT);
   await store.delete("publications/0000000004.json");
-  await store.create(`claims/${NEXT.session}/r1.json`, Buffer.from('{"began":3}\n'), "");
+  await store.create(`claims/${NEXT.session}/r1.json`, Buffer.from('{"began":3}\n'));
   clock.ms = Date.parse("2026-11-22T00:05:00Z");
   return { store, clock };
 }
@@ -159,8 +159,8 @@ test("the files of a run that begins while a prune lists the store stay", async 
   const file = "sessions/2026-11-22T12Z/r1/catalog.json";
   const isListing = ({ kind, key }: Operation): boolean => kind === "list" && key === "sessions/";
   const pruned = interrupted(store, isListing, async () => {
-    await store.create("claims/2026-11-22T12Z/r1.json", Buffer.from('{"began":3}\n'), "");
-    await store.create(file, Buffer.from("[]\n"), "");
+    await store.create("claims/2026-11-22T12Z/r1.json", Buffer.from('{"began":3}\n'));
+    await store.create(file, Buffer.from("[]\n"));
   });
   const { snapshots } = await prune(pruned, 0, false, clock);
   expect(snapshots.filter(({ orphan }) => orphan)).toEqual([]);
@@ -189,7 +189,7 @@ test("a prune of more names than fit into 60,000 bytes writes several entries", 
     { length: 1_500 },
     (_, at) => `ledger/2026-01-${String(at).padStart(64, "0")}-0.ndjson`,
   );
-  for (const key of keys) await store.create(key, Buffer.from("x"), "");
+  for (const key of keys) await store.create(key, Buffer.from("x"));
   await prune(store, 0, false, clock);
   const entries = (await readEntries(store)).filter(({ action }) => action === "prune");
   expect(entries.length).toBeGreaterThan(1);

@@ -106,7 +106,7 @@ test("orphans without a claim are removed", async () => {
   const folder = temporaryFolder();
   const store = new FolderStore(folder);
   await published(store);
-  for (const key of [...orphan, part]) await store.create(key, Buffer.from("x"), "");
+  for (const key of [...orphan, part]) await store.create(key, Buffer.from("x"));
   const far = clockAt("2099-01-01T00:00:00Z");
   const dry = await desk("prune --keep-days 9999 --dry-run", folder);
   expect(dry.out).toMatch(
@@ -128,7 +128,7 @@ test("a kept snapshot that cannot be read, a claim that is none, or a lost log: 
     async (store: MemoryStore) => store.delete("sessions/2026-11-21T12Z/r1/manifest.json"),
     ...["{", '{"began":9007199254740993}', " ".repeat(10_000)].map(
       (text) => async (store: MemoryStore) => {
-        await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from(text), "");
+        await store.create("claims/2026-11-22T00Z/r1.json", Buffer.from(text));
       },
     ),
     async (store: MemoryStore) => {

@@ -127,7 +127,7 @@ describe("what the other store cannot give: 6, it is named, and the rest is put 
 
   test("a file too many stays, and is named", async () => {
     const store = await copyOf(whole);
-    await store.create(`${HEAD}notes.txt`, Buffer.from("x"), "");
+    await store.create(`${HEAD}notes.txt`, Buffer.from("x"));
     const { details } = await failed(store, whole);
     expect(details).toEqual([`memory:/${HEAD}notes.txt is not named by the manifest`]);
   });
@@ -182,8 +182,8 @@ test("a store that lies: nothing of it is written that the log does not prove", 
   expect([exitCode, await keysOf(store, HEAD)]).toEqual([6, []]);
   const extra = `inputs/${"0".repeat(64)}-1.gz`;
   const added = await copyOf(whole);
-  await added.create(extra, gzipSync("x"), "");
-  await added.create("taken/2026-12-01T00Z/r1.json", Buffer.from("{}\n"), "");
+  await added.create(extra, gzipSync("x"));
+  await added.create("taken/2026-12-01T00Z/r1.json", Buffer.from("{}\n"));
   await repairSnapshots(store, added, null);
   expect(await contentOf(store)).toEqual(await contentOf(whole));
 });

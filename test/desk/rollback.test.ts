@@ -91,7 +91,7 @@ test("a stored snapshot that no publication names can be the head", async () => 
 
 test("an orphan without a manifest, a pruned snapshot and an unknown one: 2", async () => {
   const store = await published();
-  await store.create("sessions/2026-11-21T12Z/r2/catalog.json", Buffer.from("[]\n"), "");
+  await store.create("sessions/2026-11-21T12Z/r2/catalog.json", Buffer.from("[]\n"));
   await prune(store, 0, false, LATER);
   for (const [reference, message] of [
     ["2026-11-20T00Z", "memory: does not hold 2026-11-20T00Z/r1; it was pruned"],

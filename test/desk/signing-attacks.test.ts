@@ -80,7 +80,7 @@ describe("an attacker who can write to the store but has no key", () => {
     for (const [key, text] of Object.entries(content)) {
       if (!key.startsWith(`sessions/${OLD}/`)) continue;
       const copy = key.replace(`${FIRST}/r1`, `${FIRST}/r2`);
-      await shop.store.create(copy, Buffer.from(text, "latin1"), "");
+      await shop.store.create(copy, Buffer.from(text, "latin1"));
     }
     const head = (await readHead(shop.store)) as Publication;
     const { session } = parseSnapshotText(OLD) as { session: number };

@@ -69,7 +69,7 @@ describe("verify --verify-key", () => {
       const copied = String(bytes).replace('"revision": 1', '"revision": 2');
       const isManifest = key.endsWith("manifest.json");
       const to = key.replace(`${FIRST}/r1`, `${FIRST}/r2`);
-      await shop.store.create(to, isManifest ? Buffer.from(copied) : bytes, "");
+      await shop.store.create(to, isManifest ? Buffer.from(copied) : bytes);
     }
     expect(await findings(shop, `${FIRST}/r2`)).toEqual([]);
     const unnamed = `the log does not name ${FIRST}/r2, so nobody signed it`;

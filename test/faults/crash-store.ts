@@ -41,10 +41,8 @@ export class InterceptedStore implements ObjectStore {
     return this.#intercept({ kind: "open", key }, () => this.#inner.open(key));
   }
 
-  create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
-    return this.#intercept({ kind: "create", key, bytes }, () =>
-      this.#inner.create(key, bytes, mediaType),
-    );
+  create(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
+    return this.#intercept({ kind: "create", key, bytes }, () => this.#inner.create(key, bytes));
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {

@@ -27,7 +27,7 @@ const BROKEN: Record<string, Publish> = {
     try {
       return await publish(request, store, ...rest);
     } catch (error) {
-      await store.create("sessions/stray", Buffer.of(1), "");
+      await store.create("sessions/stray", Buffer.of(1));
       throw error;
     }
   },

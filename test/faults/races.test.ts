@@ -124,7 +124,7 @@ function creating(
 ): ObjectStore {
   const intercepted = new InterceptedStore(store, (_operation, run) => run());
   const create = intercepted.create.bind(intercepted);
-  intercepted.create = (key, bytes, mediaType) =>
-    instead(key, bytes, (itsKey, itsBytes) => create(itsKey, itsBytes, mediaType));
+  intercepted.create = (key, bytes) =>
+    instead(key, bytes, (itsKey, itsBytes) => create(itsKey, itsBytes));
   return intercepted;
 }

@@ -174,7 +174,7 @@ for event in Client(key=key).watch({"alpha-16gb": 3.13}, every_seconds=0.05):
       [10, 1],
     ] as const) {
       const key = publicationKey(number);
-      await store.create(key, (await GOLDEN.get(key)) as Buffer, "");
+      await store.create(key, (await GOLDEN.get(key)) as Buffer);
       calls += costs;
       await eventually(async () => (await used()) === calls);
     }

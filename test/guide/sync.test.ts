@@ -57,7 +57,7 @@ async function startGolden(last: number): Promise<void> {
 
 async function append(number: number): Promise<void> {
   const key = publicationKey(number);
-  await store.create(key, (await GOLDEN.get(key)) as Buffer, "");
+  await store.create(key, (await GOLDEN.get(key)) as Buffer);
 }
 
 interface Followed extends Synced {

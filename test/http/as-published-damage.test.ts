@@ -57,7 +57,7 @@ async function serve(options: TestProxyOptions = {}): Promise<void> {
 /** Replaces the bytes of a key; null: removes it. No store does this itself. */
 async function put(key: string, bytes: Buffer | null): Promise<void> {
   await store.delete(key);
-  if (bytes !== null) await store.create(key, bytes, "");
+  if (bytes !== null) await store.create(key, bytes);
 }
 
 const flipped = (bytes: Buffer): Buffer => {

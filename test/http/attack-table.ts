@@ -71,7 +71,7 @@ async function remove(store: ObjectStore, ...prefixes: readonly string[]): Promi
 /** Copies the objects that begin so. What is there already stays. */
 async function graft(store: ObjectStore, from: ObjectStore, prefix = ""): Promise<void> {
   for await (const { key } of from.list(prefix)) {
-    await store.create(key, await bytesOf(from, key), "");
+    await store.create(key, await bytesOf(from, key));
   }
 }
 
@@ -327,7 +327,7 @@ export const ATTACKS: readonly Attack[] = [
       await replaceAll(store, await publishThree(RETIRED, 31));
       const pem = RETIRED.verifyKey.key.export({ type: "spki", format: "pem" });
       for (const key of ["signing.pem.pub", "publications/signing.pem.pub"]) {
-        await store.create(key, Buffer.from(pem), "");
+        await store.create(key, Buffer.from(pem));
       }
     },
     running: CHANGED,
@@ -376,7 +376,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: "an entry of 10 MB",
     apply: (store) =>
-      store.create(publicationKey(4), Buffer.alloc(10_000_000, " "), "").then(() => undefined),
+      store.create(publicationKey(4), Buffer.alloc(10_000_000, " ")).then(() => undefined),
     running: /0000000004\.json has 10000000 bytes, expected 60000 or less/,
     restarted: /0000000004\.json has 10000000 bytes, expected 60000 or less/,
     kept: HEAD,
@@ -386,7 +386,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: "a number beyond 2^53",
     apply: async (store) => {
-      await store.create(publicationKey(4), await bytesOf(store, publicationKey(3)), "");
+      await store.create(publicationKey(4), await bytesOf(store, publicationKey(3)));
       await changeEntry(store, 4, '"number":3', '"number":9007199254740993');
     },
     running: /0000000004\.json is not an entry of the log/,
@@ -402,7 +402,7 @@ export const ATTACKS: readonly Attack[] = [
       const entry = { ...third.entry, number: 4 };
       const keys = signedBy(RETIRED);
       const previous = sha256Hex(signedEntry(entry, keys));
-      await store.create(publicationKey(4), signedEntry({ ...entry, previous }, keys), "");
+      await store.create(publicationKey(4), signedEntry({ ...entry, previous }, keys));
     },
     running: UNLINKED(4),
     restarted: UNLINKED(4),

@@ -32,7 +32,7 @@ afterEach(() => proxy.close());
 /** Replaces the bytes of a key. No store does this itself. */
 async function overwrite(store: MemoryStore, key: string, bytes: Buffer): Promise<void> {
   await store.delete(key);
-  await store.create(key, bytes, "");
+  await store.create(key, bytes);
 }
 
 const flipped = (bytes: Buffer): Buffer => {
@@ -85,7 +85,7 @@ describe("damage", () => {
       proxy = await startTestProxy({ store, clock });
       const bring = async (prefix: string): Promise<void> => {
         for await (const { key } of source.list(prefix)) {
-          await store.create(key, (await source.get(key)) as Buffer, "");
+          await store.create(key, (await source.get(key)) as Buffer);
         }
       };
       await bring("sessions/");
@@ -179,12 +179,12 @@ test("a gap in the log is damage, but a proxy that is past it continues", async 
   proxy = await startTestProxy({ store, clock });
   for await (const { key } of source.list("")) {
     if (key === "publications/0000000002.json") continue;
-    await store.create(key, (await source.get(key)) as Buffer, "");
+    await store.create(key, (await source.get(key)) as Buffer);
   }
   // It would be the newest, and there are too many numbers before it to look for each.
   const far = "publications/4000000000.json";
   const third = String(await source.get("publications/0000000003.json"));
-  await store.create(far, Buffer.from(third.replace('"number":3', '"number":4000000000')), "");
+  await store.create(far, Buffer.from(third.replace('"number":3', '"number":4000000000')));
   await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
   expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
   const late = await startTestProxy({ store, clock });
@@ -196,7 +196,7 @@ test("a gap in the log is damage, but a proxy that is past it continues", async 
   }
   await store.delete(far);
   const gap = "publications/0000000002.json";
-  await store.create(gap, (await source.get(gap)) as Buffer, "");
+  await store.create(gap, (await source.get(gap)) as Buffer);
   await eventually(async () => (await snapshotOf(proxy)) === "2026-11-22T12Z/r1");
   expect((await proxy.get("/readyz")).json.store).toBe("ok");
 });
@@ -218,7 +218,7 @@ test.each([0, 2])(
       // The log comes first, so that its newest entry can be read at once.
       for (const prefix of ["publications/", ""]) {
         for await (const { key } of from.list(prefix)) {
-          await store.create(key, (await from.get(key)) as Buffer, "");
+          await store.create(key, (await from.get(key)) as Buffer);
         }
       }
     };

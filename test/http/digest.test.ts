@@ -98,7 +98,7 @@ describe("while sessions are missing", () => {
     const store = new FolderStore(folder);
     const source = await publishedStore();
     for await (const { key } of source.list("")) {
-      await store.create(key, (await source.get(key)) as Buffer, "");
+      await store.create(key, (await source.get(key)) as Buffer);
     }
     await start({ store, cacheBytes: 0 });
     proxy.clock.ms += sessionsMs(2);
@@ -106,7 +106,7 @@ describe("while sessions are missing", () => {
     const bytes = (await store.get(key)) as Buffer;
     await store.delete(key);
     expect((await ask("/prices")).status).toBe(500);
-    await store.create(key, bytes, "");
+    await store.create(key, bytes);
     await eventually(async () => (await ask("/prices")).status === 200);
   });
 });

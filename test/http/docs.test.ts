@@ -218,6 +218,24 @@ describe("in Chromium", () => {
     expect(download.suggestedFilename()).toBe("export.xlsx");
     expect((await readFile(await download.path())).toString("latin1")).toMatch(/^PK/);
 
+    // One at a time: an answer that comes late cannot take the place of a later one.
+    let answer = (): void => {};
+    const waiting = new Promise<void>((resolve) => (answer = resolve));
+    await page.route("**/healthz", async (route) => {
+      await waiting;
+      await route.abort();
+    });
+    const health = page.locator("#getHealth .request");
+    await health.getByRole("button", { name: "Run" }).click();
+    expect(await health.getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
+    answer();
+    await expect
+      .poll(() => health.locator("form output").textContent())
+      .toBe("The service did not answer");
+    expect(await health.locator(".answer").textContent()).toBe("");
+    await page.unroute("**/healthz");
+    errors.pop();
+
     // Neither another host, nor a key in an address.
     const before = requested.length;
     for (const path of ["https://example.com/", `/api/public/v1/prices?key=${proxy.pro}`]) {

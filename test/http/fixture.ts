@@ -155,7 +155,7 @@ export async function publishedStore(): Promise<MemoryStore> {
 export async function copyOf(store: ObjectStore): Promise<MemoryStore> {
   const copy = new MemoryStore();
   for await (const { key } of store.list("")) {
-    await copy.create(key, (await store.get(key)) as Buffer, "");
+    await copy.create(key, (await store.get(key)) as Buffer);
   }
   return copy;
 }

@@ -80,7 +80,7 @@ async function expectIndex(id: string, key: string): Promise<void> {
     .locator("#excluded-list li")
     .evaluateAll((items) => items.map((item) => item.getAttribute("data-id")));
   expect(excluded).toEqual(json.excluded.map((item: { id: string }) => item.id));
-  const cursor = page.locator("#series [role=slider]");
+  const cursor = page.locator("#series").getByRole("slider");
   await cursor.focus();
   for (const { date, close } of history.toReversed().slice(0, 3)) {
     const day = new Date(date).toLocaleDateString("en-GB", { dateStyle: "long" });

@@ -126,7 +126,7 @@ async function arriving(change: (store: MemoryStore) => Promise<void>): Promise<
   await change(source);
   for (const prefix of ["sessions/", "ledger/", "publications/"]) {
     for await (const { key } of source.list(prefix)) {
-      await store.create(key, (await source.get(key)) as Buffer, "");
+      await store.create(key, (await source.get(key)) as Buffer);
     }
   }
   return store;
@@ -152,7 +152,7 @@ test("a head of a development version: the proxy keeps what it serves, and says 
 test("an entry with an unknown action: the proxy keeps what it serves, and says why", async () => {
   const store = await publishedStore();
   proxy = await startTestProxy({ store });
-  await store.create("publications/0000000002.json", Buffer.from('{"action":"archive"}\n'), "");
+  await store.create("publications/0000000002.json", Buffer.from('{"action":"archive"}\n'));
   await keepsServing('was published by a newer chipboard: its action is \\"archive\\"');
 });
 

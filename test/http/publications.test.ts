@@ -228,7 +228,7 @@ describe("a log that cannot be read", () => {
     await publishSession(store, clock, SESSION, { usd: 12, revise: "Restated" });
     await publishSession(store, clock, SESSION, { usd: 13, revise: "Restated again" });
     await store.delete(publicationKey(2));
-    await store.create(publicationKey(2), Buffer.from("{}"), "");
+    await store.create(publicationKey(2), Buffer.from("{}"));
     proxy = await startTestProxy({ store, clock });
     await expectCode(proxy, PATH, {}, "internal");
     await expectCode(proxy, `${PATH}?after=1`, {}, "internal");
@@ -251,6 +251,6 @@ test("the list ends with what is served: a damaged head is not in it", async () 
   expect((await rowsAt()).map(({ number }) => number)).toEqual([1]);
   expect((await proxy.get("/feed.atom")).text.match(/<entry>/g)).toHaveLength(1);
   expect((await proxy.get("/status.json")).json.head.snapshot).toBe("2026-11-21T00Z/r1");
-  await store.create(manifest, bytes, "");
+  await store.create(manifest, bytes);
   await eventually(has(2));
 });

@@ -358,7 +358,7 @@ describe("a streamed file that is damaged after the load", () => {
 
   const damage = async (bytes: Buffer): Promise<void> => {
     await store.delete(KEY);
-    await store.create(KEY, bytes, "");
+    await store.create(KEY, bytes);
   };
   const ask = (range: string) => proxy.get(CSV, { key: proxy.pro, headers: { range } });
 

@@ -224,7 +224,7 @@ describe("the memory", () => {
     expect(behind.logged.join("")).toContain("The log ends with entry 2, and entry 3 was seen");
     // It was late, not attacked.
     const third = (await store.get(publicationKey(3))) as Buffer;
-    await shorter.create(publicationKey(3), third, "");
+    await shorter.create(publicationKey(3), third);
     await eventually(async () => (await behind.get(PRICES)).headers["x-snapshot"] === HEAD);
   });
 

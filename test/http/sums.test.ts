@@ -162,7 +162,7 @@ describe("the sums", () => {
     const key = snapshotFileKey({ session: SESSION, revision: 1 }, FILES.sums("pro"));
     const bytes = (await store.get(key)) as Buffer;
     await store.delete(key);
-    await store.create(key, Buffer.from(`${String(bytes)}0`), "");
+    await store.create(key, Buffer.from(`${String(bytes)}0`));
     await expectCode(proxy, `${SUMS}?publication=1`, { key: proxy.pro }, "internal");
     expect((await proxy.get(SUMS, { key: proxy.pro })).body.equals(bytes)).toBe(true);
   });

@@ -182,7 +182,7 @@ class Recorder {
   /** Appends an entry of the golden log. */
   async append(number: number): Promise<void> {
     const key = publicationKey(number);
-    await this.store.create(key, (await GOLDEN.get(key)) as Buffer, "");
+    await this.store.create(key, (await GOLDEN.get(key)) as Buffer);
     await this.#record();
   }
 

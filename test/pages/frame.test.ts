@@ -211,7 +211,9 @@ inChromium(
 );
 
 test("the foot names all pages, and where the operator is reached", async () => {
+  const missing = await proxy.get("/contracts/none", { headers: { accept: "text/html" } });
   const foot = (await html(contractPage("free-plain-7"))).split("<footer>")[1] ?? "";
+  expect(missing.text.split("<footer>")[1]).toBe(foot);
   const links = [...foot.matchAll(/href="([^"]*)"[^>]*>(?:<bdi>)?([^<]*)/g)].map(([, at, name]) => [
     name,
     at,
@@ -283,7 +285,7 @@ inChromium("the font is the service's own, and nothing moves when it comes late"
     const page = await context.newPage();
     let release = (): void => {};
     const waiting = new Promise<void>((resolve) => (release = resolve));
-    await page.route("**/inter.woff2", async (route) => {
+    await page.route("**/figtree.woff2", async (route) => {
       await waiting;
       await route.continue();
     });
@@ -294,15 +296,33 @@ inChromium("the font is the service's own, and nothing moves when it comes late"
     await page.locator("#key-open").waitFor();
     release();
     await page.waitForFunction(
-      `[...document.fonts].some(({ family, status }) => family.includes("Inter") && status === "loaded")`,
+      `[...document.fonts].some(({ family, status }) => family.includes("Figtree") && status === "loaded")`,
     );
     await page.evaluate(
       "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
     );
     expect(await page.evaluate<number>("shift")).toBeLessThan(0.05);
-    const font = await page.request.get(`${proxy.url}/assets/inter.woff2`);
+    const font = await page.request.get(`${proxy.url}/assets/figtree.woff2`);
     expect([font.status(), font.headers()["content-type"]]).toEqual([200, "font/woff2"]);
-    expect((await font.body()).length).toBeLessThan(50_000);
+    expect((await font.body()).length).toBeLessThan(25_000);
+  } finally {
+    await context.close();
+  }
+});
+
+inChromium("the reference is at most 60 kB on the wire, with all that it loads", async () => {
+  const context = await (browser as Browser).newContext();
+  try {
+    const page = await context.newPage();
+    const network = await context.newCDPSession(page);
+    await network.send("Network.enable");
+    let sentBytes = 0;
+    network.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      sentBytes += encodedDataLength;
+    });
+    await page.goto(`${proxy.url}/docs`, { waitUntil: "networkidle" });
+    expect(sentBytes).toBeGreaterThan(30_000);
+    expect(sentBytes).toBeLessThanOrEqual(60_000);
   } finally {
     await context.close();
   }

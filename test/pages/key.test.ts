@@ -81,6 +81,23 @@ inChromium(
   },
 );
 
+inChromium("a double click on Use does not forget it", async () => {
+  const { context } = await contextOf();
+  try {
+    const page = await context.newPage();
+    await open(page, proxy.url);
+    await page.getByLabel("API key").fill(proxy.pro);
+    await page.getByRole("button", { name: "Use" }).dblclick();
+    await page.waitForFunction(
+      `document.getElementById("key-message").textContent.includes("pro")`,
+    );
+    await page.getByRole("button", { name: "Forget" }).click({ clickCount: 2 });
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
+  } finally {
+    await context.close();
+  }
+});
+
 inChromium("it outlives the page but not the tab, and no other tab has it", async () => {
   const { context } = await contextOf();
   try {
@@ -295,6 +312,12 @@ inChromium(
       await open(page, proxy.url);
       expect(await said(page)).toContain("The service did not answer.");
       expect(await page.evaluate("localStorage.length")).toBe(1);
+      // The reader can still take it off the device.
+      expect(await page.getByRole("button", { name: "Forget" }).isVisible()).toBe(true);
+      await page.unroute("**/usage");
+      await page.route("**/usage", (route) => route.fulfill({ body: "<p>Log in first</p>" }));
+      await open(page, proxy.url);
+      expect(await said(page)).toContain("The service did not answer.");
       await page.unroute("**/usage");
       await open(page, proxy.url);
       expect(await said(page)).toContain("pro");

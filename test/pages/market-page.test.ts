@@ -188,7 +188,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     const rows = await page.locator("#indices tbody tr").evaluateAll((found) =>
       found.map((row) => ({
         href: row.querySelector("a")?.getAttribute("href"),
-        figures: [...row.querySelectorAll("[data-field]")].map(({ textContent }) => textContent),
+        figures: [...row.querySelectorAll("td.n")].map(({ textContent }) => textContent),
         line: row.querySelector("path")?.getAttribute("d"),
       })),
     );
@@ -211,9 +211,11 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       "",
     );
     const year = changeOf(String(composite.level)) as string;
-    expect(title).toMatch(/^Memory and semiconductor prices are (?:up|down) [\d.,]+ % on the year/);
+    expect(title).toMatch(
+      /^Memory and semiconductor prices are (?:up|down) [\d.,]+\s% on the year/,
+    );
     expect(title).toContain(
-      `${year.startsWith("-") ? "down" : "up"} ${rounded(year.replace("-", ""))} %`,
+      `${year.startsWith("-") ? "down" : "up"} ${rounded(year.replace("-", ""))}\u{a0}%`,
     );
     const chart = page.locator("#composite [role=img]");
     expect(await chart.getAttribute("aria-label")).toContain(
@@ -487,6 +489,34 @@ inChromium("what was typed and chosen stays when a key brings the whole board", 
     expect(await page.evaluate("document.activeElement.id")).toBe("content");
   });
 });
+
+inChromium("a session published while the page asks is said, and the key stays in use", () =>
+  visit("pro", async (page) => {
+    await page.route("**/v1/indices", async (route) => {
+      const response = await route.fetch();
+      const headers = { ...response.headers(), "x-snapshot": "2030-01-01T00Z/r1" };
+      await route.fulfill({ response, headers });
+    });
+    await open(page, proxy.url);
+    expect(await page.textContent("#board-problem")).toContain("A newer session came meanwhile");
+    expect(await page.getByRole("button", { name: "Forget" }).isVisible()).toBe(true);
+    expect(await page.locator("#overview").isVisible()).toBe(false);
+  }),
+);
+
+inChromium("names are whole on all widths and on paper", () =>
+  visit("pro", async (page) => {
+    const cut = `[...document.querySelectorAll(".board .contract")].filter(
+      ({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1).length`;
+    for (const width of [1280, 1199, 1024, 900, 760, 720, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect([width, await page.evaluate(cut)]).toEqual([width, 0]);
+    }
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 720, height: 900 });
+    expect(await page.evaluate(cut)).toBe(0);
+  }),
+);
 
 inChromium("a page that the back button shows has no figures of a forgotten key", async () => {
   await visit("free", async (page) => {

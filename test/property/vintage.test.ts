@@ -223,7 +223,7 @@ function found(
 async function readerOf(entries: readonly Entry[]): Promise<LogReader> {
   const store = new MemoryStore();
   for (const entry of entries) {
-    await store.create(publicationKey(entry.number), renderEntry(entry), "");
+    await store.create(publicationKey(entry.number), renderEntry(entry));
   }
   const reader = new LogReader(store, null);
   expect(await reader.follow()).toBeNull();

@@ -201,7 +201,7 @@ inChromium("the narrow board shows contract, name, level and changes at once", a
     }
     expect(
       await page.evaluate(
-        "getComputedStyle(document.querySelector('#contracts tbody th'), '::after').content",
+        "getComputedStyle(document.querySelector('#contracts code'), '::after').content",
       ),
     ).toBe('"Contract number 0 with a name of usual length"');
   });

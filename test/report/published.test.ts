@@ -59,7 +59,7 @@ test("its numbers equal those of the board, the index and the manifest", async (
   const manifest = await headJson(store, "manifest.json");
   const index = await headJson(store, "pro/index.json");
 
-  const rows = [...report.matchAll(/<tr[^>]*><th scope="row" data-name[^]*?<\/tr>/g)].map(
+  const rows = [...report.matchAll(/<tr[^>]*><th scope="row"><code data-name[^]*?<\/tr>/g)].map(
     ([row]) => {
       const cells = row.match(/<t[dh][^>]*>[^]*?<\/t[dh]>/g) ?? [];
       const text = (at: number): string => (cells[at] ?? "").replace(/<[^>]*>/g, "");

@@ -3,16 +3,20 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { dateTicks, dateWords, dayOf, levelTicks } from "../../src/site/axis.js";
 import { chartFile } from "../../src/site/chart-file.js";
-import {
-  bars,
-  chart,
-  chartHtml,
-  sparkline,
-  unitLine,
-  type ChartOptions,
-  type Point,
-} from "../../src/site/chart.js";
-import { layout, thinned } from "../../src/site/layout.js";
+import * as drawing from "../../src/site/chart.js";
+import { bars, sparkline } from "../../src/site/chart.js";
+import { layout, thinned, type ChartOptions, type Point } from "../../src/site/layout.js";
+
+/** Each drawn of what `layout` makes of them. */
+const of =
+  (draw: (drawn: drawing.Layout) => string) =>
+  (points: readonly Point[], options: ChartOptions): string =>
+    draw(layout(points, options));
+const [chart, chartHtml, unitLine] = [
+  of(drawing.chart),
+  of(drawing.chartHtml),
+  of(drawing.unitLine),
+];
 
 const OPTIONS: ChartOptions = { title: "A contract", unit: "USD per piece", decimals: Infinity };
 const DAY_MS = 86_400_000;
@@ -319,8 +323,8 @@ describe("a chart", () => {
   });
 
   test("has a line at the base, which is always on the axis", () => {
-    const { base, levels: labels } = layout(YEAR, { ...OPTIONS, base: 100 });
-    expect(labels.find(({ text }) => text === "100")?.y).toBe(base);
+    const { baseY, levels: labels } = layout(YEAR, { ...OPTIONS, base: 100 });
+    expect(labels.find(({ text }) => text === "100")?.y).toBe(baseY);
     expect(chart(YEAR, { ...OPTIONS, base: 100 })).toContain('<line class="base"');
     expect(chart(YEAR, OPTIONS)).not.toContain('class="base"');
   });

@@ -14,14 +14,17 @@ const index = (name: string, level: number | null) => ({
 describe("the finding", () => {
   const ALL = "Memory and semiconductor prices are";
   test.each([
-    [[108.8192, 104, 114.1], `${ALL} up 8.82 % on the year; B leads with +14.10 %`],
-    [[96.9049, 104, 90.005, 91], `${ALL} down 3.10 % on the year; B falls most, \u{2212}10.00 %`],
-    [[101.005, 100, 102.005], `${ALL} up 1.01 % on the year; B leads with +2.01 %`],
-    [[1_234.5, 1_300, 2], `${ALL} up 1,134.50 % on the year; A leads with +1,200.00 %`],
+    [[108.8192, 104, 114.1], `${ALL} up 8.82\u{a0}% on the year; B leads with +14.10\u{a0}%`],
+    [
+      [96.9049, 104, 90.005, 91],
+      `${ALL} down 3.10\u{a0}% on the year; B falls most, \u{2212}10.00\u{a0}%`,
+    ],
+    [[101.005, 100, 102.005], `${ALL} up 1.01\u{a0}% on the year; B leads with +2.01\u{a0}%`],
+    [[1_234.5, 1_300, 2], `${ALL} up 1,134.50\u{a0}% on the year; A leads with +1,200.00\u{a0}%`],
     // The first of equal ones; one segment alone is the market; one that fell leads nothing.
-    [[110, 120, 120], `${ALL} up 10.00 % on the year; A leads with +20.00 %`],
-    [[110, 110, null], `${ALL} up 10.00 % on the year`],
-    [[100.01, 99, 98], `${ALL} up 0.01 % on the year`],
+    [[110, 120, 120], `${ALL} up 10.00\u{a0}% on the year; A leads with +20.00\u{a0}%`],
+    [[110, 110, null], `${ALL} up 10.00\u{a0}% on the year`],
+    [[100.01, 99, 98], `${ALL} up 0.01\u{a0}% on the year`],
     [[100.004, 140, 60], `${ALL} unchanged on the year`],
     [[null, 140, 60], "The prices have no year to compare with yet"],
   ])("of %j", ([composite, ...segments], text) => {
@@ -46,6 +49,7 @@ const row = (id: string, chg_24h_pct: number | null, name = id): BoardRow => ({
   spot_usd: 1,
   chg_24h_pct,
   chg_30d_pct: null,
+  chg_90d_pct: null,
   chg_yoy_pct: null,
   basis: "reported",
   as_of: "2026-11-21",

@@ -8,7 +8,7 @@ import {
   type ContractBody,
 } from "../../src/site/record.js";
 
-/** As published by the first format, which has fewer fields. */
+/** Without the fields that may be null. */
 const OLDER: ContractBody = {
   session_utc: "2026-11-20T12:00:00.000Z",
   delayed_sessions: 1,
@@ -30,6 +30,21 @@ const OLDER: ContractBody = {
   source_url: "https://example.com/?a=1&b=2",
   capacity_gb: null,
   usd_per_gb: null,
+  chg_7d_pct: null,
+  chg_60d_pct: null,
+  chg_90d_pct: null,
+  chg_180d_pct: null,
+  low_52w_usd: null,
+  high_52w_usd: null,
+  low_usd: null,
+  high_usd: null,
+  inputs: null,
+  price_type: null,
+  prev_as_of: null,
+  age_days: 3,
+  rationale: null,
+  max_carry_days: 45,
+  delisted_on: null,
   break: null,
   history: [],
   breaks: [],
@@ -59,6 +74,7 @@ describe("a record", () => {
       source: "A source",
       unit: "USD per piece",
       ai_exposure_pct: "40",
+      age_days: "3",
     });
   });
 

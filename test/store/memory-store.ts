@@ -34,7 +34,7 @@ export class MemoryStore implements ObjectStore {
     return { sizeBytes: bytes.length, stream };
   }
 
-  async create(key: string, bytes: Uint8Array, _mediaType: string): Promise<"created" | "taken"> {
+  async create(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
     requireKey(key);
     if (this.#objects.has(key)) return "taken";
     this.#objects.set(key, Buffer.from(bytes));

@@ -66,9 +66,9 @@ class CountedStore extends InterceptedStore {
     this.#tally = tally;
   }
 
-  override create(key: string, bytes: Uint8Array, mediaType: string): Promise<"created" | "taken"> {
+  override create(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
     this.#tally.written += bytes.length;
-    return super.create(key, bytes, mediaType);
+    return super.create(key, bytes);
   }
 }
 

@@ -97,7 +97,7 @@ export async function copied<Store extends ObjectStore>(
     keys.map(async (key) => {
       const bytes = await from.get(key);
       if (bytes === null) throw new Error(`${key} was removed while it was copied`);
-      await to.create(key, bytes, "application/octet-stream");
+      await to.create(key, bytes);
     }),
   );
   return to;

@@ -155,7 +155,7 @@ const repairing: Scenario = {
       (path) => `sessions/${OLD}/r1/${path}`,
     );
     for (const key of [wrong, ...lost]) await store.delete(key ?? "");
-    await store.create(wrong ?? "", Buffer.from("wrong"), "application/json");
+    await store.create(wrong ?? "", Buffer.from("wrong"));
   },
   attack: async (store) => repairSnapshots(store, await filled(), null),
   next: async (store) => repairSnapshots(store, await filled(), null),

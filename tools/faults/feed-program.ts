@@ -36,8 +36,7 @@ export async function publishWithProgram(
 
 async function publishOne(trials: FeedTrials, feed: Feed, place: string): Promise<void> {
   const store = new FolderStore(join(place, "store"));
-  for (const [key, bytes] of await contentOf(await trials.store()))
-    await store.create(key, bytes, "");
+  for (const [key, bytes] of await contentOf(await trials.store())) await store.create(key, bytes);
   const before = await contentOf(store);
   const files = FEED_KINDS.flatMap((kind) => {
     const { format, bytes } = kind === feed.kind ? feed : validFeed(kind);

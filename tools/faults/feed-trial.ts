@@ -18,9 +18,9 @@ export type Publish = typeof realPublish;
 class WatchedStore extends MemoryStore {
   readonly touched = new Set<string>();
 
-  override create(key: string, bytes: Uint8Array, type: string): Promise<"created" | "taken"> {
+  override create(key: string, bytes: Uint8Array): Promise<"created" | "taken"> {
     this.touched.add(key);
-    return super.create(key, bytes, type);
+    return super.create(key, bytes);
   }
 
   override delete(key: string): Promise<void> {
@@ -70,7 +70,7 @@ export class FeedTrials {
   /** A new store with HEAD_SESSION. */
   async store(): Promise<WatchedStore> {
     const store = new WatchedStore();
-    for (const [key, bytes] of this.#head) await store.create(key, bytes, "");
+    for (const [key, bytes] of this.#head) await store.create(key, bytes);
     store.touched.clear();
     return store;
   }

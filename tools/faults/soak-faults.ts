@@ -236,7 +236,7 @@ async function damageHead(life: SoakLife): Promise<{ repair(): Promise<void> }> 
   damaged[at] = (damaged[at] as number) ^ (1 << draws.below(8));
   const replace = async (content: Buffer): Promise<void> => {
     await store.delete(key);
-    same(await store.create(key, content, "application/octet-stream"), "created", key);
+    same(await store.create(key, content), "created", key);
   };
   await replace(damaged);
   requireCode(await life.desk("verify"), `verify of damaged ${key}`, 6);
