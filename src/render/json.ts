@@ -71,18 +71,21 @@ export function sparklinesBody(
   indices: readonly IndexWithSeries[],
 ): string {
   const today = dayOf(view.session);
+  const lines = recordsOf(view).map((record) => ({
+    id: record.contract.id,
+    closes: historyOf(view, record).slice(-schemas.SPARKLINE_CLOSES),
+  }));
   const body: schemas.Body<typeof schemas.sparklines> = {
     ...envelopeFields(envelope),
-    sparklines: recordsOf(view).map((record) => {
-      const closes = historyOf(view, record).slice(-schemas.SPARKLINE_CLOSES);
+    sparklines: lines.map(({ id, closes }) => ({
+      id,
+      closes: closes.map(({ level }) => unitsOf(level.usd)),
+    })),
+    days: lines.flatMap(({ id, closes }) => {
       const days_ago = closes.map(({ date }) => today - date);
       const breaks = closes.flatMap(({ breakReason }, at) => (breakReason === null ? [] : [at]));
-      return {
-        id: record.contract.id,
-        closes: closes.map(({ level }) => unitsOf(level.usd)),
-        ...(days_ago.some((days, at) => days !== closes.length - 1 - at) && { days_ago }),
-        ...(breaks.length > 0 && { breaks }),
-      };
+      const isDaily = days_ago.every((days, at) => days === closes.length - 1 - at);
+      return isDaily && breaks.length === 0 ? [] : [{ id, days_ago, breaks }];
     }),
     indices: indices.map(({ id, series }) => ({
       id,

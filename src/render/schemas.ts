@@ -111,27 +111,23 @@ export const COMPOSITE_CLOSES = 366;
 export const sparklines = z.object({
   ...envelope,
   sparklines: z
-    .array(
-      z.object({
-        id: z.string(),
-        closes: z.array(z.number().positive()),
-        days_ago: z
-          .array(count)
-          .optional()
-          .describe(
-            "For each close, how many days it is before the day of session_utc; absent: one a day, the last of this day.",
-          ),
-        breaks: z
-          .array(count)
-          .optional()
-          .describe(
-            "Places, from 0, of closes that do not compare with the one before; absent: none.",
-          ),
-      }),
-    )
+    .array(z.object({ id: z.string(), closes: z.array(z.number().positive()) }))
     .describe(
       `The last ${SPARKLINE_CLOSES} daily closes of each contract on the boards, ascending, in the order of the boards.`,
     ),
+  days: z
+    .array(
+      z.object({
+        id: z.string(),
+        days_ago: z
+          .array(count)
+          .describe("For each close, how many days it is before the day of session_utc."),
+        breaks: z
+          .array(count)
+          .describe("Places, from 0, of closes that do not compare with the one before."),
+      }),
+    )
+    .describe("Of the contracts that have breaks, or lack a close of one of the last days."),
   indices: z
     .array(z.object({ id: z.string(), closes: z.array(z.number().nonnegative()) }))
     .describe(

@@ -166,19 +166,20 @@ async function showLines(today, ofBoard) {
   }
   if (spark.problem) tellProblem(`The lines of 90 days are missing: ${spark.problem.detail}`);
   if (listed.problem) tellProblem(`The indices are missing: ${listed.problem.detail}`);
-  const { sparklines, indices = [] } = spark.snapshot === ofBoard ? spark.body : {};
+  const { sparklines, days, indices = [] } = spark.snapshot === ofBoard ? spark.body : {};
   const linesOf = (/** @type {readonly Line[]} */ all) =>
     new Map(all.map((line) => [line.id, line]));
   if (listed.snapshot === ofBoard) showIndices(listed.body.indices, linesOf(indices));
   // Without indices it is of an older program: its closes have no days.
   const lines = linesOf(indices.length === 0 ? [] : sparklines);
+  const daysOf = linesOf(indices.length === 0 ? [] : days);
   for (const [at, row] of rows.entries()) {
     // A thousand lines must not keep the reader waiting.
     if (at % 50 === 49) await new Promise((done) => setTimeout(done));
     const line = lines.get(row.dataset["id"] ?? "");
     const cell = row.querySelector("td.line");
     if (line && cell) {
-      cell.innerHTML = sparkline(pointsOf(line, today), today);
+      cell.innerHTML = sparkline(pointsOf({ ...line, ...daysOf.get(line.id) }, today), today);
     }
   }
 }
@@ -218,8 +219,16 @@ function goBack() {
 }
 addEventListener("scrollend", () => history.replaceState({ y: scrollY }, ""));
 
+/** Without indices nothing takes the place that was reserved for them. */
+function endOverview() {
+  byId("overview").hidden = byId("indices").innerHTML === "";
+}
+
 control();
-await withKey(showBoard);
-// Without indices nothing takes the place that was reserved for them.
-byId("overview").hidden = byId("indices").innerHTML === "";
+await withKey(async () => {
+  byId("overview").hidden = false;
+  await showBoard();
+  endOverview();
+});
+endOverview();
 goBack();

@@ -184,7 +184,8 @@ describe("equal to the whole, filtered", () => {
       const lines = await get(`/sparklines?${whole}`, { key });
       const some = await get(`/sparklines?${query}`, { key });
       const sparklines = naive(lines.json.sparklines, asked, ids);
-      expect(some.json).toEqual({ ...lines.json, sparklines, indices: [] });
+      const days = naive(lines.json.days, asked, ids);
+      expect(some.json).toEqual({ ...lines.json, sparklines, days, indices: [] });
     },
   );
 

@@ -487,6 +487,7 @@ inChromium("what was typed and chosen stays when a key brings the whole board", 
     expect((await rowsOf(page)).map(({ id }) => id)).toEqual(plain.map(({ id }) => id));
     expect(await page.locator("#key-field").isVisible()).toBe(false);
     expect(await page.evaluate("document.activeElement.id")).toBe("content");
+    expect(await page.locator("#composite .chart").isVisible()).toBe(true);
   });
 });
 

@@ -114,23 +114,23 @@ async function expectSparklines(
 ): Promise<void> {
   const rows = naiveHistory(raw, sessionUtc, tier);
   const today = Date.parse(String(envelope["session_utc"]).slice(0, 10));
-  const lines = records.map(({ id }) => ({
-    id,
-    closes: rows.filter(({ contract_id }) => contract_id === id).slice(-90),
-  }));
-  const sparklines = lines.map(({ id, closes }) => {
+  const lines = records.map(({ id }) => {
+    const closes = rows.filter(({ contract_id }) => contract_id === id).slice(-90);
     const days = closes.map(({ date }) => `#${(today - Date.parse(date)) / 86_400_000}`);
     const breaks = [...closes.keys()].filter((at) => closes[at]?.break_reason !== "");
     const daily = [...closes.keys()].reverse().map((ago) => `#${ago}`);
+    const isPlain = days.join() === daily.join() && breaks.length === 0;
     return {
-      id,
-      closes: closes.map(({ close_usd }) => `#${close_usd}`),
-      ...(days.join() === daily.join() ? {} : { days_ago: days }),
-      ...(breaks.length === 0 ? {} : { breaks: breaks.map((at) => `#${at}`) }),
+      line: { id, closes: closes.map(({ close_usd }) => `#${close_usd}`) },
+      days: isPlain ? [] : [{ id, days_ago: days, breaks: breaks.map((at) => `#${at}`) }],
     };
   });
   const { indices, ...found } = await files.json(`${tier}/sparklines.json`);
-  expectSame(found, { ...envelope, sparklines });
+  expectSame(found, {
+    ...envelope,
+    sparklines: lines.map(({ line }) => line),
+    days: lines.flatMap(({ days }) => days),
+  });
   const expected = naiveIndices(raw, sessionUtc, tier).map(async ({ id }) => {
     const { series } = await files.json(`${tier}/indices/${id}.json`);
     const history = (series as { history: FoundPoint[] }).history;
