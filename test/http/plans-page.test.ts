@@ -10,10 +10,7 @@ import { inChromium, launchBrowser } from "./browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
 /** What a reader must find: label, no key, Starter, Pro. */
-const TERMS = [
-  ["Price, paid monthly", "free", "9 USD a month", "19 USD a month"],
-  ["Price, paid annually", "–", "90 USD a year", "190 USD a year"],
-];
+const PRICES = ["free", "9 USD a month or 90 USD a year", "19 USD a month or 190 USD a year"];
 const OFFERS = [
   ["Contracts", "10", "all 15", "all 15"],
   ["Freshness", "1 session (12 hours) behind", "1 session (12 hours) behind", "live session"],
@@ -21,7 +18,6 @@ const OFFERS = [
   ["Last 90 closes of each contract /sparklines", "no", "yes", "yes"],
   ["Indices with their series /index /indices /indices.csv", "no", "yes", "yes"],
   ["Custom baskets, by weights or quantities /index?ids=", "no", "no", "yes"],
-  ["Calls a month", "1,000 per network address", "25,000 per account", "unlimited"],
   ["Exports of the board /export.csv /export.xlsx", "none", "CSV", "CSV and Excel"],
   [
     "All histories and levels in a file /history.csv /levels.csv /history.parquet",
@@ -32,6 +28,7 @@ const OFFERS = [
   ["All of this as it was published then ?publication= ?as_of=", "none", "90 days", "5 years"],
   ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
   ["SHA-256 of each file, for one call /sums", "newest publication", "90 days", "5 years"],
+  ["Calls a month", "1,000 per network address", "25,000 per account", "unlimited"],
   ["API keys of an account", "none", "2", "10"],
   [
     "Use and redistribution",
@@ -57,6 +54,15 @@ const rowsOf = (html: string): string[][] =>
       .map((cell) => cell.replace(/<[^>]*>/g, "").trim()),
   );
 
+/** What stands in an element of each card, as text. */
+const ofCards = (html: string, element: RegExp): string[] =>
+  [...html.matchAll(/<article class="plan"[^]*?<\/article>/g)].map(([card]) =>
+    (element.exec(card)?.[1] ?? "").replace(/<[^>]*>/g, "").trim(),
+  );
+const pricesOf = (html: string): string[] => ofCards(html, /<p class="price">([^]*?)<\/p>/);
+const stepsOf = (html: string): string[] => ofCards(html, /<p class="step">([^]*?)<\/p>/);
+const ASK = "ask the operator of this service";
+
 const served = async (plans?: PlanTerms): Promise<string> => {
   proxy = await startTestProxy({ plans });
   const { status, text } = await proxy.get("/plans");
@@ -66,7 +72,14 @@ const served = async (plans?: PlanTerms): Promise<string> => {
 
 test("it has the whole table of tiers", async () => {
   const html = await served();
-  expect(rowsOf(html)).toEqual([...TERMS, ...OFFERS, SUPPORT]);
+  expect(rowsOf(html)).toEqual([...OFFERS, SUPPORT]);
+  const groups = [...html.matchAll(/<tr class="group">(.*?)<\/tr>/g)];
+  expect(groups.map(([, words = ""]) => words.replace(/<[^>]*>/g, ""))).toEqual([
+    "What you see",
+    "History and files",
+    "Calls and keys",
+    "Terms",
+  ]);
   expect([...html.matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, name]) => name)).toEqual([
     "No key",
     "Starter",
@@ -75,11 +88,30 @@ test("it has the whole table of tiers", async () => {
   expect(html).toContain("Redistribution beyond this requires a separate enterprise licence.");
 });
 
+test("a card for each tier: its price, its limits as in the table, and the next step", async () => {
+  const html = await served();
+  expect(ofCards(html, /<h2>(.*?)<\/h2>/)).toEqual(["No key", "Starter", "Pro"]);
+  expect(pricesOf(html)).toEqual(PRICES);
+  const limits = ofCards(html, /<dl>([^]*?)<\/dl>/).map((text) => text.split(/\s*\n\s*/));
+  const lines = OFFERS.filter(([label = ""]) =>
+    /^(?:Contracts|Freshness|History|Calls)\b/.test(label),
+  );
+  expect(limits).toEqual(
+    [1, 2, 3].map((tier) =>
+      lines.map(([label = "", ...texts]) => label.replace(/ \/.*/, "") + texts[tier - 1]),
+    ),
+  );
+  expect(stepsOf(html)).toEqual(["See the prices", "", ""]);
+  expect(html.split(ASK)).toHaveLength(2);
+});
+
 const own = (value: unknown): PlanTerms => parsePlanTerms(Buffer.from(JSON.stringify(value)), "p");
 
 describe("an operator's terms", () => {
   test("none", async () => {
-    expect(rowsOf(await served(NO_TERMS))).toEqual(OFFERS);
+    const html = await served(NO_TERMS);
+    expect(rowsOf(html)).toEqual(OFFERS);
+    expect(pricesOf(html)).toEqual(["free", "", ""]);
     expect(own({})).toEqual(NO_TERMS);
   });
 
@@ -89,9 +121,12 @@ describe("an operator's terms", () => {
       pro: { usd_per_month: 1_000_000, usd_per_year: 0.07, support: "+1 555 0100" },
     });
     const html = await served(plans);
+    expect(pricesOf(html)).toEqual([
+      "free",
+      "free or 1,234.50 USD a year",
+      "1,000,000 USD a month or 0.07 USD a year",
+    ]);
     expect(rowsOf(html)).toEqual([
-      ["Price, paid monthly", "free", "free", "1,000,000 USD a month"],
-      ["Price, paid annually", "–", "1,234.50 USD a year", "0.07 USD a year"],
       ...OFFERS,
       ["Support", "–", "&lt;b&gt;none&lt;/b&gt; &amp; \u{202E}more", "+1 555 0100"],
     ]);
@@ -107,8 +142,9 @@ describe("an operator's terms", () => {
         contact: "sales@example.com",
       }),
     );
+    expect(stepsOf(html)).toEqual(["See the prices", "Get a key", "Get a key"]);
+    expect(html).not.toContain(ASK);
     expect(rowsOf(html)).toEqual([
-      ["Get a key", "No key needed", "Get a key", "Get a key"],
       ...OFFERS,
       ["Contact", "–", "–", "pro@example.com"],
       ["Terms", "–", "–", "Terms"],
@@ -128,20 +164,13 @@ describe("an operator's terms", () => {
 
   test("without an address for a key, the contact is where one asks for it", async () => {
     const html = await served(own({ contact: "sales@example.com" }));
-    expect(rowsOf(html)[0]).toEqual([
-      "Get a key",
-      "No key needed",
-      "Ask for a key",
-      "Ask for a key",
-    ]);
+    expect(stepsOf(html)).toEqual(["See the prices", "Ask for a key", "Ask for a key"]);
   });
 
-  test("some: what is not told is a dash, and a line without anything is left out", async () => {
-    const plans = own({ pro: { usd_per_year: 200, support: null } });
-    expect(rowsOf(await served(plans))).toEqual([
-      ["Price, paid annually", "–", "–", "200 USD a year"],
-      ...OFFERS,
-    ]);
+  test("some: what is not told is left out, and a line without anything, too", async () => {
+    const html = await served(own({ pro: { usd_per_year: 200, support: null } }));
+    expect(pricesOf(html)).toEqual(["free", "", "200 USD a year"]);
+    expect(rowsOf(html)).toEqual(OFFERS);
   });
 });
 
@@ -233,19 +262,20 @@ describe("--plans", () => {
   });
 
   test.each([
-    ["the file's terms", "plans.json", [["Price, paid monthly", "free", "–", "7.50 USD a month"]]],
-    ["off: no terms", "off", []],
-  ])("%s are on the page", async (_, plans, terms) => {
+    ["the file's terms", "plans.json", ["free", "", "7.50 USD a month"]],
+    ["off: no terms", "off", ["free", "", ""]],
+  ])("%s are on the page", async (_, plans, prices) => {
     writeFileSync(join(folder, "plans.json"), '{"pro":{"usd_per_month":7.5}}');
     const serving = await serve(["--store", "s", "--state", "st"], {
       cwd: folder,
       env: { CHIPBOARD_PLANS: plans },
     });
     try {
-      const answer = await fetch(`${serving.url}/plans`);
+      const html = await (await fetch(`${serving.url}/plans`)).text();
+      expect(pricesOf(html)).toEqual(prices);
       // Nothing is served, so that nobody knows how many contracts there are.
       const contracts = ["Contracts", "10", "all", "all"];
-      expect(rowsOf(await answer.text())).toEqual([...terms, contracts, ...OFFERS.slice(1)]);
+      expect(rowsOf(html)).toEqual([contracts, ...OFFERS.slice(1)]);
     } finally {
       await serving.end();
     }
@@ -267,7 +297,9 @@ inChromium("a key marks its tier, at the cost of no call", async () => {
     await page.keyboard.press("Enter");
     await line.waitFor();
     expect(await marked.allTextContents()).toEqual(["Starter"]);
-    expect(await page.locator("tbody .own").count()).toBe(await page.locator("tbody tr").count());
+    const lines = await page.locator("tbody tr:not(.group)").count();
+    expect(await page.locator("tbody .own").count()).toBe(lines);
+    expect(await page.locator(".plan.own h2").allTextContents()).toEqual(["Starter"]);
     expect(await line.textContent()).toBe(
       "Your tier is Starter; 1 of 25,000 calls used this month.",
     );

@@ -38,7 +38,7 @@ const formatsText = (formats: readonly (keyof typeof FORMATS)[]): string =>
 
 const yes = (is: boolean): string => (is ? "yes" : "no");
 
-export const TIER_ROWS: readonly TierRow[] = [
+const SEEN: readonly TierRow[] = [
   {
     label: "Contracts",
     text: ({ coverage }, contracts) =>
@@ -63,7 +63,9 @@ export const TIER_ROWS: readonly TierRow[] = [
     addresses: ["/index?ids="],
     text: ({ baskets }) => yes(baskets),
   },
-  { label: "Calls a month", text: callsText },
+];
+const CALLS: TierRow = { label: "Calls a month", text: callsText };
+const FILES: readonly TierRow[] = [
   {
     label: "Exports of the board",
     addresses: ["/export.csv", "/export.xlsx"],
@@ -85,11 +87,20 @@ export const TIER_ROWS: readonly TierRow[] = [
     addresses: ["/sums"],
     text: (tier) => (tier.history === null ? "newest publication" : historyText(tier)),
   },
-  {
-    label: "API keys of an account",
-    text: ({ keysPerAccount }) => (keysPerAccount === 0 ? "none" : String(keysPerAccount)),
-  },
-  { label: "Use and redistribution", text: ({ use }) => use.toLowerCase() },
+];
+const KEYS: TierRow = {
+  label: "API keys of an account",
+  text: ({ keysPerAccount }) => (keysPerAccount === 0 ? "none" : String(keysPerAccount)),
+};
+const USE: TierRow = { label: "Use and redistribution", text: ({ use }) => use.toLowerCase() };
+
+export const TIER_ROWS: readonly TierRow[] = [...SEEN, CALLS, ...FILES, KEYS, USE];
+/** The same lines by what they are about. */
+export const TIER_GROUPS: readonly (readonly [name: string, rows: readonly TierRow[]])[] = [
+  ["What you see", SEEN],
+  ["History and files", FILES],
+  ["Calls and keys", [CALLS, KEYS]],
+  ["Terms", [USE]],
 ];
 
 /** TIER_ROWS as a table in Markdown. */

@@ -12,7 +12,7 @@ import {
 } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/files.ts";
 import { escaped, foreign, grouped } from "../../../site/text.js";
-import { TIER_ROWS } from "../../docs/tier-words.ts";
+import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../docs/tier-words.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
 import { PAGES } from "../../uncounted-routes.ts";
@@ -20,6 +20,8 @@ import { framed, type PageSource } from "./pages.ts";
 
 /** What was not told of a tier, or does not concern it. */
 const NOTHING = '<span class="none">\u2013</span>';
+/** The lines of the table that the cards show, too. */
+const LIMITS = ["Contracts", "Freshness", "History of a contract", "Calls a month"];
 
 /**
  * The page with an operator's terms and the tiers of the served snapshot, if there is one. It needs no script; the
@@ -29,64 +31,90 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
   const tiers: PerTier<Tier> = perTier((name) =>
     name === KEYLESS.name ? KEYLESS : { ...TIERS[name], terms: terms[name] ?? {} },
   );
-  const line = (
-    label: string,
-    addresses: readonly string[],
-    html: (tier: Tier) => string,
-  ): string =>
-    `<tr><th scope="row">${label}${addressesHtml(addresses)}</th>` +
-    `${TIER_NAMES.map((name) => `<td data-tier="${name}">${html(tiers[name])}</td>`).join("")}</tr>`;
-  const termsLine = (label: string, html: (tier: Tier) => string | null): string[] =>
-    TIER_NAMES.some((name) => name !== KEYLESS.name && html(tiers[name]) !== null)
-      ? [line(label, [], (tier) => html(tier) ?? NOTHING)]
-      : [];
-  const wayHtml = ({ name, terms: own }: Tier): string | null =>
+  const textOf = ({ text }: TierRow, name: TierName): string => {
+    const boards = served?.[name];
+    return text(tiers[name], boards && boards.memory + boards.semiconductor);
+  };
+  const line = (label: string, html: (name: TierName) => string): string =>
+    `<tr><th scope="row">${label}</th>` +
+    `${TIER_NAMES.map((name) => `<td data-tier="${name}">${html(name)}</td>`).join("")}</tr>`;
+  const termsLine = (label: string, html: (tier: Tier) => string | null): string =>
+    TIER_NAMES.some((name) => html(tiers[name]) !== null)
+      ? line(label, (name) => html(tiers[name]) ?? NOTHING)
+      : "";
+  const groups = TIER_GROUPS.map(([name, rows]) => {
+    const lines = rows.map((row) => line(labelHtml(row), (tier) => offerHtml(textOf(row, tier))));
+    return `<tbody><tr class="group"><th scope="rowgroup" colspan="4">${name}</th></tr>\n${lines.join("\n")}`;
+  });
+  const wayHtml = ({ terms: own, name }: Tier): string | null =>
     name === KEYLESS.name
-      ? '<a href="guide">No key needed</a>'
+      ? '<a href=".">See the prices</a>'
       : (placeHtml(own.get_url ?? terms.get_url, PLACE_WORDS.get_url) ??
         placeHtml(own.contact ?? terms.contact, "Ask for a key"));
-  const contractsOf = (name: TierName): number | undefined => {
-    const boards = served?.[name];
-    return boards && boards.memory + boards.semiconductor;
-  };
-  const rows = [
-    ...termsLine("Get a key", wayHtml),
-    ...termsLine("Price, paid monthly", (tier) => priceHtml(tier.terms.usd_per_month, "month")),
-    ...termsLine("Price, paid annually", (tier) => priceHtml(tier.terms.usd_per_year, "year")),
-    ...TIER_ROWS.map(({ label, addresses = [], text }) =>
-      line(escaped(label), addresses, (tier) => escaped(text(tier, contractsOf(tier.name)))),
-    ),
-    ...termsLine("Support", ({ terms: { support } }) => (support ? foreign(support) : null)),
-    ...CONTACTS.flatMap((place) =>
-      termsLine(PLACE_WORDS[place], ({ terms: own }) => contactHtml(place, own)),
-    ),
-  ];
-  const ofAll = CONTACTS.map((place) => contactHtml(place, terms)).filter(Boolean);
-  const heads = TIER_NAMES.map(
-    (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,
+  const limits = TIER_ROWS.filter(({ label }) => LIMITS.includes(label));
+  const cards = Object.values(tiers).map((tier) =>
+    filled(siteFile("plan.html"), {
+      name: tier.name,
+      title: tier.title,
+      price: pricesHtml(tier),
+      purpose: purposeOf(tier),
+      limits: limits
+        .map((row) => `<div><dt>${row.label}</dt><dd>${escaped(textOf(row, tier.name))}</dd></div>`)
+        .join("\n"),
+      step: wayHtml(tier) ?? "",
+    }),
   );
+  const ways = Object.values(tiers).map(wayHtml);
   return framed({
     path: PAGES.plans.path,
     title: "Plans",
     main: filled(siteFile("plans.html"), {
-      heads: heads.join(""),
-      rows: rows.join("\n"),
+      cards: cards.join("\n"),
+      way: ways.includes(null) ? "For a key, ask the operator of this service." : "",
+      heads: TIER_NAMES.map(
+        (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,
+      ).join(""),
+      groups: groups.join("\n"),
+      support: termsLine("Support", ({ terms: { support } }) =>
+        support ? foreign(support) : null,
+      ),
+      contact: termsLine(PLACE_WORDS.contact, (tier) => contactHtml(tier.terms)),
+      terms: termsLine(PLACE_WORDS.terms_url, (tier) => termsHtml(tier.terms)),
       licence: escaped(ENTERPRISE_LICENCE),
-      places: `<p>${ofAll.join(" · ") || "The operator of this service gives keys."}</p>`,
+      places: [contactHtml(terms), termsHtml(terms)].filter(Boolean).join(" · "),
     }),
     script: "plans.js",
     styles: ["assets/plans.css"],
   });
 }
 
-const CONTACTS = ["contact", "terms_url"] as const;
+/** Who a tier is for, by what it limits. */
+function purposeOf({ coverage, delaySessions }: Tier): string {
+  if (coverage !== "all") return "To look at the market and try the API.";
+  return delaySessions > 0
+    ? "To follow the whole market, some hours behind."
+    : "To work with each session as soon as it is published.";
+}
 
-/** A link, or null. That of a contact shows its address. */
-const contactHtml = (place: (typeof CONTACTS)[number], terms: Terms | PlanTerms): string | null =>
-  placeHtml(
-    terms[place],
-    place === "contact" ? (terms.contact ?? "").replace(/^mailto:/i, "") : PLACE_WORDS[place],
-  );
+/** `yes`, `no` and `none` as a tick and a dash, with the word for screen readers; other texts as they are. */
+const offerHtml = (text: string): string =>
+  /^(?:yes|no|none)$/.test(text)
+    ? `<span class="${text === "yes" ? "tick" : "dash"}"><span>${text}</span></span>`
+    : escaped(text);
+
+const termsHtml = ({ terms_url: address }: Terms | PlanTerms): string | null =>
+  placeHtml(address, PLACE_WORDS.terms_url);
+
+/** A link that shows its address, or null. */
+const contactHtml = ({ contact }: Terms | PlanTerms): string | null =>
+  placeHtml(contact, contact?.replace(/^mailto:/i, "") ?? "");
+
+/** Those that are told: a month's first. */
+function pricesHtml({ terms }: Tier): string {
+  const prices = [priceHtml(terms.usd_per_month, "month"), priceHtml(terms.usd_per_year, "year")];
+  const told = new Set(prices.filter((price) => price !== null));
+  return [...told].map((price) => `<span>${price}</span>`).join(" or ");
+}
 
 /** `9 USD a month`, `free`, or null. */
 export function priceHtml(usd: number | null | undefined, time: string): string | null {
@@ -95,7 +123,7 @@ export function priceHtml(usd: number | null | undefined, time: string): string 
   return `<b>${grouped(String(usd), decimals)} USD</b> a ${time}`;
 }
 
-const addressesHtml = (addresses: readonly string[]): string =>
-  addresses.length === 0
-    ? ""
-    : ` <small>${addresses.map((address) => `<code>${escaped(address)}</code>`).join(" ")}</small>`;
+const labelHtml = ({ label, addresses = [] }: TierRow): string => {
+  const codes = addresses.map((address) => `<code>${escaped(address)}</code>`).join(" ");
+  return escaped(label) + (codes && ` <small>${codes}</small>`);
+};
