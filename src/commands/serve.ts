@@ -162,11 +162,11 @@ async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certificate |
   return { cert: await read("--tls-cert", tlsCert), key: await read("--tls-key", tlsKey) };
 }
 
-/** The terms in the file of `--plans`; undefined: the usual ones. */
+/** The terms in the file of `--plans`; undefined: the usual ones; none if the operator tells them elsewhere. */
 async function readPlans({ plans: file }: ServeOptions): Promise<PlanTerms | undefined> {
   if (file === undefined) return undefined;
-  const { NO_TERMS, parsePlanTerms } = await import("../proxy/answers/plan-terms.ts");
-  if (file === "off") return NO_TERMS;
+  if (file === "off") return {};
+  const { parsePlanTerms } = await import("../proxy/answers/plan-terms.ts");
   const where = `--plans ${JSON.stringify(file)}`;
   return parsePlanTerms(await readable(where, () => readFile(file)), where);
 }

@@ -40,6 +40,8 @@ export interface Tier {
   readonly name: TierName;
   /** As people call it. */
   readonly title: string;
+  /** Who it is for. */
+  readonly purpose: string;
   /** How many sessions of 12 hours the data is behind the head. */
   readonly delaySessions: number;
   /** Whether the board holds the whole catalog or only its free slice. */
@@ -79,6 +81,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   free: {
     name: "free",
     title: "No key",
+    purpose: "To look at the market and try the API.",
     delaySessions: 1,
     coverage: "free-slice",
     history: null,
@@ -94,6 +97,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   starter: {
     name: "starter",
     title: "Starter",
+    purpose: "To follow the whole market, some hours behind.",
     delaySessions: 1,
     coverage: "all",
     history: { days: 90 },
@@ -109,6 +113,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   pro: {
     name: "pro",
     title: "Pro",
+    purpose: "To work with each session as soon as it is published.",
     delaySessions: 0,
     coverage: "all",
     history: { years: 5 },

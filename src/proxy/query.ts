@@ -118,7 +118,8 @@ export const fault = (code: FaultCode, name: string, value: string, detail: stri
 export const invalid = (name: string, value: string, detail: string): Fault =>
   fault("invalid_parameter", name, value, detail);
 
-const shownText = (text: string): string => {
+/** A text of a request as answers may show it: shortened, and never a key. */
+export const shownText = (text: string): string => {
   if (text.includes(KEY_PREFIX)) return "(not shown)";
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 };

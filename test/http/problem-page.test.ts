@@ -70,6 +70,22 @@ test("other problems are pages, too, with their status and fields", async () => 
   expect(posted.text).toContain("Method POST: expected GET, HEAD, OPTIONS.");
 });
 
+test("it names the address that was asked, and the contracts that may be meant", async () => {
+  const main = async (path: string): Promise<string> => {
+    const { text } = await proxy.get(path, { headers: { accept: CHROMIUM } });
+    return /<main[^]*<\/main>/.exec(text)?.[0] ?? "";
+  };
+  const [{ id }] = (await proxy.get("/api/public/v1/prices")).json.memory;
+  const near = await main(`/contracts/${id}x`);
+  expect(near).toContain(`<code>/contracts/${id}x</code>`);
+  expect(near).toContain(`<a href="../contracts/${id}">${id}</a>`);
+  const none = await main("/none");
+  expect(none).toContain("<code>/none</code>");
+  expect(none).toContain("<span></span>");
+  expect(await main(`/none/${proxy.pro}`)).not.toContain(proxy.pro);
+  expect(await main(`/${"a".repeat(500)}`)).not.toContain("a".repeat(200));
+});
+
 test("the page allows nothing inline and nothing from elsewhere", async () => {
   const { headers, text } = await proxy.get("/none", { headers: { accept: CHROMIUM } });
   expect(headers["content-security-policy"]).toContain("default-src 'none'");

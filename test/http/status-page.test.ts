@@ -35,6 +35,7 @@ test("nothing is published", async () => {
   proxy = await startTestProxy({ store: new MemoryStore() });
   const { status, text } = await proxy.get("/status");
   expect(status).toBe(200);
+  expect(text).toContain("No prices yet</h1>");
   expect(text).toContain("No prices are published yet.");
   expect(text).not.toContain("<table");
   await publishSession(proxy.store, proxy.clock, SESSION, { first: true });
@@ -51,7 +52,7 @@ test("it changes with the log and the clock, and with nothing else", async () =>
   expect((await proxy.get("/status", asked)).status).toBe(304);
   proxy.clock.ms += 1;
   const due = await proxy.get("/status", asked);
-  expect([due.status, due.text.includes("<td>due</td>")]).toEqual([200, true]);
+  expect([due.status, /<td><span[^>]*>due<\/span><\/td>/.test(due.text)]).toEqual([200, true]);
 });
 
 describe("in a browser", () => {
@@ -104,6 +105,13 @@ describe("in a browser", () => {
       `${rows.filter(([, state]) => state?.includes("on time")).length} of ${rows.length}`,
     ]);
     expect(await page.locator(".late").count()).toBe(status.overdue === 0 ? 0 : 1);
+    const good = (head?.minutes_late ?? 0) > 60 ? "Up to date" : "On time";
+    const late = status.overdue === 1 ? "One session late" : `${status.overdue} sessions late`;
+    const heading = await page.locator("h1").innerText();
+    expect(heading.split("\n")).toEqual(["Status", status.overdue === 0 ? good : late]);
+    const sentence = await page.locator(".verdict p").innerText();
+    expect(sentence).toContain(`The session of ${written(status.head.session_utc)} is served;`);
+    expect(sentence).toContain(written(status.next_session_utc));
     await expectStrip(
       page,
       rows.map(([, state = ""]) => state),

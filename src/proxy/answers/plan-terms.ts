@@ -51,9 +51,6 @@ export const USUAL_TERMS: PlanTerms = Object.fromEntries(
   KEY_TIER_NAMES.map((name) => [name, TIERS[name].terms]),
 );
 
-/** No prices and no support: the operator tells them elsewhere. */
-export const NO_TERMS: PlanTerms = {};
-
 /**
  * The terms in a file: `{"starter": {"usd_per_month": 9, "support": "e-mail"}, "pro": {…}, "contact":
  * "sales@example.com"}`. What it leaves out, or has as null, is not told. `where` names the file in the

@@ -1,4 +1,5 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
+import { filled, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
 import {
   PROBLEM_MEDIA_TYPE,
@@ -7,6 +8,7 @@ import {
   type Denial,
   type ProblemCode,
 } from "../problems.ts";
+import { shownText } from "../query.ts";
 import { CORS_HEADERS, VARY } from "../serve/entity.ts";
 import { parseWeights } from "../serve/intent.ts";
 import { PAGES } from "../uncounted-routes.ts";
@@ -76,7 +78,7 @@ const MAX_DEPTH = 16;
 
 /** The page for a request of `path`; null: the Accept field does not prefer one, or no page is so deep. */
 function problemPage(
-  { code, status, detail }: Denial,
+  { code, status, detail, extras }: Denial,
   path: string,
   accept: string | undefined,
   service: Service,
@@ -85,14 +87,23 @@ function problemPage(
   if (!path.startsWith("/") || depth > MAX_DEPTH || !prefersPage(accept)) return null;
   const { title } = PROBLEMS[code];
   const root = rootOf(path);
-  const reference = hrefOf(root, PAGES.reference.path);
-  const main = `<h1>${escaped(title)}</h1>
-<p>${escaped(detail)}</p>
-<p><a href="${hrefOf(root, PAGES.market.path)}">The market</a> names the contracts; <a href="${reference}">the reference</a> names all addresses.</p>
-<p class="note">Status ${status}, code <a href="${reference}#${code}"><code>${code}</code></a>.</p>`;
+  const near = (extras.did_you_mean ?? []).map(
+    (id) => `<a href="${root}contracts/${escaped(id)}">${escaped(id)}</a>`,
+  );
+  const main = filled(siteFile("problem.html"), {
+    title: escaped(title),
+    detail: escaped(detail),
+    asked: status === 404 ? escaped(shownText(path)) : "",
+    near: near.join(" or "),
+    root,
+    home: hrefOf(root, PAGES.market.path),
+    status: String(status),
+    code,
+  });
   // No page of the navigation has this path, so that none is marked as the current one.
   const page = { path: `${"/".repeat(depth)}-`, title, main, description: detail };
-  return asSent(framed({ ...page, isIndexed: false }), service).body;
+  return asSent(framed({ ...page, styles: ["assets/problem.css"], isIndexed: false }), service)
+    .body;
 }
 
 /** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */

@@ -43,7 +43,11 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
       ? line(label, (name) => html(tiers[name]) ?? NOTHING)
       : "";
   const groups = TIER_GROUPS.map(([name, rows]) => {
-    const lines = rows.map((row) => line(labelHtml(row), (tier) => offerHtml(textOf(row, tier))));
+    const lines = rows.map((row) => {
+      const codes = row.addresses?.map((address) => `<code>${escaped(address)}</code>`) ?? [];
+      const label = `${escaped(row.label)} <small>${codes.join(" ")}</small>`;
+      return line(label, (tier) => offerHtml(textOf(row, tier)));
+    });
     return `<tbody><tr class="group"><th scope="rowgroup" colspan="4">${name}</th></tr>\n${lines.join("\n")}`;
   });
   const wayHtml = ({ terms: own, name }: Tier): string | null =>
@@ -56,8 +60,10 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
     filled(siteFile("plan.html"), {
       name: tier.name,
       title: tier.title,
-      price: pricesHtml(tier),
-      purpose: purposeOf(tier),
+      price: [...new Set(pricesHtml(tier.terms))]
+        .map((price) => `<span>${price}</span>`)
+        .join(" or "),
+      purpose: tier.purpose,
       limits: limits
         .map((row) => `<div><dt>${row.label}</dt><dd>${escaped(textOf(row, tier.name))}</dd></div>`)
         .join("\n"),
@@ -75,25 +81,17 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
         (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,
       ).join(""),
       groups: groups.join("\n"),
-      support: termsLine("Support", ({ terms: { support } }) =>
-        support ? foreign(support) : null,
+      support: termsLine("Support", ({ terms: own }) =>
+        own.support ? foreign(own.support) : null,
       ),
-      contact: termsLine(PLACE_WORDS.contact, (tier) => contactHtml(tier.terms)),
-      terms: termsLine(PLACE_WORDS.terms_url, (tier) => termsHtml(tier.terms)),
+      contact: termsLine("Contact", (tier) => contactHtml(tier.terms)),
+      terms: termsLine("Terms", ({ terms: own }) => placeHtml(own.terms_url, "Terms")),
       licence: escaped(ENTERPRISE_LICENCE),
-      places: [contactHtml(terms), termsHtml(terms)].filter(Boolean).join(" · "),
+      places: [contactHtml(terms), placeHtml(terms.terms_url, "Terms")].filter(Boolean).join(" · "),
     }),
     script: "plans.js",
     styles: ["assets/plans.css"],
   });
-}
-
-/** Who a tier is for, by what it limits. */
-function purposeOf({ coverage, delaySessions }: Tier): string {
-  if (coverage !== "all") return "To look at the market and try the API.";
-  return delaySessions > 0
-    ? "To follow the whole market, some hours behind."
-    : "To work with each session as soon as it is published.";
 }
 
 /** `yes`, `no` and `none` as a tick and a dash, with the word for screen readers; other texts as they are. */
@@ -102,19 +100,9 @@ const offerHtml = (text: string): string =>
     ? `<span class="${text === "yes" ? "tick" : "dash"}"><span>${text}</span></span>`
     : escaped(text);
 
-const termsHtml = ({ terms_url: address }: Terms | PlanTerms): string | null =>
-  placeHtml(address, PLACE_WORDS.terms_url);
-
 /** A link that shows its address, or null. */
 const contactHtml = ({ contact }: Terms | PlanTerms): string | null =>
   placeHtml(contact, contact?.replace(/^mailto:/i, "") ?? "");
-
-/** Those that are told: a month's first. */
-function pricesHtml({ terms }: Tier): string {
-  const prices = [priceHtml(terms.usd_per_month, "month"), priceHtml(terms.usd_per_year, "year")];
-  const told = new Set(prices.filter((price) => price !== null));
-  return [...told].map((price) => `<span>${price}</span>`).join(" or ");
-}
 
 /** `9 USD a month`, `free`, or null. */
 export function priceHtml(usd: number | null | undefined, time: string): string | null {
@@ -123,7 +111,5 @@ export function priceHtml(usd: number | null | undefined, time: string): string 
   return `<b>${grouped(String(usd), decimals)} USD</b> a ${time}`;
 }
 
-const labelHtml = ({ label, addresses = [] }: TierRow): string => {
-  const codes = addresses.map((address) => `<code>${escaped(address)}</code>`).join(" ");
-  return escaped(label) + (codes && ` <small>${codes}</small>`);
-};
+const pricesHtml = ({ usd_per_month: month, usd_per_year: year }: Terms): string[] =>
+  [priceHtml(month, "month"), priceHtml(year, "year")].filter((price) => price !== null);
