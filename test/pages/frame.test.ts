@@ -178,6 +178,12 @@ describe("for programs that collect pages", () => {
     const text = await html("/changelog");
     expect(text).toContain("<h1>Changelog</h1>");
     expect(text).toContain('<h2 id="0-2-0-2026-11-23">');
+    expect(text).toContain("0.2.0 <time>2026-11-23</time>");
+    // Each version begins with what a reader of the API must do.
+    const versions = text.split("<h2 id=").slice(2);
+    for (const version of versions) {
+      expect(version).toMatch(/<\/h2>\n<p><strong>If you read the API<\/strong>:/);
+    }
   });
 });
 

@@ -61,7 +61,7 @@ interface Renderer {
 
 function heading(this: Renderer, { depth, text, tokens }: Tokens.Heading): string {
   const anchor = anchorOf(text);
-  const words = this.parser.parseInline(tokens);
+  const words = this.parser.parseInline(tokens).replace(/, (\d{4}-\d\d-\d\d)$/, " <time>$1</time>");
   return `<h${depth} id="${anchor}"><a href="#${anchor}">${words}</a></h${depth}>\n`;
 }
 
