@@ -3,7 +3,7 @@ import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
 import { changeOf, rounded } from "./decimal.js";
 import { tableHtml } from "./html.js";
-import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
+import { changeHtml, counted, escaped, foreign, grouped, signedText } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -91,7 +91,8 @@ export const overviewTable = (indices, lines) =>
 const MOVES = 5;
 
 /**
- * The contracts that rose most and fell most in 24 hours; equal ones in the order of the boards.
+ * The contracts that rose most and fell most in 24 hours; equal ones in the order of the boards. Where that
+ * would be the board again, a sentence.
  *
  * @param {Pick<Board, "memory" | "semiconductor">} board
  */
@@ -100,15 +101,28 @@ export function movesHtml({ memory, semiconductor }) {
     change === null || change === 0 ? [] : [{ ...row, change }],
   );
   if (moves.length === 0) return "<p>No level moved in 24 hours.</p>";
-  const lists = [1, -1].map((way) => {
-    const items = moves
-      .filter(({ change }) => change * way > 0)
-      .toSorted((a, b) => (b.change - a.change) * way)
+  const sides = [1, -1].map((way) => {
+    const side = moves.filter(({ change }) => change * way > 0);
+    return { way, side: side.toSorted((a, b) => (b.change - a.change) * way) };
+  });
+  const linkOf = (/** @type {{ id: string, name: string }} */ { id, name }) =>
+    `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
+  if (moves.length <= 2 * MOVES) {
+    const said = sides.map(({ way, side: [most, ...others] }) => {
+      const verb = way > 0 ? "rose" : "fell";
+      if (most === undefined) return `None ${verb}.`;
+      return `${others.length + 1} ${verb}, most ${linkOf(most)} ${changeHtml(most.change)} %.`;
+    });
+    const all = counted(memory.length + semiconductor.length, "contract");
+    return `<p>Of ${all} in 24 hours: ${said.join(" ")}</p>`;
+  }
+  const lists = sides.map(({ way, side }) => {
+    const items = side
       .slice(0, MOVES)
       .map(
-        ({ id, name, ticker, change }) =>
-          `<li data-id="${escaped(id)}"><a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> ` +
-          `<small>${foreign(ticker)}</small> <span data-field="chg_24h_pct">${changeHtml(change)}</span></li>`,
+        (row) =>
+          `<li data-id="${escaped(row.id)}">${linkOf(row)} ` +
+          `<small>${foreign(row.ticker)}</small> <span data-field="chg_24h_pct">${changeHtml(row.change)}</span></li>`,
       );
     const list = items.length === 0 ? "<p>None</p>" : `<ol>${items.join("\n")}</ol>`;
     return `<div><h3>${way > 0 ? "Up" : "Down"}, 24 h %</h3>${list}</div>`;

@@ -11,7 +11,8 @@ import { movesHtml } from "../../../site/overview.js";
 import type { ContractBody } from "../../../site/record.js";
 import { escaped } from "../../../site/text.js";
 import type { Contract } from "../../../market/contract.ts";
-import { KEYLESS } from "../../../market/tier.ts";
+import { FULLEST, KEYLESS } from "../../../market/tier.ts";
+import { historyText } from "../../docs/tier-words.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import { USUAL_TERMS } from "../plan-terms.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";
@@ -136,7 +137,7 @@ function slotsOf(board: Board): Record<string, string> {
     session: sessionLine(board),
     moves: isEmpty ? "" : movesHtml(board),
     coverage: coverageLine(board),
-    offer: 'A key shows the whole market: see <a href="plans">plans</a>.',
+    offer: `A key shows all contracts, the indices and up to ${historyText(FULLEST)} of history: see <a href="plans">plans</a>.`,
     board: isEmpty ? "" : boardTable(board, false),
     license: escaped(board.license),
   };
