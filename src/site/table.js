@@ -92,15 +92,31 @@ function compared(a, b, descends) {
  */
 export function filterRows(table, query, segment) {
   const words = query.toLowerCase().split(/\s+/);
-  const rows = [...(table.tBodies[0]?.rows ?? [])];
-  for (const row of rows) {
+  const found = [...(table.tBodies[0]?.rows ?? [])].filter((row) => {
     const text =
       searched.get(row) ?? [...Object.values(row.dataset), row.textContent].join(" ").toLowerCase();
     searched.set(row, text);
     const isOfSegment = segment === "" || segment === row.dataset["segment"];
-    row.hidden = !isOfSegment || !words.every((word) => text.includes(word));
+    const isFound = isOfSegment && words.every((word) => text.includes(word));
+    if (!isFound) row.hidden = true;
+    return isFound;
+  });
+  void show(found);
+  return found.length;
+}
+
+const SHOWN_AT_ONCE = 60;
+let shows = 0;
+
+/** Shows rows: the first at once, the others frame by frame, so that a keystroke need not wait for a thousand. @param {readonly HTMLTableRowElement[]} rows */
+async function show(rows) {
+  const turn = (shows += 1);
+  for (const [at, row] of rows.entries()) {
+    if (at % SHOWN_AT_ONCE === SHOWN_AT_ONCE - 1) await new Promise(requestAnimationFrame);
+    // Another keystroke has come meanwhile.
+    if (turn !== shows) return;
+    row.hidden = false;
   }
-  return rows.filter((row) => !row.hidden).length;
 }
 
 /** The texts of rows: to read them again at each keystroke takes as long as to show the rows. @type {WeakMap<HTMLTableRowElement, string>} */
