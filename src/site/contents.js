@@ -2,9 +2,12 @@
 
 /** A section whose start is above this line is being read. */
 const LINE_PX = 96;
+/** From here on it shows folded, too, in new browsers; here in all. */
+const WIDE_PX = 960;
 
 /** @param {HTMLElement} contents */
 export function markPlace(contents) {
+  if (innerWidth >= WIDE_PX) contents.querySelector("details")?.setAttribute("open", "");
   const links = [...contents.querySelectorAll("a")];
   const sections = links.map(({ hash }) => document.getElementById(hash.slice(1)));
   const mark = () => {

@@ -22,6 +22,7 @@ import { framed, type PageSource } from "./pages.ts";
 export function referencePages(server: string, origin: string): PageSource[] {
   const main = filled(siteFile("reference.html"), {
     list: TAGS.map(listOf).join("\n"),
+    base: ORIGIN + API,
     operations: TAGS.map(sectionOf).join("\n"),
     problems: Object.entries(PROBLEMS).map(problemRow).join("\n"),
   });

@@ -65,7 +65,6 @@ const withOrigin = (text: string, origin: string): string => text.replaceAll(ORI
 const SLOT = /\{\{([a-z-]+)(?: ([^}]+))?\}\}/g;
 const MINUTE_MS = 60_000;
 const READABLE = { listMax: 12, head: 2, tail: 2 };
-const SHAPE = { listMax: 1, head: 1, tail: 0 };
 
 /**
  * The text with all slots filled but `{{origin}}`, which stays. Throws for a slot that nothing fills;
@@ -108,7 +107,7 @@ const MAKERS: Readonly<Record<string, (argument: string) => string>> = {
   answer: (request) => shown(exampleOf(request), READABLE),
   refusal: (request) => shown(exampleOf(request, true), READABLE),
   /** The same with one item of each list. */
-  shape: (request) => shown(exampleOf(request), SHAPE),
+  shape: (request) => shown(exampleOf(request), { listMax: 1, head: 1, tail: 0 }),
   /** Some members of one: `GET /api/public/v1/index: level contributions`. */
   part: (argument) => {
     const [request = "", members = ""] = argument.split(": ");
