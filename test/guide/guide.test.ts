@@ -123,6 +123,17 @@ describe("its commands and programs", () => {
     expect(lines[0]).toBe(`now ${64 * 11 + 2 * 12}.00 without new-part`);
   });
 
+  testWith("python3")("the board, the same in three languages", async () => {
+    const [curl = "", python = "", js = ""] = [0, 1, 2].map((at) => block("Read the board", at));
+    const { memory, semiconductor } = JSON.parse(await inShell(curl));
+    const levels = [...memory, ...semiconductor].map(({ id, spot_usd }) => `${id} ${spot_usd}`);
+    expect(levels.length).toBeGreaterThan(10);
+    const printedBy = (text: string): string[] => text.trimEnd().split("\n");
+    expect(printedBy(await printed("python3", "-Bc", python))).toEqual(levels);
+    await writeFile(join(folder, "board.mjs"), js);
+    expect(printedBy(await printed(process.execPath, "board.mjs"))).toEqual(levels);
+  });
+
   testWith("python3")("a history, the same in three languages", async () => {
     const [curl = "", python = "", js = ""] = [0, 1, 2].map((at) =>
       block("One contract's history", at),
@@ -160,6 +171,7 @@ describe("its commands and programs", () => {
   test("are all of those in the guide, but for those that it says were not run", () => {
     const ran = [
       "Get a key",
+      "Read the board",
       "One contract's history",
       "The Python module",
       "A copy in SQLite",

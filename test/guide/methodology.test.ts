@@ -1,6 +1,8 @@
 /** The formulas of the methodology give the published figures, and its tables are those of the program. */
 import { describe, expect, test } from "vitest";
 import { GATE_NAMES } from "../../src/feed/gates.ts";
+import { equalWeighted } from "../../src/market/composite.ts";
+import { microsOf } from "../../src/market/decimal.ts";
 import { BOARD_BASES } from "../../src/market/series.ts";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { MemoryStore } from "../store/memory-store.ts";
@@ -17,6 +19,48 @@ const answerTo = (path: string): { [name: string]: number } =>
       ?.body ?? "",
   );
 const percent = (ratio: number): number => Number(((ratio - 1) * 100).toFixed(2));
+
+describe("the index by example", () => {
+  const section = under(TEXT, "The index by example");
+  const cells = rowsOf(section);
+  const index = equalWeighted(
+    cells.slice(0, 3).map(([id = "", base, now]) => ({
+      id,
+      ticker: id,
+      segment: id,
+      basis: "reported",
+      asOf: 0,
+      baseAsOf: 0,
+      reason: null,
+      now: microsOf(Number(now)),
+      base: microsOf(Number(base)),
+      then24h: microsOf(Number(now)),
+      then30d: microsOf(Number(now)),
+    })),
+  );
+  const signed = (points: string): string => points.replace(/^-?/, (sign) => (sign ? "−" : "+"));
+
+  test("has the relatives, contributions and level that the program calculates", () => {
+    const told = index.contributions.map((each) => [each.relative, signed(each.contribution)]);
+    expect(cells.slice(0, 3).map((row) => row.slice(3))).toEqual(told);
+    const [mean = "", sum = ""] = cells[3]?.slice(3) ?? [];
+    expect(mean).toBe((Number(index.level) / 100).toFixed(6));
+    expect(sum).toBe(signed((Number(index.level) - 100).toFixed(4)));
+    expect(section).toContain(`**Index: ${mean} × 100 = ${index.level}**`);
+    expect(section).toContain(`${percent(Number(mean))} % more than a year ago`);
+  });
+
+  test("is drawn with these lengths, from the same line", () => {
+    const drawn = [...section.matchAll(/x="60" y="\d+" width="([\d.]+)".*>([\d.]+)<\/text>/g)];
+    const levels = index.contributions.map((each) => 100 + percent(Number(each.relative)));
+    levels.push(Number(index.level));
+    expect(drawn.map(([, , level]) => Number(level))).toEqual(levels);
+    const base = Number(/<line x1="(\d+)"/.exec(section)?.[1]) - 60;
+    for (const [at, [, width]] of drawn.entries()) {
+      expect(Number(width)).toBeCloseTo(((levels[at] as number) * base) / 100, 1);
+    }
+  });
+});
 
 describe("the worked example", () => {
   test("has the levels that were published", () => {

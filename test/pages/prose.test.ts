@@ -55,9 +55,30 @@ inChromium("the list of contents has two levels, and marks what is being read", 
   const marked = page.locator(".contents [aria-current]");
   await expect.poll(() => marked.allTextContents()).toEqual(["How far back"]);
   await page.evaluate("scrollTo(0, 0)");
-  await expect.poll(() => marked.allTextContents()).toEqual(["Get a key"]);
+  await expect.poll(() => marked.allTextContents()).toEqual(["Tasks"]);
   await context.close();
 });
+
+inChromium.each(["/guide", "/methodology", "/docs"])(
+  "on a telephone the contents of %s fold away, and their links are easy to hit",
+  async (path) => {
+    const { context, page } = await visit(path);
+    const links = page.locator(".contents a");
+    expect(await page.locator(".contents summary").isVisible()).toBe(false);
+    await links.last().click();
+    await expect.poll(() => new URL(page.url()).hash).toBe(await links.last().getAttribute("href"));
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.reload();
+    await settled(page);
+    expect(await links.first().isVisible()).toBe(false);
+    await page.locator(".contents summary").click();
+    const targets = await page.$$eval(".contents :is(a, summary)", (all) =>
+      all.map((each) => each.getBoundingClientRect().height),
+    );
+    expect(Math.min(...targets)).toBeGreaterThanOrEqual(44);
+    await context.close();
+  },
+);
 
 inChromium.each(["/guide", "/methodology"])(
   "on a telephone programs, answers and formulas of %s do not scroll sideways",
