@@ -41,7 +41,10 @@ describe("the index by example", () => {
   const signed = (points: string): string => points.replace(/^-?/, (sign) => (sign ? "−" : "+"));
 
   test("has the relatives, contributions and level that the program calculates", () => {
-    const told = index.contributions.map((each) => [each.relative, signed(each.contribution)]);
+    const told = index.contributions.map((each) => [
+      each.relative,
+      signed(each.contribution ?? ""),
+    ]);
     expect(cells.slice(0, 3).map((row) => row.slice(3))).toEqual(told);
     const [mean = "", sum = ""] = cells[3]?.slice(3) ?? [];
     expect(mean).toBe((Number(index.level) / 100).toFixed(6));
