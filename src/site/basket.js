@@ -27,7 +27,6 @@ const result = byId("result");
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 /** How many choices the picker shows. */
 const MAX_FOUND = 50;
-/** What pricing costs. */
 const CALLS =
   "Each pricing costs one call, by quantity two, and so does opening a link to a basket.";
 
@@ -284,3 +283,9 @@ await withKey(async (known) => {
   });
   makePicker(find, byId("found"), found, add);
 });
+const named = byId("tool").hidden ? readBasket(location.hash.slice(1)) : null;
+if (named !== null) {
+  // Whoever cannot price a link still reads what it holds.
+  const parts = [...named.parts].map(([id, amount]) => `${foreign(amount)} × ${contractLink(id)}`);
+  byId("held").innerHTML = `This link holds ${parts.join(", ")}.`;
+}

@@ -117,7 +117,7 @@ export const contractLink = (id, name = id) =>
 export function contributionsTable(contributions, nameOf) {
   /** @param {string} label @param {"contribution" | "contribution_24h_pct"} field */
   const bar = (label, field) => {
-    const drawn = bars(contributions.map((item) => Number(item[field])));
+    const drawn = bars(contributions.map((item) => Number(rounded(item[field]))));
     return figureColumn(label, field, placedHtml, (_, at) => drawn[at] ?? "");
   };
   /** @type {readonly Column[]} */

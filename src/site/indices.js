@@ -113,6 +113,7 @@ function showSeries({ series, level, session_utc, attribution }) {
     to: session_utc.slice(0, 10),
     depthDays: caller.offer.depthDays,
     decimals: 2,
+    heightPx: matchMedia("(min-width: 1280px)").matches ? 460 : 300,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-index-${chosen}`,
     csv: `index_id,date,close\r\n${rows.join("")}`,
     notes: [attribution],

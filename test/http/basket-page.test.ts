@@ -110,6 +110,13 @@ describe("without a key", () => {
     expect(watch.complaints).toEqual([]);
   });
 
+  inChromium("a link says what it holds, and costs nothing", async () => {
+    await visit(null, "#ids=d-plain,%3Cb%3E,no-such&quantities=8,1,64");
+    expect(await page.innerText("#held")).toBe("This link holds 8 × d-plain, 64 × no-such.");
+    expect(await page.getAttribute("#held a", "href")).toBe("contracts/d-plain");
+    expect(watch.requests.filter(({ url }) => url.includes("/api/"))).toEqual([]);
+  });
+
   inChromium("without script the programs are there, too", async () => {
     const still = await (browser as Browser).newContext({ javaScriptEnabled: false });
     const plain = await still.newPage();
@@ -126,6 +133,7 @@ inChromium("a starter key is told that baskets need pro, and is charged nothing"
   expect(await page.innerText("#upgrade")).toBe(
     "Your Starter key does not price baskets. Pro does: 19 USD a month. Compare the plans.",
   );
+  expect(await page.innerText("#held")).toBe("This link holds 1 × d-plain.");
   expect(await page.isVisible("#access")).toBe(false);
   expect(await page.isVisible("#refusal")).toBe(false);
   expect(await page.isVisible("#tool")).toBe(false);

@@ -106,7 +106,9 @@ inChromium("without a key an example shows what comes, with the guide's figures"
     ...fieldsOf(body, INDEX_FIELDS),
     series_close: String(series.history.at(-1).close),
   });
-  expect(await page.locator("#example .chart").count()).toBe(1);
+  expect(await page.innerText("#example .locked")).toBe(
+    "The series needs a key: see plans. The line is no data.",
+  );
   expect(await page.innerText("#access")).toMatch(
     /tier starter or pro.*90 days with starter, 5 years/s,
   );

@@ -3,17 +3,14 @@
  * them is given.
  */
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../../../market/tier.ts";
-import { chartHtml } from "../../../site/chart.js";
 import {
   contributionsTable,
-  findingOf,
   indexFigures,
   type IndexBody,
   type OneIndex,
 } from "../../../site/contributions.js";
 import { filled, siteFile } from "../../../site/files.ts";
 import { indicesTable, type ListedIndex } from "../../../site/indices-table.js";
-import { layout } from "../../../site/layout.js";
 import { basketUrl } from "../../../site/requests.js";
 import { escaped, foreign, withDecimals } from "../../../site/text.js";
 import { historyText } from "../../docs/tier-words.ts";
@@ -30,11 +27,9 @@ const CHOSEN = "dram";
 export function indicesPage(): PageSource {
   const indices: readonly ListedIndex[] = withDecimals(exampleOf(INDICES).body).indices;
   const body: OneIndex = withDecimals(exampleOf(`${INDICES}/${CHOSEN}`).body);
-  const { base, history } = body.series;
   const depths = KEY_TIER_NAMES.filter((name) => TIERS[name].index).map(
     (name) => `${historyText(TIERS[name])} with ${name}`,
   );
-  const points = history.map(({ date, close }) => ({ date, close: Number(close), text: close }));
   return framed({
     path: PAGES.indices.path,
     title: "Indices",
@@ -42,14 +37,6 @@ export function indicesPage(): PageSource {
       tiers: tiersWhere(({ index }) => index, "or"),
       depths: depths.join(", "),
       example: indicesTable(indices, false),
-      example_chart: chartHtml(
-        layout(points, {
-          title: findingOf(indices.find(({ id }) => id === CHOSEN)?.name ?? CHOSEN, body.level),
-          unit: `points, ${base.date} = ${base.level}`,
-          base: Number(base.level),
-          decimals: 2,
-        }),
-      ),
       example_figures: indexFigures(body),
     }),
     script: "indices.js",
