@@ -257,7 +257,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
         const said = `${count} ${verb}, most ${await link.textContent()} `;
         expect(text).toContain(said);
         const shown = text.slice(text.indexOf(said) + said.length).split(" ")[0] ?? "";
-        expect(shownChange(shown)).toBe(change);
+        expect(shownChange(shown)).toBe(Number(change));
       }
       return;
     }
