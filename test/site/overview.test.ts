@@ -60,16 +60,30 @@ const idsIn = (html: string): string[] =>
 
 describe("the largest moves", () => {
   test("are five up and five down, equal ones in the order of the boards", () => {
-    const memory = [1, 0, 3, null, 2, 3, 1, 1].map((change, at) => row(`m${at}`, change));
-    const semiconductor = [-0.5, 4, -2].map((change, at) => row(`s${at}`, change));
+    const memory = [1, 0, 3, null, 2, 3, 1, 1, 1].map((change, at) => row(`m${at}`, change));
+    const semiconductor = [-0.5, 4, -2, 1].map((change, at) => row(`s${at}`, change));
     const html = movesHtml({ memory, semiconductor });
     expect(idsIn(html)).toEqual(["s1", "m2", "m5", "m4", "m0", "s2", "s0"]);
     expect(html).toContain("+4.00");
   });
 
+  test("are a sentence where the lists would be the board again", () => {
+    const html = movesHtml({
+      memory: [1, 3, -2].map((at) => row(`m${at}`, at)),
+      semiconductor: [],
+    });
+    expect(html.replaceAll(/<[^>]*>/g, "").replaceAll(/[\u2068\u2069]/g, "")).toBe(
+      "Of 3 contracts in 24 hours: 2 rose, most m3 +3.00 %. 1 fell, most m-2 −2.00 %.",
+    );
+    expect(html).toContain('href="contracts/m3"');
+  });
+
   test("say so if nothing rose, fell or moved", () => {
     const fell = movesHtml({ memory: [row("a", -1)], semiconductor: [] });
-    expect(fell).toContain("<h3>Up, 24 h %</h3><p>None</p>");
+    expect(fell).toContain("None rose.");
+    const eleven = Array.from({ length: 11 }, (_, at) => row(`a${at}`, -1));
+    const listed = movesHtml({ memory: eleven, semiconductor: [] });
+    expect(listed).toContain("<h3>Up, 24 h %</h3><p>None</p>");
     const none = movesHtml({ memory: [row("a", 0), row("b", null)], semiconductor: [] });
     expect(none).toBe("<p>No level moved in 24 hours.</p>");
   });
