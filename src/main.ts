@@ -60,6 +60,11 @@ export const COMMANDS: readonly {
     load: async () => (await import("./commands/keys.ts")).keysCommand(),
   },
   {
+    name: "links",
+    description: "create, list and revoke links for spreadsheets, which read one file",
+    load: async () => (await import("./commands/links.ts")).linksCommand(),
+  },
+  {
     name: "usage",
     description: "show how many calls accounts have made, by key or month, too",
     load: async () => (await import("./commands/usage.ts")).usageCommand(),

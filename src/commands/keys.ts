@@ -6,7 +6,7 @@ import { setting } from "../lib/config.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
 import { parseDate } from "../market/session.ts";
 import { examples } from "./every-command.ts";
-import { durationMs, parsedBy, textThat } from "./option-values.ts";
+import { durationMs, label, parsedBy } from "./option-values.ts";
 import { signingCommand } from "./signing.ts";
 import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
 
@@ -130,11 +130,6 @@ async function rotate(keyId: string, options: StateOptions & { overlap: number }
     printLine(`It ends when that would have ended: ${made.expires_at}.`);
   printLine("Store it now: it cannot be shown again.");
 }
-
-const label = textThat(
-  (text) => /^[^\p{Cc}]{1,80}$/u.test(text),
-  "expected 1 to 80 characters, without control characters",
-);
 
 /** The end of a date UTC as an instant, whose year has four digits. */
 const dayEnd = parsedBy((text) => {

@@ -77,3 +77,9 @@ function inWords(ms: number): string {
   const unit = units.findLast((name) => ms >= UNIT_MS[name] && ms % UNIT_MS[name] === 0) ?? "ms";
   return ms === 0 ? "0" : `${ms / UNIT_MS[unit]}${unit}`;
 }
+
+/** What a key or a link is for. */
+export const label = textThat(
+  (text) => /^[^\p{Cc}]{1,80}$/u.test(text),
+  "expected 1 to 80 characters, without control characters",
+);

@@ -1,5 +1,5 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
-import { KEY_PREFIX } from "../state/keys.ts";
+import { KEY_PREFIX, LINK_PREFIX } from "../state/keys.ts";
 import type { Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
@@ -118,9 +118,9 @@ export const fault = (code: FaultCode, name: string, value: string, detail: stri
 export const invalid = (name: string, value: string, detail: string): Fault =>
   fault("invalid_parameter", name, value, detail);
 
-/** A text of a request as answers may show it: shortened, and never a key. */
+/** A text of a request as answers may show it: shortened, and never a key or a link. */
 export const shownText = (text: string): string => {
-  if (text.includes(KEY_PREFIX)) return "(not shown)";
+  if (text.includes(KEY_PREFIX) || text.includes(LINK_PREFIX)) return "(not shown)";
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 };
 

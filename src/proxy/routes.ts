@@ -21,6 +21,8 @@ import { namesAny, type Query } from "./query.ts";
 
 /** The start of all data paths. */
 export const API = "/api/public/v1";
+/** Links. They are no part of the OpenAPI document: whoever has one knows all that it takes. */
+export const LINK_PATH = "/l/{id}";
 
 /** What a 200 carries: JSON by its schema, with the schema's name for readers, or another media type. */
 export type Body =

@@ -287,5 +287,6 @@ const named = byId("tool").hidden ? readBasket(location.hash.slice(1)) : null;
 if (named !== null) {
   // Whoever cannot price a link still reads what it holds.
   const parts = [...named.parts].map(([id, amount]) => `${foreign(amount)} × ${contractLink(id)}`);
-  byId("held").innerHTML = `This link holds ${parts.join(", ")}.`;
+  const by = { quantities: "", weights: ", by weight", equal: ", in equal parts" }[named.weighting];
+  byId("held").innerHTML = `This link holds ${parts.join(", ")}${by}.`;
 }

@@ -2,7 +2,7 @@
 
 /** A section whose start is above this line is being read. */
 const LINE_PX = 96;
-/** From here on it shows folded, too, in new browsers; here in all. */
+/** From this width on the list is open; the style sheet does that in new browsers alone. */
 const WIDE_PX = 960;
 
 /** @param {HTMLElement} contents */

@@ -108,12 +108,11 @@ export function filterRows(table, query, segment) {
 const SHOWN_AT_ONCE = 60;
 let shows = 0;
 
-/** Shows rows: the first at once, the others frame by frame, so that a keystroke need not wait for a thousand. @param {readonly HTMLTableRowElement[]} rows */
+/** Shows rows: the first at once, the others frame by frame, so that a keystroke need not wait for a thousand; the next keystroke ends that. @param {readonly HTMLTableRowElement[]} rows */
 async function show(rows) {
   const turn = (shows += 1);
   for (const [at, row] of rows.entries()) {
     if (at % SHOWN_AT_ONCE === SHOWN_AT_ONCE - 1) await new Promise(requestAnimationFrame);
-    // Another keystroke has come meanwhile.
     if (turn !== shows) return;
     row.hidden = false;
   }

@@ -3,7 +3,7 @@
  *
  *   accounts:acme        {"name":"acme","tier":"starter","trial":null,"suspended":false,…}
  *   accounts:acme:<id>   what stays of an account that was removed, until the time of its counts is over
- *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}
+ *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}; of a link the same
  *   key-ids:<KEYID>      {"sha256":"…"}
  *   facts:…              what proxies keep beside them: facts.ts
  *
@@ -58,6 +58,8 @@ const keyRecord = z.object({
   expires_at: instant.nullable(),
   /** The KEYID of the new key; null if the key was not rotated. */
   replaced_by: z.string().nullable(),
+  /** What a link reads: a data path without its beginning, with its parameters. Null: a key. */
+  path: z.string().nullable().default(null),
 });
 /** A key as stored. The text of the key is not stored. */
 export type KeyRecord = z.infer<typeof keyRecord>;

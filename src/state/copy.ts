@@ -1,7 +1,7 @@
 /**
- * Copies a whole state, and makes backups: accounts, keys (as hashes), counts, the secret that addresses
- * are hashed with, and the newest entry of the log that proxies have accepted. The target gets everything
- * in one atomic step, or nothing.
+ * Copies a whole state, and makes backups: accounts, keys and links (as hashes), counts, the secret that
+ * addresses are hashed with, and the newest entry of the log that proxies have accepted. The target gets
+ * everything in one atomic step, or nothing.
  */
 import { link, mkdtemp, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
@@ -69,16 +69,23 @@ export async function backUpState(from: string, path: string, nowMs: number): Pr
   }
 }
 
-/** `3 accounts, 5 keys and 12 counts`. */
-export const inWords = ({ accounts, keys, counts }: StateSize): string =>
-  `${counted(accounts, "account")}, ${counted(keys, "key")} and ${counted(counts, "count")}`;
+/** `3 accounts, 5 keys and 12 counts`; links are named if there are any. */
+export function inWords({ accounts, keys, links, counts }: StateSize): string {
+  const withLinks = links === 0 ? "" : `, ${counted(links, "link")}`;
+  return `${counted(accounts, "account")}, ${counted(keys, "key")}${withLinks} and ${counted(counts, "count")}`;
+}
 
 const read = (location: string): Promise<StateContent> =>
   withDriver(location, "use", (state) => state.readAll());
 
 function sizeOf({ items, counts }: StateContent) {
   const such = (name: RegExp): number => items.filter(([item]) => name.test(item)).length;
-  return { accounts: such(/^accounts:[^:]+$/), keys: such(/^keys:/), counts: counts.length };
+  return {
+    accounts: such(/^accounts:[^:]+$/),
+    keys: such(/^key-ids:cbk_/),
+    links: such(/^key-ids:lnk_/),
+    counts: counts.length,
+  };
 }
 /** How much a copy holds. */
 export type StateSize = ReturnType<typeof sizeOf>;

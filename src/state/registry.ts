@@ -1,5 +1,5 @@
 /**
- * Accounts and their keys, for the commands. Every change reads and writes in one atomic step, so that
+ * Accounts, their keys and their links, for the commands. Every change reads and writes in one atomic step, so that
  * parallel commands cannot exceed an account's number of keys or lose each other's changes. An unknown
  * name is an InputError (2), an account that exists already a ConflictError (4), a change that the tier
  * does not allow a RefusedError (3), a damaged record a DamageError (6). If the state does not answer,
@@ -28,13 +28,14 @@ import {
   type Write,
 } from "./accounts.ts";
 import type { StateDriver } from "./driver.ts";
-import { createKey, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
+import { createKey, createLinkToken, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
 import { forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
 import {
   accountView,
   callsOf,
   keysWithUse,
   keyView,
+  linkView,
   usageOf,
   type AccountView,
   type KeyView,
@@ -156,14 +157,37 @@ export class Registry {
     return change(this.#state, async (write) => {
       const account = await this.#account(name);
       await this.#requireAllowed(account, account.tier, 1);
-      return this.#addKey(write, account, { label, expires_at });
+      return this.#addKey(write, account, { label, expires_at, path: null });
     });
   }
 
   /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
   async keys(accountName?: string) {
-    const keys = await keysOf(this.#storage, await this.#named(accountName));
+    const held = await keysOf(this.#storage, await this.#named(accountName));
+    const keys = held.filter(({ path }) => path === null);
     return keysWithUse(this.#state, keys, this.#clock.now());
+  }
+
+  /** Makes a link of the account that reads `path` (see KeyRecord). */
+  async createLink(name: string, path: string, label: string | null) {
+    return change(this.#state, async (write) => {
+      const wanted = { label, expires_at: null, path };
+      const made = await this.#addKey(write, await this.#account(name), wanted);
+      const { key: token, key_id: link_id, account, created_at } = made;
+      return { token, link_id, account, path, label, created_at };
+    });
+  }
+
+  /** The links of one account, oldest first; without a name, the links of all accounts, by account. */
+  async links(accountName?: string) {
+    const held = await keysOf(this.#storage, await this.#named(accountName));
+    const links = held.filter(({ path }) => path !== null);
+    return links.map((link) => linkView(link, this.#clock.now()));
+  }
+
+  /** Revokes a link at once and for good; a second time changes nothing. */
+  async revokeLink(linkId: string) {
+    return linkView(await this.#revoke(linkId, "link"), this.#clock.now());
   }
 
   /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
@@ -176,11 +200,7 @@ export class Registry {
 
   /** Revokes a key at once and for good; a second time changes nothing. */
   async revokeKey(keyId: string): Promise<KeyView> {
-    return change(this.#state, async (write) => {
-      const key = await this.#findKey(keyId);
-      const revoked_at = key.revoked_at ?? this.#now();
-      return this.#keyView(write(keyItem(key.sha256), { ...key, revoked_at }));
-    });
+    return this.#keyView(await this.#revoke(keyId));
   }
 
   /**
@@ -235,16 +255,24 @@ export class Registry {
     return account;
   }
 
-  async #findKey(keyId: string): Promise<KeyRecord> {
-    requireKeyId(keyId);
+  async #findKey(keyId: string, kind: "key" | "link" = "key"): Promise<KeyRecord> {
+    requireKeyId(keyId, kind);
     const key = await findKeyById(this.#storage, keyId);
-    if (key === null) throw new InputError(`Key ${quoted(keyId)}: there is no such key`);
-    return key;
+    if (key !== null) return key;
+    const noun = kind === "key" ? "Key" : "Link";
+    throw new InputError(`${noun} ${quoted(keyId)}: there is no such ${kind}`);
+  }
+
+  #revoke(keyId: string, kind?: "link"): Promise<KeyRecord> {
+    return change(this.#state, async (write) => {
+      const key = await this.#findKey(keyId, kind);
+      return write(keyItem(key.sha256), { ...key, revoked_at: key.revoked_at ?? this.#now() });
+    });
   }
 
   /** Throws RefusedError unless the tier allows `more` keys. Void or rotated ones do not count. */
   async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
-    const keys = await keysOf(this.#storage, [account]);
+    const keys = (await keysOf(this.#storage, [account])).filter(({ path }) => path === null);
     const held = keys.filter((key) => !key.replaced_by && voidAtMs(key) > this.#clock.now()).length;
     const allowed = TIERS[tier].keysPerAccount;
     if (held + more <= allowed) return;
@@ -254,17 +282,18 @@ export class Registry {
     );
   }
 
-  /** Writes a new key, whose text is never available again, with a KEYID that no other key has. */
+  /** Writes a new key, whose text is never available again, with a KEYID that no other key has. With a path, a link. */
   async #addKey(
     write: Write,
     account: AccountRecord,
-    { label, expires_at }: Pick<KeyRecord, "label" | "expires_at">,
+    { label, expires_at, path }: Pick<KeyRecord, "label" | "expires_at" | "path">,
   ) {
-    let key = createKey();
-    while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = createKey();
+    const create = () => (path === null ? createKey() : createLinkToken());
+    let key = create();
+    while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = create();
     const [key_id, sha256] = [keyIdOf(key), keySha256(key)];
     const made = { key_id, account: account.name, label, created_at: this.#now(), expires_at };
-    const standing = { suspended: false, revoked_at: null, replaced_by: null };
+    const standing = { suspended: false, revoked_at: null, replaced_by: null, path };
     write(keyItem(sha256), { ...made, ...standing, sha256 } satisfies KeyRecord);
     write(keyIdItem(key_id), { sha256 });
     write(accountItem(account.name), { ...account, keys: [...account.keys, sha256] });

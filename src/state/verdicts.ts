@@ -13,7 +13,7 @@ import { DamageError } from "../lib/errors.ts";
 import type { KeyTierName } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { Subject } from "./driver.ts";
-import { keySha256, looksLikeKey } from "./keys.ts";
+import { KEY_PREFIX, keySha256, looksLikeKey, looksLikeLink } from "./keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */
@@ -27,6 +27,8 @@ interface KeyHolder {
   /** The subject that the key's calls are counted for. */
   readonly subject: Subject;
   readonly keyId: string;
+  /** See KeyRecord. */
+  readonly path: string | null;
 }
 
 /** The verdict on a key. This list is complete; the proxy maps each code to HTTP in one place. */
@@ -71,8 +73,12 @@ export class Verdicts {
     this.#state = state;
   }
 
-  /** The verdict on a key as it was sent. Waits only if it must ask the state. Never throws. */
-  async authenticate(key: string): Promise<KeyVerdict> {
+  /**
+   * The verdict on a key as it was sent, or, with their prefix, on a link's token. Waits only if it must
+   * ask the state. Never throws.
+   */
+  async authenticate(key: string, prefix = KEY_PREFIX): Promise<KeyVerdict> {
+    if (!key.startsWith(prefix)) return INVALID_KEY;
     const nowMs = this.#clock.now();
     const known = this.#known.get(key);
     const isAnswering = this.#state.trouble === null;
@@ -80,7 +86,7 @@ export class Verdicts {
       known.seenAtMs = nowMs;
       return judge(known, nowMs);
     }
-    if (!looksLikeKey(key)) return INVALID_KEY;
+    if (!looksLikeKey(key) && !looksLikeLink(key)) return INVALID_KEY;
     if (!isAnswering) return this.#lastKnown(key, nowMs);
     const sha256 = keySha256(key);
     return this.#unknown.get(sha256) === this.#epoch ? INVALID_KEY : this.#lookUp(key, sha256);
@@ -112,9 +118,10 @@ export class Verdicts {
         return INVALID_KEY;
       }
       const { id, name, tier } = account;
+      const { path } = record;
       const nowMs = this.#clock.now();
       const known: Remembered = {
-        holder: { account: name, tier, subject: `account:${id}`, keyId: record.key_id },
+        holder: { account: name, tier, subject: `account:${id}`, keyId: record.key_id, path },
         isSuspended: record.suspended || account.suspended,
         voidAtMs: voidAtMs(record),
         lapsesAtMs: trialLapsesAtMs(account),

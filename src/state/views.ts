@@ -29,11 +29,17 @@ export type AccountView = ReturnType<typeof accountView>;
 
 /** A key without its hash: a list needs only the KEYID. */
 export function keyView(key: KeyRecord, nowMs: number) {
-  const { sha256: _hash, ...shown } = key;
+  const { sha256: _hash, path: _path, ...shown } = key;
   return { ...shown, status: keyStatus(key, nowMs) };
 }
 /** See keyView. */
 export type KeyView = ReturnType<typeof keyView>;
+
+/** A link: what it reads, for whom, and whether it still does. */
+export function linkView(link: KeyRecord, nowMs: number) {
+  const { key_id: link_id, account, path, label, created_at, revoked_at } = link;
+  return { link_id, account, path, label, created_at, revoked_at, status: keyStatus(link, nowMs) };
+}
 
 /** If several apply, the first in this order counts. */
 function keyStatus(key: KeyRecord, nowMs: number) {

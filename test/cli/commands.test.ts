@@ -217,6 +217,21 @@ test("accounts, keys and usage from beginning to end", async () => {
   expect((await run("usage --by month")).stdout).toMatch(
     /^month +account id +account +tier +used\n2026-11  \S+  acme +pro +0\n2026-11  \S+  other +pro +0\n$/,
   );
+  const linked = await run("links create acme /export.csv?ids=a,b --label desk");
+  const [link = ""] = linked.stdout.split("\n");
+  expect(link).toMatch(/^\/l\/lnk_[0-9A-Za-z]{43}\.csv$/);
+  const link_id = link.slice(3, 15);
+  expect(linked.stdout).toBe(
+    `${link}\nLink ${link_id} of acme. Store it now: it cannot be shown again.\n`,
+  );
+  const listed = { link_id, account: "acme", path: "/export.csv?ids=a,b", label: "desk" };
+  expect(await json("links ls acme")).toMatchObject([{ ...listed, status: "active" }]);
+  expect(await json("links ls other")).toEqual([]);
+  expect((await run("links ls")).stdout).not.toContain(link.slice(3, 20));
+  expect((await run(`links revoke ${link.slice(3)}`)).code).toBe(2);
+  expect((await json(`keys revoke ${link_id}`, 2)).error.message).toContain("expected a KEYID");
+  expect(await json(`links revoke ${link_id}`)).toMatchObject({ link_id, status: "revoked" });
+  expect((await json("links create acme /prices", 2)).error.message).toContain("/export.csv");
   const listing = (await run("keys ls")).stdout + (await run("accounts show acme")).stdout;
   expect(listing).not.toContain(key);
   expect(readdirSync(folder)).toEqual(["state"]);
@@ -224,10 +239,10 @@ test("accounts, keys and usage from beginning to end", async () => {
   const copied = await run(`state copy ${join(folder, "state")} ${join(folder, "copy")}`);
   expect([copied.code, copied.stderr]).toEqual([0, ""]);
   expect(copied.stdout).toMatch(
-    /^Copied 2 accounts, 3 keys and 0 counts from \S+ to \S+, and read them back\.\nStart the proxies with --state \S+copy\./,
+    /^Copied 2 accounts, 3 keys, 1 link and 0 counts from \S+ to \S+, and read them back\.\nStart the proxies with --state \S+copy\./,
   );
   const again = await json(`state copy ${join(folder, "state")} ${join(folder, "copy")}`, 4);
-  expect(again.error.message).toContain("copy holds 2 accounts, 3 keys and 0 counts");
+  expect(again.error.message).toContain("copy holds 2 accounts, 3 keys, 1 link and 0 counts");
   const backup = join(folder, "state.backup");
   expect(await json(`state backup ${backup}`)).toMatchObject({ to: backup, accounts: 2, keys: 3 });
   expect((await run(`accounts ls --state ${backup}`)).stdout).toBe(

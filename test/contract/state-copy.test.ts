@@ -121,6 +121,7 @@ function copyTests(redis: RedisServer): void {
     ];
     await registry.suspendKey(keyIdOf(suspended), true);
     await registry.revokeKey(keyIdOf(revoked));
+    await registry.createLink("acme", "/export.csv", "desk");
     await registry.close();
     const gatekeeper = await openGatekeeper(location, clock);
     for (const [index, key] of valid.entries()) {
@@ -143,7 +144,7 @@ function copyTests(redis: RedisServer): void {
     const [from, through, to] = [join(folder, "from"), at(1), join(folder, "to")];
     const { valid, refused } = await use(from);
     const before = await contentOf(from);
-    const copied = { accounts: 3, keys: 7 };
+    const copied = { accounts: 3, keys: 7, links: 1 };
     expect(await copyState(from, through, START)).toMatchObject(copied);
     expect(await copyState(through, to, START)).toMatchObject(copied);
     expect(await contentOf(through)).toEqual(before);
@@ -167,7 +168,7 @@ function copyTests(redis: RedisServer): void {
         ["other", 2],
         ["trial", 0],
       ]);
-      expect((await read.calls("acme", "key")).map(({ used }) => used)).toEqual([1, 3, 4, 5]);
+      expect((await read.calls("acme", "key")).map(({ used }) => used)).toEqual([1, 3, 4, 5, 0]);
       expect(await read.calls("gone")).toMatchObject([{ used: 0 }]);
       expect(await read.keys("acme")).toMatchObject([
         { last_used_on: "2026-11-21", expires_at: null },

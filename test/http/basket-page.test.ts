@@ -133,7 +133,7 @@ inChromium("a starter key is told that baskets need pro, and is charged nothing"
   expect(await page.innerText("#upgrade")).toBe(
     "Your Starter key does not price baskets. Pro does: 19 USD a month. Compare the plans.",
   );
-  expect(await page.innerText("#held")).toBe("This link holds 1 × d-plain.");
+  expect(await page.innerText("#held")).toBe("This link holds 1 × d-plain, in equal parts.");
   expect(await page.isVisible("#access")).toBe(false);
   expect(await page.isVisible("#refusal")).toBe(false);
   expect(await page.isVisible("#tool")).toBe(false);

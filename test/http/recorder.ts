@@ -7,7 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
 import { openApiDocument } from "../../src/proxy/docs/openapi.ts";
-import { isExact } from "../../src/proxy/routes.ts";
+import { isExact, LINK_PATH } from "../../src/proxy/routes.ts";
 import { ASSETS_PATH, PAGES } from "../../src/proxy/uncounted-routes.ts";
 import type { Received } from "./client.ts";
 
@@ -17,9 +17,11 @@ formats.default(ajv);
 ajv.addVocabulary(["openapi", "info", "servers", "security", "tags", "paths", "components"]);
 ajv.addSchema(document, "openapi");
 
-/** Whether it is a page, or a file for pages; these are not part of the interface. */
+/** Whether it is a page, a file for pages, or a link; these are not part of the interface. */
 const isPage = (path: string): boolean =>
-  path.startsWith(ASSETS_PATH) || Object.values(PAGES).some((page) => isExact(path, page.path));
+  path.startsWith(ASSETS_PATH) ||
+  isExact(path, LINK_PATH) ||
+  Object.values(PAGES).some((page) => isExact(path, page.path));
 
 export function checkAgainstOpenApi(
   method: string,

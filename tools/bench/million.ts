@@ -113,6 +113,7 @@ function* itemsOf(keys: readonly Key[]): Generator<Item<string>> {
       revoked_at: null,
       expires_at: null,
       replaced_by: null,
+      path: null,
     };
     yield itemOf(keyItem(sha256), value);
   }

@@ -10,13 +10,16 @@ import { jsonReply, type Found, type Outcome, type Reply } from "../answers/answ
 import type { Backlog } from "./backlog.ts";
 import {
   addressOf,
+  callerAt,
   identify,
+  identifyLink,
   isAdmitted,
   misplacedIn,
   type AdmittedCaller,
   type Caller,
 } from "./caller.ts";
 import { dataAnswers, type DataSources } from "../answers/data.ts";
+import { fits, targetOf, tokenIn } from "../answers/links.ts";
 import { shortened } from "./client-address.ts";
 import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
@@ -26,7 +29,7 @@ import { deny, type Denial } from "../problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "../query.ts";
 import { charged, remaining, responseOf, sent, usageReply } from "./send.ts";
 import type { PublicLog } from "../answers/publications/public-log.ts";
-import { DATA_ROUTES, isExact, SUMS_ROUTE } from "../routes.ts";
+import { DATA_ROUTES, isExact, LINK_PATH, SUMS_ROUTE, type DataRoute } from "../routes.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 
 export interface AppOptions extends DataSources {
@@ -93,12 +96,18 @@ export function createApp(options: AppOptions): H3 {
   });
   keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
   const data = dataAnswers(options);
+  const counted = async (
+    dataRoute: DataRoute,
+    exchange: Exchange,
+    caller: AdmittedCaller,
+  ): Promise<Outcome> => {
+    const found = await data(dataRoute, exchange, caller);
+    return "forms" in found ? charged(found, exchange, caller, gatekeeper.counts) : found;
+  };
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
-    keyed(dataRoute.path, async (exchange, caller) => {
-      const found = await data(dataRoute, exchange, caller);
-      return "forms" in found ? charged(found, exchange, caller, gatekeeper.counts) : found;
-    });
+    keyed(dataRoute.path, (exchange, caller) => counted(dataRoute, exchange, caller));
   }
+  route(LINK_PATH, linked, true);
 
   app.all("/**", () => NOT_FOUND);
   return app;
@@ -115,12 +124,31 @@ export function createApp(options: AppOptions): H3 {
       if (method !== "GET" && method !== "HEAD") {
         return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
       }
-      if (holdsKey(exchange.query)) {
+      // Of a link any query is refused, but only once it is known.
+      if (path !== LINK_PATH && holdsKey(exchange.query)) {
         const detail = "The query holds what looks like an API key; send it in a header field.";
         return deny("key_in_query", detail);
       }
       return handler(exchange);
     });
+  }
+
+  /** Answers a link with what its account would read. Key fields mean nothing here. */
+  async function linked(exchange: Exchange): Promise<Outcome> {
+    const { request, path, query, nowMs } = exchange;
+    exchange.caller = callerAt(addressOf(request, options.trustedHops), gatekeeper, nowMs);
+    const token = tokenIn(path);
+    if (token === null) return NOT_FOUND;
+    const holder = await identifyLink(token, gatekeeper, nowMs);
+    if (holder.refusal === "invalid_key") return NOT_FOUND;
+    if (holder.path === null) return refused(holder, exchange);
+    const target = targetOf(holder.path);
+    if (target === undefined || !fits(path, target)) return NOT_FOUND;
+    exchange.caller = holder;
+    const fault = faultsDenial(nameFaults(query, []));
+    if (fault !== null) return fault;
+    if (!isAdmitted(holder)) return refused(holder, exchange);
+    return counted(target.route, { ...exchange, path: target.path, query: target.query }, holder);
   }
 
   function keyed(path: string, handler: KeyedHandler): void {
@@ -136,11 +164,12 @@ export function createApp(options: AppOptions): H3 {
     const { request, nowMs, asksState } = exchange;
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
     const reply = "extras" in answer ? problemReply(answer, exchange, options) : answer;
+    const fields = exchange.route === LINK_PATH ? { ...reply.fields, ...UNLISTED } : reply.fields;
     const caller = await callerOf(exchange);
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);
     return responseOf(
-      reply,
+      { ...reply, fields },
       options.backlog.bodyFor(request, request.method === "HEAD" ? null : reply.body),
       left,
     );
@@ -170,6 +199,9 @@ export function createApp(options: AppOptions): H3 {
     return exchange.caller;
   }
 }
+
+/** A link's address must reach neither the next page nor a search engine. */
+const UNLISTED = { "referrer-policy": "no-referrer", "x-robots-tag": "noindex" };
 
 const REFUSALS = {
   invalid_key: "The key sent is not valid.",

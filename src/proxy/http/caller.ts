@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Subject } from "../../state/driver.ts";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
-import { KEY_PREFIX } from "../../state/keys.ts";
+import { KEY_PREFIX, LINK_PREFIX } from "../../state/keys.ts";
 import type { KeyVerdict } from "../../state/verdicts.ts";
 import { KEYLESS, TIERS, type Tier } from "../../market/tier.ts";
 import type { Reader } from "../answers/answer.ts";
@@ -18,6 +18,8 @@ export interface Caller {
   readonly subject: Subject | null;
   /** The KEYID of the key; null: no key, or one that names no account. */
   readonly keyId: string | null;
+  /** What a link reads (see links.ts); null: the caller sent no link. */
+  readonly path: string | null;
   /** Null: the caller is admitted. */
   readonly refusal: Refusal | null;
 }
@@ -106,6 +108,17 @@ export async function identify(
   return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
 }
 
+/** The holder of the link with this token; refused as `invalid_key` if there is none. */
+export async function identifyLink(
+  token: string,
+  { verdicts, counts }: Gatekeeper,
+  nowMs: number,
+): Promise<Caller> {
+  const verdict = await verdicts.authenticate(token, LINK_PREFIX);
+  if (verdict.ok) counts.noteUse(verdict.keyId, nowMs);
+  return callerOf(verdict);
+}
+
 /** The caller without a key at this address. */
 export function callerAt(
   address: AddressGroup,
@@ -113,13 +126,13 @@ export function callerAt(
   nowMs: number,
 ): AdmittedCaller {
   const subject = gatekeeper.addressSubject(address, nowMs);
-  return { account: null, tier: KEYLESS, subject, keyId: null, refusal: null };
+  return { account: null, tier: KEYLESS, subject, keyId: null, path: null, refusal: null };
 }
 
 function callerOf(verdict: KeyVerdict): Caller {
   const refusal = verdict.ok ? null : verdict.code;
   if ("account" in verdict) return { ...verdict, tier: TIERS[verdict.tier], refusal };
-  return { account: null, tier: null, subject: null, keyId: null, refusal };
+  return { account: null, tier: null, subject: null, keyId: null, path: null, refusal };
 }
 
 /** The address group that a request without a key is counted for. */
