@@ -45,6 +45,11 @@ export const COMMANDS: readonly {
     load: async () => (await import("./commands/serve.ts")).serveCommand(),
   },
   {
+    name: "mcp",
+    description: "let agents ask a service, by the Model Context Protocol",
+    load: async () => (await import("./commands/mcp.ts")).mcpCommand(),
+  },
+  {
     name: "check",
     description: "prove an answer of a service and the log behind it, over HTTP",
     load: async () => (await import("./commands/check.ts")).checkCommand(),

@@ -94,18 +94,18 @@ export const serveOptions = (): Option[] => [
   jsonOption(),
 ];
 
-const host = textThat(
+export const host = textThat(
   (text) => text.trim() !== "",
   "expected an address such as 127.0.0.1 or 0.0.0.0",
 );
 /** Without a slash at its end. */
-const publicUrl = parsedBy((text) => {
+export const publicUrl = parsedBy((text) => {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   const { origin, pathname } = url;
   return url.href === origin + pathname ? `${origin}${pathname}`.replace(/\/+$/, "") : null;
 }, "expected an address such as https://prices.example or https://example.com/prices");
-const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
+export const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
 const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
 const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));
 const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);

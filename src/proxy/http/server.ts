@@ -88,7 +88,7 @@ export function useCertificate(server: Server, { cert, key }: Certificate): void
  */
 export async function listen(
   server: Server,
-  option: "--port" | "--metrics-port",
+  option: "--port" | "--metrics-port" | "--http",
   host: string,
   port: number,
 ): Promise<string> {

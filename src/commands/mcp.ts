@@ -1,0 +1,65 @@
+import { Command } from "commander";
+import { setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
+import { printLine, printNotice } from "../lib/terminal.ts";
+import { examples } from "./every-command.ts";
+import { host, port, publicUrl } from "./serve-options.ts";
+
+interface McpOptions {
+  readonly url: string;
+  readonly key?: string;
+  readonly http?: number;
+  readonly host: string;
+  readonly allowHost: readonly string[];
+}
+
+const HELP = `
+Without --http it speaks on standard input and output: an agent on your own machine starts it. Set its
+key in the environment, as CHIPBOARD_KEY. With --http it serves others at POST /mcp: each caller's own key
+goes on to the service, and its address in X-Forwarded-For (serve --trust-proxy counts this program, too).
+`;
+
+/** `mcp`: tools for agents over the service's public API. */
+export function mcpCommand(): Command {
+  return new Command("mcp")
+    .addOption(
+      setting("--url <url>", "the service, with its prefix", publicUrl).makeOptionMandatory(),
+    )
+    .addOption(setting("--key <key>", "the API key to ask with, on standard input and output"))
+    .addOption(setting("--http <port>", "serve over HTTP at this port; 0: any free port", port))
+    .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
+    .addOption(
+      setting("--allow-host <names>", "names of this server in Host and Origin, a,b", (text) =>
+        text.split(","),
+      ).default([], "this machine's"),
+    )
+    .addHelpText(
+      "after",
+      HELP +
+        examples(
+          "mcp --url https://prices.example",
+          "mcp --url http://127.0.0.1:8080 --http 8090 --allow-host prices.example",
+        ),
+    )
+    .action(run);
+}
+
+async function run({ url, key, http, host: address, allowHost }: McpOptions): Promise<void> {
+  if (http === undefined) {
+    const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
+    const { apiAt } = await import("../mcp/api.ts");
+    const { mcpServer } = await import("../mcp/tools.ts");
+    const ask = apiAt(url, key === undefined ? {} : { authorization: `Bearer ${key}` });
+    serveStdio(() => mcpServer(ask), { onerror: ({ message }) => printNotice(message) });
+    return new Promise((resolve) => void process.stdin.once("close", resolve));
+  }
+  if (key !== undefined) throw new InputError("--key and --http: callers over HTTP send their own");
+  const { mcpHttpServer } = await import("../mcp/http.ts");
+  const { listen } = await import("../proxy/http/server.ts");
+  const { nextSignal } = await import("./serve.ts");
+  const server = mcpHttpServer(url, allowHost, printNotice);
+  printLine(`listening on ${await listen(server, "--http", address, http)}/mcp`);
+  await nextSignal();
+  server.close();
+  server.closeAllConnections();
+}
