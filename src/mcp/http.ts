@@ -6,6 +6,7 @@ import {
   localhostAllowedHostnames,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
+import type { ServerRequest } from "srvx";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { reasonOf } from "../lib/errors.ts";
 import { apiAt } from "./api.ts";
@@ -14,12 +15,11 @@ import { mcpServer } from "./tools.ts";
 const PATH = "/mcp";
 /** The largest question: a basket of 100 contracts has a tenth of it. */
 const REQUEST_BYTES_MAX = 100_000;
-/** What of the caller the API gets to see. */
-const PASSED_ON = ["authorization", "x-api-key", "x-forwarded-for"];
 
 /**
  * Makes the server. Requests may name this machine or `hosts` in Host and Origin, so that no page of
- * another site reaches it by a changed name (DNS rebinding). `onError` gets what went wrong, in words.
+ * another site reaches it by a changed name (DNS rebinding). `onError` gets, in words, why an answer
+ * could not be sent.
  */
 export function mcpHttpServer(
   url: string,
@@ -27,18 +27,9 @@ export function mcpHttpServer(
   onError: (message: string) => void,
 ): Server {
   const names = [...localhostAllowedHostnames(), ...hosts];
-  const failed = (error: unknown): void => onError(reasonOf(error));
   const handler = createMcpHandler(
-    ({ requestInfo }) => {
-      const sent = PASSED_ON.map((name) => [name, requestInfo?.headers.get(name)] as const);
-      return mcpServer(
-        apiAt(
-          url,
-          Object.fromEntries(sent.flatMap(([name, value]) => (value ? [[name, value]] : []))),
-        ),
-      );
-    },
-    { legacy: "stateless", maxRequestBodySize: REQUEST_BYTES_MAX, onerror: failed },
+    ({ requestInfo }) => mcpServer(apiAt(url, passedOn(requestInfo as ServerRequest))),
+    { legacy: "stateless", maxRequestBodySize: REQUEST_BYTES_MAX },
   );
   const answer = (request: Request): Response | Promise<Response> =>
     hostHeaderValidationResponse(request, names) ??
@@ -47,15 +38,23 @@ export function mcpHttpServer(
       ? handler.fetch(request)
       : new Response(`There is nothing here: POST ${PATH}\n`, { status: 404 }));
   const server = createServer((req, res) => {
-    // The proxy before the API trusts the last address of the list.
-    const before = req.headers["x-forwarded-for"];
-    req.headers["x-forwarded-for"] = [before, req.socket.remoteAddress].filter(Boolean).join(", ");
     Promise.resolve(answer(new NodeRequest({ req, res })))
       .then((response) => sendNodeResponse(res, response))
       .catch((error: unknown) => {
-        failed(error);
+        onError(reasonOf(error));
         res.destroy();
       });
   });
   return server.on("close", () => void handler.close());
+}
+
+/** The caller's key, and its address at the end of the list, where the proxy before the API trusts it. */
+function passedOn({ headers, ip }: ServerRequest): Record<string, string> {
+  const addresses = [headers.get("x-forwarded-for"), ip].filter(Boolean).join(", ");
+  const fields: Record<string, string> = { "x-forwarded-for": addresses };
+  for (const name of ["authorization", "x-api-key"]) {
+    const value = headers.get(name);
+    if (value !== null) fields[name] = value;
+  }
+  return fields;
 }

@@ -1,0 +1,276 @@
+/** The tools for agents: their figures are the API's, and so are their refusals. */
+import { execFile } from "node:child_process";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { mcpHttpServer } from "../../src/mcp/http.ts";
+import { listen } from "../../src/proxy/http/server.ts";
+import { agentOf1x, agentOfToday, agentOver, type Agent } from "../../tools/client/agents.ts";
+import { publishSession, startTestProxy, SESSION, type TestProxy } from "./fixture.ts";
+import { CLIENTS, testWithClients } from "./tools.ts";
+
+const API = "/api/public/v1";
+const TOOLS = [
+  "find_contracts",
+  "get_prices",
+  "get_history",
+  "get_index",
+  "price_basket",
+  "get_corrections",
+];
+const test = testWithClients();
+const problems: string[] = [];
+
+let proxy: TestProxy;
+let server: ReturnType<typeof mcpHttpServer>;
+let url: string;
+const agents = new Map<string, Agent>();
+
+beforeAll(async () => {
+  proxy = await startTestProxy({ trustedHops: 1 });
+  await publishSession(proxy.store, proxy.clock, SESSION, { usd: 7, revise: "a price was wrong" });
+  server = mcpHttpServer(proxy.url, ["prices.example"], (message) => problems.push(message));
+  url = `${await listen(server, "--http", "127.0.0.1", 0)}/mcp`;
+  const callers = { none: {}, starter: { "x-api-key": proxy.starter } };
+  for (const [name, headers] of Object.entries(callers)) {
+    agents.set(name, await agentOfToday(url, headers));
+  }
+  agents.set("pro", await agentOf1x(url, { authorization: `Bearer ${proxy.pro}` }));
+  const chipboard = join(import.meta.dirname, "../../bin/chipboard.js");
+  const env = { PATH: process.env["PATH"] ?? "", CHIPBOARD_KEY: proxy.pro };
+  agents.set(
+    "its own machine",
+    await agentOver(process.execPath, [chipboard, "mcp", "--url", proxy.url], env),
+  );
+});
+afterAll(async () => {
+  for (const agent of agents.values()) await agent.close();
+  server.close();
+  server.closeAllConnections();
+  await proxy.close();
+  expect(problems).toEqual([]);
+});
+
+const KEYS: Record<string, () => string | undefined> = {
+  none: () => undefined,
+  starter: () => proxy.starter,
+  pro: () => proxy.pro,
+  "its own machine": () => proxy.pro,
+};
+
+describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
+  const agent = (): Agent => agents.get(caller) as Agent;
+  const direct = (path: string) => {
+    const key = KEYS[caller]?.();
+    return proxy.get(API + path, key === undefined ? {} : { key });
+  };
+
+  test("lists the tools", () => {
+    expect(agent().tools).toEqual(TOOLS);
+  });
+
+  test.each([
+    ["get_prices", { ids: ["dram-0", "dram-1"] }, "/prices?ids=dram-0%2Cdram-1"],
+    ["get_prices", { segment: "dram" }, "/prices?segment=dram"],
+    ["get_prices", {}, "/prices"],
+    ["get_prices", { publication: 1 }, "/prices?publication=1"],
+    ["get_prices", { ids: ["nope"] }, "/prices?ids=nope"],
+    ["get_history", { id: "dram-0" }, "/prices/dram-0?last=30"],
+    [
+      "get_history",
+      { id: "dram-0", last: 2, publication: 1 },
+      "/prices/dram-0?last=2&publication=1",
+    ],
+    ["get_history", { id: "no such" }, "/prices/no%20such?last=30"],
+    ["get_index", { contributions: true }, "/indices/composite?last=30"],
+    ["get_index", { id: "dram", contributions: true, last: 1 }, "/indices/dram?last=1"],
+    ["price_basket", { ids: ["dram-0", "dram-1"] }, "/index?ids=dram-0%2Cdram-1"],
+    [
+      "price_basket",
+      { ids: ["dram-0", "dram-1"], quantities: [2, 0.5] },
+      "/index?ids=dram-0%2Cdram-1&quantities=2%2C0.5",
+    ],
+    [
+      "price_basket",
+      { ids: ["dram-0", "dram-1"], weights: [2, 3], publication: 1 },
+      "/index?ids=dram-0%2Cdram-1&weights=2%2C3&publication=1",
+    ],
+    ["get_corrections", {}, "/corrections"],
+    ["get_corrections", { after: 1, segment: "dram" }, "/corrections?segment=dram&after=1"],
+  ])("%s %j answers as the route does", async (name, args, path) => {
+    const { isError, text } = await agent().call(name, args);
+    const route = await direct(path);
+    const said = JSON.parse(text);
+    if (route.status !== 200) {
+      expect([isError, said]).toEqual([true, route.json]);
+      expect(said.detail).toMatch(/\w/);
+      return;
+    }
+    expect(isError).toBe(false);
+    expect(said.answer).toEqual(route.json);
+    expect(text).toContain(route.text.trim());
+    expect(said.publication).toBe(Number(route.headers["x-publication"]));
+    expect(new URL(said.address).search.length).toBe(path.replace(/^[^?]*/, "").length);
+    const digest = `sha-256=:${Buffer.from(said.sha256, "hex").toString("base64")}:`;
+    expect(route.headers["unencoded-digest"]).toBe(digest);
+  });
+
+  test("find_contracts finds by all words, among what the caller may see", async () => {
+    const board = (await direct("/prices")).json;
+    const all = [...board.memory, ...board.semiconductor];
+    const found = async (words: string) =>
+      JSON.parse((await agent().call("find_contracts", { words })).text).answer;
+    expect((await found("")).found).toBe(all.length);
+    expect((await found("DRAM-0")).contracts[0].id).toBe("dram-0");
+    expect(await found("dram-0 nothing")).toEqual({ found: 0, contracts: [] });
+  });
+
+  test("an answer to a question is short", async () => {
+    for (const [name, args] of [
+      ["find_contracts", { words: "dram" }],
+      ["get_prices", { ids: ["dram-0"] }],
+      ["get_history", { id: "dram-0" }],
+      ["get_index", {}],
+      ["price_basket", { ids: ["dram-0"] }],
+      ["get_corrections", { ids: ["dram-0"] }],
+    ] as const) {
+      const { text } = await agent().call(name, args);
+      expect([name, text.length < 5_000]).toEqual([name, true]);
+    }
+  });
+
+  test.each([
+    ["get_prices", { ids: "dram-0" }],
+    ["get_prices", { ids: [] }],
+    ["get_prices", { ids: ["a,b"] }],
+    ["get_prices", { ids: Array.from({ length: 101 }, (_, at) => `c${at}`) }],
+    ["get_prices", { id: "dram-0" }],
+    ["get_history", {}],
+    ["get_history", { id: ".." }],
+    ["get_history", { id: "../usage" }],
+    ["get_history", { id: "dram-0", last: 0 }],
+    ["get_history", { id: "dram-0", last: 1.5 }],
+    ["get_index", { id: null }],
+    ["price_basket", { ids: ["dram-0"], weights: ["1"] }],
+    ["price_basket", { ids: ["dram-0"], weights: [-1] }],
+    ["get_corrections", { after: -1 }],
+    ["find_contracts", { words: 3 }],
+  ])("%s %j is refused before the API is asked", async (name, args) => {
+    const before = proxy.logged.length;
+    const { isError, text } = await agent().call(name, args);
+    expect(isError).toBe(true);
+    expect(text).toContain("Invalid arguments");
+    expect(proxy.logged.length).toBe(before);
+  });
+});
+
+test("calls are those of the caller's account, or of its address", async () => {
+  const used = async (headers: Record<string, string>) =>
+    (await proxy.get(`${API}/usage`, { headers })).json.used;
+  const key = { "x-api-key": proxy.starter };
+  const before = [await used(key), await used({ "x-forwarded-for": "127.0.0.1" })];
+  await agents.get("starter")?.call("get_prices", {});
+  await agents.get("none")?.call("get_prices", {});
+  // What a caller says of its own address counts for nothing.
+  const liar = await agentOfToday(url, { "x-forwarded-for": "192.0.2.7" });
+  await liar.call("get_prices", {});
+  await liar.close();
+  expect([await used(key), await used({ "x-forwarded-for": "127.0.0.1" })]).toEqual([
+    before[0] + 1,
+    before[1] + 2,
+  ]);
+});
+
+describe("hostile requests", () => {
+  /** The status of a POST. */
+  const post = (headers: Record<string, string>, body: string, address = url): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const fields = {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      };
+      request(address, { method: "POST", headers: { ...fields, ...headers } }, (response) => {
+        response.resume();
+        resolve(response.statusCode as number);
+      })
+        .on("error", reject)
+        .end(body);
+    });
+  const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+
+  test("names that this server does not have, in Host and Origin", async () => {
+    const { host } = new URL(url);
+    expect(await post({ host }, LIST)).toBe(200);
+    expect(await post({ host: "prices.example" }, LIST)).toBe(200);
+    expect(await post({ host, origin: "https://prices.example" }, LIST)).toBe(200);
+    expect(await post({ host: "evil.example" }, LIST)).toBe(403);
+    expect(await post({ host, origin: "https://evil.example" }, LIST)).toBe(403);
+    expect(await post({ host, origin: "null" }, LIST)).toBe(403);
+    expect(await post({ host: "a b" }, LIST)).toBeGreaterThanOrEqual(400);
+  });
+
+  test("other addresses, methods and bodies", async () => {
+    expect(await post({}, LIST, url.replace("/mcp", "/"))).toBe(404);
+    expect(await post({}, LIST, `${url}/`)).toBe(404);
+    expect((await fetch(url)).status).toBe(405);
+    for (const body of ["", "{", "[]", "null", "1", "x".repeat(50_000)]) {
+      expect(await post({}, body)).toBeGreaterThanOrEqual(400);
+    }
+    expect(await post({}, LIST.replace("{}", `{"a":"${"x".repeat(200_000)}"}`))).toBe(413);
+    expect(await post({ "content-type": "text/plain" }, LIST)).toBe(415);
+    expect(await post({}, LIST)).toBe(200);
+  });
+
+  test("a key goes to no other origin, and a service that is away is an error in words", async () => {
+    const seen: string[] = [];
+    const other = createServer((request, response) => {
+      seen.push(`${request.url}`);
+      response.end("{}");
+    }).listen(0, "127.0.0.1");
+    const sends = createServer((_request, response) => {
+      const { port } = other.address() as AddressInfo;
+      response.writeHead(308, { location: `http://127.0.0.1:${port}/caught` }).end();
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => setImmediate(resolve));
+    const { port } = sends.address() as AddressInfo;
+    const misled = mcpHttpServer(`http://127.0.0.1:${port}`, [], (message) =>
+      problems.push(message),
+    );
+    const address = `${await listen(misled, "--http", "127.0.0.1", 0)}/mcp`;
+    const agent = await agentOfToday(address, { "x-api-key": proxy.pro });
+    const { isError, text } = await agent.call("get_prices", {});
+    expect([isError, seen]).toEqual([true, []]);
+    expect(JSON.parse(text).detail).toMatch(/^The service does not answer: it redirects to http:/);
+    sends.close();
+    sends.closeAllConnections();
+    other.close();
+    const away = await agent.call("get_prices", {});
+    expect(away.isError).toBe(true);
+    expect(JSON.parse(away.text).detail).toContain("The service does not answer");
+    expect(text + away.text).not.toContain(proxy.pro);
+    await agent.close();
+    misled.close();
+    misled.closeAllConnections();
+  });
+});
+
+test(
+  "the conformance suite of 2026-07-28 passes, but for what is not offered",
+  { timeout: 300_000 },
+  async () => {
+    const args = ["server", "--url", url, "--requirements", "2026-07-28"];
+    const expected = join(import.meta.dirname, "mcp-not-offered.yml");
+    const suite = join(CLIENTS, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      suite,
+      ...args,
+      "--expected-failures",
+      expected,
+    ]);
+    expect(stdout).toMatch(/✓ tools-list: \d+ passed, 0 failed/);
+    expect(stdout).toMatch(/✓ http-header-validation: \d+ passed, 0 failed/);
+    expect(stdout).toMatch(/✓ dns-rebinding-protection: \d+ passed, 0 failed/);
+  },
+);

@@ -1,0 +1,68 @@
+/** Agents that call tools: the SDK's client of today, and that of 1.x, which most programs still have. */
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A connected agent. */
+export interface Agent {
+  readonly tools: readonly string[];
+  /** The text of a tool's answer, and whether it is an error. */
+  call(name: string, args: object): Promise<{ readonly isError: boolean; readonly text: string }>;
+  close(): Promise<void>;
+}
+
+interface Client {
+  connect(transport: never): Promise<void>;
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const NAME = { name: "test", version: "1" };
+
+/** The client of today at this address. */
+export async function agentOfToday(url: string, headers: Headers): Promise<Agent> {
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const client = new Client(NAME, { versionNegotiation: { mode: "auto" } });
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  return connected(client as Client, transport);
+}
+
+/** The client of 1.x at this address. */
+export async function agentOf1x(url: string, headers: Headers): Promise<Agent> {
+  const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+  const { StreamableHTTPClientTransport } =
+    await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  return connected(new Client(NAME) as Client, transport);
+}
+
+/** The client of today with a program of its own, on standard input and output. */
+export async function agentOver(
+  command: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<Agent> {
+  const { Client } = await import("@modelcontextprotocol/client");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const client = new Client(NAME, { versionNegotiation: { mode: "auto" } });
+  return connected(client as Client, new StdioClientTransport({ command, args, env }));
+}
+
+async function connected(client: Client, transport: unknown): Promise<Agent> {
+  await client.connect(transport as never);
+  const { tools } = await client.listTools();
+  return {
+    tools: tools.map(({ name }) => name),
+    call: async (name, args) => {
+      const result = (await client.callTool({ name, arguments: { ...args } })) as {
+        isError?: boolean;
+        content: { text: string }[];
+      };
+      return {
+        isError: result.isError === true,
+        text: result.content.map(({ text }) => text).join(""),
+      };
+    },
+    close: () => client.close(),
+  };
+}
