@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { linkAddress } from "../../src/proxy/answers/links.ts";
 import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
@@ -203,6 +204,15 @@ describe("LibreOffice", () => {
       const again = rowsOf(await readFile(join(folder, "again", "board-in.csv"), "utf8"));
       expect(again).toHaveLength(16);
       expect(again[1]?.slice(1, 3)).toEqual(["dram-0", "T0"]);
+
+      // By a link it needs no key.
+      for (const path of ["/export.csv", "/export.xlsx"]) {
+        const { token } = await proxy.registry.createLink("large", path, null);
+        await convert(proxy.url + linkAddress(token, path), toCsv("0"), "linked");
+        const linked = rowsOf(await readFile(join(folder, "linked", `${token}.csv`), "utf8"));
+        const ids = linked[0]?.indexOf("contract_id") as number;
+        expect(linked[1]?.[ids]).toBe("dram-0");
+      }
     },
   );
 });
