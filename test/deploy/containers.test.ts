@@ -46,7 +46,7 @@ describe("containers", () => {
     readonly environment?: Record<string, string | null>;
     readonly ports?: string[];
     readonly profiles?: string[];
-    readonly volumes: string[];
+    readonly volumes?: string[];
     readonly read_only: boolean;
   }
   const composed = (): { services: Record<string, Service>; volumes: object } =>
@@ -56,7 +56,7 @@ describe("containers", () => {
     "compose.yml has proxy and Redis, and jobs that only a command starts",
     () => {
       const { services: all, volumes } = composed();
-      expect(Object.keys(all)).toEqual(["proxy", "publisher", "backup", "prune", "redis"]);
+      expect(Object.keys(all)).toEqual(["proxy", "mcp", "publisher", "backup", "prune", "redis"]);
       const { proxy, redis, ...jobs } = all;
       for (const service of [proxy, ...Object.values(jobs)]) {
         expect(service?.build).toEqual({ context: "..", dockerfile: "deploy/Dockerfile" });
@@ -65,7 +65,7 @@ describe("containers", () => {
       expect(proxy?.profiles ?? redis?.profiles).toBeUndefined();
       for (const { profiles } of Object.values(jobs)) expect(profiles).toHaveLength(1);
       const mounted = Object.values(all)
-        .flatMap((service) => service.volumes)
+        .flatMap((service) => service.volumes ?? [])
         .map((volume) => volume.replace(/:\/.*$/, "").replace(/^\$\{BACKUP:-(.*)\}$/, "$1"));
       expect([...new Set(mounted)].filter((name) => !name.startsWith("$")).toSorted()).toEqual(
         Object.keys(volumes).toSorted(),
@@ -124,7 +124,7 @@ describe("containers", () => {
 
   testWith("python3")("nothing but this machine reaches a port", () => {
     const ports = Object.values(composed().services).flatMap((service) => service.ports ?? []);
-    expect(ports).toHaveLength(2);
+    expect(ports).toHaveLength(3);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
   });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 test("they are read, and so is the program's help", () => {
-  expect(services.length).toBe(5);
+  expect(services.length).toBe(6);
   expect([...commands.keys()]).toEqual(
     expect.arrayContaining(["publish", "serve", "snapshots copy", "state backup"]),
   );
