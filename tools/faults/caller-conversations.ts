@@ -77,7 +77,7 @@ function garbled(given: Ingredients): fc.Arbitrary<Conversation> {
         list.map((draft) => draft(credential)).filter(({ isHead }) => !isHead);
       const all = [...made(before), middle(credential), ...made(after)];
       const tiers = new Set<TierName>(["free"]);
-      if (credential.tier !== null) tiers.add(credential.tier);
+      for (const { tier } of [credential, ...all]) if (tier !== null) tiers.add(tier);
       return {
         pieces: cut(all.map(({ text }) => text).join(""), cuts),
         sent: all.length,

@@ -16,15 +16,14 @@ export interface Credential {
 
 const NOBODY: Credential = { lines: [], tier: "free", secrets: [] };
 const KEY_CHARACTERS = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"];
-const PREFIX = "cbk_";
+const PREFIX = /^(?:cbk|lnk)_/i;
 
 /** A log that contains this many characters of a secret leaks it. */
 export const TELLING_CHARACTERS = 8;
 
-/** The part of a key, or of a piece of one, that no log may contain; null if the piece is too short. */
+/** The part of a key or a link, or of a piece of one, that no log may contain; null if the piece is too short. */
 export function tellingPart(key: string): string | null {
-  const secret = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key;
-  const part = secret.slice(0, TELLING_CHARACTERS);
+  const part = key.replace(PREFIX, "").slice(0, TELLING_CHARACTERS);
   return /^[0-9A-Za-z_]{8}$/.test(part) ? part : null;
 }
 

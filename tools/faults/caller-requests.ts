@@ -69,7 +69,7 @@ export function drafts(given: Ingredients): fc.Arbitrary<Draft> {
         text: `${verb} ${target.text} HTTP/${number}\r\n${[first, ...lines, ...own].join("\r\n")}\r\n\r\n`,
         isHead: verb === "HEAD",
         closes: number === "1.0" || lines.some(isLast) || upgrades(lines),
-        tier,
+        tier: target.tier === undefined ? tier : target.tier,
         secrets: [...secrets, ...target.secrets],
       });
     });
@@ -84,6 +84,8 @@ const upgrades = (lines: readonly string[]): boolean =>
 interface Target {
   readonly text: string;
   readonly secrets: readonly string[];
+  /** The tier whose data it may get whatever key is sent; null: no data. Not given: that of the key. */
+  readonly tier?: TierName | null;
 }
 
 function targets(given: Ingredients): fc.Arbitrary<Target> {
@@ -119,6 +121,12 @@ function targets(given: Ingredients): fc.Arbitrary<Target> {
   const keyedPath = keysIn(given).map((key): Target => {
     return { text: `${API}/prices/${key}`, secrets: [key] };
   });
+  const linked = fc
+    .tuple(fc.constantFrom(...given.accounts), fc.constantFrom(...LINK_CHANGES))
+    .map(([{ link, tier }, changed]): Target => {
+      const text = changed(link);
+      return { text, secrets: [tokenOf(link), tokenOf(text)], tier: text === link ? tier : null };
+    });
   const absolute = fc
     .tuple(fc.constantFrom(...ORIGINS), usual)
     .map(([origin, base]) => origin + base);
@@ -134,11 +142,28 @@ function targets(given: Ingredients): fc.Arbitrary<Target> {
     { weight: 3, arbitrary: query.map(plain) },
     { weight: 3, arbitrary: keyed },
     { weight: 1, arbitrary: keyedPath },
+    { weight: 6, arbitrary: linked },
     { weight: 3, arbitrary: absolute.map(plain) },
     { weight: 1, arbitrary: long.map(plain) },
     { weight: 1, arbitrary: fc.constantFrom("*", "/openapi.json").map(plain) },
   );
 }
+
+/** Links as they are, mistyped, cut off, with another ending, with a query. */
+const LINK_CHANGES: readonly ((link: string) => string)[] = [
+  (link) => link,
+  (link) => link,
+  (link) => link,
+  (link) => link.replace(/.\.csv$/, "_.csv"),
+  (link) => link.replace(/...\.csv$/, ".csv"),
+  (link) => link.replace(".csv", ".xlsx"),
+  (link) => link.toUpperCase(),
+  (link) => `${link}?ids=item-0`,
+  (link) => `${link}?key=${tokenOf(link)}`,
+  (link) => `${API}${link}`,
+];
+
+const tokenOf = (link: string): string => /lnk_[^.?]*/i.exec(link)?.[0] ?? "";
 
 const keysIn = ({ accounts }: Ingredients): fc.Arbitrary<string> =>
   fc.oneof(fc.constantFrom(...accounts.map(({ key }) => key)), wrongKeys(accounts));

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { linkAddress } from "../../src/proxy/answers/links.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { dateText, dayOf, parseSession, type Session } from "../../src/market/session.ts";
@@ -10,6 +11,8 @@ import { NOW, outputOf } from "../../test/program/program.ts";
 
 /** The one session that is published. */
 export const SESSION = "2026-11-21T00Z";
+
+const LINKED = "/export.csv";
 
 export const contractId = (at: number): string => `item-${at}`;
 
@@ -63,15 +66,18 @@ export interface Account {
   readonly name: string;
   readonly tier: KeyTierName;
   readonly key: string;
+  /** The address of a link that reads its export. */
+  readonly link: string;
 }
 
 /** Adds a new account with a key. */
 export async function addAccount(state: string, tier: KeyTierName): Promise<Account> {
   const name = `faults-${randomUUID()}`;
   const clock = createClock(NOW);
-  const key = await withRegistry(state, clock, "create", async (registry) => {
+  return withRegistry(state, clock, "create", async (registry) => {
     await registry.addAccount(name, tier, null);
-    return (await registry.createKey(name, null)).key;
+    const { key } = await registry.createKey(name, null);
+    const { token } = await registry.createLink(name, LINKED, null);
+    return { name, tier, key, link: linkAddress(token, LINKED) };
   });
-  return { name, tier, key };
 }

@@ -106,7 +106,7 @@ export function keysInLog(
   secrets: Iterable<string>,
   { say }: Pick<FaultOptions, "say">,
 ): FaultRow {
-  const tally = new Tally("valid and mistyped keys, searched for in the log", say);
+  const tally = new Tally("valid and mistyped keys and links, searched for in the log", say);
   const parts = new Set([...secrets].map(tellingPart).filter((part) => part !== null));
   const found = leaked(log, parts);
   tally.note(parts.size, found.length, `logged: ${found.slice(0, 5).join(", ")}`);
