@@ -1,7 +1,11 @@
 /** Links: what each reads, what it refuses, and that nobody else learns its token. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { linkAddress, parseLinkPath } from "../../src/proxy/answers/links.ts";
 import { createLinkToken } from "../../src/state/keys.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -152,7 +156,7 @@ describe("a link has no form but its own", () => {
 });
 
 describe("a link obeys the account", () => {
-  test("the tier refuses what it does not include, and the limit refuses everything", async () => {
+  test("the tier refuses what it does not include", async () => {
     const { registry } = proxy;
     await registry.addAccount("tiers", "pro", null);
     const { address } = await linkTo("/export.xlsx", "tiers");
@@ -163,6 +167,32 @@ describe("a link obeys the account", () => {
       code: "tier_required",
       required_tier: "pro",
     });
+  });
+
+  test("at the limit everything is refused, a 304, too", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "chipboard-links-"));
+    const own = await startTestProxy({ state: folder });
+    try {
+      const { token, path } = await own.registry.createLink("small", "/export.csv", null);
+      const address = linkAddress(token, path);
+      const first = await own.get(address);
+      const other = await openGatekeeper(folder, own.clock);
+      const { account_id } = await own.registry.account("small");
+      const takes = Array.from({ length: 24_999 }, async () =>
+        other.counts.take(`account:${account_id}`, 25_000, own.clock.ms),
+      );
+      await Promise.all(takes);
+      await other.close();
+      const headers = { "if-none-match": first.headers.etag as string };
+      for (const options of [{}, { headers }, { method: "HEAD" }]) {
+        const refused = await own.get(address, options);
+        expect([refused.status, refused.headers["x-ratelimit-remaining"]]).toEqual([429, "0"]);
+        expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+      }
+    } finally {
+      await own.close();
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("a suspended account, and a trial that is over", async () => {
