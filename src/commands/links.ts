@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
-import { printJson, printLine, printTable } from "../lib/terminal.ts";
+import { printJson, printLine, printRecords } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { label } from "./option-values.ts";
 import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
@@ -66,18 +66,7 @@ async function list(account: string | undefined, options: StateOptions): Promise
   const links = await onRegistry(options, "use", (registry) => registry.links(account));
   if (options.json) return printJson(links);
   if (links.length === 0) return printLine("No links.");
-  printTable(
-    ["linkid", "account", "path", "label", "status", "created", "revoked"],
-    links.map((each) => [
-      each.link_id,
-      each.account,
-      each.path,
-      each.label,
-      each.status,
-      each.created_at,
-      each.revoked_at,
-    ]),
-  );
+  printRecords(links);
 }
 
 async function revoke(linkId: string, options: StateOptions): Promise<void> {

@@ -57,7 +57,7 @@ export async function serve(
 ): Promise<void> {
   const { openGatekeeper } = await import("../state/open.ts");
   const { startProxy } = await import("../proxy/serve.ts");
-  const { createLogger, JSON_LINES, TEXT_LINES } = await import("../proxy/ops/log.ts");
+  const { createLogger, jsonLine, textLine } = await import("../proxy/ops/log.ts");
   const clock = clockFromEnvironment();
   const started = Promise.withResolvers<RunningProxy>();
   const tls = await readTls(options);
@@ -66,7 +66,7 @@ export async function serve(
   const store = await storeFromOptions(options);
   try {
     const { logLevel: level, logRequests: requests } = options;
-    const form = process.stderr.isTTY ? TEXT_LINES : JSON_LINES;
+    const form = process.stderr.isTTY ? textLine : jsonLine;
     const log = createLogger({ level, requests, form }, clock);
     renewOnHangUp(options, started.promise, log);
     const gatekeeper = await openGatekeeper(options.state, clock, (trouble) => {

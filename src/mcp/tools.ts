@@ -64,13 +64,13 @@ export function mcpServer(ask: Ask): McpServer {
     "get_prices",
     "The current level of contracts, with its session, basis, source and changes over 24 hours, 30 days and a year.",
     { ids: contractIds.optional(), segment: segment.optional(), ...vintage },
-    ({ ids: named, ...query }) => ask("/prices", { ids: named?.join(), ...query }),
+    ({ ids, ...query }) => ask("/prices", { ids: ids?.join(), ...query }),
   );
   tool(
     "get_history",
     "A contract with its daily closes. Needs a key whose tier has history.",
     { id, last, ...vintage },
-    ({ id: contract, ...query }) => ask(`/prices/${encodeURIComponent(contract)}`, query),
+    ({ id, ...query }) => ask(`/prices/${encodeURIComponent(id)}`, query),
   );
   tool(
     "get_index",
@@ -81,8 +81,8 @@ export function mcpServer(ask: Ask): McpServer {
       contributions: z.boolean().default(false).describe("That of each constituent, too: long"),
       ...vintage,
     },
-    async ({ id: index, contributions, ...query }) => {
-      const answer = await ask(`/indices/${encodeURIComponent(index)}`, query);
+    async ({ id, contributions, ...query }) => {
+      const answer = await ask(`/indices/${encodeURIComponent(id)}`, query);
       return contributions ? answer : { ...answer, body: answer.body.replace(CONTRIBUTIONS, "") };
     },
   );
@@ -95,13 +95,10 @@ export function mcpServer(ask: Ask): McpServer {
       weights: amounts.optional().describe("The weight of each, in the order of ids"),
       ...vintage,
     },
-    ({ ids: named, quantities, weights, ...query }) =>
-      ask("/index", {
-        ids: named.join(),
-        quantities: quantities?.join(),
-        weights: weights?.join(),
-        ...query,
-      }),
+    ({ ids, quantities, weights, ...query }) => {
+      const amounts = { quantities: quantities?.join(), weights: weights?.join() };
+      return ask("/index", { ids: ids.join(), ...amounts, ...query });
+    },
   );
   tool(
     "get_corrections",
@@ -112,7 +109,7 @@ export function mcpServer(ask: Ask): McpServer {
       after: z.int().nonnegative().optional().describe("Those first published after entry N"),
       ...vintage,
     },
-    ({ ids: named, ...query }) => ask("/corrections", { ids: named?.join(), ...query }),
+    ({ ids, ...query }) => ask("/corrections", { ids: ids?.join(), ...query }),
   );
   return server;
 }
@@ -127,19 +124,15 @@ function resultOf({ isRefused, address, publication, sha256, body }: Answer) {
 
 /** The contracts of a board in which all words occur. */
 function foundIn(board: string, words: string): string {
-  const { memory, semiconductor } = JSON.parse(board) as Record<string, Record<string, string>[]>;
+  const { memory = [], semiconductor = [] } = JSON.parse(board) as Record<string, BoardRow[]>;
   const wanted = words.toLowerCase().split(/\s+/);
-  const rows = [...(memory ?? []), ...(semiconductor ?? [])]
-    .map(({ id: contract, ticker, name, segment: part, unit }) => ({
-      id: contract,
-      ticker,
-      name,
-      segment: part,
-      unit,
-    }))
+  const rows = [...memory, ...semiconductor]
+    .map(({ id, ticker, name, segment, unit }) => ({ id, ticker, name, segment, unit }))
     .filter((row) => {
       const text = Object.values(row).join(" ").toLowerCase();
       return wanted.every((word) => text.includes(word));
     });
   return JSON.stringify({ found: rows.length, contracts: rows.slice(0, FOUND_MAX) });
 }
+
+type BoardRow = Readonly<Record<"id" | "ticker" | "name" | "segment" | "unit", string>>;

@@ -59,7 +59,7 @@ interface Message {
 
 const SOURCE = join(import.meta.dirname, "../../src");
 /** A call that writes a line, or that hands one on with its text as the last argument. */
-const CALL = /\b(?:log|logger)\.(info|warn|error)\(|\b(info)\(\{|\.event\("(\w+)",|#(report)\(/g;
+const CALL = /\b(?:log|logger)\.(info|warn|error)\(|\b(info)\(\{|\bform\("(warn)",|#(report)\(/g;
 
 /** Every message that the sources of the proxy write. Throws if one has no meaning, or the reverse. */
 export function logMessages(): readonly (Message & { meaning: string; remedy: string })[] {

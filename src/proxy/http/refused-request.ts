@@ -75,7 +75,7 @@ export function answerRefusedRequests(
     metrics.requests.observe(route, tier.name, status, 0);
     if (!log.wantsRequest(code)) return;
     const line = { route, status, code, account: null, tier: tier.name, from, durationMs: 0 };
-    log.request({ method: undefined, ...line });
+    log.request({ method: "", ...line });
   }
 }
 
