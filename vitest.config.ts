@@ -33,6 +33,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     testTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     hookTimeout: 60_000,
     pool: "forks",
     // One more than there are cores: many tests wait for timers, processes and services.

@@ -25,6 +25,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         tier: "starter",
         subject,
         keyId: keyIdOf(key),
+        path: null,
       });
       const { createKey } = await import("../../src/state/keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {

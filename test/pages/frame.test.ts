@@ -301,9 +301,13 @@ inChromium("the font is the service's own, and nothing moves when it comes late"
     await page.goto(`${proxy.url}/methodology`, { waitUntil: "domcontentloaded" });
     await page.locator("#key-open").waitFor();
     release();
-    await page.waitForFunction(
-      `[...document.fonts].some(({ family, status }) => family.includes("Figtree") && status === "loaded")`,
-    );
+    await expect
+      .poll(() =>
+        page.evaluate(
+          `[...document.fonts].some(({ family, status }) => family.includes("Figtree") && status === "loaded")`,
+        ),
+      )
+      .toBe(true);
     await page.evaluate(
       "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
     );

@@ -88,9 +88,11 @@ inChromium("a double click on Use does not forget it", async () => {
     await open(page, proxy.url);
     await page.getByLabel("API key").fill(proxy.pro);
     await page.getByRole("button", { name: "Use" }).dblclick();
-    await page.waitForFunction(
-      `document.getElementById("key-message").textContent.includes("pro")`,
-    );
+    await expect
+      .poll(() =>
+        page.evaluate(`document.getElementById("key-message").textContent.includes("pro")`),
+      )
+      .toBe(true);
     await page.getByRole("button", { name: "Forget" }).click({ clickCount: 2 });
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
   } finally {
@@ -105,9 +107,11 @@ inChromium("it outlives the page but not the tab, and no other tab has it", asyn
     await open(page, proxy.url);
     await giveKey(page, proxy.pro);
     await page.reload();
-    await page.waitForFunction(
-      `document.getElementById("key-message").textContent.includes("pro")`,
-    );
+    await expect
+      .poll(() =>
+        page.evaluate(`document.getElementById("key-message").textContent.includes("pro")`),
+      )
+      .toBe(true);
 
     const other = await context.newPage();
     await open(other, proxy.url);
@@ -115,9 +119,11 @@ inChromium("it outlives the page but not the tab, and no other tab has it", asyn
     await giveKey(other, proxy.starter);
     expect(await said(other)).toContain("starter");
     await page.reload();
-    await page.waitForFunction(
-      `document.getElementById("key-message").textContent.includes("pro")`,
-    );
+    await expect
+      .poll(() =>
+        page.evaluate(`document.getElementById("key-message").textContent.includes("pro")`),
+      )
+      .toBe(true);
 
     await page.close();
     const next = await context.newPage();
@@ -147,7 +153,9 @@ inChromium(
         await rowsOf(page),
       ]);
       await other.getByRole("button", { name: "Forget" }).click();
-      await other.waitForFunction(`document.querySelectorAll("#board tbody tr").length === 10`);
+      await expect
+        .poll(() => other.evaluate(`document.querySelectorAll("#board tbody tr").length === 10`))
+        .toBe(true);
       expect(await other.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([0, 0]);
       await page.reload();
       expect(await rowsOf(page)).toBe(10);
@@ -203,7 +211,9 @@ inChromium("forgetting it brings the free page back", async () => {
     await giveKey(page, proxy.pro);
     expect(await rowsOf(page)).toBeGreaterThan(10);
     await page.getByRole("button", { name: "Forget" }).click();
-    await page.waitForFunction(`document.querySelectorAll("#board tbody tr").length === 10`);
+    await expect
+      .poll(() => page.evaluate(`document.querySelectorAll("#board tbody tr").length === 10`))
+      .toBe(true);
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
     expect(await page.locator("#key-field").inputValue()).toBe("");
   } finally {

@@ -439,7 +439,7 @@ inChromium(
       expect(new URL(page.url()).search).toBe(query);
       const before = (await rowsOf(page)).map(({ id }) => id);
       await page.evaluate("scrollTo(0, 700)");
-      await page.waitForFunction("history.state?.y === 700");
+      await expect.poll(() => page.evaluate("history.state?.y === 700")).toBe(true);
       await page.locator("#board tbody tr:not([hidden]) a").nth(8).click();
       await page.waitForURL("**/contracts/*");
       await page.goBack();

@@ -94,6 +94,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/chipboard",
     "deploy/chipboard-backup.service",
     "deploy/chipboard-backup.timer",
+    "deploy/chipboard-mcp.service",
     "deploy/chipboard-notice@.service",
     "deploy/chipboard-prune.service",
     "deploy/chipboard-prune.timer",
