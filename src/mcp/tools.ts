@@ -10,9 +10,11 @@ import type { Answer, Ask } from "./api.ts";
 /** In a published file each element of a list has its own line, and so has its end. */
 const CONTRIBUTIONS = /"contributions":\[\n[^]*?\n\],/;
 const FOUND_MAX = 20;
+const WORDS_CHARACTERS = 200;
 const LAST_DAYS = 30;
 
-const id = z.string().regex(/^[^,/]*[^,./][^,/]*$/);
+/** No list, and no step to another path. */
+const id = z.string().regex(/^(?!\.{1,2}$)[^,/]+$/);
 const ids = z.array(id).min(1).max(100);
 const contractIds = ids.describe("Ids of contracts, such as find_contracts gives");
 const segment = id.describe("The id of a segment's index, such as dram");
@@ -54,7 +56,13 @@ export function mcpServer(ask: Ask): McpServer {
   tool(
     "find_contracts",
     `Finds contracts by words of their id, ticker, name or segment: at most ${FOUND_MAX}.`,
-    { words: z.string().default("").describe("All must occur, such as ddr5 16gb") },
+    {
+      words: z
+        .string()
+        .max(WORDS_CHARACTERS)
+        .default("")
+        .describe("All must occur, such as ddr5 16gb"),
+    },
     async ({ words }) => {
       const answer = await ask("/prices", {});
       return answer.isRefused ? answer : { ...answer, body: foundIn(answer.body, words) };

@@ -1,6 +1,6 @@
 /**
- * Accounts, their keys and their links, for the commands. Every change reads and writes in one atomic step, so that
- * parallel commands cannot exceed an account's number of keys or lose each other's changes. An unknown
+ * Accounts, their keys and links, for the commands. Every change reads and writes in one atomic step, so
+ * that parallel commands cannot exceed an account's number of keys or lose each other's changes. An unknown
  * name is an InputError (2), an account that exists already a ConflictError (4), a change that the tier
  * does not allow a RefusedError (3), a damaged record a DamageError (6). If the state does not answer,
  * the database's error passes (see StateDriver).
@@ -282,7 +282,7 @@ export class Registry {
     );
   }
 
-  /** Writes a new key, whose text is never available again, with a KEYID that no other key has. With a path, a link. */
+  /** Writes a new key or link, whose text is never available again, with an id that no other one has. */
   async #addKey(
     write: Write,
     account: AccountRecord,

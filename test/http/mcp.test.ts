@@ -150,6 +150,8 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
     ["get_history", {}],
     ["get_history", { id: ".." }],
     ["get_history", { id: "../usage" }],
+    ["get_history", { id: `${"a".repeat(90_000)}/` }],
+    ["find_contracts", { words: "a ".repeat(40_000) }],
     ["get_history", { id: "dram-0", last: 0 }],
     ["get_history", { id: "dram-0", last: 1.5 }],
     ["get_index", { id: null }],

@@ -139,7 +139,7 @@ export function createApp(options: AppOptions): H3 {
     exchange.caller = callerAt(addressOf(request, options.trustedHops), gatekeeper, nowMs);
     const token = tokenIn(path);
     if (token === null) return NOT_FOUND;
-    const holder = await identifyLink(token, gatekeeper, nowMs);
+    const holder = await identifyLink(token, gatekeeper);
     if (holder.refusal === "invalid_key") return NOT_FOUND;
     if (holder.path === null) return refused(holder, exchange);
     const target = targetOf(holder.path);
