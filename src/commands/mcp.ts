@@ -3,6 +3,7 @@ import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { printLine, printNotice } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
+import { parsedBy } from "./option-values.ts";
 import { host, port, publicUrl } from "./serve-options.ts";
 
 interface McpOptions {
@@ -14,7 +15,7 @@ interface McpOptions {
 }
 
 const HELP = `
-Without --http it speaks on standard input and output: an agent on your own machine starts it. Set its
+Without --http it speaks on standard input and output: an agent on your own machine starts it. Set the
 key in the environment, as CHIPBOARD_KEY. With --http it serves others at POST /mcp: each caller's own key
 goes on to the service, and its address in X-Forwarded-For (serve --trust-proxy counts this program, too).
 `;
@@ -29,8 +30,10 @@ export function mcpCommand(): Command {
     .addOption(setting("--http <port>", "serve over HTTP at this port; 0: any free port", port))
     .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
     .addOption(
-      setting("--allow-host <names>", "names of this server in Host and Origin, a,b", (text) =>
-        text.split(","),
+      setting(
+        "--allow-host <names>",
+        "host names that requests may give in Host and Origin, separated by commas",
+        hostNames,
       ).default([], "this machine's"),
     )
     .addHelpText(
@@ -43,6 +46,11 @@ export function mcpCommand(): Command {
     )
     .action(run);
 }
+
+const hostNames = parsedBy((text) => {
+  const names = text.split(",");
+  return names.every((name) => /^[a-z0-9.-]+$/i.test(name)) ? names : null;
+}, "expected host names without scheme and port, such as prices.example,www.prices.example");
 
 async function run({ url, key, http, host: address, allowHost }: McpOptions): Promise<void> {
   if (http === undefined) {

@@ -1,6 +1,8 @@
 /** Asks the public API, as any caller does: with the key fields given, and no others. */
 import { reasonOf } from "../lib/errors.ts";
 
+const API = "/api/public/v1";
+const JSON_TYPE = /^application\/(?:problem\+)?json\b/;
 const REQUEST_MS = 30_000;
 
 /** What the API answers. */
@@ -29,17 +31,18 @@ export function apiAt(url: string, fields: Readonly<Record<string, string>>): As
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) parameters.append(name, String(value));
     }
-    let address = `${url}/api/public/v1${path}${parameters.size === 0 ? "" : `?${parameters.toString()}`}`;
+    let address = `${url}${API}${path}${parameters.size === 0 ? "" : `?${parameters.toString()}`}`;
     try {
       let response = await get(address, fields);
-      const moved = response.headers.get("location");
-      if (response.status === 308 && moved !== null) {
-        const target = new URL(moved, address);
-        // A key goes to no other origin.
-        if (target.origin !== new URL(url).origin)
-          throw new Error(`it redirects to ${target.origin}`);
-        address = target.href;
+      const moved = response.headers.get("location") ?? "";
+      if (response.status === 308 && moved.includes(`${API}/`)) {
+        // Always below `url`: behind a prefix the location has it, too, and a key goes nowhere else.
+        address = url + moved.slice(moved.indexOf(API));
         response = await get(address, fields);
+      }
+      const type = response.headers.get("content-type") ?? "no media type";
+      if (!JSON_TYPE.test(type)) {
+        throw new Error(`${address} answers ${response.status} with ${type}, expected JSON`);
       }
       const digest = /sha-256=:(.+):/.exec(response.headers.get("unencoded-digest") ?? "")?.[1];
       return {
@@ -50,7 +53,9 @@ export function apiAt(url: string, fields: Readonly<Record<string, string>>): As
         body: await response.text(),
       };
     } catch (error) {
-      const detail = `The service does not answer: ${reasonOf(error)}`;
+      // The error of fetch has the reason in its cause.
+      const reason = reasonOf(error instanceof Error ? (error.cause ?? error) : error);
+      const detail = `The service at ${url} gives no answer: ${reason}`;
       const body = JSON.stringify({ title: "Service unreachable", detail });
       return { isRefused: true, address, publication: null, sha256: null, body };
     }

@@ -13,7 +13,7 @@ const FOUND_MAX = 20;
 const WORDS_CHARACTERS = 200;
 const LAST_DAYS = 30;
 
-/** No list, and no step to another path. */
+/** A comma would make it a list of ids; a slash or a dot segment would lead to another path. */
 const id = z.string().regex(/^(?!\.{1,2}$)[^,/]+$/);
 const ids = z.array(id).min(1).max(100);
 const contractIds = ids.describe("Ids of contracts, such as find_contracts gives");
@@ -86,7 +86,10 @@ export function mcpServer(ask: Ask): McpServer {
     {
       id: id.default("composite"),
       last,
-      contributions: z.boolean().default(false).describe("That of each constituent, too: long"),
+      contributions: z
+        .boolean()
+        .default(false)
+        .describe("Whether to list each constituent's contribution; the answer is then long"),
       ...vintage,
     },
     async ({ id, contributions, ...query }) => {

@@ -1,7 +1,6 @@
 /** The tools for agents: their figures are the API's, and so are their refusals. */
 import { execFile } from "node:child_process";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
@@ -225,36 +224,51 @@ describe("hostile requests", () => {
     expect(await post({}, LIST)).toBe(200);
   });
 
-  test("a key goes to no other origin, and a service that is away is an error in words", async () => {
+  test("a service that is none, or away, is an error in words, and no other gets the key", async () => {
     const seen: string[] = [];
-    const other = createServer((request, response) => {
-      seen.push(`${request.url}`);
+    const other = createServer((asked, response) => {
+      seen.push(`${asked.url}`);
       response.end("{}");
-    }).listen(0, "127.0.0.1");
-    const sends = createServer((_request, response) => {
-      const { port } = other.address() as AddressInfo;
-      response.writeHead(308, { location: `http://127.0.0.1:${port}/caught` }).end();
-    }).listen(0, "127.0.0.1");
-    await new Promise((resolve) => setImmediate(resolve));
-    const { port } = sends.address() as AddressInfo;
-    const misled = mcpHttpServer(`http://127.0.0.1:${port}`, [], (message) =>
-      problems.push(message),
-    );
+    });
+    const elsewhere = await listen(other, "--http", "127.0.0.1", 0);
+    const answers = [
+      { status: 308, headers: { location: `${elsewhere}/caught` } },
+      { status: 308, headers: { location: `${elsewhere}${API}/prices/x` } },
+      { status: 200, headers: { "content-type": "text/html" } },
+      { status: 502, headers: {} },
+    ];
+    const asked: string[] = [];
+    const wrong = createServer((request_, response) => {
+      asked.push(`${request_.url}`);
+      const { status, headers } = answers[0] as (typeof answers)[0];
+      response.writeHead(status, headers).end("<p>no data</p>");
+    });
+    const place = await listen(wrong, "--http", "127.0.0.1", 0);
+    const misled = mcpHttpServer(place, [], (message) => problems.push(message));
     const address = `${await listen(misled, "--http", "127.0.0.1", 0)}/mcp`;
     const agent = await agentOfToday(address, { "x-api-key": proxy.pro });
-    const { isError, text } = await agent.call("get_prices", {});
-    expect([isError, seen]).toEqual([true, []]);
-    expect(JSON.parse(text).detail).toMatch(/^The service does not answer: it redirects to http:/);
-    sends.close();
-    sends.closeAllConnections();
-    other.close();
-    const away = await agent.call("get_prices", {});
-    expect(away.isError).toBe(true);
-    expect(JSON.parse(away.text).detail).toContain("The service does not answer");
-    expect(text + away.text).not.toContain(proxy.pro);
+    const detailOf = async (): Promise<string> => {
+      const { isError, text } = await agent.call("get_history", { id: "x" });
+      expect(isError).toBe(true);
+      expect(text).not.toContain(proxy.pro);
+      return JSON.parse(text).detail;
+    };
+    for (const status of [308, 308, 200, 502]) {
+      expect(await detailOf()).toMatch(
+        RegExp(`gives no answer: .* answers ${status} with .*expected JSON$`),
+      );
+      answers.shift();
+    }
+    expect(asked).toContain(`${API}/prices/x`);
+    expect(seen).toEqual([]);
+    wrong.close();
+    wrong.closeAllConnections();
+    expect(await detailOf()).toMatch(/gives no answer: .*ECONNREFUSED/);
     await agent.close();
-    misled.close();
-    misled.closeAllConnections();
+    for (const each of [other, misled]) {
+      each.close();
+      each.closeAllConnections();
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 /** Contracts off the boards, and ids that contracts had formerly. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { apiAt } from "../../src/mcp/api.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf, type CatalogRow } from "../cli/market.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
@@ -160,6 +161,21 @@ describe("/prices/{id} of a former id", () => {
       answer.redirected,
       ((await answer.json()) as { id: string }).id,
     ]).toEqual([200, true, "renamed"]);
+  });
+
+  test("an agent's program follows, also where the proxy says a prefix that it does not reach it by", async () => {
+    const { store } = proxy;
+    const prefixed = await startTestProxy({ store, publicUrl: "https://prices.example/market" });
+    try {
+      for (const { url, pro } of [proxy, prefixed]) {
+        const ask = apiAt(url, { "x-api-key": pro });
+        const { isRefused, address, body } = await ask("/prices/keyed", { last: 2 });
+        expect([isRefused, address]).toEqual([false, `${url}${NEW}?last=2`]);
+        expect(JSON.parse(body)).toMatchObject({ id: "renamed" });
+      }
+    } finally {
+      await prefixed.close();
+    }
   });
 
   test("after keys and parameters, before the quota", async () => {

@@ -163,13 +163,13 @@ export function createApp(options: AppOptions): H3 {
   async function finish(exchange: Exchange, outcome: Outcome): Promise<Response> {
     const { request, nowMs, asksState } = exchange;
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
-    const reply = "extras" in answer ? problemReply(answer, exchange, options) : answer;
-    const fields = exchange.route === LINK_PATH ? { ...reply.fields, ...UNLISTED } : reply.fields;
+    const told = "extras" in answer ? problemReply(answer, exchange, options) : answer;
+    const reply = exchange.route === LINK_PATH ? unlisted(told) : told;
     const caller = await callerOf(exchange);
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);
     return responseOf(
-      { ...reply, fields },
+      reply,
       options.backlog.bodyFor(request, request.method === "HEAD" ? null : reply.body),
       left,
     );
@@ -201,7 +201,10 @@ export function createApp(options: AppOptions): H3 {
 }
 
 /** A link's address must reach neither the next page nor a search engine. */
-const UNLISTED = { "referrer-policy": "no-referrer", "x-robots-tag": "noindex" };
+const unlisted = (reply: Reply): Reply => ({
+  ...reply,
+  fields: { ...reply.fields, "referrer-policy": "no-referrer", "x-robots-tag": "noindex" },
+});
 
 const REFUSALS = {
   invalid_key: "The key sent is not valid.",
