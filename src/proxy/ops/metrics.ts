@@ -31,6 +31,41 @@ export interface Observed {
   readonly certificateEndMs: () => number;
 }
 
+/** Each metric that is read on each scrape, and what it says. A counter's name ends in `_total`. */
+const HELP = {
+  process_cpu_seconds_total: "Processor time used, user and system.",
+  process_start_time_seconds: "Start, as epoch seconds.",
+  process_resident_memory_bytes: "Resident memory.",
+  process_open_fds: "Open file descriptors.",
+  nodejs_heap_size_used_bytes: "Memory of JavaScript objects in use.",
+  nodejs_eventloop_lag_p99_seconds: "99th percentile since last asked.",
+  chipboard_connections_refused_total: "Connections closed at once because too many were open.",
+  chipboard_slow_readers_closed_total: "Connections closed because too much waited for readers.",
+  chipboard_waiting_bytes: "What waits for readers.",
+  chipboard_log_lines_dropped_total: "Lines of the log that could not be written.",
+  chipboard_ready: "1 when a snapshot is served.",
+  chipboard_publication: "Number of the publication served.",
+  chipboard_session_timestamp_seconds: "Session of the snapshot served.",
+  chipboard_publication_timestamp_seconds:
+    "When the publication served was published or rolled back to.",
+  chipboard_overdue_sessions: "Sessions that should have been published.",
+  chipboard_clock_behind_seconds: "How long before that session the clock is.",
+  chipboard_certificate_end_timestamp_seconds: "When the certificate in use ends; 0 without TLS.",
+  chipboard_held_bytes: "Stored size of the files held in memory.",
+  chipboard_archive_bytes: "Memory of the old snapshots that are kept.",
+  chipboard_archive_busy_total:
+    "Requests for old snapshots that were refused because too many were read.",
+  chipboard_state_up: "1 when accounts and counts answer.",
+  chipboard_snapshot_damaged: "1 when the newest publication is damaged.",
+  chipboard_store_up: "1 when the store answers.",
+  chipboard_snapshot_loads_total: "Snapshots loaded.",
+  chipboard_snapshot_load_failures_total: "Loads of a snapshot that failed.",
+} as const;
+
+/** Reads a metric's value; a counter's never becomes smaller. Null: this machine does not have it. */
+type Reads<Name extends string> = { readonly [N in Name]: (() => number) | null };
+type ProcessMetric = Extract<keyof typeof HELP, `process_${string}` | `nodejs_${string}`>;
+
 export class ProxyMetrics {
   readonly #registry = new Registry();
   readonly requests = new RequestMetrics(this.#registry);
@@ -40,98 +75,51 @@ export class ProxyMetrics {
 
   constructor(observed: Observed) {
     const { live, archive, backlog, gatekeeper, log } = observed;
-    collectProcessMetrics(this.#registry);
-    const gauge = readIn(this.#registry, Gauge);
     const ofServed = (read: (served: Served) => number) => () =>
       live.current === null ? 0 : read(live.current);
-    const counter = readIn(this.#registry, Counter);
-    counter(
-      "chipboard_connections_refused_total",
-      "Connections closed at once because too many were open.",
-      () => this.connectionsRefused,
-    );
-    counter(
-      "chipboard_slow_readers_closed_total",
-      "Connections closed because too much waited for readers.",
-      () => backlog.closed,
-    );
-    gauge("chipboard_waiting_bytes", "What waits for readers.", () => backlog.bytes);
-    counter(
-      "chipboard_log_lines_dropped_total",
-      "Lines of the log that could not be written.",
-      () => log.droppedLines,
-    );
-    gauge("chipboard_ready", "1 when a snapshot is served.", () => Number(live.current !== null));
-    gauge(
-      "chipboard_publication",
-      "Number of the publication served.",
-      ofServed(({ stamp }) => stamp.publication),
-    );
-    gauge(
-      "chipboard_session_timestamp_seconds",
-      "Session of the snapshot served.",
-      ofServed(({ stamp }) => stamp.headMs / 1000),
-    );
-    gauge(
-      "chipboard_publication_timestamp_seconds",
-      "When the publication served was published or rolled back to.",
-      ofServed(({ stamp }) => stamp.publishedAtMs / 1000),
-    );
-    gauge(
-      "chipboard_overdue_sessions",
-      "Sessions that should have been published.",
-      observed.overdueSessions,
-    );
-    gauge(
-      "chipboard_clock_behind_seconds",
-      "How long before that session the clock is.",
-      () => observed.behindMs() / 1000,
-    );
-    gauge(
-      "chipboard_certificate_end_timestamp_seconds",
-      "When the certificate in use ends; 0 without TLS.",
-      () => observed.certificateEndMs() / 1000,
-    );
+    const reads: Reads<keyof typeof HELP> = {
+      ...processReads(),
+      chipboard_connections_refused_total: () => this.connectionsRefused,
+      chipboard_slow_readers_closed_total: () => backlog.closed,
+      chipboard_waiting_bytes: () => backlog.bytes,
+      chipboard_log_lines_dropped_total: () => log.droppedLines,
+      chipboard_ready: () => Number(live.current !== null),
+      chipboard_publication: ofServed(({ stamp }) => stamp.publication),
+      chipboard_session_timestamp_seconds: ofServed(({ stamp }) => stamp.headMs / 1000),
+      chipboard_publication_timestamp_seconds: ofServed(({ stamp }) => stamp.publishedAtMs / 1000),
+      chipboard_overdue_sessions: observed.overdueSessions,
+      chipboard_clock_behind_seconds: () => observed.behindMs() / 1000,
+      chipboard_certificate_end_timestamp_seconds: () => observed.certificateEndMs() / 1000,
+      chipboard_held_bytes: ofServed(({ heldBytes }) => heldBytes),
+      chipboard_archive_bytes: () => archive.heldBytes,
+      chipboard_archive_busy_total: () => archive.refusals,
+      chipboard_state_up: () => Number(gatekeeper.trouble === null),
+      chipboard_snapshot_damaged: () => Number(live.trouble?.kind === "damaged"),
+      chipboard_store_up: () => Number(live.trouble?.kind !== "unreachable"),
+      chipboard_snapshot_loads_total: () => live.loads.loaded,
+      chipboard_snapshot_load_failures_total: () => live.loads.failed,
+    };
+    const registers = [this.#registry];
+    for (const [name, help] of Object.entries(HELP)) {
+      const read = reads[name as keyof typeof HELP];
+      if (read === null) continue;
+      const Metric = name.endsWith("_total") ? Counter : Gauge;
+      const collect = (): void => {
+        metric.reset();
+        metric.inc(read());
+      };
+      const metric: Gauge | Counter = new Metric({ name, help, registers, collect });
+    }
     const judgements: Gauge = new Gauge({
       name: "chipboard_judgements",
       help: "What the publication served let through, held back or changed.",
       labelNames: ["gate"],
-      registers: [this.#registry],
+      registers,
       collect: () => {
         judgements.reset();
         for (const { gate } of live.current?.judgements ?? []) judgements.inc({ gate });
       },
     });
-    gauge(
-      "chipboard_held_bytes",
-      "Stored size of the files held in memory.",
-      ofServed(({ heldBytes }) => heldBytes),
-    );
-    gauge(
-      "chipboard_archive_bytes",
-      "Memory of the old snapshots that are kept.",
-      () => archive.heldBytes,
-    );
-    counter(
-      "chipboard_archive_busy_total",
-      "Requests for old snapshots that were refused because too many were read.",
-      () => archive.refusals,
-    );
-    gauge("chipboard_state_up", "1 when accounts and counts answer.", () =>
-      Number(gatekeeper.trouble === null),
-    );
-    gauge("chipboard_snapshot_damaged", "1 when the newest publication is damaged.", () =>
-      Number(live.trouble?.kind === "damaged"),
-    );
-    gauge("chipboard_store_up", "1 when the store answers.", () =>
-      Number(live.trouble?.kind !== "unreachable"),
-    );
-    counter("chipboard_snapshot_loads_total", "Snapshots loaded.", () => live.loads.loaded);
-    counter(
-      "chipboard_snapshot_load_failures_total",
-      "Loads of a snapshot that failed.",
-      () => live.loads.failed,
-    );
   }
 
   /** The metrics in text format 0.0.4. */
@@ -174,52 +162,28 @@ export class RequestMetrics {
 
 const LAG_RESOLUTION_MS = 20;
 
-/** Makes metrics in the registry; each reads its value on each scrape. A counter's never becomes smaller. */
-const readIn =
-  (registry: Registry, Metric: typeof Gauge | typeof Counter) =>
-  (name: string, help: string, read: () => number): void => {
-    const metric: Gauge | Counter = new Metric({
-      name,
-      help,
-      registers: [registry],
-      collect: () => {
-        metric.reset();
-        metric.inc(read());
-      },
-    });
-  };
-
 /**
  * Metrics of the process under their usual names (Prometheus, "Writing client libraries"; those with
  * nodejs_ as in prom-client). prom-client's own default metrics are not used: they observe every
  * garbage collection, which costs a busy proxy a tenth of its throughput.
  */
-function collectProcessMetrics(registry: Registry): void {
-  readIn(registry, Counter)(
-    "process_cpu_seconds_total",
-    "Processor time used, user and system.",
-    () => {
+function processReads(): Reads<ProcessMetric> {
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  const isLinux = process.platform === "linux";
+  return {
+    process_cpu_seconds_total: () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     },
-  );
-  const gauge = readIn(registry, Gauge);
-  const startSeconds = performance.timeOrigin / 1000;
-  gauge("process_start_time_seconds", "Start, as epoch seconds.", () => startSeconds);
-  gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
-  if (process.platform === "linux") {
-    gauge("process_open_fds", "Open file descriptors.", () => readdirSync("/proc/self/fd").length);
-  }
-  gauge(
-    "nodejs_heap_size_used_bytes",
-    "Memory of JavaScript objects in use.",
-    () => process.memoryUsage().heapUsed,
-  );
-  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
-  lag.enable();
-  gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile since last asked.", () => {
-    const seconds = lag.percentile(99) / 1e9;
-    lag.reset();
-    return seconds;
-  });
+    process_start_time_seconds: () => performance.timeOrigin / 1000,
+    process_resident_memory_bytes: () => process.memoryUsage.rss(),
+    process_open_fds: isLinux ? () => readdirSync("/proc/self/fd").length : null,
+    nodejs_heap_size_used_bytes: () => process.memoryUsage().heapUsed,
+    nodejs_eventloop_lag_p99_seconds: () => {
+      const seconds = lag.percentile(99) / 1e9;
+      lag.reset();
+      return seconds;
+    },
+  };
 }
